@@ -1,0 +1,465 @@
+/*
+ * zklock: distributed locks in C on Apache ZooKeeper.
+ *
+ * What you must know before you bet data on it
+ * --------------------------------------------
+ * 1. A distributed lock is not a mutex. The holder is a process on a machine
+ *    that may stop (SIGSTOP, swap, a moved virtual machine) for longer than its
+ *    session lasts. The lock then passes on, and the stopped process wakes up
+ *    believing that it still holds it. No lock service can prevent this. What
+ *    helps is the fencing token of each grant: hand it to the store that the
+ *    lock protects, claim the row with it BEFORE the first read, and let every
+ *    write require that very token (docs/guarantees.md has the SQL).
+ * 2. The lock is tied to the client's ZooKeeper session. While the client is
+ *    disconnected, zkl_lock_check() says ZKL_SUSPECT: another client may be
+ *    granted the lock as soon as the servers expire the session. When the
+ *    session is known to have expired, the grant is ZKL_LOST for ever.
+ * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread
+ *    that competes opens its own handle; handles of one client exclude one
+ *    another just as those of different machines do.
+ * 4. A timeout or a cancel ends the wait at once; the node in the queue is
+ *    deleted in the background, again and again until a server has confirmed
+ *    it or the session has ended.
+ * 5. After fork() the child must not use any handle of the parent.
+ *
+ * Conventions
+ * -----------
+ * - Functions return ZKL_OK (0) or a negative zkl_status. zkl_strerror() gives
+ *   its text; zkl_error_message() adds which input broke which rule.
+ * - Every duration is in milliseconds and its name ends in _ms.
+ * - Option structs begin with struct_size and are initialised with their _INIT
+ *   macro, so that a program built today runs with a later library.
+ * - Strings passed in are copied. Nothing returned needs free() but handles.
+ * - Unless said otherwise, any thread may call any function at any time, and
+ *   blocking calls must not be made from a zklock callback.
+ *
+ * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
+ */
+#ifndef ZKLOCK_ZKLOCK_H
+#define ZKLOCK_ZKLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ZKL_API __attribute__((visibility("default")))
+#else
+#define ZKL_API
+#endif
+
+#define ZKL_VERSION_MAJOR 0
+#define ZKL_VERSION_MINOR 1
+#define ZKL_VERSION_PATCH 0
+
+/* ---- Limits ------------------------------------------------------------ */
+
+/** Longest resource name or absolute resource path, in bytes without the NUL. */
+#define ZKL_RESOURCE_MAX 512
+/** Longest lock root and longest chroot, each, in bytes without the NUL. */
+#define ZKL_ROOT_MAX 256
+/** Longest host list, in bytes without the NUL. */
+#define ZKL_HOSTS_MAX 4096
+/** Longest identity label, in bytes without the NUL. */
+#define ZKL_LABEL_MAX 128
+/** Room for the full path of a lock's node, with its NUL. */
+#define ZKL_NODE_PATH_SIZE 1152
+/** Longest session timeout that can be asked for. The servers lower or raise
+ *  what is asked for to their own limits (2 to 20 ticks by default). */
+#define ZKL_SESSION_TIMEOUT_MAX_MS 3600000
+
+/* ---- Status ------------------------------------------------------------ */
+
+/**
+ * Every status, with its text, from this one list: X(name, value, text).
+ */
+#define ZKL_STATUS_LIST(X)                                                                         \
+    X(ZKL_OK, 0, "success")                                                                        \
+    X(ZKL_BUSY, -1, "the lock is held or awaited by another contender")                            \
+    X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
+    X(ZKL_CANCELLED, -3, "the wait was cancelled by zkl_lock_cancel")                              \
+    X(ZKL_LOST, -4, "the lock was lost: its session expired or its node is gone")                  \
+    X(ZKL_SUSPECT, -5, "the lock may be lost: the client is disconnected from ZooKeeper")          \
+    X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
+    X(ZKL_ALREADY_HELD, -7, "this handle holds the lock already")                                  \
+    X(ZKL_HANDLE_IN_USE, -8, "another thread is in an acquire or release on this handle")          \
+    X(ZKL_NOT_WAITING, -9, "no acquire is waiting on this handle")                                 \
+    X(ZKL_CLOSED, -10, "the client is closed")                                                     \
+    X(ZKL_DISCONNECTED, -11, "there is no connection to ZooKeeper")                                \
+    X(ZKL_SESSION_EXPIRED, -12, "the ZooKeeper session expired")                                   \
+    X(ZKL_PENDING, -13, "the lock's node is not yet confirmed as deleted; it goes on")             \
+    X(ZKL_NO_PERMISSION, -14, "ZooKeeper refused the request: no permission on the path")          \
+    X(ZKL_AUTH_FAILED, -15, "ZooKeeper refused the client's authentication")                       \
+    X(ZKL_SERVER_REFUSED, -16, "ZooKeeper refused the request")                                    \
+    X(ZKL_SEQUENCE_EXHAUSTED, -17, "the resource's sequence numbers are used up")                  \
+    X(ZKL_NO_MEMORY, -18, "out of memory")                                                         \
+    X(ZKL_SYSTEM, -19, "the operating system refused a thread, a clock or random numbers")         \
+    X(ZKL_IN_CALLBACK, -20, "a blocking call was made from a zklock callback")                     \
+    X(ZKL_CANNOT_RESOLVE, -21, "no host of the host list could be resolved")                       \
+    X(ZKL_INVALID_ARGUMENT, -30, "an argument is NULL or out of range")                            \
+    X(ZKL_INVALID_STRUCT_SIZE, -31, "struct_size is not that of this or an earlier version")       \
+    X(ZKL_INVALID_MODE, -32, "the mode is none of ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE")             \
+    X(ZKL_INVALID_TIMEOUT, -33, "a timeout is out of range")                                       \
+    X(ZKL_INVALID_HOSTS, -34, "the host list is not host:port[,host:port...][/chroot]")            \
+    X(ZKL_INVALID_ROOT, -35, "the lock root is not an absolute path of valid names")               \
+    X(ZKL_INVALID_LABEL, -36, "the identity label is too long or has control characters")          \
+    X(ZKL_RESOURCE_EMPTY, -40, "a resource name must not be empty")                                \
+    X(ZKL_RESOURCE_TOO_LONG, -41, "a resource name must not exceed 512 bytes")                     \
+    X(ZKL_RESOURCE_DOT, -42, "a resource name must not be or contain the path name . or ..")       \
+    X(ZKL_RESOURCE_CONTROL_CHARACTER, -43, "a resource name must not have control characters")     \
+    X(ZKL_RESOURCE_INVALID_UTF8, -44, "a resource name must be valid UTF-8")                       \
+    X(ZKL_RESOURCE_SLASH, -45, "a relative resource name must not contain a slash")                \
+    X(ZKL_RESOURCE_EMPTY_COMPONENT, -46, "an absolute path must not have empty components")        \
+    X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")
+
+typedef enum zkl_status {
+#define ZKL_STATUS_ENUM(name, value, text) name = (value),
+    ZKL_STATUS_LIST(ZKL_STATUS_ENUM)
+#undef ZKL_STATUS_ENUM
+} zkl_status;
+
+/**
+ * The text of a status. Never NULL; "unknown status" for a number that is none.
+ * The string is static. Any thread; does not block.
+ */
+ZKL_API const char *zkl_strerror(int status);
+
+/**
+ * What was wrong with the input of the last call on this thread that returned
+ * one of the ZKL_INVALID_ or ZKL_RESOURCE_ statuses: names the input and the
+ * rule. Valid until the next zklock call on this thread. Never NULL; the
+ * empty string when no call has failed so. Any thread; does not block.
+ */
+ZKL_API const char *zkl_error_message(void);
+
+/** The version of the library that is linked, for example "0.1.0". Static. */
+ZKL_API const char *zkl_version(void);
+
+/* ---- Log --------------------------------------------------------------- */
+
+typedef enum zkl_log_level {
+    ZKL_LOG_ERROR = 1,
+    ZKL_LOG_WARN = 2,
+    ZKL_LOG_INFO = 3,
+    ZKL_LOG_DEBUG = 4
+} zkl_log_level;
+
+/** Every log event, with its name, from this one list. */
+#define ZKL_LOG_EVENT_LIST(X)                                                                      \
+    X(ZKL_LOG_CONNECTED, "connected")                                                              \
+    X(ZKL_LOG_DISCONNECTED, "disconnected")                                                        \
+    X(ZKL_LOG_SESSION_EXPIRED, "session_expired")                                                  \
+    X(ZKL_LOG_AUTH_FAILED, "auth_failed")                                                          \
+    X(ZKL_LOG_BEGIN, "begin")                                                                      \
+    X(ZKL_LOG_QUEUED, "queued")                                                                    \
+    X(ZKL_LOG_ACQUIRED, "acquired")                                                                \
+    X(ZKL_LOG_NOT_ACQUIRED, "not_acquired")                                                        \
+    X(ZKL_LOG_REJOINED, "rejoined")                                                                \
+    X(ZKL_LOG_RELEASED, "released")                                                                \
+    X(ZKL_LOG_LOST, "lost")                                                                        \
+    X(ZKL_LOG_UNKNOWN_CHILD, "unknown_child")                                                      \
+    X(ZKL_LOG_DROPPED, "dropped")                                                                  \
+    X(ZKL_LOG_ZOOKEEPER, "zookeeper")
+
+typedef enum zkl_log_event {
+#define ZKL_LOG_EVENT_ENUM(name, text) name,
+    ZKL_LOG_EVENT_LIST(ZKL_LOG_EVENT_ENUM)
+#undef ZKL_LOG_EVENT_ENUM
+} zkl_log_event;
+
+/** The name of a log event, for example "acquired". Static, never NULL. */
+ZKL_API const char *zkl_log_event_name(int event);
+
+/**
+ * One log record. All strings are valid during the callback only, and are
+ * empty rather than NULL where they do not apply.
+ */
+typedef struct zkl_log_record {
+    size_t struct_size; /* of the library's struct; later versions append */
+    zkl_log_level level;
+    zkl_log_event event;
+    const char *resource; /* as the application named it */
+    const char *owner;    /* the client's identity label */
+    const char *node;     /* the contender's own node, a full path */
+    const char *behind;   /* QUEUED: the node that it waits for, a name */
+    const char *message;  /* ZOOKEEPER: libzookeeper's line; else a detail */
+    int status;           /* why, for NOT_ACQUIRED, RELEASED and LOST */
+    int64_t waited_ms;    /* since acquire was called; -1 where not meant */
+    int64_t held_ms;      /* since the grant; -1 where not meant */
+    int64_t session_id;   /* of the ZooKeeper session; 0 before there is one */
+} zkl_log_record;
+
+/**
+ * Receives log records. Runs on the client's own callback thread, one call at
+ * a time and in order, never under a lock of the library; so it may be slow
+ * (records are dropped, and a ZKL_LOG_DROPPED says how many, when more than
+ * 1,024 wait for it), but must not call a blocking zklock function: that
+ * returns ZKL_IN_CALLBACK. No call begins after zkl_client_close returned.
+ *
+ * libzookeeper does not say which of a process's sessions a line of its own is
+ * about: each client that has a log callback receives every such line.
+ */
+typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
+
+/* ---- Client: one ZooKeeper session ------------------------------------- */
+
+/**
+ * A client: one ZooKeeper session (a new one takes its place when it expires),
+ * the threads that serve it, and the requests that run on it. Share it freely
+ * among threads; a process needs only one per ensemble.
+ */
+typedef struct zkl_client zkl_client;
+
+typedef struct zkl_client_options {
+    size_t struct_size;
+    /** Asked of the servers, who may change it; see zkl_client_info. A crashed
+     *  holder's lock passes on after this long. 1 to ZKL_SESSION_TIMEOUT_MAX_MS. */
+    int32_t session_timeout_ms;
+    /** How long zkl_client_open waits for the first connection. >= 1. */
+    int32_t connect_timeout_ms;
+    /** The parent of all relative resources, an absolute path of at most
+     *  ZKL_ROOT_MAX bytes. Made when needed, below the chroot. */
+    const char *lock_root;
+    /** Who we are, for people: stored in each node beside host, process id and
+     *  time, and given in log records. NULL: the program's name. At most
+     *  ZKL_LABEL_MAX bytes of UTF-8 without control characters. */
+    const char *label;
+    /** NULL: silent. */
+    zkl_log_callback *log_callback;
+    void *log_arg;
+    /** Records of a higher (less important) level are not made. */
+    zkl_log_level log_level;
+} zkl_client_options;
+
+#define ZKL_CLIENT_OPTIONS_INIT                                                                    \
+    { sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO }
+
+/**
+ * Opens a client and waits until it has a ZooKeeper session.
+ *
+ * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets. The
+ *          chroot is prefixed to every path and made where it is missing.
+ * options  NULL for ZKL_CLIENT_OPTIONS_INIT.
+ * client   receives the handle on ZKL_OK, else NULL. Close it with
+ *          zkl_client_close.
+ *
+ * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
+ * ZKL_TIMEOUT (no server answered in time), ZKL_AUTH_FAILED,
+ * ZKL_CANNOT_RESOLVE, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
+ * ZKL_INVALID_TIMEOUT, ZKL_INVALID_HOSTS, ZKL_INVALID_ROOT, ZKL_INVALID_LABEL,
+ * ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_IN_CALLBACK. On any but ZKL_OK nothing is left running.
+ */
+ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
+                            zkl_client **client);
+
+/**
+ * Closes a client: acquires that wait return ZKL_CLOSED, locks that are held
+ * are released, and the session is ended, with which every node of the client
+ * is gone. NULL is fine.
+ *
+ * timeout_ms  how long to wait for the servers to confirm the deletion of our
+ *             nodes; 0 does not wait for it. Ending the session afterwards
+ *             takes up to 5 s more when the servers do not answer.
+ *
+ * Lock handles of the client stay valid (every call on them but
+ * zkl_lock_close returns ZKL_CLOSED) and must still be closed. The client
+ * handle itself is invalid from here on.
+ *
+ * Returns ZKL_OK; ZKL_PENDING when not all deletions were confirmed in time
+ * (the end of the session deletes those nodes: at once when the servers heard
+ * of it, else after the session timeout); ZKL_INVALID_TIMEOUT when timeout_ms
+ * < 0 and ZKL_IN_CALLBACK when called from a callback, both with the client
+ * left open. Call it once, from one thread.
+ */
+ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
+
+typedef struct zkl_client_information {
+    size_t struct_size;         /* set it to sizeof(zkl_client_information) */
+    int connected;              /* 1 or 0, at this moment */
+    int64_t session_id;         /* of the current session */
+    int32_t session_timeout_ms; /* as negotiated with the servers */
+    uint64_t sessions_expired;  /* how many sessions this client has lost */
+} zkl_client_information;
+
+/**
+ * Tells about the client's session. Does not block. Returns ZKL_OK,
+ * ZKL_INVALID_ARGUMENT or ZKL_INVALID_STRUCT_SIZE.
+ */
+ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
+
+/* ---- Lock: one contender ----------------------------------------------- */
+
+/** One contender for one resource. One acquire, hold or release at a time. */
+typedef struct zkl_lock zkl_lock;
+
+typedef enum zkl_mode {
+    ZKL_EXCLUSIVE = 0, /* waits for every earlier request */
+    ZKL_READ = 1,      /* waits for earlier requests other than readers */
+    ZKL_WRITE = 2      /* waits for every earlier request; differs from
+                          ZKL_EXCLUSIVE in the node's name only (Curator's
+                          read/write lock knows it as a writer) */
+} zkl_mode;
+
+/** Wait without a deadline. */
+#define ZKL_FOREVER (-1)
+
+typedef struct zkl_lock_options {
+    size_t struct_size;
+    /** When the session expires during an acquire: 0 to join the queue again,
+     *  at its tail, in the next session and within the same deadline; 1 to
+     *  return ZKL_SESSION_EXPIRED. */
+    int fail_on_session_expiry;
+} zkl_lock_options;
+
+#define ZKL_LOCK_OPTIONS_INIT                                                                      \
+    { sizeof(zkl_lock_options), 0 }
+
+/** What an acquire obtained. Plain data: copy it freely. */
+typedef struct zkl_grant {
+    size_t struct_size; /* set it to sizeof(zkl_grant); see ZKL_GRANT_INIT */
+    /** The fencing token: of two conflicting grants of a resource, the later
+     *  one has the greater token. It is the czxid of the lock's node. (After a
+     *  restore of the ensemble from a backup it may start lower again.) */
+    int64_t token;
+    zkl_mode mode;
+    int64_t waited_ms;
+    char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node */
+} zkl_grant;
+
+#define ZKL_GRANT_INIT                                                                             \
+    {                                                                                              \
+        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, {                                                  \
+            0                                                                                      \
+        }                                                                                          \
+    }
+
+/**
+ * Opens a contender for a resource. No I/O.
+ *
+ * resource  a name (1 to ZKL_RESOURCE_MAX bytes of UTF-8 without '/' and
+ *           control characters, not "." or ".."), which becomes the node
+ *           <lock_root>/<resource>; or an absolute path of such names, which
+ *           is taken as it is, below the chroot.
+ * options   NULL for ZKL_LOCK_OPTIONS_INIT.
+ * lock      receives the handle on ZKL_OK, else NULL. Close it with
+ *           zkl_lock_close.
+ *
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
+ * ZKL_INVALID_STRUCT_SIZE, one of the ZKL_RESOURCE_ statuses or ZKL_NO_MEMORY.
+ */
+ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
+                          zkl_lock **lock);
+
+/**
+ * Acquires the lock.
+ *
+ * timeout_ms  ZKL_FOREVER, or one deadline over all that it takes: connecting,
+ *             queueing, waiting, retrying. 0 tries: when another contender is
+ *             in the way it returns ZKL_BUSY after one read and writes
+ *             nothing. (ZKL_BUSY may be stale, like every try. A try that
+ *             finds the way free has to queue to be sure; the loser of two
+ *             concurrent ones deletes its node and waits for that reply.)
+ * grant       receives the grant on ZKL_OK; may be NULL.
+ *
+ * Blocks until granted, cancelled or past the deadline. A try blocks for the
+ * replies to its own requests, which end with the connection at the latest.
+ *
+ * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT; ZKL_CANCELLED; ZKL_CLOSED;
+ * ZKL_DISCONNECTED (try only: no connection, or lost before the answer);
+ * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, or a try);
+ * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
+ * LOST grant call zkl_lock_release first); ZKL_NO_PERMISSION;
+ * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED; ZKL_SEQUENCE_EXHAUSTED;
+ * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
+ * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
+ * ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
+ * that was made is deleted in the background.
+ *
+ * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/protocol.md.
+ */
+ZKL_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);
+
+/**
+ * Ends the acquire that waits on this handle, from another thread; that call
+ * then returns ZKL_CANCELLED. Whichever of grant, cancel and timeout comes
+ * first wins. Does not block; may be called from a callback. Returns ZKL_OK,
+ * ZKL_NOT_WAITING (none waits; perhaps it has just been granted), ZKL_CLOSED or
+ * ZKL_INVALID_ARGUMENT.
+ */
+ZKL_API int zkl_lock_cancel(zkl_lock *lock);
+
+/**
+ * Tells, from local knowledge and without I/O, whether the lock is held.
+ *
+ * lease_left_ms  may be NULL; receives how long nobody else can be granted
+ *                the lock by this client's knowledge, or -1 when the client
+ *                keeps no lease.
+ *
+ * Returns ZKL_OK (held, as far as is known: see the caveats above),
+ * ZKL_SUSPECT (disconnected: stop, or rely on the fencing token), ZKL_LOST
+ * (final until zkl_lock_release), ZKL_NOT_HELD, ZKL_CLOSED or
+ * ZKL_INVALID_ARGUMENT. Does not block; may be called from a callback.
+ */
+ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
+
+/**
+ * Releases the lock: deletes its node, trying again until the servers confirm
+ * it or the session ends. The handle no longer holds the lock from the moment
+ * of the call, whatever is returned.
+ *
+ * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
+ *             queues the deletion and returns at once.
+ *
+ * Returns ZKL_OK (deleted; with timeout 0: queued); ZKL_PENDING (not confirmed
+ * in time; it goes on in the background); ZKL_LOST (the grant had been lost
+ * before; the handle can acquire again); ZKL_NOT_HELD; ZKL_HANDLE_IN_USE;
+ * ZKL_CLOSED; ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK
+ * (only with a timeout other than 0).
+ */
+ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
+
+/**
+ * Closes a handle: cancels an acquire, releases a held lock as
+ * zkl_lock_release(lock, 0) does, and frees the handle. NULL is fine. Does not
+ * block, except for a call of another thread on this handle to return.
+ */
+ZKL_API void zkl_lock_close(zkl_lock *lock);
+
+/* ---- Scope helpers ----------------------------------------------------- */
+
+#if defined(__GNUC__)
+static inline void zkl_scope_close(zkl_lock **lock) {
+    zkl_lock_close(*lock);
+}
+
+static inline void zkl_scope_release(zkl_lock **lock) {
+    if (*lock != NULL) {
+        (void)zkl_lock_release(*lock, 0);
+    }
+}
+
+/**
+ * Closes the handle (and so releases the lock) wherever the scope is left:
+ *
+ *     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
+ *     int status = zkl_lock_open(client, "stock", NULL, &lock);
+ */
+#define ZKL_CLOSE_AT_SCOPE_END __attribute__((cleanup(zkl_scope_close)))
+
+/**
+ * Releases the lock, and keeps the handle, wherever the scope is left. Declare
+ * it once the lock is held:
+ *
+ *     ZKL_RELEASE_AT_SCOPE_END zkl_lock *held = lock;
+ */
+#define ZKL_RELEASE_AT_SCOPE_END __attribute__((cleanup(zkl_scope_release), unused))
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
