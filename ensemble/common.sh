@@ -1,0 +1,167 @@
+# shellcheck shell=bash
+# What both drivers and the script share: messages, the state directory, its lock, ports, Debian's mirror.
+# To be sourced by the script, which sets:
+#   name     the ensemble's name
+#   state    its state directory
+
+# Without it a failure inside $(...) would be passed over.
+shopt -s inherit_errexit
+
+say() {
+    printf 'ensemble: %s\n' "$1" >&2
+}
+
+fail() { # MESSAGE [EXIT_STATUS]
+    say "$1"
+    exit "${2:-1}"
+}
+
+usage_error() {
+    fail "$1; see --help" 2
+}
+
+# ---- the state directory --------------------------------------------------------------------------
+#
+# BASE/NAME/driver      docker or local; its presence means that the ensemble exists
+# BASE/NAME/ports       nine ports: of the clients, of the quorum, of the elections
+# BASE/NAME/tick        milliseconds
+# BASE/NAME/starting    there while the first start has not seen all servers serve
+# BASE/NAME/server-N/   what the driver keeps of server N
+
+state_base=${TMPDIR:-/tmp}/zklock-ensemble-$UID
+
+make_private_directory() {
+    mkdir -p -m 700 "$1"
+    # Another user may have made it first, in a temporary directory that all share.
+    [[ -d $1 && -O $1 && ! -L $1 ]] || fail "$1 is not a directory of this user"
+}
+
+ensemble_exists() {
+    [[ -e $state/driver ]]
+}
+
+recall() { # KEY
+    cat "$state/$1"
+}
+
+record() { # KEY VALUE
+    printf '%s\n' "$2" >"$state/$1"
+}
+
+client_port() { # N
+    local ports
+    read -ra ports <"$state/ports"
+    printf '%s\n' "${ports[$1 - 1]}"
+}
+
+connect_string() {
+    printf '127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' \
+        "$(client_port 1)" "$(client_port 2)" "$(client_port 3)"
+}
+
+# ---- the lock -------------------------------------------------------------------------------------
+#
+# One lock for all ensembles of this user guards what runs and which ports are taken; nothing waits for
+# servers while it holds the lock. Its file is the base directory, which the last ensemble removes: what
+# was locked must still be the directory of that name.
+
+lock_descriptor=
+
+lock() {
+    [[ -z $lock_descriptor ]] || return 0
+    while :; do
+        make_private_directory "$state_base"
+        { exec {lock_descriptor}<"$state_base"; } 2>/dev/null || continue
+        if ! flock --nonblock "$lock_descriptor"; then
+            say 'waiting for another start or stop of this user'
+            flock --timeout 900 "$lock_descriptor" || fail 'another start or stop of this user does not end'
+        fi
+        [[ $state_base -ef /proc/$BASHPID/fd/$lock_descriptor ]] && return
+        unlock
+    done
+}
+
+unlock() {
+    [[ -n $lock_descriptor ]] || return 0
+    exec {lock_descriptor}<&-
+    lock_descriptor=
+}
+
+# ---- waiting --------------------------------------------------------------------------------------
+
+milliseconds() {
+    local now=${EPOCHREALTIME/[.,]/}
+    printf '%s\n' "${now%???}"
+}
+
+# Polls until COMMAND succeeds; fails when it did not within LIMIT_MS.
+wait_until() { # LIMIT_MS COMMAND...
+    local deadline=$(($(milliseconds) + $1))
+    shift
+    until "$@"; do
+        (($(milliseconds) < deadline)) || return 1
+        sleep 0.03
+    done
+}
+
+# ---- ports ----------------------------------------------------------------------------------------
+
+# Ports that a socket uses now, or that an ensemble will use again when its servers come back.
+ports_in_use() {
+    cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+        awk '$2 ~ /:/ { sub(/.*:/, "", $2); print "0x" $2 }' | sort -u | xargs printf '%d\n'
+    cat "$state_base"/*/ports 2>/dev/null | tr ' ' '\n' || true
+}
+
+# Prints nine free ports in a row. They lie below the range from which the kernel takes the ports of
+# outgoing connections, so that none of these occupies the port of a server that is down for a while.
+free_ports() {
+    local used first port ports attempt
+    used=$'\n'$(ports_in_use)$'\n'
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        first=$((20000 + 10 * (RANDOM % 1000)))
+        ports=()
+        for ((port = first; port < first + 9; port++)); do
+            [[ $used != *$'\n'$port$'\n'* ]] || continue 2
+            ports+=("$port")
+        done
+        printf '%s\n' "${ports[*]}"
+        return
+    done
+    fail 'no nine free ports in a row between 20000 and 30000'
+}
+
+# ---- Debian's mirror ------------------------------------------------------------------------------
+
+# Prints the address from which this machine takes the packages of its own release. apt itself reads
+# its sources, of either form.
+debian_mirror() {
+    local codename address
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+    # shellcheck disable=SC2016 # apt expands these
+    address=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v codename="$codename" '$1 == codename && $2 == "main" { print $3; exit }')
+    [[ -n $address ]] || fail "apt's sources name no mirror for '$codename main'"
+    printf '%s\n' "$address"
+}
+
+# ---- docker ---------------------------------------------------------------------------------------
+
+# An engine that hangs must not hang the script.
+docker_answers() {
+    command -v docker >/dev/null && timeout 5 docker info >/dev/null 2>&1
+}
+
+# Sets compose to the command that is there: the plugin of newer dockers, or the older program.
+compose=()
+
+find_compose() {
+    if docker compose version >/dev/null 2>&1; then
+        compose=(docker compose)
+    elif command -v docker-compose >/dev/null; then
+        compose=(docker-compose)
+    else
+        return 1
+    fi
+}

@@ -1,0 +1,181 @@
+# shellcheck shell=bash
+# The local driver: three java processes. To be sourced by the script after common.sh.
+#
+# state/jars               the directory of ZooKeeper's jars
+# state/server-N/process   its process: PID, start time, boot; a process number alone may come to be another's
+# state/server-N/log       what it wrote
+# state/server-N/zoo.cfg, data
+
+driver_prepare() {
+    command -v java >/dev/null || fail 'no java on PATH; run: tools/install-packages ensemble-local'
+    jars=$(zookeeper_jars)
+    class_path "$jars" >/dev/null || exit 1
+}
+
+# ---- ZooKeeper's jars -----------------------------------------------------------------------------
+
+zookeeper_jars() {
+    local cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/zklock
+    if installed_version_will_do; then
+        printf '/usr/share/java\n'
+    elif [[ -e $cache/zookeeper-jars/zookeeper.jar ]]; then
+        printf '%s\n' "$cache/zookeeper-jars"
+    else
+        fetch_jars "$cache"
+        printf '%s\n' "$cache/zookeeper-jars"
+    fi
+}
+
+installed_version_will_do() {
+    local version
+    version=$(dpkg-query --show --showformat='${Version}' libzookeeper-java 2>/dev/null) || return 1
+    dpkg --compare-versions "$version" ge 3.9
+}
+
+# Debian 12's ZooKeeper hangs writes (ZOOKEEPER-4537), so the jars are Debian 13's. The package is only
+# unpacked, never installed, and apt works on a configuration of its own: the system's stays as it is.
+fetch_jars() ( # CACHE
+    say "fetching ZooKeeper's jars of Debian 13 (once)"
+    mkdir -p "$1"
+    work=$(mktemp -d "$1/fetch.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    cd "$work"
+    mkdir -p lists/partial archives/partial
+    printf 'deb %s trixie main\n' "$(debian_mirror)" >sources.list
+    if ! { private_apt update && private_apt download libzookeeper-java; } >log 2>&1; then
+        cat log >&2
+        fail "cannot fetch Debian 13's libzookeeper-java from this machine's mirror"
+    fi
+    dpkg-deb -x libzookeeper-java_*.deb unpacked
+    # By one rename, so that no other start sees half of it.
+    mv -T unpacked/usr/share/java "$1/zookeeper-jars"
+)
+
+private_apt() {
+    apt-get --quiet \
+        -o Dir::Etc::sourcelist="$PWD/sources.list" -o Dir::Etc::sourceparts=- \
+        -o Dir::State="$PWD" -o Dir::State::lists="$PWD/lists" -o Dir::State::status=/dev/null \
+        -o Dir::Cache="$PWD" -o Dir::Cache::archives="$PWD/archives" \
+        -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+# ---- processes ------------------------------------------------------------------------------------
+
+# Prints state and start time of a process.
+process_facts() { # PID
+    local facts
+    { read -r facts <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # The command's name, in parentheses, may hold spaces.
+    read -ra facts <<<"${facts##*) }"
+    printf '%s %s\n' "${facts[0]}" "${facts[19]}"
+}
+
+boot() {
+    cat /proc/sys/kernel/random/boot_id
+}
+
+# Prints PID and state of a server's process; fails when it is gone.
+server_process() { # N
+    local pid started booted now_state now_started
+    { read -r pid started booted <"$state/server-$1/process"; } 2>/dev/null || return 1
+    [[ $booted == "$(boot)" ]] || return 1
+    read -r now_state now_started < <(process_facts "$pid") || return 1
+    [[ $now_started == "$started" && $now_state != [ZX] ]] || return 1
+    printf '%s %s\n' "$pid" "$now_state"
+}
+
+driver_status() { # N
+    local pid process_state
+    if ! read -r pid process_state < <(server_process "$1"); then
+        printf 'down\n'
+    elif [[ $process_state == [Tt] ]]; then
+        printf 'paused\n'
+    else
+        printf 'running\n'
+    fi
+}
+
+status_is() { # N STATUS
+    [[ $(driver_status "$1") == "$2" ]]
+}
+
+signal() { # SIGNAL N...
+    local sort=$1 number pid
+    shift
+    for number in "$@"; do
+        if read -r pid _ < <(server_process "$number"); then
+            kill -"$sort" "$pid" 2>/dev/null || true
+        fi
+    done
+}
+
+wait_for_status() { # LIMIT_MS STATUS N...
+    local limit=$1 status=$2 number
+    shift 2
+    for number in "$@"; do
+        wait_until "$limit" status_is "$number" "$status" || return 1
+    done
+}
+
+# ---- what the script calls ------------------------------------------------------------------------
+
+driver_create() {
+    record jars "$jars"
+    driver_start 1 2 3
+}
+
+driver_start() { # N...
+    local number
+    for number in "$@"; do
+        spawn "$number"
+    done
+}
+
+spawn() { # N
+    local ports directory=$state/server-$1 pid facts
+    read -ra ports <"$state/ports"
+    mkdir -p "$directory"
+    # A session of its own: an interrupt from the terminal is for the script, not for the servers.
+    pid=$(
+        ZKLOCK_JARS=$(recall jars) setsid "$here/server" "$1" "$directory" "$(recall tick)" \
+            "127.0.0.1:${ports[$1 - 1]}" \
+            "127.0.0.1:${ports[3]}:${ports[6]}" \
+            "127.0.0.1:${ports[4]}:${ports[7]}" \
+            "127.0.0.1:${ports[5]}:${ports[8]}" \
+            </dev/null >>"$directory/log" 2>&1 {lock_descriptor}<&- &
+        printf '%s\n' "$!"
+    )
+    facts=$(process_facts "$pid") || fail "server $1 ended at once; see $directory/log"
+    record "server-$1/process" "$pid ${facts#* } $(boot)"
+}
+
+driver_stop() { # N...
+    signal TERM "$@"
+    # One that is paused gets the signal when it goes on.
+    signal CONT "$@"
+    wait_for_status 10000 down "$@" || driver_kill "$@"
+}
+
+driver_kill() { # N...
+    signal KILL "$@"
+    wait_for_status 10000 down "$@" || fail "server $* does not end after SIGKILL"
+}
+
+driver_pause() { # N...
+    signal STOP "$@"
+    wait_for_status 5000 paused "$@" || fail "server $* does not stop after SIGSTOP"
+}
+
+driver_resume() { # N...
+    signal CONT "$@"
+    wait_for_status 5000 running "$@" || fail "server $* does not go on after SIGCONT"
+}
+
+# Its data goes as well: nothing is won by a graceful end.
+driver_destroy() {
+    driver_kill 1 2 3
+}
+
+driver_log() { # N
+    cat "$state/server-$1/log"
+}

@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# What the servers' image and the script on the host both know of ZooKeeper. To be sourced.
+
+# The class path of a server. JARS holds ZooKeeper's own jars; the libraries are Debian's.
+# jute comes first: other jars on the path may carry an older copy of its classes.
+class_path() { # JARS
+    local jar joined=
+    for jar in "$1"/{zookeeper-jute,zookeeper}.jar \
+        /usr/share/java/{slf4j-api,slf4j-simple,metrics-core,snappy-java}.jar; do
+        if [[ ! -e $jar ]]; then
+            printf '%s is missing; run: tools/install-packages ensemble-local\n' "$jar" >&2
+            return 1
+        fi
+        joined+=:$jar
+    done
+    printf '%s\n' "${joined#:}"
+}
+
+# Prints leader or follower; fails when the server does not serve. In a subshell, because a server
+# that ends between the connection and the question would end the shell by SIGPIPE.
+server_mode() ( # HOST PORT
+    { exec {connection}<>"/dev/tcp/$1/$2"; } 2>/dev/null || return 1
+    printf srvr 1>&"$connection"
+    while IFS= read -r -t 1 -u "$connection" line; do
+        if [[ $line == 'Mode: '* ]]; then
+            printf '%s\n' "${line#Mode: }"
+            return 0
+        fi
+    done
+    return 1
+)
