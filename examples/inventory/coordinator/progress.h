@@ -1,0 +1,29 @@
+/* Tells on stderr how a run goes: one line that changes on a terminal, else a line now and then. */
+#ifndef INVENTORY_PROGRESS_H
+#define INVENTORY_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "result.h"
+
+struct progress {
+    const struct run_plan *plan;
+    bool on_terminal;
+    int64_t begun_ns;
+    int64_t shown_ns;
+};
+
+void progress_begin(struct progress *progress, const struct run_plan *plan);
+
+/** Shows how far the run is, if it is time to. */
+void progress_show(struct progress *progress);
+
+/** Tells of one event within the run, in a line of its own. */
+void progress_note(struct progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Tells what came of it. */
+void progress_end(struct progress *progress, const struct result *result);
+
+#endif

@@ -1,0 +1,12 @@
+/* The table at the end. */
+#ifndef INVENTORY_REPORT_H
+#define INVENTORY_REPORT_H
+
+#include <stdio.h>
+
+#include "result.h"
+
+/** Prints a row for each result, and below it what is not as it must be. */
+void report_print(FILE *out, const struct result *results, int count);
+
+#endif
