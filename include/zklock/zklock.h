@@ -369,7 +369,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  *
  * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT; ZKL_CANCELLED; ZKL_CLOSED;
  * ZKL_DISCONNECTED (try only: no connection, or lost before the answer);
- * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, or a try);
+ * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, a try, or when the
+ * session expired between the grant and the return of this call);
  * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
  * LOST grant call zkl_lock_release first); ZKL_NO_PERMISSION;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED; ZKL_SEQUENCE_EXHAUSTED;

@@ -1,0 +1,326 @@
+#include "input.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
+
+static _Thread_local char message[MESSAGE_SIZE];
+
+const char *zkl_input_message(void) {
+    return message;
+}
+
+__attribute__((format(printf, 2, 3))) static int refuse(int status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* The input as a message may show it: cut, and without what a terminal obeys. */
+typedef struct shown {
+    char text[SHOWN_MAX + 4];
+} shown;
+
+static shown show(const char *input) {
+    shown result;
+    size_t length = 0;
+    while (length < SHOWN_MAX && input[length] != '\0') {
+        unsigned char byte = (unsigned char)input[length];
+        result.text[length++] = byte < 0x20 || byte >= 0x7f ? '?' : (char)byte;
+    }
+    memcpy(result.text + length, input[length] != '\0' ? "..." : "", 4);
+    return result;
+}
+
+/* ---- Text -------------------------------------------------------------- */
+
+/* The length of the UTF-8 sequence that starts here (RFC 3629), or 0. */
+static size_t utf8_length(const unsigned char *s) {
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (length == 0 || s[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0U) != 0x80U) {
+            return 0;
+        }
+    }
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
+    bool too_large = s[0] == 0xf4 && s[1] >= 0x90;
+    return overlong || surrogate || too_large ? 0 : length;
+}
+
+/* What ZooKeeper does not take in a path (PathUtils.validatePath): C0 and C1
+ * controls, the private use area with the surrogates, and the specials. */
+static bool is_forbidden(const unsigned char *s, size_t length) {
+    if (length == 1) {
+        return s[0] < 0x20 || s[0] == 0x7f;
+    }
+    if (length == 2) {
+        return s[0] == 0xc2 && s[1] < 0xa0;
+    }
+    if (length != 3) {
+        return false;
+    }
+    unsigned code = ((s[0] & 0x0fU) << 12U) | ((s[1] & 0x3fU) << 6U) | (s[2] & 0x3fU);
+    return (code >= 0xe000 && code <= 0xf8ff) || (code >= 0xfff0 && code <= 0xffff);
+}
+
+typedef enum text_fault { TEXT_GOOD, TEXT_NOT_UTF8, TEXT_CONTROL } text_fault;
+
+static text_fault check_text(const char *text) {
+    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
+        size_t length = utf8_length(s);
+        if (length == 0) {
+            return TEXT_NOT_UTF8;
+        }
+        if (is_forbidden(s, length)) {
+            return TEXT_CONTROL;
+        }
+        s += length;
+    }
+    return TEXT_GOOD;
+}
+
+int zkl_input_check_label(const char *label) {
+    size_t length = strlen(label);
+    if (length > ZKL_LABEL_MAX) {
+        return refuse(ZKL_INVALID_LABEL, "label \"%s\": %zu bytes, at most %d are allowed",
+                      show(label).text, length, ZKL_LABEL_MAX);
+    }
+    if (check_text(label) != TEXT_GOOD) {
+        return refuse(ZKL_INVALID_LABEL, "label \"%s\": must be UTF-8 without control characters",
+                      show(label).text);
+    }
+    return ZKL_OK;
+}
+
+/* ---- Resources and roots ------------------------------------------------ */
+
+static bool is_dots(const char *name, size_t length) {
+    return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
+}
+
+static int check_path_components(const char *what, const char *path) {
+    const char *name = path + 1;
+    for (;;) {
+        size_t length = strcspn(name, "/");
+        if (length == 0) {
+            return refuse(ZKL_RESOURCE_EMPTY_COMPONENT,
+                          "%s \"%s\": a path must not have empty names or end in a slash", what,
+                          show(path).text);
+        }
+        if (is_dots(name, length)) {
+            return refuse(ZKL_RESOURCE_DOT, "%s \"%s\": a path must not contain . or .. as a name",
+                          what, show(path).text);
+        }
+        if (name[length] == '\0') {
+            return ZKL_OK;
+        }
+        name += length + 1;
+    }
+}
+
+static bool is_reserved(const char *path) {
+    static const char reserved[] = "/zookeeper";
+    size_t length = sizeof(reserved) - 1;
+    return strcmp(path, "/") == 0 ||
+           (strncmp(path, reserved, length) == 0 && (path[length] == '\0' || path[length] == '/'));
+}
+
+static int check_characters(const char *what, const char *name) {
+    switch (check_text(name)) {
+    case TEXT_NOT_UTF8:
+        return refuse(ZKL_RESOURCE_INVALID_UTF8, "%s \"%s\": must be valid UTF-8", what,
+                      show(name).text);
+    case TEXT_CONTROL:
+        return refuse(ZKL_RESOURCE_CONTROL_CHARACTER,
+                      "%s \"%s\": must not have control or private use characters", what,
+                      show(name).text);
+    case TEXT_GOOD:
+        break;
+    }
+    return ZKL_OK;
+}
+
+static int check_absolute(const char *what, const char *path) {
+    if (is_reserved(path)) {
+        return refuse(ZKL_RESOURCE_RESERVED, "%s \"%s\": / and /zookeeper are ZooKeeper's own",
+                      what, show(path).text);
+    }
+    int status = check_characters(what, path);
+    return status != ZKL_OK ? status : check_path_components(what, path);
+}
+
+static int check_relative(const char *what, const char *name) {
+    if (strchr(name, '/') != NULL) {
+        return refuse(ZKL_RESOURCE_SLASH,
+                      "%s \"%s\": a name must not contain a slash (an absolute path starts with "
+                      "one)",
+                      what, show(name).text);
+    }
+    if (is_dots(name, strlen(name))) {
+        return refuse(ZKL_RESOURCE_DOT, "%s \"%s\": . and .. are not names", what, show(name).text);
+    }
+    return check_characters(what, name);
+}
+
+int zkl_input_check_resource(const char *resource) {
+    static const char what[] = "resource";
+    size_t length = strlen(resource);
+    if (length == 0) {
+        return refuse(ZKL_RESOURCE_EMPTY, "%s \"\": must not be empty", what);
+    }
+    if (length > ZKL_RESOURCE_MAX) {
+        return refuse(ZKL_RESOURCE_TOO_LONG, "%s \"%s\": %zu bytes, at most %d are allowed", what,
+                      show(resource).text, length, ZKL_RESOURCE_MAX);
+    }
+    return resource[0] == '/' ? check_absolute(what, resource) : check_relative(what, resource);
+}
+
+/* A root is checked by the rules of an absolute resource, with one status. */
+int zkl_input_check_root(const char *root) {
+    static const char what[] = "lock root";
+    size_t length = strlen(root);
+    if (length > ZKL_ROOT_MAX) {
+        return refuse(ZKL_INVALID_ROOT, "%s \"%s\": %zu bytes, at most %d are allowed", what,
+                      show(root).text, length, ZKL_ROOT_MAX);
+    }
+    if (root[0] != '/') {
+        return refuse(ZKL_INVALID_ROOT, "%s \"%s\": must be an absolute path", what,
+                      show(root).text);
+    }
+    return check_absolute(what, root) == ZKL_OK ? ZKL_OK : ZKL_INVALID_ROOT;
+}
+
+/* ---- Hosts -------------------------------------------------------------- */
+
+static bool port_is_valid(const char *port, size_t length) {
+    unsigned long value = 0;
+    if (length == 0 || length > 5) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (port[i] < '0' || port[i] > '9') {
+            return false;
+        }
+        value = value * 10 + (unsigned long)(port[i] - '0');
+    }
+    return value >= 1 && value <= PORT_MAX;
+}
+
+static bool is_host_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '-' || c == '_';
+}
+
+static bool is_address_character(char c) {
+    return is_host_character(c) || c == ':' || c == '%';
+}
+
+/* The length of the host before the colon of its port, or 0. */
+static size_t host_length(const char *server, size_t length) {
+    size_t i = 0;
+    if (length > 0 && server[0] == '[') {
+        for (i = 1; i < length && is_address_character(server[i]); i++) {
+        }
+        return i > 1 && i < length && server[i] == ']' ? i + 1 : 0;
+    }
+    while (i < length && is_host_character(server[i])) {
+        i++;
+    }
+    return i;
+}
+
+static int check_server(const char *hosts, const char *server, size_t length) {
+    size_t host = host_length(server, length);
+    if (host == 0) {
+        return refuse(ZKL_INVALID_HOSTS,
+                      "host list \"%s\": server %d bytes in has no valid host name or address",
+                      show(hosts).text, (int)(server - hosts));
+    }
+    if (host == length || server[host] != ':' ||
+        !port_is_valid(server + host + 1, length - host - 1)) {
+        return refuse(ZKL_INVALID_HOSTS,
+                      "host list \"%s\": \"%.*s\" must be followed by : and a port from 1 to %d",
+                      show(hosts).text, (int)(host < SHOWN_MAX ? host : SHOWN_MAX), server,
+                      PORT_MAX);
+    }
+    return ZKL_OK;
+}
+
+static int check_chroot(const char *hosts, const char *chroot) {
+    if (chroot[0] == '\0' || strcmp(chroot, "/") == 0) {
+        return ZKL_OK;
+    }
+    size_t length = strlen(chroot);
+    if (length > ZKL_ROOT_MAX) {
+        return refuse(ZKL_INVALID_HOSTS,
+                      "host list \"%s\": the chroot has %zu bytes, at most %d are allowed",
+                      show(hosts).text, length, ZKL_ROOT_MAX);
+    }
+    return check_absolute("chroot of the host list", chroot) == ZKL_OK ? ZKL_OK : ZKL_INVALID_HOSTS;
+}
+
+int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
+    size_t length = strlen(hosts);
+    if (length > ZKL_HOSTS_MAX) {
+        return refuse(ZKL_INVALID_HOSTS, "host list \"%s\": %zu bytes, at most %d are allowed",
+                      show(hosts).text, length, ZKL_HOSTS_MAX);
+    }
+    *servers_length = strcspn(hosts, "/");
+    *chroot = strcmp(hosts + *servers_length, "/") == 0 ? "" : hosts + *servers_length;
+    for (const char *server = hosts;;) {
+        size_t server_length = strcspn(server, ",/");
+        int status = check_server(hosts, server, server_length);
+        if (status != ZKL_OK) {
+            return status;
+        }
+        if (server[server_length] != ',') {
+            return check_chroot(hosts, *chroot);
+        }
+        server += server_length + 1;
+    }
+}
+
+/* ---- Numbers and pointers ----------------------------------------------- */
+
+int zkl_input_check_mode(zkl_mode mode) {
+    if (mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
+        return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE",
+                      (int)mode);
+    }
+    return ZKL_OK;
+}
+
+int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
+                          int status) {
+    if (value >= lowest && value <= highest) {
+        return ZKL_OK;
+    }
+    if (highest == INT64_MAX) {
+        return refuse(status, "%s %lld: must be at least %lld", what, (long long)value,
+                      (long long)lowest);
+    }
+    return refuse(status, "%s %lld: must be from %lld to %lld", what, (long long)value,
+                  (long long)lowest, (long long)highest);
+}
+
+int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {
+    if (given != known) {
+        return refuse(ZKL_INVALID_STRUCT_SIZE,
+                      "struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given,
+                      what, known);
+    }
+    return ZKL_OK;
+}
+
+int zkl_input_check_pointer(const char *what, const void *pointer) {
+    return pointer != NULL ? ZKL_OK : refuse(ZKL_INVALID_ARGUMENT, "%s: must not be NULL", what);
+}

@@ -1,0 +1,30 @@
+/* Checks what the application passes in. Each check returns ZKL_OK or the
+ * status of the rule that is broken, and leaves a message that names the input
+ * and the rule for zkl_error_message. */
+#ifndef ZKLOCK_INPUT_H
+#define ZKLOCK_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zklock/zklock.h"
+
+/** Splits "host:port,...[/chroot]". `chroot` points into `hosts`; "" if there
+ *  is none; `servers_length` is what comes before it. */
+int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot);
+int zkl_input_check_root(const char *root);
+int zkl_input_check_label(const char *label);
+/** A resource: a name, or an absolute path. */
+int zkl_input_check_resource(const char *resource);
+int zkl_input_check_mode(zkl_mode mode);
+/** `lowest` <= `value` <= `highest`, else `status`. */
+int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
+                          int status);
+int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
+/** Not NULL. */
+int zkl_input_check_pointer(const char *what, const void *pointer);
+
+/** The message of this thread's last failed check. */
+const char *zkl_input_message(void);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The names of a lock's nodes: what a child of a resource says about the
+ * request that it stands for, and what our own nodes are called.
+ *
+ * Our names are those of Apache Curator, so that both can share a lock:
+ *
+ *     exclusive  _c_<uuid>-lock-%010d       InterProcessMutex
+ *     read       _c_<uuid>-__READ__%010d    InterProcessReadWriteLock
+ *     write      _c_<uuid>-__WRIT__%010d
+ *
+ * Kazoo's __lock__ and __rlock__ are understood as well. The server appends the
+ * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
+ */
+#ifndef ZKLOCK_RECIPE_NODE_NAME_H
+#define ZKLOCK_RECIPE_NODE_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zklock/zklock.h"
+
+/** A textual UUID and its NUL. */
+#define ZKL_GUID_SIZE 37
+/** Room for any name of ours, with its NUL. */
+#define ZKL_NODE_NAME_SIZE 64
+
+typedef enum zkl_node_kind {
+    ZKL_NODE_FOREIGN, /* carries no sequence: not a request, to be ignored */
+    ZKL_NODE_EXCLUSIVE,
+    ZKL_NODE_READ,
+    ZKL_NODE_WRITE,
+    ZKL_NODE_UNKNOWN /* has a sequence, but no kind we know: counts as exclusive */
+} zkl_node_kind;
+
+typedef struct zkl_node_name {
+    zkl_node_kind kind;
+    int32_t sequence;
+} zkl_node_name;
+
+/** Reads the name of a child of a resource. Any bytes are fine. */
+zkl_node_name zkl_node_name_parse(const char *text);
+
+/**
+ * Writes the name to create a request's node by, to which the server appends
+ * the sequence. `text` has room for ZKL_NODE_NAME_SIZE bytes.
+ */
+void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode);
+
+/** Whether a child was created by the request with this GUID. */
+bool zkl_node_name_has_guid(const char *text, const char *guid);
+
+/** Whether two names were created by requests with the same GUID. */
+bool zkl_node_name_same_guid(const char *one, const char *other);
+
+/** The kind of node that a mode creates. */
+zkl_node_kind zkl_node_kind_of_mode(zkl_mode mode);
+
+#endif

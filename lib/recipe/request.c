@@ -1,0 +1,498 @@
+#include "recipe/request.h"
+
+#include <string.h>
+
+enum operation {
+    OPERATION_CREATE = 1U << 0,
+    OPERATION_LIST = 1U << 1,
+    OPERATION_MAKE_PARENT = 1U << 2,
+    OPERATION_WATCH = 1U << 3,
+    OPERATION_INSPECT = 1U << 4,
+    OPERATION_DELETE = 1U << 5,
+    OPERATION_SETTLE = 1U << 6,
+    OPERATION_BACK_OFF = 1U << 7
+};
+
+/* ---- Emitting actions -------------------------------------------------- */
+
+static void emit(zkl_actions *actions, zkl_action_kind kind, const char *node, int status) {
+    actions->list[actions->count++] = (zkl_action){ kind, node, status };
+}
+
+static void start_operation(zkl_request *request, zkl_actions *actions, enum operation operation,
+                            zkl_action_kind kind, const char *node) {
+    request->outstanding |= operation;
+    emit(actions, kind, node, ZKL_OK);
+}
+
+static void list(zkl_request *request, zkl_actions *actions) {
+    start_operation(request, actions, OPERATION_LIST, ZKL_ACTION_LIST, NULL);
+}
+
+static void delete_node(zkl_request *request, zkl_actions *actions, const char *node) {
+    start_operation(request, actions, OPERATION_DELETE, ZKL_ACTION_DELETE, node);
+}
+
+/* ---- Verdicts ---------------------------------------------------------- */
+
+static void decide(zkl_request *request, zkl_actions *actions, zkl_action_kind kind, int status) {
+    if (!request->decided) {
+        request->decided = true;
+        emit(actions, kind, NULL, status);
+    }
+}
+
+static void grant(zkl_request *request, zkl_actions *actions) {
+    request->held = true;
+    decide(request, actions, ZKL_ACTION_GRANT, ZKL_OK);
+}
+
+static void fail(zkl_request *request, zkl_actions *actions, int status) {
+    request->aim = ZKL_AIM_LEAVE;
+    decide(request, actions, ZKL_ACTION_FAIL, status);
+}
+
+/* A try that queued and lost says so when its node is gone again, so that the
+ * next try of the same caller does not meet it. */
+static void fail_once_gone(zkl_request *request, int status) {
+    request->aim = ZKL_AIM_LEAVE;
+    request->late_verdict = status;
+}
+
+static void give_late_verdict(zkl_request *request, zkl_actions *actions) {
+    if (request->late_verdict != ZKL_OK) {
+        decide(request, actions, ZKL_ACTION_FAIL, request->late_verdict);
+    }
+}
+
+/* ---- What to do next --------------------------------------------------- */
+
+static void end(zkl_request *request, zkl_actions *actions) {
+    give_late_verdict(request, actions);
+    request->ended = true;
+    emit(actions, ZKL_ACTION_END, NULL, ZKL_OK);
+}
+
+static void stop_watching(zkl_request *request, zkl_actions *actions) {
+    if (request->watching) {
+        request->watching = false;
+        emit(actions, ZKL_ACTION_UNWATCH, NULL, ZKL_OK);
+    }
+}
+
+/* On the way out, a node that may exist is first found or ruled out: only a
+ * list after a committed write of this connection proves that the lost create
+ * was not applied and never will be. */
+static void advance_leave(zkl_request *request, zkl_actions *actions) {
+    stop_watching(request, actions);
+    if (request->own_node == ZKL_OWN_NODE_NONE && request->surplus[0] == '\0' && !request->twins) {
+        end(request, actions);
+    } else if (!request->connected) {
+        return;
+    } else if (request->surplus[0] != '\0') {
+        delete_node(request, actions, request->surplus);
+    } else if (request->own_node == ZKL_OWN_NODE_OURS) {
+        delete_node(request, actions, request->node);
+    } else {
+        start_operation(request, actions, OPERATION_SETTLE, ZKL_ACTION_SETTLE, NULL);
+        list(request, actions);
+    }
+}
+
+/* The create and the list travel together: requests of a session are answered
+ * in their order, so the list contains the node. After a lost reply the same
+ * pair resolves it: the create is the committed write that must come before
+ * the list that looks for the first node. */
+static void advance_join(zkl_request *request, zkl_actions *actions) {
+    if (request->held || request->watching || !request->connected) {
+        return;
+    }
+    if (request->surplus[0] != '\0') {
+        delete_node(request, actions, request->surplus);
+    } else if (request->own_node == ZKL_OWN_NODE_OURS ||
+               (request->only_try && !request->way_was_free)) {
+        list(request, actions);
+    } else {
+        start_operation(request, actions, OPERATION_CREATE, ZKL_ACTION_CREATE, request->prefix);
+        list(request, actions);
+    }
+}
+
+static void advance(zkl_request *request, zkl_actions *actions) {
+    if (request->ended || request->outstanding != 0) {
+        return;
+    }
+    if (request->must_back_off) {
+        request->must_back_off = false;
+        start_operation(request, actions, OPERATION_BACK_OFF, ZKL_ACTION_BACK_OFF, NULL);
+    } else if (request->candidate[0] != '\0' && request->connected) {
+        start_operation(request, actions, OPERATION_INSPECT, ZKL_ACTION_INSPECT,
+                        request->candidate);
+    } else if (request->aim == ZKL_AIM_LEAVE) {
+        advance_leave(request, actions);
+    } else if (request->parent_missing && request->connected) {
+        start_operation(request, actions, OPERATION_MAKE_PARENT, ZKL_ACTION_MAKE_PARENT, NULL);
+    } else {
+        advance_join(request, actions);
+    }
+}
+
+/* ---- Replies ----------------------------------------------------------- */
+
+/* What every failed reply means, whatever was asked. */
+static void note_failure(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_NOT_NOW) {
+        request->must_back_off = true;
+    } else if (event->outcome == ZKL_OUTCOME_SESSION_OVER) {
+        request->connected = false; /* the news of it is on its way */
+    } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
+        if (request->aim == ZKL_AIM_JOIN && !request->held) {
+            fail(request, actions, event->status);
+        } else {
+            request->must_back_off = true;
+        }
+    }
+}
+
+static void forget_node(zkl_request *request) {
+    request->own_node = ZKL_OWN_NODE_NONE;
+    request->node[0] = '\0';
+}
+
+/* Names of ours always fit: a prefix of ours and at most eleven characters. */
+static void copy_name(char *to, const char *from) {
+    size_t length = strlen(from);
+    if (length >= ZKL_NODE_NAME_SIZE) {
+        length = ZKL_NODE_NAME_SIZE - 1;
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+static void take_node(zkl_request *request, const char *name, int64_t zxid) {
+    request->own_node = ZKL_OWN_NODE_OURS;
+    request->zxid = zxid;
+    copy_name(request->node, name);
+}
+
+static bool sequence_is_exhausted(const char *name) {
+    int32_t sequence = zkl_node_name_parse(name).sequence;
+    return sequence < 0 || sequence >= ZKL_SEQUENCE_LIMIT;
+}
+
+static void on_created(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    switch (event->outcome) {
+    case ZKL_OUTCOME_OK:
+        take_node(request, event->node, event->zxid);
+        request->parents_made = 0;
+        if (sequence_is_exhausted(event->node) && request->aim == ZKL_AIM_JOIN) {
+            fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
+        }
+        break;
+    case ZKL_OUTCOME_NO_NODE:
+        request->parent_missing = true;
+        break;
+    case ZKL_OUTCOME_UNKNOWN:
+        request->own_node = ZKL_OWN_NODE_UNSURE;
+        request->twins = true;
+        request->settled = false;
+        break;
+    default:
+        note_failure(request, event, actions);
+        break;
+    }
+}
+
+/* A parent that vanishes again and again (a container, an administrator) must
+ * not make us spin. */
+static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK) {
+        request->parent_missing = false;
+        request->must_back_off = request->parents_made > 0;
+        request->parents_made++;
+    } else {
+        note_failure(request, event, actions);
+    }
+}
+
+/* Looks for a node of ours that a lost create left behind. Such a list counts
+ * only after a committed write: ours was created or SETTLE has gone through. */
+static bool find_twin(zkl_request *request, zkl_children children) {
+    bool conclusive = request->own_node == ZKL_OWN_NODE_OURS || request->settled;
+    if (!request->twins || !conclusive) {
+        return false;
+    }
+    const char *except = request->own_node == ZKL_OWN_NODE_OURS ? request->node : NULL;
+    const char *twin = zkl_queue_find_guid(children, request->guid, except);
+    if (twin != NULL) {
+        copy_name(request->candidate, twin);
+        return true;
+    }
+    request->twins = false;
+    if (request->own_node == ZKL_OWN_NODE_UNSURE) {
+        forget_node(request);
+    }
+    return false;
+}
+
+static void judge_queue(zkl_request *request, zkl_children children, zkl_actions *actions) {
+    zkl_queue_view view = zkl_queue_examine(children, request->node);
+    if (view.unknown != NULL && !request->unknown_reported) {
+        request->unknown_reported = true;
+        emit(actions, ZKL_ACTION_REPORT, view.unknown, ZKL_OK);
+    }
+    if (!view.listed) {
+        /* Our create was answered before this list was asked for, so somebody
+         * has deleted our node: the place is gone, join again. */
+        forget_node(request);
+        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    } else if (view.blocker == NULL) {
+        grant(request, actions);
+    } else if (request->only_try) {
+        fail_once_gone(request, ZKL_BUSY);
+    } else {
+        start_operation(request, actions, OPERATION_WATCH, ZKL_ACTION_WATCH, view.blocker);
+    }
+}
+
+static void on_first_list_of_try(zkl_request *request, zkl_children children,
+                                 zkl_actions *actions) {
+    if (zkl_queue_is_blocked_at_tail(children, request->mode)) {
+        fail(request, actions, ZKL_BUSY);
+    } else {
+        request->way_was_free = true;
+    }
+}
+
+static void on_children(zkl_request *request, zkl_children children, zkl_actions *actions) {
+    bool searching = find_twin(request, children);
+    if (request->aim != ZKL_AIM_JOIN || searching) {
+        return;
+    }
+    if (request->own_node == ZKL_OWN_NODE_OURS) {
+        judge_queue(request, children, actions);
+    } else if (request->only_try && !request->way_was_free) {
+        on_first_list_of_try(request, children, actions);
+    }
+}
+
+static void on_listed(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    switch (event->outcome) {
+    case ZKL_OUTCOME_OK:
+        on_children(request, event->children, actions);
+        break;
+    case ZKL_OUTCOME_NO_NODE:
+        /* No parent: no children, neither others' nor ours. */
+        on_children(request, (zkl_children){ NULL, 0 }, actions);
+        break;
+    default:
+        note_failure(request, event, actions);
+        break;
+    }
+}
+
+static void on_watched(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK) {
+        request->watching = true;
+    } else if (event->outcome != ZKL_OUTCOME_NO_NODE) {
+        note_failure(request, event, actions);
+    }
+}
+
+/* A node found by name is ours only if our session owns it. Of two, the lower
+ * keeps its place and the other goes. */
+static void adopt_candidate(zkl_request *request, int64_t zxid) {
+    bool lower =
+        request->own_node != ZKL_OWN_NODE_OURS || zkl_node_name_parse(request->candidate).sequence <
+                                                      zkl_node_name_parse(request->node).sequence;
+    if (!lower) {
+        copy_name(request->surplus, request->candidate);
+        return;
+    }
+    if (request->own_node == ZKL_OWN_NODE_OURS) {
+        copy_name(request->surplus, request->node);
+    }
+    take_node(request, request->candidate, zxid);
+}
+
+static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
+        adopt_candidate(request, event->zxid);
+    } else if (event->outcome == ZKL_OUTCOME_OK) {
+        /* Somebody else's, with a name copied from ours: not to be touched. */
+        request->twins = false;
+        if (request->own_node == ZKL_OWN_NODE_UNSURE) {
+            forget_node(request);
+        }
+    } else if (event->outcome != ZKL_OUTCOME_NO_NODE) {
+        note_failure(request, event, actions);
+        return;
+    }
+    request->candidate[0] = '\0';
+}
+
+static void on_deleted(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome != ZKL_OUTCOME_OK && event->outcome != ZKL_OUTCOME_NO_NODE) {
+        note_failure(request, event, actions);
+        return;
+    }
+    if (request->surplus[0] != '\0') {
+        request->surplus[0] = '\0';
+    } else {
+        forget_node(request);
+    }
+}
+
+/* A write that the server refuses is committed as an error, and settles as well. */
+static void on_settled(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    request->settled = event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE ||
+                       event->outcome == ZKL_OUTCOME_REFUSED;
+    if (!request->settled) {
+        note_failure(request, event, actions);
+    }
+}
+
+/* ---- News -------------------------------------------------------------- */
+
+static void on_disconnected(zkl_request *request, zkl_actions *actions) {
+    request->connected = false;
+    request->settled = false;
+    give_late_verdict(request, actions);
+    if (request->only_try && !request->held) {
+        fail(request, actions, ZKL_DISCONNECTED);
+    }
+}
+
+/* With the session all its nodes and watches are gone. */
+static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    bool had_place = request->own_node != ZKL_OWN_NODE_NONE;
+    request->connected = false;
+    request->watching = false;
+    request->twins = false;
+    request->settled = false;
+    request->candidate[0] = '\0';
+    request->surplus[0] = '\0';
+    forget_node(request);
+    memcpy(request->guid, event->guid, ZKL_GUID_SIZE);
+    zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+    if (request->aim == ZKL_AIM_LEAVE) {
+        return;
+    }
+    if (request->held) {
+        request->held = false;
+        request->aim = ZKL_AIM_LEAVE;
+        emit(actions, ZKL_ACTION_LOSE, NULL, ZKL_SESSION_EXPIRED);
+    } else if (request->fail_on_session_expiry || request->only_try) {
+        fail(request, actions, ZKL_SESSION_EXPIRED);
+    } else if (had_place) {
+        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    }
+}
+
+static void give_up_waiting(zkl_request *request, zkl_actions *actions, int status) {
+    if (!request->held) {
+        fail(request, actions, status);
+    }
+}
+
+static void on_released(zkl_request *request) {
+    request->held = false;
+    request->aim = ZKL_AIM_LEAVE;
+}
+
+/* ---- The machine ------------------------------------------------------- */
+
+static unsigned operation_answered_by(zkl_event_kind kind) {
+    switch (kind) {
+    case ZKL_EVENT_CREATED:
+        return OPERATION_CREATE;
+    case ZKL_EVENT_LISTED:
+        return OPERATION_LIST;
+    case ZKL_EVENT_PARENT_MADE:
+        return OPERATION_MAKE_PARENT;
+    case ZKL_EVENT_WATCHED:
+        return OPERATION_WATCH;
+    case ZKL_EVENT_INSPECTED:
+        return OPERATION_INSPECT;
+    case ZKL_EVENT_DELETED:
+        return OPERATION_DELETE;
+    case ZKL_EVENT_SETTLED:
+        return OPERATION_SETTLE;
+    case ZKL_EVENT_BACKED_OFF:
+        return OPERATION_BACK_OFF;
+    default:
+        return 0;
+    }
+}
+
+static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    switch (event->kind) {
+    case ZKL_EVENT_START:
+        if (request->only_try && !request->connected) {
+            fail(request, actions, ZKL_DISCONNECTED);
+        }
+        break;
+    case ZKL_EVENT_BACKED_OFF:
+        break;
+    case ZKL_EVENT_CREATED:
+        on_created(request, event, actions);
+        break;
+    case ZKL_EVENT_LISTED:
+        on_listed(request, event, actions);
+        break;
+    case ZKL_EVENT_PARENT_MADE:
+        on_parent_made(request, event, actions);
+        break;
+    case ZKL_EVENT_WATCHED:
+        on_watched(request, event, actions);
+        break;
+    case ZKL_EVENT_INSPECTED:
+        on_inspected(request, event, actions);
+        break;
+    case ZKL_EVENT_DELETED:
+        on_deleted(request, event, actions);
+        break;
+    case ZKL_EVENT_SETTLED:
+        on_settled(request, event, actions);
+        break;
+    case ZKL_EVENT_WATCH_FIRED:
+        request->watching = false;
+        break;
+    case ZKL_EVENT_CONNECTED:
+        request->connected = true;
+        break;
+    case ZKL_EVENT_DISCONNECTED:
+        on_disconnected(request, actions);
+        break;
+    case ZKL_EVENT_SESSION_ENDED:
+        on_session_ended(request, event, actions);
+        break;
+    case ZKL_EVENT_TIMED_OUT:
+        give_up_waiting(request, actions, ZKL_TIMEOUT);
+        break;
+    case ZKL_EVENT_CANCELLED:
+        give_up_waiting(request, actions, event->status);
+        break;
+    case ZKL_EVENT_RELEASED:
+        on_released(request);
+        break;
+    }
+}
+
+void zkl_request_begin(zkl_request *request, const zkl_request_options *options, bool connected) {
+    *request = (zkl_request){
+        .mode = options->mode,
+        .only_try = options->only_try,
+        .fail_on_session_expiry = options->fail_on_session_expiry,
+        .connected = connected,
+    };
+    memcpy(request->guid, options->guid, ZKL_GUID_SIZE);
+    zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+}
+
+void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    actions->count = 0;
+    request->outstanding &= ~operation_answered_by(event->kind);
+    dispatch(request, event, actions);
+    advance(request, actions);
+}

@@ -1,0 +1,42 @@
+#include "threads.h"
+
+#include <signal.h>
+#include <time.h>
+
+enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
+
+/* Longer waits are cut into pieces, which keeps the arithmetic from overflowing. */
+enum { LONGEST_WAIT_MS = 3600 * MS_PER_SECOND };
+
+bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+void zkl_condition_begin(pthread_cond_t *condition) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
+    if (ms <= 0) {
+        return;
+    }
+    if (ms > LONGEST_WAIT_MS) {
+        ms = LONGEST_WAIT_MS;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t nanoseconds = until.tv_nsec + ms % MS_PER_SECOND * NS_PER_MS;
+    until.tv_sec += (time_t)(ms / MS_PER_SECOND + nanoseconds / NS_PER_SECOND);
+    until.tv_nsec = (long)(nanoseconds % NS_PER_SECOND);
+    pthread_cond_timedwait(condition, mutex, &until);
+}

@@ -1,0 +1,18 @@
+/* Threads and condition variables, as zklock wants them everywhere. */
+#ifndef ZKLOCK_THREADS_H
+#define ZKLOCK_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Starts a thread with all signals blocked: those are the application's. */
+bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/** A condition variable on the monotonic clock. */
+void zkl_condition_begin(pthread_cond_t *condition);
+
+/** Waits until signalled, or for `ms` (INT64_MAX: for ever); may return early. */
+void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * All that the protocol needs of the world, as one table: requests to
+ * ZooKeeper, a clock, random numbers, and a wake-up for timers. The library
+ * runs on operations_libzookeeper.c; a simulated ensemble can take its place
+ * under the same code.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H
+#define ZKLOCK_ZOOKEEPER_OPERATIONS_H
+
+#include "recipe/request.h"
+
+/** How a request ended, and what it brought. Strings live during the callback. */
+typedef struct zkl_reply {
+    zkl_outcome outcome;
+    int status;              /* REFUSED: which zkl_status tells why */
+    const char *path;        /* create: the full path that was made */
+    int64_t zxid;            /* create, exists: the node's czxid */
+    int64_t ephemeral_owner; /* exists: the session that owns the node; 0: none */
+    zkl_children children;   /* list */
+} zkl_reply;
+
+typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
+
+typedef enum zkl_session_state {
+    ZKL_SESSION_STATE_CONNECTING,
+    ZKL_SESSION_STATE_CONNECTED,
+    ZKL_SESSION_STATE_EXPIRED,    /* this object is finished: close it, open another */
+    ZKL_SESSION_STATE_AUTH_FAILED /* likewise, but another would fare no better */
+} zkl_session_state;
+
+typedef struct zkl_session_news {
+    zkl_session_state state;
+    int64_t session_id; /* CONNECTED */
+    int32_t timeout_ms; /* CONNECTED: as negotiated */
+} zkl_session_news;
+
+/** Whom to tell. Both run with the client's mutex held. */
+typedef struct zkl_listener {
+    void *arg;
+    void (*session)(void *arg, const zkl_session_news *news);
+    void (*watch_fired)(void *arg, uint64_t watch_id);
+} zkl_listener;
+
+typedef struct zkl_operations zkl_operations;
+
+/**
+ * Every function is called with the client's mutex held, and does not block.
+ *
+ * Requests return ZKL_OUTCOME_OK when they were sent off: `done` is then called
+ * exactly once, later, with the mutex held. Otherwise they return the outcome,
+ * and `done` is never called. Replies, watches and session news arrive in the
+ * order in which ZooKeeper sent them.
+ */
+typedef struct zkl_operations_table {
+    zkl_outcome (*create_ephemeral_sequential)(zkl_operations *self, const char *path,
+                                               const char *data, zkl_reply_callback *done,
+                                               void *arg);
+    /* A node that exists already is as good as one that was made. */
+    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path,
+                                     zkl_reply_callback *done, void *arg);
+    zkl_outcome (*list)(zkl_operations *self, const char *path, zkl_reply_callback *done,
+                        void *arg);
+    /* watch_id 0: no watch. Else a watch is left in both cases, OK and NO_NODE. */
+    zkl_outcome (*exists)(zkl_operations *self, const char *path, uint64_t watch_id,
+                          zkl_reply_callback *done, void *arg);
+    zkl_outcome (*remove)(zkl_operations *self, const char *path, zkl_reply_callback *done,
+                          void *arg);
+    /* Removes all our watches on a path; that there was none is fine. */
+    zkl_outcome (*remove_watches)(zkl_operations *self, const char *path, zkl_reply_callback *done,
+                                  void *arg);
+    /* Goes on while the machine sleeps, and never back. */
+    int64_t (*now_ms)(zkl_operations *self);
+    /* Since 1970 in UTC, for people to read. */
+    int64_t (*wall_clock_ms)(zkl_operations *self);
+    bool (*random)(zkl_operations *self, void *bytes, size_t size);
+    /* The earliest timer has changed: somebody must look at the timers again. */
+    void (*wake)(zkl_operations *self);
+} zkl_operations_table;
+
+struct zkl_operations {
+    const zkl_operations_table *table;
+};
+
+#endif

@@ -1,0 +1,406 @@
+#include "zookeeper/operations_libzookeeper.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <utlist.h>
+#include <zookeeper/zookeeper.h>
+
+#include "log.h"
+
+enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
+
+/* A request on its way. libzookeeper forgets some completions when a handle is
+ * closed, so they are all kept in a list here. */
+typedef struct pending {
+    zkl_libzookeeper *self;
+    zkl_reply_callback *done;
+    void *arg;
+    struct pending *prev, *next;
+} pending;
+
+struct zkl_libzookeeper {
+    zkl_operations operations; /* first: the table's functions get a pointer to it */
+    pthread_mutex_t *mutex;
+    zkl_listener listener;
+    void (*wake)(void *arg);
+    void *wake_arg;
+    zhandle_t *handle;
+    bool connecting; /* the handle's first events may come before we know it */
+    pending *pending;
+};
+
+static zkl_libzookeeper *of(zkl_operations *operations) {
+    return (zkl_libzookeeper *)operations;
+}
+
+/* ---- Outcomes ----------------------------------------------------------- */
+
+static int status_of_refusal(int rc) {
+    return rc == ZNOAUTH || rc == ZINVALIDACL ? ZKL_NO_PERMISSION : ZKL_SERVER_REFUSED;
+}
+
+static zkl_outcome outcome_of(int rc) {
+    switch (rc) {
+    case ZOK:
+        return ZKL_OUTCOME_OK;
+    case ZNONODE:
+        return ZKL_OUTCOME_NO_NODE;
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZSESSIONMOVED:
+    case ZMARSHALLINGERROR: /* of the reply: the request may well be applied */
+        return ZKL_OUTCOME_UNKNOWN;
+    case ZTHROTTLEDOP:
+    case ZSYSTEMERROR:
+    case ZNOTREADONLY:
+        return ZKL_OUTCOME_NOT_NOW;
+    case ZSESSIONEXPIRED:
+    case ZCLOSING:
+    case ZINVALIDSTATE:
+    case ZAUTHFAILED:
+        return ZKL_OUTCOME_SESSION_OVER;
+    default:
+        return ZKL_OUTCOME_REFUSED;
+    }
+}
+
+static zkl_reply reply_of(int rc) {
+    zkl_outcome outcome = outcome_of(rc);
+    return (zkl_reply){
+        .outcome = outcome,
+        .status = outcome == ZKL_OUTCOME_REFUSED ? status_of_refusal(rc) : ZKL_OK,
+    };
+}
+
+/* ---- Requests ------------------------------------------------------------ */
+
+static pending *make_pending(zkl_libzookeeper *self, zkl_reply_callback *done, void *arg) {
+    pending *request = self->handle != NULL ? malloc(sizeof(*request)) : NULL;
+    if (request != NULL) {
+        *request = (pending){ .self = self, .done = done, .arg = arg };
+        DL_APPEND(self->pending, request);
+    }
+    return request;
+}
+
+static zkl_outcome not_made(const zkl_libzookeeper *self) {
+    return self->handle == NULL ? ZKL_OUTCOME_SESSION_OVER : ZKL_OUTCOME_NOT_NOW;
+}
+
+/* What the call that was to send a request returned. A request that libzookeeper
+ * could not put together was not sent: here that is no lost reply. */
+static zkl_outcome sent(pending *request, int rc) {
+    if (rc == ZOK) {
+        return ZKL_OUTCOME_OK;
+    }
+    DL_DELETE(request->self->pending, request);
+    free(request);
+    return rc == ZMARSHALLINGERROR ? ZKL_OUTCOME_NOT_NOW : outcome_of(rc);
+}
+
+static void answer(const void *data, const zkl_reply *reply) {
+    pending *request = (pending *)data;
+    zkl_libzookeeper *self = request->self;
+    pthread_mutex_lock(self->mutex);
+    DL_DELETE(self->pending, request);
+    request->done(request->arg, reply);
+    pthread_mutex_unlock(self->mutex);
+    free(request);
+}
+
+static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
+    zkl_reply reply = reply_of(rc);
+    reply.path = path;
+    reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
+    answer(data, &reply);
+}
+
+static void on_parent_created(int rc, const char *path, const void *data) {
+    zkl_reply reply = reply_of(rc == ZNODEEXISTS ? ZOK : rc);
+    reply.path = path;
+    answer(data, &reply);
+}
+
+static void on_listed(int rc, const struct String_vector *names, const void *data) {
+    zkl_reply reply = reply_of(rc);
+    if (rc == ZOK && names != NULL && names->count > 0) {
+        reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
+    }
+    answer(data, &reply);
+}
+
+static void on_exists(int rc, const struct Stat *stat, const void *data) {
+    zkl_reply reply = reply_of(rc);
+    if (rc == ZOK && stat != NULL) {
+        reply.zxid = stat->czxid;
+        reply.ephemeral_owner = stat->ephemeralOwner;
+    }
+    answer(data, &reply);
+}
+
+static void on_done(int rc, const void *data) {
+    zkl_reply reply = reply_of(rc == ZNOWATCHER ? ZOK : rc);
+    answer(data, &reply);
+}
+
+static int length_of(const char *text) {
+    size_t length = 0;
+    while (text[length] != '\0') {
+        length++;
+    }
+    return (int)length;
+}
+
+static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const char *path,
+                                               const char *data, zkl_reply_callback *done,
+                                               void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request,
+                zoo_acreate2(self->handle, path, data, length_of(data), &ZOO_OPEN_ACL_UNSAFE,
+                             ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request));
+}
+
+static zkl_outcome create_persistent(zkl_operations *operations, const char *path,
+                                     zkl_reply_callback *done, void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_acreate(self->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0,
+                                     on_parent_created, request));
+}
+
+static zkl_outcome list_children(zkl_operations *operations, const char *path,
+                                 zkl_reply_callback *done, void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_aget_children(self->handle, path, 0, on_listed, request));
+}
+
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+
+/* The context of a watch is a number, not a pointer: libzookeeper may still have
+ * one to deliver when its waiter has long gone. */
+static void *watch_context(uint64_t watch_id) {
+    return (void *)(uintptr_t)watch_id;
+}
+
+static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
+                                zkl_reply_callback *done, void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_awexists(self->handle, path, watch_id != 0 ? on_watch : NULL,
+                                      watch_context(watch_id), on_exists, request));
+}
+
+static zkl_outcome remove_node(zkl_operations *operations, const char *path,
+                               zkl_reply_callback *done, void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_adelete(self->handle, path, -1, on_done, request));
+}
+
+static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
+                                  zkl_reply_callback *done, void *arg) {
+    zkl_libzookeeper *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    /* Declared as taking a pointer to the function pointer, but takes the function. */
+    union {
+        void_completion_t function;
+        void_completion_t *as_declared;
+    } completion = { .function = on_done };
+    return sent(request, zoo_aremove_all_watches(self->handle, path, ZWATCHTYPE_ANY, 0,
+                                                 completion.as_declared, request));
+}
+
+/* ---- News ---------------------------------------------------------------- */
+
+/* Each watcher of libzookeeper receives the session's events as well: those
+ * are the session watcher's work. */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)state;
+    (void)path;
+    zkl_libzookeeper *self = (zkl_libzookeeper *)zoo_get_context(handle);
+    if (type == ZOO_SESSION_EVENT) {
+        return;
+    }
+    pthread_mutex_lock(self->mutex);
+    if (self->handle == handle) {
+        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+static zkl_session_news news_of(zhandle_t *handle, int state) {
+    zkl_session_news news = { .state = ZKL_SESSION_STATE_CONNECTING };
+    if (state == ZOO_CONNECTED_STATE) {
+        news.state = ZKL_SESSION_STATE_CONNECTED;
+        news.session_id = zoo_client_id(handle)->client_id;
+        news.timeout_ms = zoo_recv_timeout(handle);
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        news.state = ZKL_SESSION_STATE_EXPIRED;
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        news.state = ZKL_SESSION_STATE_AUTH_FAILED;
+    }
+    return news;
+}
+
+static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)path;
+    zkl_libzookeeper *self = context;
+    if (type != ZOO_SESSION_EVENT) {
+        return;
+    }
+    zkl_session_news news = news_of(handle, state);
+    pthread_mutex_lock(self->mutex);
+    if (self->connecting) {
+        self->handle = handle;
+        self->connecting = false;
+    }
+    if (self->handle == handle) {
+        self->listener.session(self->listener.arg, &news);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+/* ---- Clock, random numbers ------------------------------------------------ */
+
+static int64_t read_clock(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
+}
+
+static int64_t now_ms(zkl_operations *operations) {
+    (void)operations;
+    return read_clock(CLOCK_BOOTTIME);
+}
+
+static int64_t wall_clock_ms(zkl_operations *operations) {
+    (void)operations;
+    return read_clock(CLOCK_REALTIME);
+}
+
+static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
+    (void)operations;
+    char *next = bytes;
+    while (size > 0) {
+        ssize_t got = getrandom(next, size, 0);
+        if (got < 0 && errno != EINTR) {
+            return false;
+        }
+        if (got > 0) {
+            next += got;
+            size -= (size_t)got;
+        }
+    }
+    return true;
+}
+
+static void wake(zkl_operations *operations) {
+    zkl_libzookeeper *self = of(operations);
+    self->wake(self->wake_arg);
+}
+
+/* ---- Beginning and end ----------------------------------------------------- */
+
+static const zkl_operations_table table = {
+    .create_ephemeral_sequential = create_ephemeral_sequential,
+    .create_persistent = create_persistent,
+    .list = list_children,
+    .exists = check_exists,
+    .remove = remove_node,
+    .remove_watches = remove_watches,
+    .now_ms = now_ms,
+    .wall_clock_ms = wall_clock_ms,
+    .random = random_bytes,
+    .wake = wake,
+};
+
+zkl_libzookeeper *zkl_libzookeeper_make(pthread_mutex_t *mutex, const zkl_listener *listener,
+                                        void (*wake_function)(void *arg), void *wake_arg) {
+    zkl_libzookeeper *self = calloc(1, sizeof(*self));
+    if (self != NULL) {
+        self->operations.table = &table;
+        self->mutex = mutex;
+        self->listener = *listener;
+        self->wake = wake_function;
+        self->wake_arg = wake_arg;
+    }
+    return self;
+}
+
+zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self) {
+    return &self->operations;
+}
+
+static void set_connecting(zkl_libzookeeper *self, bool connecting) {
+    pthread_mutex_lock(self->mutex);
+    self->connecting = connecting;
+    pthread_mutex_unlock(self->mutex);
+}
+
+int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *servers, int32_t timeout_ms) {
+    set_connecting(self, true);
+    zhandle_t *handle =
+        zookeeper_init2(servers, on_session, timeout_ms, NULL, self, 0, zkl_log_zookeeper_line);
+    if (handle == NULL) {
+        int error = errno;
+        set_connecting(self, false);
+        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_CANNOT_RESOLVE;
+    }
+    /* Else the names would be resolved again in every loop of the I/O thread. */
+    (void)zoo_set_servers_resolution_delay(handle, -1);
+    pthread_mutex_lock(self->mutex);
+    self->connecting = false;
+    self->handle = handle;
+    pthread_mutex_unlock(self->mutex);
+    return ZKL_OK;
+}
+
+static void answer_forgotten(zkl_libzookeeper *self) {
+    zkl_reply reply = { .outcome = ZKL_OUTCOME_SESSION_OVER };
+    pthread_mutex_lock(self->mutex);
+    while (self->pending != NULL) {
+        pending *request = self->pending;
+        DL_DELETE(self->pending, request);
+        request->done(request->arg, &reply);
+        free(request);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+void zkl_libzookeeper_disconnect(zkl_libzookeeper *self) {
+    pthread_mutex_lock(self->mutex);
+    zhandle_t *handle = self->handle;
+    self->handle = NULL;
+    pthread_mutex_unlock(self->mutex);
+    if (handle != NULL) {
+        (void)zookeeper_close(handle);
+        answer_forgotten(self);
+    }
+}
+
+void zkl_libzookeeper_free(zkl_libzookeeper *self) {
+    free(self);
+}

@@ -1,0 +1,32 @@
+/* The operations table on libzookeeper_mt. Uses its asynchronous calls only. */
+#ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_LIBZOOKEEPER_H
+#define ZKLOCK_ZOOKEEPER_OPERATIONS_LIBZOOKEEPER_H
+
+#include <pthread.h>
+
+#include "zookeeper/operations.h"
+
+typedef struct zkl_libzookeeper zkl_libzookeeper;
+
+/**
+ * `mutex` is the client's: it is taken for everything that is delivered.
+ * `wake` is called, with the mutex held, for zkl_operations_table.wake.
+ * NULL: out of memory.
+ */
+zkl_libzookeeper *zkl_libzookeeper_make(pthread_mutex_t *mutex, const zkl_listener *listener,
+                                        void (*wake)(void *arg), void *wake_arg);
+zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self);
+
+/** Begins to connect a new session. Call it without the mutex: it resolves
+ *  names. ZKL_OK, ZKL_CANNOT_RESOLVE or ZKL_NO_MEMORY. */
+int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *servers, int32_t timeout_ms);
+
+/** Ends the session, if there is one, and answers every request that is still
+ *  open. Call it without the mutex, and never from a callback: it joins
+ *  libzookeeper's threads, and waits for the server for up to 4.5 s. */
+void zkl_libzookeeper_disconnect(zkl_libzookeeper *self);
+
+/** Frees it, disconnected. NULL is fine. */
+void zkl_libzookeeper_free(zkl_libzookeeper *self);
+
+#endif

@@ -1,0 +1,443 @@
+#include "zookeeper/request_runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <utlist.h>
+
+/* Pauses double from the first to the longest, each shortened at random by up
+ * to half, so that clients that failed together do not come back together. */
+enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
+
+enum { NODE_DATA_SIZE = 1024 };
+
+/* Names the node whose deletion settles what was sent before. It never exists. */
+#define SETTLE_NODE "settle"
+
+/* ---- Log --------------------------------------------------------------- */
+
+static void log_request(const zkl_request_runner *runner, zkl_log_level level, zkl_log_event event,
+                        const char *behind, int status) {
+    if (!zkl_log_wants(runner->session->log, level)) {
+        return;
+    }
+    char node[ZKL_NODE_PATH_SIZE];
+    zkl_request_runner_node_path(runner, node, sizeof(node));
+    int64_t now = zkl_session_now_ms(runner->session);
+    zkl_log_record record = zkl_log_record_begin(level, event);
+    record.resource = runner->resource;
+    record.owner = runner->session->label;
+    record.node = node;
+    record.behind = behind != NULL ? behind : "";
+    record.status = status;
+    record.session_id = runner->session->id;
+    bool granted = runner->granted_ms >= 0;
+    record.waited_ms = (granted ? runner->granted_ms : now) - runner->started_ms;
+    record.held_ms = granted ? now - runner->granted_ms : -1;
+    zkl_log_write(runner->session->log, &record);
+}
+
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
+    if (runner->request.node[0] == '\0') {
+        path[0] = '\0';
+    } else {
+        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.node);
+    }
+}
+
+/* ---- Events in --------------------------------------------------------- */
+
+/* An event that arises while a step is under way waits for its end. It carries
+ * no strings, as nothing would keep them. */
+static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
+    runner->queued[runner->queued_count++] = *event;
+}
+
+static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl_outcome outcome) {
+    queue_event(runner, &(zkl_event){ .kind = answer, .outcome = outcome });
+}
+
+static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
+    zkl_call *call = &runner->calls[answer - ZKL_EVENT_CREATED];
+    *call = (zkl_call){ runner, answer, runner->session->number };
+    return call;
+}
+
+static const char *last_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static void on_reply(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    zkl_request_runner *runner = call->runner;
+    zkl_event event = {
+        .kind = call->answer,
+        .outcome = reply->outcome,
+        .status = reply->status,
+        .node = reply->path != NULL ? last_name(reply->path) : NULL,
+        .zxid = reply->zxid,
+        .own_session = reply->ephemeral_owner == runner->session->id,
+        .children = reply->children,
+    };
+    if (call->session_number != runner->session->number) {
+        event.outcome = ZKL_OUTCOME_SESSION_OVER;
+    }
+    zkl_request_runner_feed(runner, &event);
+}
+
+static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_event event = { .kind = ZKL_EVENT_WATCHED, .outcome = outcome, .status = status };
+    zkl_request_runner_feed(arg, &event);
+}
+
+static void on_watch_fired(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED });
+}
+
+static void on_deadline(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_TIMED_OUT });
+}
+
+static void on_backed_off(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF });
+}
+
+/* ---- Actions out ------------------------------------------------------- */
+
+static char *join_path(const char *parent, const char *name) {
+    size_t size = strlen(parent) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s/%s", parent, name);
+    }
+    return path;
+}
+
+static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
+    time_t seconds = (time_t)(wall_clock_ms / 1000);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc) == NULL || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+        text[0] = '\0';
+    }
+}
+
+static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
+    zkl_operations *operations = runner->session->operations;
+    char data[NODE_DATA_SIZE];
+    char now[32];
+    format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
+    snprintf(data, sizeof(data), "%stime=%s\n", runner->session->identity, now);
+    return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
+}
+
+/* Requests about one node of the resource, ours or another's. */
+static void request_on_node(zkl_request_runner *runner, zkl_event_kind answer, const char *node) {
+    zkl_operations *operations = runner->session->operations;
+    zkl_call *call = call_for(runner, answer);
+    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
+    char *path = join_path(runner->parent_path, node);
+    if (path != NULL) {
+        if (answer == ZKL_EVENT_CREATED) {
+            outcome = create(runner, path, call);
+        } else if (answer == ZKL_EVENT_INSPECTED) {
+            outcome = operations->table->exists(operations, path, 0, on_reply, call);
+        } else {
+            outcome = operations->table->remove(operations, path, on_reply, call);
+        }
+        free(path);
+    }
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, answer, outcome);
+    }
+}
+
+static void request_list(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    zkl_outcome outcome = operations->table->list(operations, runner->parent_path, on_reply,
+                                                  call_for(runner, ZKL_EVENT_LISTED));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_LISTED, outcome);
+    }
+}
+
+static void watch_node(zkl_request_runner *runner, const char *node) {
+    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, node, ZKL_OK);
+    zkl_watch_added added = ZKL_WATCH_NOT_SENT;
+    char *path = join_path(runner->parent_path, node);
+    if (path != NULL) {
+        added = zkl_watch_table_add(&runner->session->watches, path, &runner->watch);
+        free(path);
+    }
+    if (added != ZKL_WATCH_ARMING) {
+        queue_failure(runner, ZKL_EVENT_WATCHED,
+                      added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
+    }
+}
+
+static void back_off(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    unsigned doublings =
+        runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
+    runner->back_offs++;
+    int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
+    if (longest > BACK_OFF_LONGEST_MS) {
+        longest = BACK_OFF_LONGEST_MS;
+    }
+    uint32_t random = 0;
+    (void)operations->table->random(operations, &random, sizeof(random));
+    int64_t pause = longest - random % (longest / 2 + 1);
+    zkl_timers_set(&runner->session->timers, &runner->back_off,
+                   zkl_session_now_ms(runner->session) + pause);
+    operations->table->wake(operations);
+}
+
+/* ---- Making the parent -------------------------------------------------- */
+
+/* From the bottom up, and down again: so a client that may only write below
+ * some node needs no rights above it. */
+
+static void on_parent_reply(void *arg, const zkl_reply *reply);
+
+static size_t length_of_parent(const char *path, size_t length) {
+    while (length > 1 && path[length - 1] != '/') {
+        length--;
+    }
+    return length > 1 ? length - 1 : 0;
+}
+
+static size_t length_of_child(const char *path, size_t length) {
+    const char *slash = strchr(path + length + 1, '/');
+    return slash == NULL ? strlen(path) : (size_t)(slash - path);
+}
+
+static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
+    zkl_operations *operations = runner->session->operations;
+    char *path = strndup(runner->parent_path, length);
+    if (path == NULL) {
+        return ZKL_OUTCOME_NOT_NOW;
+    }
+    runner->parent_made_length = length;
+    zkl_outcome outcome = operations->table->create_persistent(
+        operations, path, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
+    free(path);
+    return outcome;
+}
+
+static void on_parent_reply(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    zkl_request_runner *runner = call->runner;
+    size_t length = runner->parent_made_length;
+    bool current = call->session_number == runner->session->number;
+    size_t next = 0;
+    if (current && reply->outcome == ZKL_OUTCOME_NO_NODE) {
+        next = length_of_parent(runner->parent_path, length);
+    } else if (current && reply->outcome == ZKL_OUTCOME_OK && runner->parent_path[length] != '\0') {
+        next = length_of_child(runner->parent_path, length);
+    }
+    if (next == 0) {
+        on_reply(arg, reply);
+        return;
+    }
+    zkl_outcome outcome = make_ancestor(runner, next);
+    if (outcome != ZKL_OUTCOME_OK) {
+        on_reply(arg, &(zkl_reply){ .outcome = outcome });
+    }
+}
+
+static void make_parent(zkl_request_runner *runner) {
+    zkl_outcome outcome = make_ancestor(runner, strlen(runner->parent_path));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_PARENT_MADE, outcome);
+    }
+}
+
+/* ---- Verdicts and the end ---------------------------------------------- */
+
+static void tell_decided(zkl_request_runner *runner, int status) {
+    zkl_timers_stop(&runner->session->timers, &runner->deadline);
+    if (status == ZKL_OK) {
+        runner->granted_ms = zkl_session_now_ms(runner->session);
+        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_ACQUIRED, NULL, status);
+    } else {
+        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_NOT_ACQUIRED, NULL, status);
+    }
+    if (runner->owner.decided != NULL) {
+        runner->owner.decided(runner->owner.arg, status);
+    }
+}
+
+static void tell_lost(zkl_request_runner *runner, int status) {
+    log_request(runner, ZKL_LOG_ERROR, ZKL_LOG_LOST, NULL, status);
+    if (runner->owner.lost != NULL) {
+        runner->owner.lost(runner->owner.arg, status);
+    }
+}
+
+static void end(zkl_request_runner *runner) {
+    zkl_session *session = runner->session;
+    zkl_timers_stop(&session->timers, &runner->deadline);
+    zkl_timers_stop(&session->timers, &runner->back_off);
+    zkl_watch_table_remove(&session->watches, &runner->watch);
+    DL_DELETE(session->runners, runner);
+    session->runner_count--;
+    if (runner->owner.ended != NULL) {
+        runner->owner.ended(runner->owner.arg);
+    }
+    if (session->request_ended != NULL) {
+        session->request_ended(session->request_ended_arg);
+    }
+    free(runner->resource);
+    free(runner->parent_path);
+    free(runner);
+}
+
+static void perform(zkl_request_runner *runner, const zkl_action *action) {
+    switch (action->kind) {
+    case ZKL_ACTION_CREATE:
+        request_on_node(runner, ZKL_EVENT_CREATED, action->node);
+        break;
+    case ZKL_ACTION_LIST:
+        request_list(runner);
+        break;
+    case ZKL_ACTION_MAKE_PARENT:
+        make_parent(runner);
+        break;
+    case ZKL_ACTION_WATCH:
+        watch_node(runner, action->node);
+        break;
+    case ZKL_ACTION_UNWATCH:
+        zkl_watch_table_remove(&runner->session->watches, &runner->watch);
+        break;
+    case ZKL_ACTION_INSPECT:
+        request_on_node(runner, ZKL_EVENT_INSPECTED, action->node);
+        break;
+    case ZKL_ACTION_DELETE:
+        request_on_node(runner, ZKL_EVENT_DELETED, action->node);
+        break;
+    case ZKL_ACTION_SETTLE:
+        request_on_node(runner, ZKL_EVENT_SETTLED, SETTLE_NODE);
+        break;
+    case ZKL_ACTION_BACK_OFF:
+        back_off(runner);
+        break;
+    case ZKL_ACTION_GRANT:
+        tell_decided(runner, ZKL_OK);
+        break;
+    case ZKL_ACTION_FAIL:
+        tell_decided(runner, action->status);
+        break;
+    case ZKL_ACTION_LOSE:
+        tell_lost(runner, action->status);
+        break;
+    case ZKL_ACTION_REJOIN:
+        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_REJOINED, NULL, ZKL_OK);
+        break;
+    case ZKL_ACTION_REPORT:
+        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, action->node, ZKL_OK);
+        break;
+    case ZKL_ACTION_END:
+        break; /* the last of all, and the runner's own end: see step */
+    }
+}
+
+static void step(zkl_request_runner *runner, const zkl_event *event) {
+    zkl_actions actions;
+    zkl_request_step(&runner->request, event, &actions);
+    for (size_t i = 0; i < actions.count; i++) {
+        perform(runner, &actions.list[i]);
+    }
+}
+
+static zkl_event take_queued(zkl_request_runner *runner) {
+    zkl_event event = runner->queued[0];
+    runner->queued_count--;
+    memmove(runner->queued, runner->queued + 1, runner->queued_count * sizeof(zkl_event));
+    return event;
+}
+
+void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
+    if (runner->stepping) {
+        queue_event(runner, event);
+        return;
+    }
+    runner->stepping = true;
+    step(runner, event);
+    while (!runner->request.ended && runner->queued_count > 0) {
+        zkl_event queued = take_queued(runner);
+        step(runner, &queued);
+    }
+    runner->stepping = false;
+    if (runner->request.ended) {
+        end(runner);
+    }
+}
+
+void zkl_request_runner_disown(zkl_request_runner *runner) {
+    runner->owner = (zkl_request_owner){ NULL, NULL, NULL, NULL };
+}
+
+/* ---- The beginning ----------------------------------------------------- */
+
+static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
+    zkl_request_runner *runner = calloc(1, sizeof(*runner));
+    if (runner == NULL) {
+        return NULL;
+    }
+    runner->session = session;
+    runner->owner = options->owner;
+    runner->resource = strdup(options->resource);
+    runner->parent_path = strdup(options->parent_path);
+    runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
+    runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
+    runner->watch =
+        (zkl_watch_waiter){ .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired };
+    runner->started_ms = zkl_session_now_ms(session);
+    runner->granted_ms = -1;
+    bool room = zkl_timers_reserve(&session->timers, 2 * (session->runner_count + 1));
+    if (runner->resource == NULL || runner->parent_path == NULL || !room) {
+        free(runner->resource);
+        free(runner->parent_path);
+        free(runner);
+        return NULL;
+    }
+    return runner;
+}
+
+static void set_deadline(zkl_request_runner *runner, int64_t timeout_ms) {
+    if (timeout_ms > 0) {
+        zkl_operations *operations = runner->session->operations;
+        int64_t now = runner->started_ms;
+        int64_t deadline = timeout_ms < INT64_MAX - now ? now + timeout_ms : INT64_MAX - 1;
+        zkl_timers_set(&runner->session->timers, &runner->deadline, deadline);
+        operations->table->wake(operations);
+    }
+}
+
+int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
+                             zkl_request_runner **started) {
+    char guid[ZKL_GUID_SIZE];
+    if (!zkl_session_make_guid(session, guid)) {
+        return ZKL_SYSTEM;
+    }
+    zkl_request_runner *runner = make_runner(session, options);
+    if (runner == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_request_options request = {
+        .mode = options->mode,
+        .only_try = options->timeout_ms == 0,
+        .fail_on_session_expiry = options->fail_on_session_expiry,
+        .guid = guid,
+    };
+    zkl_request_begin(&runner->request, &request, session->connected);
+    DL_APPEND(session->runners, runner);
+    session->runner_count++;
+    *started = runner;
+    set_deadline(runner, options->timeout_ms);
+    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, NULL, ZKL_OK);
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
+    return ZKL_OK;
+}

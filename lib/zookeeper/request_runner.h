@@ -1,0 +1,80 @@
+/*
+ * Runs one request: performs the actions of the pure state machine as
+ * operations, and hands their completions back to it as events.
+ *
+ * A runner lives from zkl_request_runner_start until its node is known to be
+ * gone, which may be long after its owner has its verdict and has left.
+ * Everything here runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
+#define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
+
+#include "zookeeper/session.h"
+
+/** Whom to tell. Each may lead to no further call into the same runner but
+ *  zkl_request_runner_disown. */
+typedef struct zkl_request_owner {
+    void *arg;
+    /* The verdict, exactly once: ZKL_OK is a grant. */
+    void (*decided)(void *arg, int status);
+    /* A granted lock is lost. */
+    void (*lost)(void *arg, int status);
+    /* The node is gone and the runner is about to be freed. */
+    void (*ended)(void *arg);
+} zkl_request_owner;
+
+typedef struct zkl_run_options {
+    zkl_mode mode;
+    const char *resource;    /* as the user named it, for the log */
+    const char *parent_path; /* its full path */
+    int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
+    bool fail_on_session_expiry;
+    zkl_request_owner owner;
+} zkl_run_options;
+
+/** What a reply of each kind comes back as. */
+typedef struct zkl_call {
+    zkl_request_runner *runner;
+    zkl_event_kind answer;
+    uint64_t session_number;
+} zkl_call;
+
+#define ZKL_CALL_KINDS 7
+/** Operations that could not be sent are answered from here. */
+#define ZKL_QUEUED_EVENTS_MAX 8
+
+struct zkl_request_runner {
+    zkl_request request;
+    zkl_session *session;
+    zkl_request_owner owner;
+    char *resource;
+    char *parent_path;
+    size_t parent_made_length; /* of the part of parent_path that is being made */
+    zkl_timer deadline;
+    zkl_timer back_off;
+    unsigned back_offs;
+    int64_t started_ms;
+    int64_t granted_ms; /* -1 before */
+    zkl_watch_waiter watch;
+    zkl_call calls[ZKL_CALL_KINDS];
+    zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
+    size_t queued_count;
+    bool stepping;
+    zkl_request_runner *prev, *next;
+};
+
+/** Starts a request. Its verdict may be given before this returns. ZKL_OK,
+ *  ZKL_NO_MEMORY or ZKL_SYSTEM (no random numbers); then nothing was started. */
+int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
+                             zkl_request_runner **runner);
+
+/** Hands an event to the request; the runner may be gone when it returns. */
+void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
+
+/** The owner goes; nobody is told of anything from here on. */
+void zkl_request_runner_disown(zkl_request_runner *runner);
+
+/** Writes the full path of the request's node. */
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size);
+
+#endif

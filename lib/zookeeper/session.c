@@ -1,0 +1,130 @@
+#include "zookeeper/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "zookeeper/request_runner.h"
+
+void zkl_session_begin(zkl_session *session, zkl_operations *operations, zkl_log *log,
+                       const char *identity, const char *label) {
+    *session = (zkl_session){
+        .operations = operations,
+        .log = log,
+        .identity = identity,
+        .label = label,
+    };
+    zkl_watch_table_begin(&session->watches, operations);
+}
+
+void zkl_session_destroy(zkl_session *session) {
+    zkl_watch_table_clear(&session->watches);
+    zkl_timers_destroy(&session->timers);
+}
+
+int64_t zkl_session_now_ms(const zkl_session *session) {
+    return session->operations->table->now_ms(session->operations);
+}
+
+bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
+    unsigned char b[16];
+    if (!session->operations->table->random(session->operations, b, sizeof(b))) {
+        return false;
+    }
+    b[6] = (unsigned char)((b[6] & 0x0fU) | 0x40U); /* RFC 9562: version 4, */
+    b[8] = (unsigned char)((b[8] & 0x3fU) | 0x80U); /* and its variant */
+    snprintf(guid, ZKL_GUID_SIZE,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
+    return true;
+}
+
+static void log_news(zkl_session *session, zkl_log_level level, zkl_log_event event, int status) {
+    zkl_log_record record = zkl_log_record_begin(level, event);
+    record.owner = session->label;
+    record.session_id = session->id;
+    record.status = status;
+    zkl_log_write(session->log, &record);
+}
+
+/* A request that ends frees itself: the next one is taken down first. */
+static void feed_all(zkl_session *session, const zkl_event *event) {
+    zkl_request_runner *runner;
+    zkl_request_runner *next;
+    DL_FOREACH_SAFE(session->runners, runner, next) {
+        zkl_request_runner_feed(runner, event);
+    }
+}
+
+static void on_connected(zkl_session *session, const zkl_session_news *news) {
+    session->connected = true;
+    session->id = news->session_id;
+    session->timeout_ms = news->timeout_ms;
+    log_news(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK);
+    zkl_watch_table_reconnected(&session->watches);
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+}
+
+static void on_disconnected(zkl_session *session) {
+    if (!session->connected) {
+        return;
+    }
+    session->connected = false;
+    log_news(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT);
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+}
+
+/* Each waiting request needs a GUID of its own in the next session; one that
+ * cannot have it gives up. */
+static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
+    char guid[ZKL_GUID_SIZE];
+    if (!zkl_session_make_guid(session, guid)) {
+        memcpy(guid, runner->request.guid, sizeof(guid));
+        zkl_request_runner_feed(runner,
+                                &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_SYSTEM });
+    }
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = guid });
+}
+
+static void end_session(zkl_session *session) {
+    session->connected = false;
+    session->number++;
+    zkl_watch_table_clear(&session->watches);
+    zkl_request_runner *runner;
+    zkl_request_runner *next;
+    DL_FOREACH_SAFE(session->runners, runner, next) {
+        end_session_for(session, runner);
+    }
+}
+
+void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
+    switch (news->state) {
+    case ZKL_SESSION_STATE_CONNECTED:
+        on_connected(session, news);
+        break;
+    case ZKL_SESSION_STATE_CONNECTING:
+        on_disconnected(session);
+        break;
+    case ZKL_SESSION_STATE_EXPIRED:
+        session->expired_count++;
+        log_news(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED);
+        end_session(session);
+        break;
+    case ZKL_SESSION_STATE_AUTH_FAILED:
+        session->auth_failed = true;
+        log_news(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED);
+        zkl_session_finish(session, ZKL_AUTH_FAILED);
+        break;
+    }
+}
+
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id) {
+    zkl_watch_table_fired(&session->watches, watch_id);
+}
+
+void zkl_session_finish(zkl_session *session, int status) {
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
+    end_session(session);
+}

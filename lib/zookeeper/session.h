@@ -1,0 +1,53 @@
+/*
+ * One ZooKeeper session after another, as the requests see it: it hands them
+ * news of the connection, keeps their watches and timers, and gives them new
+ * GUIDs when a session has expired. All of it runs with the client's mutex
+ * held; opening and closing the real thing is the client's work.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_SESSION_H
+#define ZKLOCK_ZOOKEEPER_SESSION_H
+
+#include "log.h"
+#include "zookeeper/operations.h"
+#include "zookeeper/timers.h"
+#include "zookeeper/watch_table.h"
+
+typedef struct zkl_request_runner zkl_request_runner;
+
+typedef struct zkl_session {
+    zkl_operations *operations;
+    zkl_log *log;
+    const char *identity; /* first lines of each node's data; the client's */
+    const char *label;
+    void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
+    void *request_ended_arg;
+    bool connected;
+    bool auth_failed;
+    uint64_t number; /* counts the sessions; replies to an earlier one are void */
+    uint64_t expired_count;
+    int64_t id;
+    int32_t timeout_ms;
+    zkl_watch_table watches;
+    zkl_timers timers;
+    zkl_request_runner *runners;
+    size_t runner_count;
+} zkl_session;
+
+void zkl_session_begin(zkl_session *session, zkl_operations *operations, zkl_log *log,
+                       const char *identity, const char *label);
+void zkl_session_destroy(zkl_session *session);
+
+/** News from the operations. */
+void zkl_session_on_news(zkl_session *session, const zkl_session_news *news);
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id);
+
+/** The session is over for good and no other will follow: requests that are
+ *  left give `status` as their verdict and end. */
+void zkl_session_finish(zkl_session *session, int status);
+
+/** Writes a fresh textual UUID (version 4). False: no random numbers. */
+bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
+
+int64_t zkl_session_now_ms(const zkl_session *session);
+
+#endif

@@ -1,0 +1,239 @@
+#include "zookeeper/watch_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <utlist.h>
+
+typedef enum watch_state {
+    WATCH_ARMING,   /* the exists is on its way */
+    WATCH_ARMED,    /* will fire */
+    WATCH_REMOVING, /* the removal is on its way, or lost and to be sent again */
+    WATCH_DEAD      /* the session is over; waits for a last reply to be freed */
+} watch_state;
+
+struct zkl_watch {
+    zkl_watch_table *table;
+    uint64_t id;
+    watch_state state;
+    bool reply_awaited;
+    bool fired_early; /* fired before its exists was answered */
+    zkl_watch_waiter *waiters;
+    UT_hash_handle path_handle;
+    UT_hash_handle id_handle;
+    char path[];
+};
+
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations) {
+    *table = (zkl_watch_table){ operations, NULL, NULL, 0 };
+}
+
+size_t zkl_watch_table_count(const zkl_watch_table *table) {
+    return HASH_CNT(path_handle, table->by_path);
+}
+
+static void forget(zkl_watch *watch) {
+    HASH_DELETE(path_handle, watch->table->by_path, watch);
+    HASH_DELETE(id_handle, watch->table->by_id, watch);
+}
+
+static void forget_and_free(zkl_watch *watch) {
+    forget(watch);
+    free(watch);
+}
+
+/* Takes the waiters off first: what they do next may add them again. */
+static zkl_watch_waiter *detach_all(zkl_watch *watch) {
+    zkl_watch_waiter *waiters = watch->waiters;
+    watch->waiters = NULL;
+    for (zkl_watch_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
+        waiter->watch = NULL;
+    }
+    return waiters;
+}
+
+static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
+    while (waiters != NULL) {
+        zkl_watch_waiter *next = waiters->next;
+        waiters->armed(waiters->arg, outcome, status);
+        waiters = next;
+    }
+}
+
+static void on_removed(void *arg, const zkl_reply *reply);
+static void on_exists(void *arg, const zkl_reply *reply);
+
+static void send_removal(zkl_watch *watch) {
+    zkl_operations *operations = watch->table->operations;
+    watch->state = WATCH_REMOVING;
+    watch->reply_awaited = operations->table->remove_watches(operations, watch->path, on_removed,
+                                                             watch) == ZKL_OUTCOME_OK;
+}
+
+static bool send_exists(zkl_watch *watch) {
+    zkl_operations *operations = watch->table->operations;
+    watch->state = WATCH_ARMING;
+    watch->reply_awaited = operations->table->exists(operations, watch->path, watch->id, on_exists,
+                                                     watch) == ZKL_OUTCOME_OK;
+    return watch->reply_awaited;
+}
+
+static bool free_if_dead(zkl_watch *watch) {
+    watch->reply_awaited = false;
+    if (watch->state == WATCH_DEAD) {
+        free(watch);
+        return true;
+    }
+    return false;
+}
+
+/* Somebody may have come for the path while its old watch was being removed. */
+static void on_removed(void *arg, const zkl_reply *reply) {
+    zkl_watch *watch = arg;
+    if (free_if_dead(watch)) {
+        return;
+    }
+    if (reply->outcome != ZKL_OUTCOME_OK) {
+        zkl_watch_waiter *waiters = detach_all(watch); /* stays, to be removed again */
+        tell_armed(waiters, reply->outcome, reply->status);
+    } else if (watch->waiters == NULL) {
+        forget_and_free(watch);
+    } else if (!send_exists(watch)) {
+        zkl_watch_waiter *waiters = detach_all(watch);
+        forget_and_free(watch);
+        tell_armed(waiters, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+    }
+}
+
+static void on_exists(void *arg, const zkl_reply *reply) {
+    zkl_watch *watch = arg;
+    if (free_if_dead(watch)) {
+        return;
+    }
+    zkl_outcome outcome = watch->fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
+    if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
+        watch->state = WATCH_ARMED;
+        for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
+            next = waiter->next;
+            waiter->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
+        }
+        return;
+    }
+    zkl_watch_waiter *waiters = detach_all(watch);
+    if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
+        send_removal(watch);
+    } else {
+        forget_and_free(watch);
+    }
+    tell_armed(waiters, outcome, reply->status);
+}
+
+static zkl_watch *make_watch(zkl_watch_table *table, const char *path) {
+    size_t size = strlen(path) + 1;
+    zkl_watch *watch = calloc(1, sizeof(*watch) + size);
+    if (watch == NULL) {
+        return NULL;
+    }
+    memcpy(watch->path, path, size);
+    watch->table = table;
+    watch->id = ++table->last_id;
+    HASH_ADD(path_handle, table->by_path, path, (unsigned)(size - 1), watch);
+    if (watch->path_handle.tbl == NULL) { /* uthash's sign of being out of memory */
+        free(watch);
+        return NULL;
+    }
+    HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
+    if (watch->id_handle.tbl == NULL) {
+        HASH_DELETE(path_handle, table->by_path, watch);
+        free(watch);
+        return NULL;
+    }
+    return watch;
+}
+
+static zkl_watch *find_by_path(zkl_watch_table *table, const char *path) {
+    zkl_watch *watch = NULL;
+    HASH_FIND(path_handle, table->by_path, path, (unsigned)strlen(path), watch);
+    return watch;
+}
+
+zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
+                                    zkl_watch_waiter *waiter) {
+    zkl_watch *watch = find_by_path(table, path);
+    if (watch == NULL) {
+        watch = make_watch(table, path);
+        if (watch == NULL) {
+            return ZKL_WATCH_NOT_SENT;
+        }
+        if (!send_exists(watch)) {
+            forget_and_free(watch);
+            return ZKL_WATCH_NOT_SENT;
+        }
+    }
+    if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
+        return ZKL_WATCH_NOT_SENT;
+    }
+    waiter->watch = watch;
+    DL_APPEND(watch->waiters, waiter);
+    return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
+}
+
+void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter) {
+    (void)table;
+    zkl_watch *watch = waiter->watch;
+    if (watch == NULL) {
+        return;
+    }
+    waiter->watch = NULL;
+    DL_DELETE(watch->waiters, waiter);
+    if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
+        send_removal(watch);
+    }
+}
+
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id) {
+    zkl_watch *watch = NULL;
+    HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
+    if (watch == NULL) {
+        return;
+    }
+    if (watch->state == WATCH_ARMING) {
+        watch->fired_early = true;
+        return;
+    }
+    if (watch->state == WATCH_REMOVING) {
+        return; /* nobody waits for this one any more; its removal will be answered */
+    }
+    zkl_watch_waiter *waiters = detach_all(watch);
+    forget_and_free(watch);
+    while (waiters != NULL) {
+        zkl_watch_waiter *next = waiters->next;
+        waiters->fired(waiters->arg);
+        waiters = next;
+    }
+}
+
+void zkl_watch_table_reconnected(zkl_watch_table *table) {
+    zkl_watch *watch;
+    zkl_watch *next;
+    HASH_ITER(path_handle, table->by_path, watch, next) {
+        if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
+            send_removal(watch);
+        }
+    }
+}
+
+void zkl_watch_table_clear(zkl_watch_table *table) {
+    zkl_watch *watch;
+    zkl_watch *next;
+    HASH_ITER(path_handle, table->by_path, watch, next) {
+        (void)detach_all(watch);
+        forget(watch);
+        watch->state = WATCH_DEAD;
+        if (!watch->reply_awaited) {
+            free(watch);
+        }
+    }
+}

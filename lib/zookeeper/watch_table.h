@@ -1,0 +1,54 @@
+/*
+ * The watches of one session. Waiters on the same path share one watch: the
+ * server keeps one per path and session anyway, so it may be removed only when
+ * the last of them has left, and never under a sibling.
+ *
+ * The server's watch goes when it fires, and otherwise only when we remove it:
+ * when nobody waits any more, and after an exists that found no node (which
+ * leaves a watch for its creation behind).
+ */
+#ifndef ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
+#define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
+
+#include "zookeeper/operations.h"
+
+typedef struct zkl_watch zkl_watch;
+
+/** One who waits; embed it, zeroed. */
+typedef struct zkl_watch_waiter {
+    void *arg;
+    void (*armed)(void *arg, zkl_outcome outcome, int status); /* the reply, unless add gave it */
+    void (*fired)(void *arg);
+    zkl_watch *watch;
+    struct zkl_watch_waiter *prev, *next;
+} zkl_watch_waiter;
+
+typedef struct zkl_watch_table {
+    zkl_operations *operations;
+    zkl_watch *by_path;
+    zkl_watch *by_id;
+    uint64_t last_id;
+} zkl_watch_table;
+
+typedef enum zkl_watch_added {
+    ZKL_WATCH_ARMED,   /* shared with others, and in place */
+    ZKL_WATCH_ARMING,  /* `armed` will be called */
+    ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; nothing was done */
+} zkl_watch_added;
+
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations);
+
+zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
+                                    zkl_watch_waiter *waiter);
+/** One that waits for nothing is fine. */
+void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter);
+
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id);
+/** A new connection: removals whose reply was lost are sent again. */
+void zkl_watch_table_reconnected(zkl_watch_table *table);
+/** The session is over, and all its watches with it. Waiters are not told. */
+void zkl_watch_table_clear(zkl_watch_table *table);
+
+size_t zkl_watch_table_count(const zkl_watch_table *table);
+
+#endif
