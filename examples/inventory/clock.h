@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-enum { NS_PER_MS = 1000000 };
+#define NS_PER_MS INT64_C(1000000)
 
 static inline int64_t clock_now_ns(void) {
     struct timespec now;

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "clock.h"
 #include "contender.h"
@@ -84,8 +83,8 @@ static void run_threads(struct server *server) {
         thread->number = server->index + started * scenario->servers;
         int error = pthread_create(&thread->thread, NULL, thread_main, thread);
         if (error != 0) {
-            board_fail(server->plan->board, "server %d: start a thread: %s", server->index + 1,
-                       strerror(error));
+            board_fail(server->plan->board, "server %d: start a thread: error %d",
+                       server->index + 1, error);
             break;
         }
     }

@@ -77,7 +77,7 @@ static double percentile_ms(const int64_t *sorted_ns, int count, int percent) {
 }
 
 static void time_waits(struct result *result, const struct run_plan *plan) {
-    int64_t waits_ns[BOARD_REQUESTS_MAX];
+    int64_t waits_ns[BOARD_REQUESTS_MAX] = { 0 };
     int count = plan->scenario->requests;
     for (int i = 0; i < count; i++) {
         waits_ns[i] = plan->board->requests[i].waited_ns;
