@@ -16,7 +16,7 @@ const char *zkl_input_message(void) {
 __attribute__((format(printf, 2, 3))) static int refuse(int status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
+    vsnprintf(message, sizeof(message), format, arguments); // NOLINT(clang-analyzer-valist.*)
     va_end(arguments);
     return status;
 }
@@ -31,7 +31,12 @@ static shown show(const char *input) {
     size_t length = 0;
     while (length < SHOWN_MAX && input[length] != '\0') {
         unsigned char byte = (unsigned char)input[length];
-        result.text[length++] = byte < 0x20 || byte >= 0x7f ? '?' : (char)byte;
+        bool printable = byte >= 0x20 && byte < 0x7f;
+        result.text[length] = '?';
+        if (printable) {
+            result.text[length] = input[length];
+        }
+        length++;
     }
     memcpy(result.text + length, input[length] != '\0' ? "..." : "", 4);
     return result;

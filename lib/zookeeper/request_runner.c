@@ -417,7 +417,7 @@ static void set_deadline(zkl_request_runner *runner, int64_t timeout_ms) {
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
-                             zkl_request_runner **started) {
+                             zkl_request_runner **result) {
     char guid[ZKL_GUID_SIZE];
     if (!zkl_session_make_guid(session, guid)) {
         return ZKL_SYSTEM;
@@ -435,7 +435,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_begin(&runner->request, &request, session->connected);
     DL_APPEND(session->runners, runner);
     session->runner_count++;
-    *started = runner;
+    *result = runner;
     set_deadline(runner, options->timeout_ms);
     log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, NULL, ZKL_OK);
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });

@@ -63,10 +63,11 @@ struct zkl_request_runner {
     zkl_request_runner *prev, *next;
 };
 
-/** Starts a request. Its verdict may be given before this returns. ZKL_OK,
+/** Starts a request, and stores it in `result` before its first step, in which it
+ *  may be decided and even end. ZKL_OK,
  *  ZKL_NO_MEMORY or ZKL_SYSTEM (no random numbers); then nothing was started. */
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
-                             zkl_request_runner **runner);
+                             zkl_request_runner **result);
 
 /** Hands an event to the request; the runner may be gone when it returns. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
