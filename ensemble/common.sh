@@ -1,14 +1,12 @@
 # shellcheck shell=bash
-# What both drivers and the script share: messages, the state directory, its lock, ports, Debian's mirror.
-# To be sourced by the script, which sets:
-#   name     the ensemble's name
-#   state    its state directory
+# What the scripts here share: messages, the state directory, its lock, waiting, processes, ports, Debian's
+# mirror, docker. To be sourced; the script sets state, its state directory.
 
 # Without it a failure inside $(...) would be passed over.
 shopt -s inherit_errexit
 
 say() {
-    printf 'ensemble: %s\n' "$1" >&2
+    printf '%s: %s\n' "${0##*/}" "$1" >&2
 }
 
 fail() { # MESSAGE [EXIT_STATUS]
@@ -76,7 +74,8 @@ lock() {
             say 'waiting for another start or stop of this user'
             flock --timeout 900 "$lock_descriptor" || fail 'another start or stop of this user does not end'
         fi
-        [[ $state_base -ef /proc/$BASHPID/fd/$lock_descriptor ]] && return
+        # With its 0: a bare return in a trap, where this is called too, takes the status from before the trap.
+        [[ $state_base -ef /proc/$BASHPID/fd/$lock_descriptor ]] && return 0
         unlock
     done
 }
@@ -102,6 +101,39 @@ wait_until() { # LIMIT_MS COMMAND...
         (($(milliseconds) < deadline)) || return 1
         sleep 0.03
     done
+}
+
+# ---- processes ------------------------------------------------------------------------------------
+#
+# A process is recorded as PID, start time and boot, because its number alone may come to be another's.
+
+boot() {
+    cat /proc/sys/kernel/random/boot_id
+}
+
+# Prints state and start time of a process.
+process_facts() { # PID
+    local facts
+    { read -r facts <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # The command's name, in parentheses, may hold spaces.
+    read -ra facts <<<"${facts##*) }"
+    printf '%s %s\n' "${facts[0]}" "${facts[19]}"
+}
+
+record_process() { # FILE PID
+    local facts
+    facts=$(process_facts "$2") || return 1
+    printf '%s %s %s\n' "$2" "${facts#* }" "$(boot)" >"$1"
+}
+
+# Prints PID and state of the process recorded in FILE; fails when it is gone.
+recorded_process() { # FILE
+    local pid started booted now_state now_started
+    { read -r pid started booted <"$1"; } 2>/dev/null || return 1
+    [[ $booted == "$(boot)" ]] || return 1
+    read -r now_state now_started < <(process_facts "$pid") || return 1
+    [[ $now_started == "$started" && $now_state != [ZX] ]] || return 1
+    printf '%s %s\n' "$pid" "$now_state"
 }
 
 # ---- ports ----------------------------------------------------------------------------------------

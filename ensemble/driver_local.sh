@@ -2,7 +2,7 @@
 # The local driver: three java processes. To be sourced by the script after common.sh.
 #
 # state/jars               the directory of ZooKeeper's jars
-# state/server-N/process   its process: PID, start time, boot; a process number alone may come to be another's
+# state/server-N/process   its process
 # state/server-N/log       what it wrote
 # state/server-N/zoo.cfg, data
 
@@ -59,34 +59,11 @@ private_apt() {
         -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-# ---- processes ------------------------------------------------------------------------------------
-
-# Prints state and start time of a process.
-process_facts() { # PID
-    local facts
-    { read -r facts <"/proc/$1/stat"; } 2>/dev/null || return 1
-    # The command's name, in parentheses, may hold spaces.
-    read -ra facts <<<"${facts##*) }"
-    printf '%s %s\n' "${facts[0]}" "${facts[19]}"
-}
-
-boot() {
-    cat /proc/sys/kernel/random/boot_id
-}
-
-# Prints PID and state of a server's process; fails when it is gone.
-server_process() { # N
-    local pid started booted now_state now_started
-    { read -r pid started booted <"$state/server-$1/process"; } 2>/dev/null || return 1
-    [[ $booted == "$(boot)" ]] || return 1
-    read -r now_state now_started < <(process_facts "$pid") || return 1
-    [[ $now_started == "$started" && $now_state != [ZX] ]] || return 1
-    printf '%s %s\n' "$pid" "$now_state"
-}
+# ---- servers --------------------------------------------------------------------------------------
 
 driver_status() { # N
     local pid process_state
-    if ! read -r pid process_state < <(server_process "$1"); then
+    if ! read -r pid process_state < <(recorded_process "$state/server-$1/process"); then
         printf 'down\n'
     elif [[ $process_state == [Tt] ]]; then
         printf 'paused\n'
@@ -103,7 +80,7 @@ signal() { # SIGNAL N...
     local sort=$1 number pid
     shift
     for number in "$@"; do
-        if read -r pid _ < <(server_process "$number"); then
+        if read -r pid _ < <(recorded_process "$state/server-$number/process"); then
             kill -"$sort" "$pid" 2>/dev/null || true
         fi
     done
@@ -132,7 +109,7 @@ driver_start() { # N...
 }
 
 spawn() { # N
-    local ports directory=$state/server-$1 pid facts
+    local ports directory=$state/server-$1 pid
     read -ra ports <"$state/ports"
     mkdir -p "$directory"
     # A session of its own: an interrupt from the terminal is for the script, not for the servers.
@@ -145,8 +122,7 @@ spawn() { # N
             </dev/null >>"$directory/log" 2>&1 {lock_descriptor}<&- &
         printf '%s\n' "$!"
     )
-    facts=$(process_facts "$pid") || fail "server $1 ended at once; see $directory/log"
-    record "server-$1/process" "$pid ${facts#* } $(boot)"
+    record_process "$directory/process" "$pid" || fail "server $1 ended at once; see $directory/log"
 }
 
 driver_stop() { # N...

@@ -19,7 +19,9 @@ class_path() { # JARS
 # Prints leader or follower; fails when the server does not serve. In a subshell, because a server
 # that ends between the connection and the question would end the shell by SIGPIPE.
 server_mode() ( # HOST PORT
-    { exec {connection}<>"/dev/tcp/$1/$2"; } 2>/dev/null || return 1
+    # A server that is not there, or hangs up, is an answer, not an error worth a message.
+    exec 2>/dev/null
+    exec {connection}<>"/dev/tcp/$1/$2" || return 1
     printf srvr 1>&"$connection"
     while IFS= read -r -t 1 -u "$connection" line; do
         if [[ $line == 'Mode: '* ]]; then

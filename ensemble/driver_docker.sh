@@ -1,0 +1,150 @@
+# shellcheck shell=bash
+# The docker driver: three containers of docker-compose.yml. To be sourced by the script after common.sh.
+#
+# state/server-N/container   the id of its container
+#
+# compose makes them; after that the engine is asked directly, which is much faster.
+
+image=zklock-zookeeper
+base_image=debian:trixie-slim
+project=zklock-$UID-$name
+
+driver_prepare() {
+    docker_answers || fail 'no docker engine answers; start it, or try ensemble/docker-engine start'
+    find_compose || fail 'no docker compose; run: tools/install-packages ensemble-docker'
+    provide_base_image
+    build_image
+}
+
+# ---- images ---------------------------------------------------------------------------------------
+
+provide_base_image() {
+    docker image inspect "$base_image" >/dev/null 2>&1 && return
+    say "pulling $base_image (once)"
+    timeout 20 docker pull --quiet "$base_image" >/dev/null 2>&1 && return
+    make_base_image
+}
+
+# Where no registry is within reach, the machine's package mirror still is.
+make_base_image() ( # in a subshell, for its trap
+    ((EUID == 0)) || fail "cannot pull $base_image, and making it needs root"
+    command -v debootstrap >/dev/null || fail 'no debootstrap; run: tools/install-packages ensemble-docker'
+    say "no registry answers: making $base_image with debootstrap (once, half a minute)"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    if ! debootstrap --variant=minbase trixie "$work/root" "$(debian_mirror)" >"$work/log" 2>&1; then
+        tail -n 20 "$work/log" >&2
+        fail "debootstrap cannot make $base_image"
+    fi
+    rm -rf "$work"/root/var/cache/apt/archives/*.deb
+    tar -C "$work/root" -c . | docker import --change 'CMD ["bash"]' - "$base_image" >/dev/null
+)
+
+# Every time: without changes the engine's cache answers in a moment.
+build_image() {
+    local log
+    docker image inspect "$image" >/dev/null 2>&1 || say "building $image (once, a minute)"
+    if ! log=$(docker build --tag "$image" "$here" 2>&1); then
+        tail -n 30 <<<"$log" >&2
+        fail "cannot build $image"
+    fi
+}
+
+# ---- containers -----------------------------------------------------------------------------------
+
+container() { # N
+    recall "server-$1/container"
+}
+
+containers() { # N...
+    local number
+    for number in "$@"; do
+        container "$number"
+    done
+}
+
+driver_status() { # N
+    local status
+    if ! status=$(docker inspect --format '{{.State.Status}}' "$(container "$1")" 2>/dev/null); then
+        docker_answers || fail "the docker engine of ensemble '$name' does not answer; start it again"
+    fi
+    case $status in
+    running | paused) printf '%s\n' "$status" ;;
+    *) printf 'down\n' ;;
+    esac
+}
+
+# ---- what the script calls ------------------------------------------------------------------------
+
+driver_create() {
+    local ports log number
+    # Left by an ensemble whose state directory is gone.
+    driver_destroy
+    read -ra ports <"$state/ports"
+    if ! log=$(
+        ZKLOCK_TICK_MS=$(recall tick) \
+            ZKLOCK_PORT_1=${ports[0]} ZKLOCK_PORT_2=${ports[1]} ZKLOCK_PORT_3=${ports[2]} \
+            "${compose[@]}" --project-name "$project" --file "$here/../docker-compose.yml" up -d --no-build 2>&1
+    ); then
+        printf '%s\n' "$log" >&2
+        fail 'compose cannot start the servers'
+    fi
+    for number in 1 2 3; do
+        record "server-$number/container" "$(ours ps --all --no-trunc \
+            --filter "label=com.docker.compose.service=zk$number")"
+    done
+}
+
+driver_start() { # N...
+    docker_quietly start "$@"
+}
+
+driver_stop() { # N...
+    local number
+    for number in "$@"; do
+        # One that is paused takes no signal.
+        [[ $(driver_status "$number") != paused ]] || driver_resume "$number"
+    done
+    docker_quietly 'stop --time 10' "$@"
+}
+
+driver_kill() { # N...
+    docker_quietly kill "$@"
+}
+
+driver_pause() { # N...
+    docker_quietly pause "$@"
+}
+
+driver_resume() { # N...
+    docker_quietly unpause "$@"
+}
+
+docker_quietly() { # VERB N...
+    local log verb=$1
+    shift
+    # shellcheck disable=SC2046,SC2086 # a verb with its options; ids hold no spaces
+    log=$(docker $verb $(containers "$@") 2>&1) || fail "docker $verb: $log"
+}
+
+# Removes whatever carries the project's label; fails when something stays.
+driver_destroy() {
+    local log
+    # shellcheck disable=SC2046 # ids hold no spaces
+    if ! log=$({
+        ours ps --all | xargs --no-run-if-empty docker rm --force --volumes
+        ours network ls | xargs --no-run-if-empty docker network rm
+        ours volume ls | xargs --no-run-if-empty docker volume rm
+    } 2>&1); then
+        fail "cannot remove the containers of ensemble '$name': $log"
+    fi
+}
+
+# Prints the ids of this ensemble's things.
+ours() { # DOCKER_COMMAND...
+    docker "$@" --quiet --filter "label=com.docker.compose.project=$project"
+}
+
+driver_log() { # N
+    docker logs --tail 20 "$(container "$1")"
+}
