@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <utlist.h>
-
 #include "input.h"
 #include "threads.h"
 #include "zookeeper/request_runner.h"
@@ -295,9 +293,9 @@ void zkl_client_drop(zkl_client *client) {
 
 /* Every request leaves the queue; a verdict that is still owed is ZKL_CLOSED. */
 static void send_all_away(zkl_client *client) {
-    zkl_request_runner *runner;
-    zkl_request_runner *next;
-    DL_FOREACH_SAFE(client->session.runners, runner, next) {
+    for (zkl_request_runner *runner = client->session.runners, *next; runner != NULL;
+         runner = next) {
+        next = runner->next;
         zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CLOSED };
         if (runner->request.held) {
             leave.kind = ZKL_EVENT_RELEASED;

@@ -176,8 +176,7 @@ void zkl_log_zookeeper_line(const char *line) {
     zkl_log_record record = zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER);
     record.message = line;
     pthread_mutex_lock(&open_logs_mutex);
-    zkl_log *log;
-    DL_FOREACH(open_logs, log) {
+    for (zkl_log *log = open_logs; log != NULL; log = log->next) {
         zkl_log_write(log, &record);
     }
     pthread_mutex_unlock(&open_logs_mutex);

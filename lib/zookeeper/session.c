@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <utlist.h>
-
 #include "zookeeper/request_runner.h"
 
 void zkl_session_begin(zkl_session *session, zkl_operations *operations, zkl_log *log,
@@ -51,9 +49,8 @@ static void log_news(zkl_session *session, zkl_log_level level, zkl_log_event ev
 
 /* A request that ends frees itself: the next one is taken down first. */
 static void feed_all(zkl_session *session, const zkl_event *event) {
-    zkl_request_runner *runner;
-    zkl_request_runner *next;
-    DL_FOREACH_SAFE(session->runners, runner, next) {
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
+        next = runner->next;
         zkl_request_runner_feed(runner, event);
     }
 }
@@ -92,9 +89,8 @@ static void end_session(zkl_session *session) {
     session->connected = false;
     session->number++;
     zkl_watch_table_clear(&session->watches);
-    zkl_request_runner *runner;
-    zkl_request_runner *next;
-    DL_FOREACH_SAFE(session->runners, runner, next) {
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
+        next = runner->next;
         end_session_for(session, runner);
     }
 }

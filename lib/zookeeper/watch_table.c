@@ -216,9 +216,8 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id) {
 }
 
 void zkl_watch_table_reconnected(zkl_watch_table *table) {
-    zkl_watch *watch;
-    zkl_watch *next;
-    HASH_ITER(path_handle, table->by_path, watch, next) {
+    for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
+        next = watch->path_handle.next;
         if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
             send_removal(watch);
         }
@@ -226,9 +225,8 @@ void zkl_watch_table_reconnected(zkl_watch_table *table) {
 }
 
 void zkl_watch_table_clear(zkl_watch_table *table) {
-    zkl_watch *watch;
-    zkl_watch *next;
-    HASH_ITER(path_handle, table->by_path, watch, next) {
+    for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
+        next = watch->path_handle.next;
         (void)detach_all(watch);
         forget(watch);
         watch->state = WATCH_DEAD;
