@@ -1,0 +1,90 @@
+#include "support/contender.h"
+
+#include "support/basics.h"
+#include "support/ledger.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <zklock/zklock.h>
+#include <zookeeper/zookeeper.h>
+
+static int open_handle(char **argv, zkl_client **client, zkl_lock **lock) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = atoi(argv[2]);
+    options.connect_timeout_ms = PATIENCE_MS;
+    zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
+    lock_options.fail_on_session_expiry = atoi(argv[4]);
+    int status = zkl_client_open(argv[1], &options, client);
+    return status != ZKL_OK ? status : zkl_lock_open(*client, argv[3], &lock_options, lock);
+}
+
+static void introduce(int status, zkl_client *client) {
+    zkl_client_information information = { .struct_size = sizeof information };
+    if (status == ZKL_OK) {
+        status = zkl_client_info(client, &information);
+    }
+    printf("%d %" PRId64 " %" PRId32 "\n", status, information.session_id,
+           information.session_timeout_ms);
+}
+
+static int use_ledger(zkl_mode mode, const char *ledger) {
+    int64_t number;
+    bool alone = mode == ZKL_READ ? ledger_look(ledger, &number) : ledger_add_one(ledger);
+    return alone ? ZKL_OK : CONTENDER_OVERLAPPED;
+}
+
+static int count(zkl_lock *lock, zkl_mode mode, int rounds, const char *ledger) {
+    int status = ZKL_OK;
+    for (int i = 0; i < rounds && status == ZKL_OK; i++) {
+        status = zkl_lock_acquire(lock, mode, 2 * PATIENCE_MS, NULL);
+        if (status == ZKL_OK) {
+            int used = use_ledger(mode, ledger);
+            status = zkl_lock_release(lock, PATIENCE_MS);
+            status = used != ZKL_OK ? used : status;
+        }
+    }
+    return status;
+}
+
+static void obey(const char *command, zkl_lock *lock) {
+    int mode;
+    int rounds;
+    int64_t timeout_ms;
+    char ledger[64];
+    if (sscanf(command, "acquire %d %" SCNd64, &mode, &timeout_ms) == 2) {
+        zkl_grant grant = ZKL_GRANT_INIT;
+        int status = zkl_lock_acquire(lock, (zkl_mode)mode, timeout_ms, &grant);
+        printf("%d %" PRId64 " %s\n", status, grant.token, grant.node);
+    } else if (sscanf(command, "count %d %d %63s", &mode, &rounds, ledger) == 3) {
+        printf("%d\n", count(lock, (zkl_mode)mode, rounds, ledger));
+    } else if (strcmp(command, "release\n") == 0) {
+        printf("%d\n", zkl_lock_release(lock, PATIENCE_MS));
+    } else if (strcmp(command, "check\n") == 0) {
+        printf("%d\n", zkl_lock_check(lock, NULL));
+    } else {
+        give_up("contender: no such command: %s", command);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 5) {
+        give_up("contender: not meant to be started by hand; see contender.h");
+    }
+    /* Whatever becomes of the test, a contender that waits, or is stopped, goes. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    zoo_set_debug_level((ZooLogLevel)0);
+    zkl_client *client = NULL;
+    zkl_lock *lock = NULL;
+    introduce(open_handle(argv, &client, &lock), client);
+    char command[256];
+    while (fgets(command, sizeof command, stdin) != NULL) {
+        obey(command, lock);
+    }
+    zkl_lock_close(lock);
+    return zkl_client_close(client, PATIENCE_MS) == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,23 @@
+/*
+ * What the contender program and those who start it agree on.
+ *
+ *     contender HOSTS SESSION_TIMEOUT_MS RESOURCE FAIL_ON_SESSION_EXPIRY
+ *
+ * It opens a client and one handle, and answers that with a line, and then
+ * each command with a line, which begins with a status:
+ *
+ *     (start)              STATUS SESSION_ID SESSION_TIMEOUT_MS
+ *     acquire MODE TIMEOUT STATUS TOKEN NODE
+ *     release              STATUS
+ *     check                STATUS
+ *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release
+ *
+ * It ends at the end of its input, or with its parent.
+ */
+#ifndef ZKLOCK_ENSEMBLE_CONTENDER_H
+#define ZKLOCK_ENSEMBLE_CONTENDER_H
+
+/** A status of `count` that is none of zklock's: another was in the ledger. */
+#define CONTENDER_OVERLAPPED 1
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * A file that only exclusion keeps right: one number, kept twice. A writer adds
+ * one to both, at two times; whoever overlaps with a writer finds two that
+ * differ, or loses a count.
+ */
+#ifndef ZKLOCK_ENSEMBLE_LEDGER_H
+#define ZKLOCK_ENSEMBLE_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Makes a new one and writes its file name. */
+void ledger_make(char path[64]);
+void ledger_remove(const char *path);
+
+/** Each is false where the two numbers differ. */
+bool ledger_add_one(const char *path);
+bool ledger_look(const char *path, int64_t *number);
+
+#endif

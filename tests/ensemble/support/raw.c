@@ -1,0 +1,129 @@
+#include "support/raw.h"
+
+#include "support/test.h"
+
+#include <inttypes.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSION_TIMEOUT_MS 60000
+
+zhandle_t *raw_open(const char *hosts) {
+    zhandle_t *raw = zookeeper_init(hosts, NULL, SESSION_TIMEOUT_MS, NULL, NULL, 0);
+    if (raw == NULL) {
+        give_up("zookeeper_init(%s) failed", hosts);
+    }
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (zoo_state(raw) != ZOO_CONNECTED_STATE) {
+        if (now_ms() >= end) {
+            give_up("no connection to %s", hosts);
+        }
+        nap();
+    }
+    return raw;
+}
+
+void raw_close(zhandle_t *raw) {
+    (void)zookeeper_close(raw);
+}
+
+static bool is_transient(int rc) {
+    return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
+}
+
+static void require_ok(int rc, const char *what, const char *path) {
+    if (rc != ZOK) {
+        give_up("%s %s: %s", what, path, zerror(rc));
+    }
+}
+
+struct sync_reply {
+    sem_t arrived;
+    int rc;
+};
+
+static void on_synced(int rc, const char *value, const void *arg) {
+    struct sync_reply *reply = (struct sync_reply *)(uintptr_t)arg;
+    (void)value;
+    reply->rc = rc;
+    sem_post(&reply->arrived);
+}
+
+void raw_sync(zhandle_t *raw) {
+    struct sync_reply reply = { .rc = ZCONNECTIONLOSS };
+    sem_init(&reply.arrived, 0, 0);
+    while (is_transient(reply.rc)) {
+        require_ok(zoo_async(raw, "/", on_synced, &reply), "sync", "/");
+        while (sem_wait(&reply.arrived) != 0) {
+            /* A signal: the reply is still to come. */
+        }
+    }
+    sem_destroy(&reply.arrived);
+    require_ok(reply.rc, "sync", "/");
+}
+
+void raw_make(zhandle_t *raw, const char *path) {
+    int rc;
+    do {
+        rc = zoo_create(raw, path, "0", 1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
+    } while (is_transient(rc));
+    require_ok(rc == ZNODEEXISTS ? ZOK : rc, "create", path);
+}
+
+void raw_delete(zhandle_t *raw, const char *path) {
+    int rc;
+    do {
+        rc = zoo_delete(raw, path, -1);
+    } while (is_transient(rc));
+    require_ok(rc == ZNONODE ? ZOK : rc, "delete", path);
+}
+
+void raw_write(zhandle_t *raw, const char *path, int64_t value) {
+    char text[32];
+    int length = snprintf(text, sizeof text, "%" PRId64, value);
+    int rc;
+    do {
+        rc = zoo_set(raw, path, text, length, -1);
+    } while (is_transient(rc));
+    require_ok(rc, "set", path);
+}
+
+int64_t raw_read(zhandle_t *raw, const char *path) {
+    char text[32];
+    raw_data(raw, path, text, sizeof text);
+    return strtoll(text, NULL, 10);
+}
+
+bool raw_stat(zhandle_t *raw, const char *path, struct Stat *stat) {
+    int rc;
+    do {
+        rc = zoo_exists(raw, path, 0, stat);
+    } while (is_transient(rc));
+    require_ok(rc == ZNONODE ? ZOK : rc, "exists", path);
+    return rc == ZOK;
+}
+
+void raw_data(zhandle_t *raw, const char *path, char *text, size_t size) {
+    int length;
+    int rc;
+    do {
+        length = (int)size - 1;
+        rc = zoo_get(raw, path, 0, text, &length, NULL);
+    } while (is_transient(rc));
+    require_ok(rc, "get", path);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+int raw_children(zhandle_t *raw, const char *path) {
+    struct String_vector children = { 0, NULL };
+    int rc;
+    do {
+        rc = zoo_get_children(raw, path, 0, &children);
+    } while (is_transient(rc));
+    require_ok(rc == ZNONODE ? ZOK : rc, "list", path);
+    int count = children.count;
+    deallocate_String_vector(&children);
+    return count;
+}

@@ -1,0 +1,30 @@
+/*
+ * libzookeeper itself, to look at what zklock has made and to be an
+ * application's own connection. Each call tries again over a lost connection.
+ */
+#ifndef ZKLOCK_ENSEMBLE_RAW_H
+#define ZKLOCK_ENSEMBLE_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zookeeper/zookeeper.h>
+
+/** Connected when it returns. */
+zhandle_t *raw_open(const char *hosts);
+void raw_close(zhandle_t *raw);
+
+/** After it, reads see all that was committed before it was called. */
+void raw_sync(zhandle_t *raw);
+/** A node that is there already is fine. */
+void raw_make(zhandle_t *raw, const char *path);
+void raw_delete(zhandle_t *raw, const char *path);
+void raw_write(zhandle_t *raw, const char *path, int64_t value);
+int64_t raw_read(zhandle_t *raw, const char *path);
+bool raw_stat(zhandle_t *raw, const char *path, struct Stat *stat);
+/** The node's data as a string. */
+void raw_data(zhandle_t *raw, const char *path, char *text, size_t size);
+/** 0 where there is no such node. */
+int raw_children(zhandle_t *raw, const char *path);
+
+#endif

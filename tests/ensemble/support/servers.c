@@ -1,0 +1,254 @@
+#include "support/servers.h"
+
+#include "support/test.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* `cons` and `wchp` of 200 waiters are the longest. */
+#define ANSWER_SIZE 262144
+
+static const char *all_hosts;
+static const char *ensemble_command;
+static char hosts[SERVERS + 1][64];
+static bool hurt;
+
+/* ---- Four-letter words ------------------------------------------------- */
+
+static int connect_to(int server) {
+    char address[sizeof hosts[0]];
+    snprintf(address, sizeof address, "%s", hosts[server]);
+    char *port = strrchr(address, ':');
+    *port++ = '\0';
+    struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    if (getaddrinfo(address, port, &hints, &found) != 0) {
+        give_up("cannot resolve %s", hosts[server]);
+    }
+    int fd = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+    struct timeval patience = { .tv_sec = 5 };
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        connect(fd, found->ai_addr, found->ai_addrlen) != 0) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        fd = -1;
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* Empty when the server does not answer. */
+static char *ask(int server, const char *word) {
+    char *answer = malloc(ANSWER_SIZE);
+    if (answer == NULL) {
+        give_up("out of memory");
+    }
+    size_t length = 0;
+    int fd = connect_to(server);
+    if (fd >= 0) {
+        ssize_t got = send(fd, word, strlen(word), MSG_NOSIGNAL);
+        while (got > 0 && length < ANSWER_SIZE - 1) {
+            got = recv(fd, answer + length, ANSWER_SIZE - 1 - length, 0);
+            length += got > 0 ? (size_t)got : 0;
+        }
+        close(fd);
+    }
+    answer[length] = '\0';
+    return answer;
+}
+
+/* The number that follows `key` at the beginning of a line. */
+static bool find_number(const char *answer, const char *key, int base, int64_t *number) {
+    size_t length = strlen(key);
+    for (const char *line = answer; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0) {
+            *number = strtoll(line + length, NULL, base);
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t servers_sum(const char *key) {
+    char line_start[128];
+    snprintf(line_start, sizeof line_start, "%s\t", key);
+    int64_t sum = 0;
+    for (int server = 1; server <= SERVERS; server++) {
+        char *answer = ask(server, "mntr");
+        int64_t number;
+        if (!find_number(answer, line_start, 10, &number)) {
+            give_up("server %d has no %s in its mntr", server, key);
+        }
+        sum += number;
+        free(answer);
+    }
+    return sum;
+}
+
+/* `wchp` gives each path on a line, then each watching session on an indented one. */
+static int count_watches(const char *answer, const char *path) {
+    size_t length = strlen(path);
+    bool ours = false;
+    int count = 0;
+    for (const char *line = answer; *line != '\0';
+         line += strcspn(line, "\n"), line += *line != 0) {
+        if (*line == '/') {
+            ours = strncmp(line, path, length) == 0 && strchr("/\n", line[length]) != NULL;
+        } else if (ours && strncmp(line, "\t0x", 3) == 0) {
+            count++;
+        }
+    }
+    return count;
+}
+
+int servers_watches(const char *path) {
+    int count = 0;
+    for (int server = 1; server <= SERVERS; server++) {
+        char *answer = ask(server, "wchp");
+        count += count_watches(answer, path);
+        free(answer);
+    }
+    return count;
+}
+
+static bool mode_is(int server, const char *mode) {
+    char line[32];
+    snprintf(line, sizeof line, "\nMode: %s\n", mode);
+    char *answer = ask(server, "srvr");
+    bool is = strstr(answer, line) != NULL;
+    free(answer);
+    return is;
+}
+
+int servers_leader(void) {
+    for (int server = 1; server <= SERVERS; server++) {
+        if (mode_is(server, "leader")) {
+            return server;
+        }
+    }
+    return 0;
+}
+
+int servers_follower(void) {
+    for (int server = 1; server <= SERVERS; server++) {
+        if (mode_is(server, "follower")) {
+            return server;
+        }
+    }
+    give_up("no server follows");
+}
+
+int64_t servers_last_zxid(void) {
+    int leader = servers_leader();
+    int64_t zxid = 0;
+    if (leader != 0) {
+        char *answer = ask(leader, "srvr");
+        (void)find_number(answer, "Zxid: ", 16, &zxid);
+        free(answer);
+    }
+    return zxid;
+}
+
+int servers_of_session(int64_t session_id) {
+    char sid[40];
+    snprintf(sid, sizeof sid, "sid=0x%" PRIx64 ",", (uint64_t)session_id);
+    int found = 0;
+    for (int server = 1; server <= SERVERS && found == 0; server++) {
+        char *answer = ask(server, "cons");
+        found = strstr(answer, sid) != NULL ? server : 0;
+        free(answer);
+    }
+    return found;
+}
+
+int64_t servers_tick_ms(void) {
+    char *answer = ask(1, "conf");
+    int64_t tick;
+    if (!find_number(answer, "tickTime=", 10, &tick)) {
+        give_up("server 1 does not tell its tickTime");
+    }
+    free(answer);
+    return tick;
+}
+
+/* ---- The script -------------------------------------------------------- */
+
+static void ensemble(const char *verb, int server) {
+    char command[4096];
+    snprintf(command, sizeof command, "%s %s %d >/dev/null 2>&1", ensemble_command, verb, server);
+    int status = system(command);
+    if (status != 0) {
+        give_up("'%s' ended with status %d", command, status);
+    }
+}
+
+void server_kill(int server) {
+    hurt = true;
+    ensemble("kill", server);
+}
+
+void server_start(int server) {
+    ensemble("start", server);
+}
+
+/* `start` waits for one that runs already until it serves, too. */
+void servers_heal(void) {
+    for (int server = 1; hurt && server <= SERVERS; server++) {
+        server_start(server);
+    }
+    hurt = false;
+}
+
+/* ---- The environment --------------------------------------------------- */
+
+static const char *require_environment(const char *name) {
+    const char *value = getenv(name);
+    if (value == NULL || value[0] == '\0') {
+        give_up("%s is not set; run this as: ensemble/ensemble run COMMAND", name);
+    }
+    return value;
+}
+
+static bool serves(int server) {
+    return mode_is(server, "leader") || mode_is(server, "follower");
+}
+
+static void split_hosts(void) {
+    const char *rest = all_hosts;
+    for (int server = 1; server <= SERVERS; server++) {
+        size_t length = strcspn(rest, ",");
+        if (length == 0 || length >= sizeof hosts[0] || memchr(rest, ':', length) == NULL) {
+            give_up("ZKLOCK_HOSTS '%s' does not name %d servers", all_hosts, SERVERS);
+        }
+        memcpy(hosts[server], rest, length);
+        rest += length + (rest[length] == ',');
+    }
+}
+
+void servers_begin(void) {
+    all_hosts = require_environment("ZKLOCK_HOSTS");
+    ensemble_command = require_environment("ZKLOCK_ENSEMBLE");
+    split_hosts();
+    for (int server = 1; server <= SERVERS; server++) {
+        if (!serves(server)) {
+            give_up("server %d (%s) does not serve", server, hosts[server]);
+        }
+    }
+}
+
+const char *servers_hosts(void) {
+    return all_hosts;
+}
+
+const char *server_host(int server) {
+    return hosts[server];
+}

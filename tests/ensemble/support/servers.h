@@ -1,0 +1,42 @@
+/*
+ * The servers of the ensemble, as an operator sees them: their four-letter
+ * words, and the script that hurts and heals them. Servers count from 1.
+ */
+#ifndef ZKLOCK_ENSEMBLE_SERVERS_H
+#define ZKLOCK_ENSEMBLE_SERVERS_H
+
+#include <stdint.h>
+
+#define SERVERS 3
+
+/** Reads ZKLOCK_HOSTS and ZKLOCK_ENSEMBLE; ends the program where they are
+ *  not set, or not all servers serve. */
+void servers_begin(void);
+
+/** The host list of all, or of one alone; static strings. */
+const char *servers_hosts(void);
+const char *server_host(int server);
+
+int64_t servers_tick_ms(void);
+
+/** The sum over all servers of a number in `mntr`. */
+int64_t servers_sum(const char *key);
+/** How many watches the servers keep on this path and those below it. */
+int servers_watches(const char *path);
+/** The last transaction that the leader has committed; 0: there is no leader. */
+int64_t servers_last_zxid(void);
+/** 0: there is none. */
+int servers_leader(void);
+/** The lowest-numbered one that is not the leader. */
+int servers_follower(void);
+/** The server that a session is connected to; 0: none. */
+int servers_of_session(int64_t session_id);
+
+void server_kill(int server);
+/** Starts it again, and returns when it serves. */
+void server_start(int server);
+
+/** Starts all that are down. Free of cost unless a test killed one. */
+void servers_heal(void);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * What is written to ZooKeeper under the lock is read by the next holder on
+ * another server. What it takes: the write was answered before the release was
+ * called; and the reader reads from the server that its zklock client is on,
+ * or calls sync first.
+ */
+#include "support/scene.h"
+#include "support/servers.h"
+
+#include <stdio.h>
+
+#define ROUNDS 40
+
+/* One of the three that pass a number on, each on its own server. */
+struct relay {
+    zkl_client *client;
+    zkl_lock *lock;
+    zhandle_t *data; /* where it reads and writes */
+    bool sync;
+    const char *path;
+    atomic_llong *last; /* what was written last; the lock guards it */
+    int stale;
+    int failed;
+    pthread_t thread;
+};
+
+static void *pass_on(void *arg) {
+    struct relay *relay = arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (zkl_lock_acquire(relay->lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL) != ZKL_OK) {
+            relay->failed++;
+            continue;
+        }
+        if (relay->sync) {
+            raw_sync(relay->data);
+        }
+        long long last = atomic_load_explicit(relay->last, memory_order_relaxed);
+        relay->stale += raw_read(relay->data, relay->path) != last ? 1 : 0;
+        raw_write(relay->data, relay->path, last + 1);
+        atomic_store_explicit(relay->last, last + 1, memory_order_relaxed);
+        relay->failed += zkl_lock_release(relay->lock, PATIENCE_MS) != ZKL_OK ? 1 : 0;
+    }
+    return NULL;
+}
+
+static void run_relays(struct relay relays[SERVERS]) {
+    for (int i = 0; i < SERVERS; i++) {
+        thread_start(&relays[i].thread, pass_on, &relays[i]);
+    }
+    for (int i = 0; i < SERVERS; i++) {
+        pthread_join(relays[i].thread, NULL);
+        ASSERT_NUMBER(relays[i].failed, 0);
+        ASSERT_NUMBER(relays[i].stale, 0);
+    }
+}
+
+/* data_server_offset 0: the data is read where the lock is; else elsewhere. */
+static void relay_numbers(const char *stem, int data_server_offset, bool sync) {
+    struct scene scene;
+    scene_begin(&scene, stem);
+    char path[300];
+    snprintf(path, sizeof path, "/%s", scene.resource);
+    raw_make(scene.raw, path);
+    atomic_llong last = 0;
+    struct relay relays[SERVERS];
+    for (int i = 0; i < SERVERS; i++) {
+        relays[i] = (struct relay){ .sync = sync, .path = path, .last = &last };
+        relays[i].client = client_open_on(i + 1);
+        relays[i].lock = lock_open(relays[i].client, scene.resource);
+        relays[i].data = raw_open(server_host((i + data_server_offset) % SERVERS + 1));
+        raw_sync(relays[i].data);
+    }
+    run_relays(relays);
+    ASSERT_NUMBER(atomic_load(&last), SERVERS * ROUNDS);
+    for (int i = 0; i < SERVERS; i++) {
+        raw_close(relays[i].data);
+        zkl_lock_close(relays[i].lock);
+        client_close(relays[i].client);
+    }
+    raw_delete(scene.raw, path);
+    scene_end(&scene);
+}
+
+static void data_written_before_a_release_is_read_where_the_next_holder_is(void) {
+    relay_numbers("visible", 0, false);
+}
+
+static void data_written_before_a_release_is_read_on_any_server_after_a_sync(void) {
+    relay_numbers("visible-sync", 1, true);
+}
+
+int main(int argc, char **argv) {
+    static const struct test_case tests[] = {
+        TEST_CASE(data_written_before_a_release_is_read_where_the_next_holder_is),
+        TEST_CASE(data_written_before_a_release_is_read_on_any_server_after_a_sync),
+    };
+    return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
