@@ -6,7 +6,7 @@
 class_path() { # JARS
     local jar joined=
     for jar in "$1"/{zookeeper-jute,zookeeper}.jar \
-        /usr/share/java/{slf4j-api,slf4j-simple,metrics-core}.jar; do
+        /usr/share/java/{slf4j-api,slf4j-simple,metrics-core,snappy-java}.jar; do
         if [[ ! -e $jar ]]; then
             printf '%s is missing; run: tools/install-packages ensemble-local\n' "$jar" >&2
             return 1
