@@ -16,7 +16,7 @@ const char *zkl_input_message(void) {
 __attribute__((format(printf, 2, 3))) static int refuse(int status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments); // NOLINT(clang-analyzer-valist.*)
+    vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     return status;
 }
