@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /** What protects the stock in one run. */
 enum guard {
@@ -44,12 +43,12 @@ struct scenario {
     int readers_per_server; /* threads that query for as long as the sale lasts */
     int requests;
     const struct customer *customers; /* one a request; NULL: each buys one unit */
-    bool in_order;                    /* each queues only after the one before it has */
-    bool pauses_holder;               /* the first holder is stopped past its session */
-    int64_t session_timeout_ms;
+    int session_timeout_ms;
     int sold_under_lock;
     int guard_count;
     enum guard guards[SCENARIO_GUARDS_MAX];
+    bool in_order;      /* each queues only after the one before it has */
+    bool pauses_holder; /* the first holder is stopped past its session */
 };
 
 extern const struct scenario scenarios[];

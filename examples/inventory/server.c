@@ -113,7 +113,7 @@ static bool fail_client(const struct run_plan *plan, const char *what, int statu
 static bool open_client(struct server *server) {
     const struct run_plan *plan = server->plan;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.session_timeout_ms = (int32_t)plan->scenario->session_timeout_ms;
+    options.session_timeout_ms = plan->scenario->session_timeout_ms;
     options.connect_timeout_ms = CONNECT_TIMEOUT_MS;
     options.label = "inventory";
     if (plan->scenario->in_order) {

@@ -25,7 +25,17 @@ static void print_wait(FILE *out, const struct result *result, double wait_ms) {
     }
 }
 
+/* What a run that did not come to its end has counted means nothing. */
+static void print_incomplete_row(FILE *out, const struct result *result) {
+    (void)fprintf(out, head_format, result->scenario->name, guard_name(result->guard), "-", "-",
+                  "-", "-", "-", "-", "-", "-", "-", "-", "-", verdict(result));
+}
+
 static void print_row(FILE *out, const struct result *result) {
+    if (!result->complete) {
+        print_incomplete_row(out, result);
+        return;
+    }
     (void)fprintf(out, "%-16s  %-14s  %7d  %8d  %5d  %7d  %8d  %6d  %7d  %5d  %8.1f",
                   result->scenario->name, guard_name(result->guard), result->scenario->servers,
                   result->scenario->requests, result->sold, result->refused, result->oversold,
