@@ -142,8 +142,9 @@ static void leader_killed_while_others_wait_the_holder_keeps_and_passes_on(void)
     struct election election;
     election_begin(&election, "leader-killed");
     int leader = servers_leader();
+    int64_t epoch = servers_epoch();
     server_kill(leader);
-    WAIT_UNTIL(servers_leader() != 0);
+    WAIT_UNTIL(servers_epoch() > epoch);
     assert_goes_on(&election);
     server_start(leader);
     election_end(&election);

@@ -86,9 +86,11 @@ static void leader_killed_while_processes_count_and_no_count_is_lost(void) {
     crowd_tell(&crowd, ZKL_EXCLUSIVE, ZKL_EXCLUSIVE);
     WAIT_UNTIL(ledger_number(&crowd) >= ROUNDS);
     int leader = servers_leader();
+    int64_t epoch = servers_epoch();
     server_kill(leader);
     int64_t at_the_kill = ledger_number(&crowd);
     CU_ASSERT_TRUE(at_the_kill < PROCESSES * ROUNDS);
+    WAIT_UNTIL(servers_epoch() > epoch);
     WAIT_UNTIL(ledger_number(&crowd) > at_the_kill);
     server_start(leader);
     crowd_end(&crowd);

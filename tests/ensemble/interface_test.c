@@ -225,7 +225,7 @@ static void client_tells_its_session(void) {
 }
 
 static void session_timeout_is_raised_to_the_least_that_the_servers_grant(void) {
-    zkl_client *client = client_open(servers_hosts(), 1);
+    zkl_client *client = client_open(servers_hosts(), (int32_t)servers_tick_ms() / 2);
     ASSERT_NUMBER(client_information(client).session_timeout_ms, 2 * servers_tick_ms());
     client_close(client);
 }

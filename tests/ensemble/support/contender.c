@@ -80,7 +80,8 @@ int main(int argc, char **argv) {
     zoo_set_debug_level((ZooLogLevel)0);
     zkl_client *client = NULL;
     zkl_lock *lock = NULL;
-    introduce(open_handle(argv, &client, &lock), client);
+    int status = open_handle(argv, &client, &lock);
+    introduce(status, client);
     char command[256];
     while (fgets(command, sizeof command, stdin) != NULL) {
         obey(command, lock);

@@ -147,6 +147,10 @@ int servers_follower(void) {
     give_up("no server follows");
 }
 
+int64_t servers_epoch(void) {
+    return servers_last_zxid() >> 32;
+}
+
 int64_t servers_last_zxid(void) {
     int leader = servers_leader();
     int64_t zxid = 0;
@@ -191,9 +195,26 @@ static void ensemble(const char *verb, int server) {
     }
 }
 
+static bool listens(int server) {
+    int fd = connect_to(server);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+/* A test of a death that did not happen would pass. A killed process's last
+ * threads may keep its sockets open for a moment. */
 void server_kill(int server) {
     hurt = true;
     ensemble("kill", server);
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (listens(server)) {
+        if (now_ms() >= end) {
+            give_up("server %d was killed and still listens", server);
+        }
+        nap();
+    }
 }
 
 void server_start(int server) {

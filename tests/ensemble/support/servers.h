@@ -25,6 +25,8 @@ int64_t servers_sum(const char *key);
 int servers_watches(const char *path);
 /** The last transaction that the leader has committed; 0: there is no leader. */
 int64_t servers_last_zxid(void);
+/** Counts the elections: a leader's transactions bear its epoch. 0: no leader. */
+int64_t servers_epoch(void);
 /** 0: there is none. */
 int servers_leader(void);
 /** The lowest-numbered one that is not the leader. */
