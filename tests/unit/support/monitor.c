@@ -1,0 +1,162 @@
+#include "support/monitor.h"
+
+#include "support/unit.h"
+
+#define CHECK(condition)                                                                           \
+    unit_check((condition), __FILE__, __LINE__, "%s: %s, in step %u", what, #condition,            \
+               monitor->steps)
+
+static unsigned bit(zkl_action_kind kind) {
+    return 1U << (unsigned)kind;
+}
+
+static bool is_operation(zkl_action_kind kind) {
+    switch (kind) {
+    case ZKL_ACTION_CREATE:
+    case ZKL_ACTION_LIST:
+    case ZKL_ACTION_MAKE_PARENT:
+    case ZKL_ACTION_WATCH:
+    case ZKL_ACTION_INSPECT:
+    case ZKL_ACTION_DELETE:
+    case ZKL_ACTION_SETTLE:
+    case ZKL_ACTION_BACK_OFF:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The action that an event answers; END stands for none. */
+static zkl_action_kind answered_by(zkl_event_kind kind) {
+    switch (kind) {
+    case ZKL_EVENT_CREATED:
+        return ZKL_ACTION_CREATE;
+    case ZKL_EVENT_LISTED:
+        return ZKL_ACTION_LIST;
+    case ZKL_EVENT_PARENT_MADE:
+        return ZKL_ACTION_MAKE_PARENT;
+    case ZKL_EVENT_WATCHED:
+        return ZKL_ACTION_WATCH;
+    case ZKL_EVENT_INSPECTED:
+        return ZKL_ACTION_INSPECT;
+    case ZKL_EVENT_DELETED:
+        return ZKL_ACTION_DELETE;
+    case ZKL_EVENT_SETTLED:
+        return ZKL_ACTION_SETTLE;
+    case ZKL_EVENT_BACKED_OFF:
+        return ZKL_ACTION_BACK_OFF;
+    default:
+        return ZKL_ACTION_END;
+    }
+}
+
+request_monitor monitor_begin(bool connected) {
+    return (request_monitor){ .connected = connected };
+}
+
+bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind) {
+    return (monitor->outstanding & bit(kind)) != 0;
+}
+
+static void note_news(request_monitor *monitor, const zkl_event *event) {
+    switch (event->kind) {
+    case ZKL_EVENT_WATCHED:
+        monitor->watching = event->outcome == ZKL_OUTCOME_OK;
+        break;
+    case ZKL_EVENT_WATCH_FIRED:
+        monitor->watching = false;
+        break;
+    case ZKL_EVENT_CONNECTED:
+        monitor->connected = true;
+        break;
+    case ZKL_EVENT_SESSION_ENDED:
+        monitor->watching = false;
+        monitor->connected = false;
+        break;
+    case ZKL_EVENT_DISCONNECTED:
+        monitor->connected = false;
+        break;
+    case ZKL_EVENT_TIMED_OUT:
+    case ZKL_EVENT_CANCELLED:
+        monitor->called_off = monitor->called_off || !monitor->granted;
+        monitor->leaving = monitor->leaving || !monitor->granted;
+        break;
+    case ZKL_EVENT_RELEASED:
+        monitor->holds = false;
+        monitor->leaving = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void note_event(request_monitor *monitor, const zkl_event *event) {
+    zkl_action_kind answered = answered_by(event->kind);
+    monitor->outstanding &= ~bit(answered);
+    if (answered != ZKL_ACTION_END && event->outcome == ZKL_OUTCOME_SESSION_OVER) {
+        monitor->connected = false;
+    }
+    note_news(monitor, event);
+}
+
+static void check_operation(request_monitor *monitor, zkl_action_kind kind, const char *what) {
+    CHECK(!monitor_awaits(monitor, kind)); /* one of a kind at a time */
+    CHECK(kind == ZKL_ACTION_BACK_OFF || monitor->connected);
+    if (kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH) {
+        CHECK(!monitor->leaving);
+        CHECK(!monitor->holds);
+        CHECK(!monitor->watching);
+    }
+    monitor->outstanding |= bit(kind);
+}
+
+static void check_verdict(request_monitor *monitor, zkl_action action, const char *what) {
+    monitor->verdicts++;
+    CHECK(monitor->verdicts == 1);
+    if (action.kind == ZKL_ACTION_GRANT) {
+        CHECK(!monitor->called_off);
+        CHECK(!monitor->leaving);
+        monitor->granted = true;
+        monitor->holds = true;
+    } else {
+        CHECK(action.status < ZKL_OK); /* a failure that says success would be a grant */
+        monitor->leaving = true;
+    }
+}
+
+static void check_action(request_monitor *monitor, zkl_action action, const char *what) {
+    CHECK(monitor->ends == 0);
+    if (is_operation(action.kind)) {
+        check_operation(monitor, action.kind, what);
+    } else if (action.kind == ZKL_ACTION_GRANT || action.kind == ZKL_ACTION_FAIL) {
+        check_verdict(monitor, action, what);
+    } else if (action.kind == ZKL_ACTION_LOSE) {
+        CHECK(monitor->holds);
+        monitor->holds = false;
+        monitor->leaving = true;
+    } else if (action.kind == ZKL_ACTION_UNWATCH) {
+        CHECK(monitor->watching);
+        monitor->watching = false;
+    } else if (action.kind == ZKL_ACTION_REJOIN) {
+        CHECK(!monitor->leaving);
+    } else if (action.kind == ZKL_ACTION_END) {
+        monitor->ends++;
+        CHECK(monitor->verdicts == 1);
+        CHECK(monitor->outstanding == 0); /* else a reply would find nobody */
+        CHECK(!monitor->watching);
+    }
+}
+
+void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_event *event,
+                  zkl_actions *actions, const char *what) {
+    monitor->steps++;
+    note_event(monitor, event);
+    actions->count = ZKL_ACTIONS_MAX + 1; /* a step must replace what it finds */
+    zkl_request_step(request, event, actions);
+    CHECK(actions->count <= ZKL_ACTIONS_MAX);
+    for (size_t i = 0; i < actions->count; i++) {
+        check_action(monitor, actions->list[i], what);
+    }
+    bool waits = monitor->outstanding != 0 || monitor->holds || monitor->watching;
+    CHECK(waits || monitor->ends == 1 || !monitor->connected); /* else it is stuck */
+}

@@ -1,0 +1,33 @@
+/*
+ * Watches a request from outside, and asserts after each step what must hold
+ * for every request, whatever happened. It keeps its own account of events and
+ * actions, and reads no field of the request.
+ */
+#ifndef ZKLOCK_TESTS_MONITOR_H
+#define ZKLOCK_TESTS_MONITOR_H
+
+#include "recipe/request.h"
+
+typedef struct request_monitor {
+    bool connected;
+    bool watching;
+    bool leaving;    /* given up, failed, lost or released */
+    bool called_off; /* timed out or cancelled before there was a verdict */
+    bool granted;
+    bool holds;           /* granted, and neither released nor lost */
+    unsigned outstanding; /* by kind of action, a bit each */
+    unsigned verdicts;
+    unsigned ends;
+    unsigned steps;
+} request_monitor;
+
+request_monitor monitor_begin(bool connected);
+
+/** Steps the request; `what` is shown when something is wrong. */
+void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_event *event,
+                  zkl_actions *actions, const char *what);
+
+/** Whether a reply to this kind of action is awaited. */
+bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind);
+
+#endif

@@ -1,0 +1,79 @@
+#include "support/names.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    char letter;
+    bool curator; /* "_c_<guid>-" before the marker; kazoo: the GUID's hex digits */
+    const char *marker;
+} kinds[] = {
+    { 'x', true, "lock-" },      { 'r', true, "__READ__" },  { 'w', true, "__WRIT__" },
+    { 'q', false, "__rlock__" }, { 'k', false, "__lock__" }, { 'u', false, "-election-" },
+};
+
+void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session) {
+    snprintf(guid, NAME_GUID_SIZE, "c0ffee00-0000-4000-8000-%012u", session);
+}
+
+/* Scattered, so that names do not happen to sort by their sequences. */
+void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed) {
+    uint64_t mixed = (seed + 1) * 0x9e3779b97f4a7c15U;
+    snprintf(guid, NAME_GUID_SIZE, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64, mixed >> 32U,
+             seed & 0xffffffffffffU);
+}
+
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode) {
+    static const char *const markers[] = {
+        [ZKL_EXCLUSIVE] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"
+    };
+    snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[mode]);
+}
+
+void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence) {
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i].letter == letter) {
+            snprintf(name, NAME_SIZE, "%s%s%s%s%010" PRId32, kinds[i].curator ? "_c_" : "", guid,
+                     kinds[i].curator ? "-" : "", kinds[i].marker, sequence);
+            return;
+        }
+    }
+    snprintf(name, NAME_SIZE, "junk");
+}
+
+int32_t name_sequence(const char *brief) {
+    const char *number = brief + strcspn(brief, "-0123456789");
+    return (int32_t)strtol(number, NULL, 10);
+}
+
+void name_expand(char name[NAME_SIZE], const char *brief, const char *own_prefix) {
+    int32_t sequence = name_sequence(brief);
+    if (strncmp(brief, "me", 2) == 0) {
+        snprintf(name, NAME_SIZE, "%s%010" PRId32, own_prefix, sequence);
+        return;
+    }
+    char guid[NAME_GUID_SIZE];
+    name_other_guid(guid, (uint64_t)(uint32_t)sequence);
+    name_other(name, brief[0], guid, sequence);
+}
+
+void name_shorten(char brief[NAME_SIZE], const char *name, const char *own_prefix) {
+    size_t own_length = strlen(own_prefix);
+    if (strncmp(name, own_prefix, own_length) == 0) {
+        snprintf(brief, NAME_SIZE, "me%s%ld", name[own_length] == '\0' ? "-prefix" : "",
+                 strtol(name + own_length, NULL, 10));
+        return;
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *marker = strstr(name, kinds[i].marker);
+        if (marker != NULL) {
+            snprintf(brief, NAME_SIZE, "%c%ld", kinds[i].letter,
+                     strtol(marker + strlen(kinds[i].marker), NULL, 10));
+            return;
+        }
+    }
+    snprintf(brief, NAME_SIZE, "%.*s", NAME_SIZE - 1, name);
+}

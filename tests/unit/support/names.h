@@ -1,0 +1,39 @@
+/* Names of children as the servers write them, made here by hand and not by
+ * the code under test; and the short forms by which traces call them:
+ *
+ *     me3   our own node with sequence 3
+ *     x2    another's exclusive node;  r2, w2  its reader, its writer
+ *     k2    kazoo's lock;  q2  kazoo's reader
+ *     u2    a kind that nobody knows
+ *     junk  a child without a sequence
+ */
+#ifndef ZKLOCK_TESTS_NAMES_H
+#define ZKLOCK_TESTS_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zklock/zklock.h"
+
+enum { NAME_SIZE = 96, NAME_GUID_SIZE = 37 };
+
+/** The GUID of the n-th session of the request under test. */
+void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session);
+/** A GUID of another contender; each seed has its own. */
+void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
+
+/** What our node is created by. */
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode);
+
+/** Writes another's name; `letter` is x, r, w, k, q, u or j. */
+void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence);
+
+/** Long form of a short one. `own_prefix` is what "me" stands for. */
+void name_expand(char name[NAME_SIZE], const char *brief, const char *own_prefix);
+/** Short form of a long one; a name that has none stays as it is. */
+void name_shorten(char brief[NAME_SIZE], const char *name, const char *own_prefix);
+
+/** The number at the end of a short form. */
+int32_t name_sequence(const char *brief);
+
+#endif

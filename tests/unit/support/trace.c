@@ -1,0 +1,267 @@
+#include "support/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/monitor.h"
+#include "support/names.h"
+
+enum { WORDS_MAX = 12, TEXT_SIZE = 512 };
+
+typedef struct conversation {
+    zkl_request request;
+    request_monitor monitor;
+    zkl_mode mode;
+    unsigned session;
+    char prefix[NAME_SIZE];
+    char inspected[NAME_SIZE]; /* short form of what INSPECT asked about last */
+    char guid[NAME_GUID_SIZE];
+    char names[WORDS_MAX][NAME_SIZE];
+    const char *children[WORDS_MAX];
+} conversation;
+
+typedef struct word_list {
+    char text[TEXT_SIZE];
+    const char *list[WORDS_MAX];
+    size_t count;
+} word_list;
+
+static const char *const event_names[] = {
+    [ZKL_EVENT_START] = "start",
+    [ZKL_EVENT_CREATED] = "created",
+    [ZKL_EVENT_LISTED] = "listed",
+    [ZKL_EVENT_PARENT_MADE] = "parent_made",
+    [ZKL_EVENT_WATCHED] = "watched",
+    [ZKL_EVENT_INSPECTED] = "inspected",
+    [ZKL_EVENT_DELETED] = "deleted",
+    [ZKL_EVENT_SETTLED] = "settled",
+    [ZKL_EVENT_BACKED_OFF] = "backed_off",
+    [ZKL_EVENT_WATCH_FIRED] = "watch_fired",
+    [ZKL_EVENT_CONNECTED] = "connected",
+    [ZKL_EVENT_DISCONNECTED] = "disconnected",
+    [ZKL_EVENT_SESSION_ENDED] = "session_ended",
+    [ZKL_EVENT_TIMED_OUT] = "timed_out",
+    [ZKL_EVENT_CANCELLED] = "cancelled",
+    [ZKL_EVENT_RELEASED] = "released",
+};
+
+static const char *const outcome_names[] = {
+    [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+    [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+};
+
+static const char *const action_names[] = {
+    [ZKL_ACTION_CREATE] = "CREATE",
+    [ZKL_ACTION_LIST] = "LIST",
+    [ZKL_ACTION_MAKE_PARENT] = "MAKE_PARENT",
+    [ZKL_ACTION_WATCH] = "WATCH",
+    [ZKL_ACTION_UNWATCH] = "UNWATCH",
+    [ZKL_ACTION_INSPECT] = "INSPECT",
+    [ZKL_ACTION_DELETE] = "DELETE",
+    [ZKL_ACTION_SETTLE] = "SETTLE",
+    [ZKL_ACTION_BACK_OFF] = "BACK_OFF",
+    [ZKL_ACTION_GRANT] = "GRANT",
+    [ZKL_ACTION_FAIL] = "FAIL",
+    [ZKL_ACTION_LOSE] = "LOSE",
+    [ZKL_ACTION_REJOIN] = "REJOIN",
+    [ZKL_ACTION_REPORT] = "REPORT",
+    [ZKL_ACTION_END] = "END",
+};
+
+static const struct {
+    int status;
+    const char *name;
+} status_names[] = {
+#define STATUS_NAME(name, value, text) { name, #name },
+    ZKL_STATUS_LIST(STATUS_NAME)
+#undef STATUS_NAME
+};
+
+int64_t trace_zxid(int32_t sequence) {
+    return 5000000000 + sequence;
+}
+
+/* A typing error in a trace is no test result. */
+static void give_up(const char *what, const char *word) {
+    fprintf(stderr, "bad trace: %s \"%s\"\n", what, word);
+    abort();
+}
+
+static word_list split(const char *from, size_t length) {
+    word_list words = { .count = 0 };
+    snprintf(words.text, sizeof(words.text), "%.*s", (int)length, from);
+    return words;
+}
+
+/* Into pieces of the struct's own text, so it must stay where it is. */
+static void cut(word_list *words) {
+    char *rest = NULL;
+    char *word = strtok_r(words->text, " ", &rest);
+    while (word != NULL && words->count < WORDS_MAX) {
+        words->list[words->count++] = word;
+        word = strtok_r(NULL, " ", &rest);
+    }
+    if (word != NULL) {
+        give_up("too many words at", word);
+    }
+}
+
+static size_t find(const char *const *names, size_t count, const char *word) {
+    size_t i = 0;
+    while (i < count && strcmp(names[i], word) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+static void read_children(conversation *play, zkl_event *event, const word_list *words) {
+    size_t count = strcmp(words->list[1], "nobody") == 0 ? 0 : words->count - 1;
+    for (size_t i = 0; i < count; i++) {
+        name_expand(play->names[i], words->list[i + 1], play->prefix);
+        play->children[i] = play->names[i];
+    }
+    event->children = (zkl_children){ count > 0 ? play->children : NULL, count };
+}
+
+static void read_success(conversation *play, zkl_event *event, const word_list *words) {
+    const char *word = words->list[1];
+    if (event->kind == ZKL_EVENT_CREATED) {
+        name_expand(play->names[0], word, play->prefix);
+        event->node = play->names[0];
+        event->zxid = trace_zxid(name_sequence(word));
+    } else if (event->kind == ZKL_EVENT_LISTED) {
+        read_children(play, event, words);
+    } else if (event->kind == ZKL_EVENT_INSPECTED) {
+        event->own_session = strcmp(word, "ours") == 0;
+        event->zxid = trace_zxid(name_sequence(play->inspected));
+    } else {
+        give_up("no outcome", word);
+    }
+}
+
+static void read_outcome(conversation *play, zkl_event *event, const word_list *words) {
+    if (words->count < 2) {
+        give_up("no outcome of", words->list[0]);
+    }
+    size_t outcome = find(outcome_names, COUNT_OF(outcome_names), words->list[1]);
+    if (outcome == COUNT_OF(outcome_names)) {
+        read_success(play, event, words);
+        return;
+    }
+    event->outcome = (zkl_outcome)outcome;
+    event->status = event->outcome == ZKL_OUTCOME_REFUSED ? ZKL_NO_PERMISSION : ZKL_OK;
+}
+
+static void begin_session(conversation *play) {
+    name_own_guid(play->guid, ++play->session);
+    name_own_prefix(play->prefix, play->guid, play->mode);
+}
+
+static zkl_event read_event(conversation *play, const word_list *words) {
+    size_t kind = find(event_names, COUNT_OF(event_names), words->list[0]);
+    if (kind == COUNT_OF(event_names)) {
+        give_up("no event", words->list[0]);
+    }
+    zkl_event event = { .kind = (zkl_event_kind)kind };
+    if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_SETTLED) {
+        read_outcome(play, &event, words);
+    } else if (event.kind == ZKL_EVENT_SESSION_ENDED) {
+        begin_session(play);
+        event.guid = play->guid;
+    } else if (event.kind == ZKL_EVENT_CANCELLED) {
+        event.status = ZKL_CANCELLED;
+    }
+    return event;
+}
+
+/* ---- Actions ------------------------------------------------------------ */
+
+static const char *status_name(int status) {
+    for (size_t i = 0; i < COUNT_OF(status_names); i++) {
+        if (status_names[i].status == status) {
+            return status_names[i].name + strlen("ZKL_");
+        }
+    }
+    return "?";
+}
+
+static void write_action(conversation *play, zkl_action action, char *text, size_t size) {
+    char brief[NAME_SIZE] = "";
+    bool plain_create = action.kind == ZKL_ACTION_CREATE && strcmp(action.node, play->prefix) == 0;
+    if (action.node != NULL && !plain_create) {
+        name_shorten(brief, action.node, play->prefix);
+    }
+    if (action.kind == ZKL_ACTION_INSPECT) {
+        snprintf(play->inspected, sizeof(play->inspected), "%s", brief);
+    }
+    bool has_status = action.status != ZKL_OK || action.kind == ZKL_ACTION_FAIL;
+    snprintf(text, size, "%s%s%s%s%s", action_names[action.kind], brief[0] != '\0' ? " " : "",
+             brief, has_status ? " " : "", has_status ? status_name(action.status) : "");
+}
+
+static void write_actions(conversation *play, const zkl_actions *actions, char text[TEXT_SIZE]) {
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < actions->count && i < ZKL_ACTIONS_MAX; i++) {
+        if (i > 0) {
+            text[length++] = ' ';
+        }
+        write_action(play, actions->list[i], text + length, TEXT_SIZE - length - 1);
+        length = strlen(text);
+    }
+}
+
+/* The fencing token is that of the node by which the lock is held. */
+static void check_token(const conversation *play, const zkl_actions *actions, const char *row,
+                        const char *file, int line) {
+    char node[NAME_SIZE];
+    for (size_t i = 0; i < actions->count; i++) {
+        if (actions->list[i].kind == ZKL_ACTION_GRANT) {
+            name_shorten(node, play->request.node, play->prefix);
+            unit_check(play->request.zxid == trace_zxid(name_sequence(node)), file, line,
+                       "\"%s\": the token is not that of %s", row, node);
+        }
+    }
+}
+
+/* ---- The play ------------------------------------------------------------ */
+
+static void play_row(conversation *play, const char *row, size_t number, const char *file,
+                     int line) {
+    const char *arrow = strstr(row, "->");
+    if (arrow == NULL) {
+        give_up("no arrow in", row);
+    }
+    word_list words = split(row, (size_t)(arrow - row));
+    cut(&words);
+    zkl_event event = read_event(play, &words);
+    zkl_actions actions;
+    monitor_step(&play->monitor, &play->request, &event, &actions, row);
+    char actual[TEXT_SIZE];
+    write_actions(play, &actions, actual);
+    const char *expected = arrow + 2 + strspn(arrow + 2, " ");
+    unit_check(strcmp(actual, expected) == 0, file, line,
+               "row %zu, \"%s\": the request says \"%s\"", number, row, actual);
+    check_token(play, &actions, row, file, line);
+}
+
+void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
+                int line) {
+    conversation play = { .mode = setup.mode };
+    begin_session(&play);
+    zkl_request_options options = {
+        .mode = setup.mode,
+        .only_try = setup.only_try,
+        .fail_on_session_expiry = setup.fail_on_session_expiry,
+        .guid = play.guid,
+    };
+    zkl_request_begin(&play.request, &options, !setup.disconnected);
+    play.monitor = monitor_begin(!setup.disconnected);
+    for (size_t i = 0; i < count; i++) {
+        play_row(&play, lines[i], i + 1, file, line);
+    }
+}

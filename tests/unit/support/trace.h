@@ -1,0 +1,38 @@
+/*
+ * Conversations with a request, as tests write them: a line for each event and
+ * the actions that are to answer it, all of them and in order.
+ *
+ *     "start            -> CREATE LIST",
+ *     "created me3      -> ",
+ *     "listed x2 me3    -> WATCH x2",
+ *     "watched OK       -> ",
+ *     "watch_fired      -> LIST",
+ *     "listed me3       -> GRANT",
+ *
+ * Names are those of names.h. A reply says how it ended (OK, NO_NODE, UNKNOWN,
+ * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names
+ * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
+ * for want of permission. Each step goes through the monitor.
+ */
+#ifndef ZKLOCK_TESTS_TRACE_H
+#define ZKLOCK_TESTS_TRACE_H
+
+#include "recipe/request.h"
+#include "support/unit.h"
+
+typedef struct trace_setup {
+    zkl_mode mode;
+    bool only_try;
+    bool fail_on_session_expiry;
+    bool disconnected; /* at the start */
+} trace_setup;
+
+#define PLAY(setup, lines) trace_play((setup), (lines), COUNT_OF(lines), __FILE__, __LINE__)
+
+/** A node's czxid in traces, from its sequence. */
+int64_t trace_zxid(int32_t sequence);
+
+void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
+                int line);
+
+#endif

@@ -1,0 +1,61 @@
+#include "support/unit.h"
+
+#include <CUnit/Basic.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 2048 };
+
+void unit_check(bool good, const char *file, int line, const char *format, ...) {
+    char message[MESSAGE_SIZE] = "";
+    if (!good) { /* most assertions hold, and some tests make millions */
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(message, sizeof(message), format, arguments);
+        va_end(arguments);
+    }
+    CU_assertImplementation(good ? CU_TRUE : CU_FALSE, (unsigned)line, message, file, "", CU_FALSE);
+}
+
+void unit_expect_int(int64_t actual, int64_t expected, const char *what, const char *file,
+                     int line) {
+    unit_check(actual == expected, file, line, "%s is %" PRId64 ", expected %" PRId64, what, actual,
+               expected);
+}
+
+void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
+                      int line) {
+    unit_check(actual != NULL && strcmp(actual, expected) == 0, file, line,
+               "%s is \"%s\", expected \"%s\"", what, actual != NULL ? actual : "(NULL)", expected);
+}
+
+int unit_main(const char *suite, CU_TestInfo *tests) {
+    CU_SuiteInfo suites[] = {
+        { suite, NULL, NULL, NULL, NULL, tests },
+        { NULL, NULL, NULL, NULL, NULL, NULL },
+    };
+    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", suite, CU_get_error_msg());
+        return EXIT_FAILURE;
+    }
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    bool good = CU_get_number_of_failures() == 0 && CU_get_number_of_tests_run() > 0;
+    CU_cleanup_registry();
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+unit_random unit_random_begin(uint64_t seed) {
+    /* The generator must not begin with 0; and near seeds shall begin far apart. */
+    return (unit_random){ (seed + 1) * 0x9e3779b97f4a7c15U };
+}
+
+unsigned unit_random_below(unit_random *random, unsigned below) {
+    random->state ^= random->state >> 12U;
+    random->state ^= random->state << 25U;
+    random->state ^= random->state >> 27U;
+    return (unsigned)((random->state * 0x2545f4914f6cdd1dU) >> 33U) % below;
+}

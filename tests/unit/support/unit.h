@@ -1,0 +1,46 @@
+/* The little that every unit test needs on top of CUnit: assertions that show
+ * both sides, and a main. Assert on the test's own thread only. */
+#ifndef ZKLOCK_TESTS_UNIT_H
+#define ZKLOCK_TESTS_UNIT_H
+
+#include <CUnit/CUnit.h>
+#include <CUnit/TestDB.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/** An entry of a list of tests, which ends with TEST_END. */
+#define TEST(function)                                                                             \
+    { #function, function }
+#define TEST_END                                                                                   \
+    { NULL, NULL }
+
+#define EXPECT(condition) unit_check((condition), __FILE__, __LINE__, "%s", #condition)
+#define EXPECT_INT(actual, expected)                                                               \
+    unit_expect_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
+#define EXPECT_TEXT(actual, expected)                                                              \
+    unit_expect_text((actual), (expected), #actual, __FILE__, __LINE__)
+
+/** Records an assertion; the message is shown when it fails. */
+__attribute__((format(printf, 4, 5))) void unit_check(bool good, const char *file, int line,
+                                                      const char *format, ...);
+void unit_expect_int(int64_t actual, int64_t expected, const char *what, const char *file,
+                     int line);
+void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
+                      int line);
+
+/** Runs the tests; what main returns. */
+int unit_main(const char *suite, CU_TestInfo *tests);
+
+/** A small generator of numbers for walks that can be repeated (xorshift64*). */
+typedef struct unit_random {
+    uint64_t state;
+} unit_random;
+
+unit_random unit_random_begin(uint64_t seed);
+/** From 0 to below - 1. */
+unsigned unit_random_below(unit_random *random, unsigned below);
+
+#endif
