@@ -186,12 +186,16 @@ int64_t servers_tick_ms(void) {
 
 /* ---- The script -------------------------------------------------------- */
 
-static void ensemble(const char *verb, int server) {
+static int ensemble(const char *verb, int server) {
     char command[4096];
     snprintf(command, sizeof command, "%s %s %d >/dev/null 2>&1", ensemble_command, verb, server);
-    int status = system(command);
+    return system(command);
+}
+
+static void require_ensemble(const char *verb, int server) {
+    int status = ensemble(verb, server);
     if (status != 0) {
-        give_up("'%s' ended with status %d", command, status);
+        give_up("'%s %s %d' ended with status %d", ensemble_command, verb, server, status);
     }
 }
 
@@ -207,7 +211,7 @@ static bool listens(int server) {
  * threads may keep its sockets open for a moment. */
 void server_kill(int server) {
     hurt = true;
-    ensemble("kill", server);
+    require_ensemble("kill", server);
     int64_t end = now_ms() + PATIENCE_MS;
     while (listens(server)) {
         if (now_ms() >= end) {
@@ -218,13 +222,14 @@ void server_kill(int server) {
 }
 
 void server_start(int server) {
-    ensemble("start", server);
+    require_ensemble("start", server);
 }
 
-/* `start` waits for one that runs already until it serves, too. */
+/* `start` waits for one that runs already until it serves, too. What fails here
+ * is met by the next test, or program, at its beginning. */
 void servers_heal(void) {
     for (int server = 1; hurt && server <= SERVERS; server++) {
-        server_start(server);
+        (void)ensemble("start", server);
     }
     hurt = false;
 }
@@ -259,6 +264,8 @@ void servers_begin(void) {
     all_hosts = require_environment("ZKLOCK_HOSTS");
     ensemble_command = require_environment("ZKLOCK_ENSEMBLE");
     split_hosts();
+    /* A test that gives up must leave a whole ensemble as well. */
+    (void)atexit(servers_heal);
     for (int server = 1; server <= SERVERS; server++) {
         if (!serves(server)) {
             give_up("server %d (%s) does not serve", server, hosts[server]);
