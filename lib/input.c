@@ -38,7 +38,7 @@ static shown show(const char *input) {
         }
         length++;
     }
-    memcpy(result.text + length, input[length] != '\0' ? "..." : "", 4);
+    memcpy(result.text + length, input[length] != '\0' ? "..." : "\0\0\0", 4);
     return result;
 }
 
