@@ -1,0 +1,207 @@
+/* The names of nodes, against what servers, Curator and kazoo write. */
+#include "recipe/node_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/unit.h"
+
+#define GUID "01234567-89ab-4cde-8f01-23456789abcd"
+#define OTHER_GUID "01234567-89ab-4cde-8f01-23456789abce"
+
+static void expect_name(const char *text, zkl_node_kind kind, int32_t sequence, int line) {
+    zkl_node_name name = zkl_node_name_parse(text);
+    unit_check(name.kind == kind, __FILE__, line, "\"%s\": kind %d, expected %d", text,
+               (int)name.kind, (int)kind);
+    unit_check(name.sequence == sequence, __FILE__, line,
+               "\"%s\": sequence %" PRId32 ", expected %" PRId32, text, name.sequence, sequence);
+}
+
+#define EXPECT_NAME(text, kind, sequence) expect_name((text), (kind), (sequence), __LINE__)
+#define EXPECT_FOREIGN(text) EXPECT_INT(zkl_node_name_parse(text).kind, ZKL_NODE_FOREIGN)
+
+static void names_of_curator_are_known(void) {
+    EXPECT_NAME("_c_" GUID "-lock-0000000003", ZKL_NODE_EXCLUSIVE, 3);
+    EXPECT_NAME("_c_" GUID "-__READ__0000000017", ZKL_NODE_READ, 17);
+    EXPECT_NAME("_c_" GUID "-__WRIT__0000000000", ZKL_NODE_WRITE, 0);
+    EXPECT_NAME("_c_" GUID "-__WRIT__2147483647", ZKL_NODE_WRITE, INT32_MAX);
+}
+
+static void names_of_kazoo_are_known(void) {
+    EXPECT_NAME("0123456789abcdef0123456789abcdef__lock__0000000003", ZKL_NODE_EXCLUSIVE, 3);
+    EXPECT_NAME("0123456789abcdef0123456789abcdef__rlock__0000000004", ZKL_NODE_READ, 4);
+}
+
+static void names_of_other_recipes_with_a_lock_are_known(void) {
+    EXPECT_NAME("lock-0000000001", ZKL_NODE_EXCLUSIVE, 1);
+    EXPECT_NAME("_c_0123456789abcdef-lock-0000000001", ZKL_NODE_EXCLUSIVE, 1); /* go-zookeeper */
+    EXPECT_NAME("x-72057594-lock-0000000009", ZKL_NODE_EXCLUSIVE, 9);
+}
+
+static void unknown_kinds_have_their_last_ten_digits_as_sequence(void) {
+    EXPECT_NAME("0000000007", ZKL_NODE_UNKNOWN, 7);
+    EXPECT_NAME("n_0000000008", ZKL_NODE_UNKNOWN, 8);
+    EXPECT_NAME("latch-0000000009", ZKL_NODE_UNKNOWN, 9);
+    EXPECT_NAME("-0000000010", ZKL_NODE_UNKNOWN, 10);
+    EXPECT_NAME("job420000000011", ZKL_NODE_UNKNOWN, 11);
+    EXPECT_NAME("__READ_0000000012", ZKL_NODE_UNKNOWN, 12);
+    EXPECT_NAME("__read__0000000013", ZKL_NODE_UNKNOWN, 13);
+    EXPECT_NAME("LOCK-0000000014", ZKL_NODE_UNKNOWN, 14);
+}
+
+static void children_without_a_sequence_are_foreign(void) {
+    EXPECT_FOREIGN("");
+    EXPECT_FOREIGN("-");
+    EXPECT_FOREIGN("lock-");
+    EXPECT_FOREIGN("_c_" GUID "-lock-");
+    EXPECT_FOREIGN("config");
+    EXPECT_FOREIGN("000000001");
+    EXPECT_FOREIGN("lock-000000001");
+    EXPECT_FOREIGN("lock-00000000x1");
+    EXPECT_FOREIGN("lock-+000000001");
+    EXPECT_FOREIGN("lock- 000000001");
+    EXPECT_FOREIGN("lock-0000000001 ");
+    EXPECT_FOREIGN("lock-0x00000001");
+    EXPECT_FOREIGN("__lock__");
+}
+
+static void numbers_that_no_server_writes_are_foreign(void) {
+    EXPECT_FOREIGN("lock-2147483648");
+    EXPECT_FOREIGN("lock-9999999999");
+    EXPECT_FOREIGN("lock--2147483649");
+    EXPECT_FOREIGN("lock--000000000");
+    EXPECT_FOREIGN("lock---00000001");
+}
+
+/* An eleventh digit belongs to the name before it. */
+static void eleven_digits_after_a_marker_are_no_known_kind(void) {
+    EXPECT_NAME("lock-00000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("__READ__10000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("lock--00000000001", ZKL_NODE_UNKNOWN, 1);
+}
+
+/* Where we do not know the marker we cannot tell a minus sign from a dash. */
+static void unknown_kind_with_a_negative_sequence_is_foreign(void) {
+    EXPECT_FOREIGN("latch--000000001");
+    EXPECT_FOREIGN("latch-000000001");
+    EXPECT_NAME("latch--2147483647", ZKL_NODE_UNKNOWN, 2147483647);
+}
+
+static void every_sequence_that_a_server_writes_is_read_back(void) {
+    static const int32_t sequences[] = {
+        0,         1,           9,           10,          99,        999999999,  1000000000,
+        INT32_MAX, INT32_MIN,   -1,          -9,          -10,       -999999999, -1000000000,
+        -999999,   -1000000001, -2000000000, -2147483647, 123456789, 2000000000, INT32_MAX - 1,
+    };
+    static const struct {
+        const char *prefix;
+        zkl_node_kind kind;
+    } kinds[] = {
+        { "_c_" GUID "-lock-", ZKL_NODE_EXCLUSIVE },
+        { "_c_" GUID "-__READ__", ZKL_NODE_READ },
+        { "_c_" GUID "-__WRIT__", ZKL_NODE_WRITE },
+        { "0123456789abcdef0123456789abcdef__lock__", ZKL_NODE_EXCLUSIVE },
+        { "0123456789abcdef0123456789abcdef__rlock__", ZKL_NODE_READ },
+    };
+    char text[128];
+    for (size_t i = 0; i < COUNT_OF(sequences); i++) {
+        for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+            snprintf(text, sizeof(text), "%s%010" PRId32, kinds[k].prefix, sequences[i]);
+            EXPECT_NAME(text, kinds[k].kind, sequences[i]);
+        }
+    }
+}
+
+/* In memory of exactly their size, where a sanitizer sees a step too far. */
+static void short_and_strange_bytes_are_read_within_their_bounds(void) {
+    static const char *const texts[] = {
+        "",         "_",        "_c",       "_c_",     "-",      "--",         "0",
+        "-0000000", "\xff\xfe", "_c_" GUID, "_c_0123", "lock-1", "__rlock__1", "\x01\x02lock-\x80",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        char *exact = strdup(texts[i]);
+        EXPECT_FOREIGN(exact);
+        EXPECT(!zkl_node_name_has_guid(exact, GUID));
+        EXPECT(!zkl_node_name_same_guid(exact, exact));
+        free(exact);
+    }
+}
+
+static void prefixes_are_those_of_curator(void) {
+    char text[ZKL_NODE_NAME_SIZE];
+    zkl_node_name_prefix(text, GUID, ZKL_EXCLUSIVE);
+    EXPECT_TEXT(text, "_c_" GUID "-lock-");
+    zkl_node_name_prefix(text, GUID, ZKL_READ);
+    EXPECT_TEXT(text, "_c_" GUID "-__READ__");
+    zkl_node_name_prefix(text, GUID, ZKL_WRITE);
+    EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
+}
+
+static void longest_name_of_ours_fits(void) {
+    char text[ZKL_NODE_NAME_SIZE];
+    char name[128];
+    zkl_node_name_prefix(text, GUID, ZKL_READ);
+    int length = snprintf(name, sizeof(name), "%s%010" PRId32, text, INT32_MIN);
+    EXPECT(length < ZKL_NODE_NAME_SIZE);
+}
+
+static void each_mode_has_its_kind_and_its_prefix_reads_as_that(void) {
+    static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
+                                           [ZKL_READ] = ZKL_NODE_READ,
+                                           [ZKL_WRITE] = ZKL_NODE_WRITE };
+    char prefix[ZKL_NODE_NAME_SIZE];
+    char name[128];
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        EXPECT_INT(zkl_node_kind_of_mode((zkl_mode)i), kinds[i]);
+        zkl_node_name_prefix(prefix, GUID, (zkl_mode)i);
+        snprintf(name, sizeof(name), "%s0000000042", prefix);
+        EXPECT_NAME(name, kinds[i], 42);
+    }
+}
+
+static void guid_is_found_whole_and_in_its_place_only(void) {
+    EXPECT(zkl_node_name_has_guid("_c_" GUID "-lock-0000000001", GUID));
+    EXPECT(zkl_node_name_has_guid("_c_" GUID "-__READ__0000000001", GUID));
+    EXPECT(zkl_node_name_has_guid("_c_" GUID "-", GUID));
+    EXPECT(!zkl_node_name_has_guid("_c_" OTHER_GUID "-lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid("_c_" GUID, GUID));
+    EXPECT(!zkl_node_name_has_guid("_c_" GUID "_lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid("_c_" GUID "0-lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid(GUID "-lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid("x_c_" GUID "-lock-0000000001", GUID));
+    EXPECT(!zkl_node_name_has_guid("_C_" GUID "-lock-0000000001", GUID));
+}
+
+static void same_guid_is_seen_whatever_the_kind_and_sequence(void) {
+    const char *writer = "_c_" GUID "-__WRIT__0000000005";
+    EXPECT(zkl_node_name_same_guid(writer, "_c_" GUID "-__READ__0000000005"));
+    EXPECT(zkl_node_name_same_guid(writer, "_c_" GUID "-lock-0000000009"));
+    EXPECT(!zkl_node_name_same_guid(writer, "_c_" OTHER_GUID "-__WRIT__0000000005"));
+    EXPECT(!zkl_node_name_same_guid(writer, GUID "-__WRIT__0000000005"));
+    EXPECT(!zkl_node_name_same_guid("lock-0000000001", "lock-0000000001")); /* have none */
+}
+
+static CU_TestInfo tests[] = {
+    TEST(names_of_curator_are_known),
+    TEST(names_of_kazoo_are_known),
+    TEST(names_of_other_recipes_with_a_lock_are_known),
+    TEST(unknown_kinds_have_their_last_ten_digits_as_sequence),
+    TEST(children_without_a_sequence_are_foreign),
+    TEST(numbers_that_no_server_writes_are_foreign),
+    TEST(eleven_digits_after_a_marker_are_no_known_kind),
+    TEST(unknown_kind_with_a_negative_sequence_is_foreign),
+    TEST(every_sequence_that_a_server_writes_is_read_back),
+    TEST(short_and_strange_bytes_are_read_within_their_bounds),
+    TEST(prefixes_are_those_of_curator),
+    TEST(longest_name_of_ours_fits),
+    TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that),
+    TEST(guid_is_found_whole_and_in_its_place_only),
+    TEST(same_guid_is_seen_whatever_the_kind_and_sequence),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("node_name", tests);
+}

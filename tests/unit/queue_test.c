@@ -1,0 +1,376 @@
+/*
+ * Order and blocking: every queue of up to six mixed requests, in several
+ * orders of arrival, against the rule as it is stated:
+ *
+ *     Sort all requests by sequence as a number; equal ones write before read,
+ *     then by name. A request waits for the last one before it that conflicts
+ *     with it, unless that is its own twin. Two requests conflict unless both
+ *     read.
+ *
+ * The rule knows the kind and number of each request from the test that made
+ * it, and never reads a name.
+ */
+#include "recipe/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/names.h"
+#include "support/unit.h"
+
+enum { QUEUE_MAX = 6, ORDERS = 4 };
+
+/* Letters of names.h; 'j' is a child that is no request. */
+#define ALL_KINDS "xrwkquj"
+
+typedef struct queued {
+    char letter;
+    int32_t sequence;
+    unsigned owner;
+    char name[NAME_SIZE];
+} queued;
+
+typedef struct queue {
+    queued list[QUEUE_MAX];
+    size_t count;
+} queue;
+
+/* How sequences and owners are given out; the place in line is `i`. */
+typedef struct numbers {
+    const char *name;
+    const char *kinds;
+    int32_t first;
+    int32_t ties;   /* so many requests in a row share a sequence */
+    unsigned pairs; /* so many in a row belong to one owner */
+} numbers;
+
+static const numbers numberings[] = {
+    { "plain", ALL_KINDS, 7, 1, 1 },       /* 7 to 12: more digits on the way */
+    { "around zero", "xrwkqj", -3, 1, 1 }, /* unknown kinds have no negative numbers */
+    { "ties of strangers", ALL_KINDS, 998, 2, 1 },
+    { "ties of one owner", ALL_KINDS, 0, 2, 2 },
+    { "three of one sequence", ALL_KINDS, 5, 3, 2 },
+};
+
+/* ---- The rule, stated ---------------------------------------------------------- */
+
+static bool reads(const queued *contender) {
+    return contender->letter == 'r' || contender->letter == 'q';
+}
+
+static int compare(const void *left, const void *right) {
+    const queued *one = *(const queued *const *)left;
+    const queued *other = *(const queued *const *)right;
+    if (one->sequence != other->sequence) {
+        return one->sequence < other->sequence ? -1 : 1;
+    }
+    if (reads(one) != reads(other)) {
+        return reads(one) ? 1 : -1;
+    }
+    return strcmp(one->name, other->name);
+}
+
+static bool are_twins(const queued *one, const queued *other) {
+    /* Only names of Curator's shape say whose they are. */
+    bool curator = strchr("xrw", one->letter) != NULL && strchr("xrw", other->letter) != NULL;
+    return curator && one->owner == other->owner && one->sequence == other->sequence;
+}
+
+static const queued *blocker_by_the_rule(const queue *contest, const queued *own) {
+    const queued *sorted[QUEUE_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < contest->count; i++) {
+        if (contest->list[i].letter != 'j') {
+            sorted[count++] = &contest->list[i];
+        }
+    }
+    qsort(sorted, count, sizeof(sorted[0]), compare);
+    const queued *blocker = NULL;
+    for (size_t i = 0; i < count && sorted[i] != own; i++) {
+        bool conflict = !(reads(own) && reads(sorted[i]));
+        if (conflict && !are_twins(own, sorted[i])) {
+            blocker = sorted[i];
+        }
+    }
+    return blocker;
+}
+
+static bool unknown_waits_before(const queue *contest, const queued *own) {
+    for (size_t i = 0; i < contest->count; i++) {
+        const queued *other = &contest->list[i];
+        const queued *pair[] = { other, own };
+        if (other->letter == 'u' && compare(&pair[0], &pair[1]) < 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- The queues ------------------------------------------------------------------ */
+
+static queue make_contest(size_t count, size_t number, const numbers *numbering) {
+    queue contest = { .count = count };
+    size_t kinds = strlen(numbering->kinds);
+    for (size_t i = 0; i < count; i++) {
+        queued *contender = &contest.list[i];
+        char guid[NAME_GUID_SIZE];
+        contender->letter = numbering->kinds[number % kinds];
+        contender->sequence = numbering->first + (int32_t)i / numbering->ties;
+        contender->owner = (unsigned)i / numbering->pairs;
+        name_other_guid(guid, contender->owner);
+        name_other(contender->name, contender->letter, guid, contender->sequence);
+        number /= kinds;
+    }
+    return contest;
+}
+
+/* The server lists children in no order. */
+static zkl_children list_in_order(const queue *contest, unsigned order,
+                                  const char *names[QUEUE_MAX]) {
+    size_t count = contest->count;
+    for (size_t i = 0; i < count; i++) {
+        size_t from[ORDERS] = { i, count - 1 - i, (i + count / 2) % count, 0 };
+        from[3] = i % 2 == 0 ? i / 2 : count - 1 - i / 2;
+        names[i] = contest->list[from[order]].name;
+    }
+    return (zkl_children){ names, count };
+}
+
+static void expect_rule(const queue *contest, const queued *own, zkl_children children,
+                        const char *what) {
+    zkl_queue_view view = zkl_queue_examine(children, own->name);
+    const queued *expected = blocker_by_the_rule(contest, own);
+    const char *blocker = view.blocker != NULL ? view.blocker : "nobody";
+    unit_check(view.listed, __FILE__, __LINE__, "%s: %s is not seen in its list", what, own->name);
+    unit_check(strcmp(blocker, expected != NULL ? expected->name : "nobody") == 0, __FILE__,
+               __LINE__, "%s: %s waits for %s, expected %s", what, own->name, blocker,
+               expected != NULL ? expected->name : "nobody");
+    bool unknown = unknown_waits_before(contest, own);
+    unit_check((view.unknown != NULL) == unknown, __FILE__, __LINE__,
+               "%s: %s is told of an unknown kind: %s", what, own->name,
+               view.unknown != NULL ? view.unknown : "none");
+}
+
+/* Names that one server cannot hold at the same time: twins of one kind. */
+static bool has_equal_names(const queue *contest) {
+    for (size_t i = 1; i < contest->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(contest->list[i].name, contest->list[k].name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void expect_rule_for_all(const queue *contest, const char *what) {
+    const char *names[QUEUE_MAX];
+    for (unsigned order = 0; order < ORDERS; order++) {
+        zkl_children children = list_in_order(contest, order, names);
+        for (size_t i = 0; i < contest->count; i++) {
+            if (strchr("xrw", contest->list[i].letter) != NULL) { /* the kinds that we make */
+                expect_rule(contest, &contest->list[i], children, what);
+            }
+        }
+    }
+}
+
+static size_t power(size_t base, size_t exponent) {
+    size_t result = 1;
+    while (exponent-- > 0) {
+        result *= base;
+    }
+    return result;
+}
+
+static void try_all_contests(const numbers *numbering) {
+    for (size_t count = 1; count <= QUEUE_MAX; count++) {
+        size_t contests = power(strlen(numbering->kinds), count);
+        for (size_t number = 0; number < contests; number++) {
+            queue contest = make_contest(count, number, numbering);
+            if (!has_equal_names(&contest)) {
+                expect_rule_for_all(&contest, numbering->name);
+            }
+        }
+    }
+}
+
+static void every_queue_of_up_to_six_follows_the_rule(void) {
+    try_all_contests(&numberings[0]);
+}
+
+static void every_queue_around_zero_follows_the_rule(void) {
+    try_all_contests(&numberings[1]);
+}
+
+static void every_queue_with_equal_sequences_follows_the_rule(void) {
+    for (size_t i = 2; i < COUNT_OF(numberings); i++) {
+        try_all_contests(&numberings[i]);
+    }
+}
+
+/* ---- Every order of arrival -------------------------------------------------------- */
+
+static void swap(const char **one, const char **other) {
+    const char *kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+static void expect_in_all_orders(const queue *contest, const queued *own, const char **names,
+                                 size_t fixed) {
+    if (fixed == contest->count) {
+        expect_rule(contest, own, (zkl_children){ names, contest->count }, "permuted");
+        return;
+    }
+    for (size_t i = fixed; i < contest->count; i++) {
+        swap(&names[fixed], &names[i]);
+        expect_in_all_orders(contest, own, names, fixed + 1);
+        swap(&names[fixed], &names[i]);
+    }
+}
+
+static void list_may_come_in_any_order(void) {
+    static const size_t choices[] = { 0, 8, 57443, 104729, 20011, 99991, 117648 };
+    for (size_t n = 0; n < COUNT_OF(choices); n++) {
+        queue contest = make_contest(QUEUE_MAX, choices[n], &numberings[0]);
+        const char *names[QUEUE_MAX];
+        for (size_t i = 0; i < QUEUE_MAX; i++) {
+            names[i] = contest.list[i].name;
+        }
+        for (size_t own = 0; own < QUEUE_MAX; own++) {
+            if (strchr("xrw", contest.list[own].letter) != NULL) {
+                expect_in_all_orders(&contest, &contest.list[own], names, 0);
+            }
+        }
+    }
+}
+
+/* ---- At the tail -------------------------------------------------------------------- */
+
+static void expect_tail_rule(const queue *contest, zkl_children children) {
+    bool blocks_reader = false;
+    bool blocks_others = false;
+    for (size_t i = 0; i < contest->count; i++) {
+        bool request = contest->list[i].letter != 'j';
+        blocks_others = blocks_others || request;
+        blocks_reader = blocks_reader || (request && !reads(&contest->list[i]));
+    }
+    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_READ) == blocks_reader);
+    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_WRITE) == blocks_others);
+    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_EXCLUSIVE) == blocks_others);
+}
+
+static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
+    const char *names[QUEUE_MAX];
+    for (size_t count = 1; count <= 4; count++) {
+        for (size_t number = 0; number < power(strlen(ALL_KINDS), count); number++) {
+            queue contest = make_contest(count, number, &numberings[0]);
+            expect_tail_rule(&contest, list_in_order(&contest, 0, names));
+        }
+    }
+}
+
+static void nobody_blocks_the_tail_of_an_empty_queue(void) {
+    zkl_children nobody = { NULL, 0 };
+    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
+    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_READ));
+    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_WRITE));
+}
+
+/* ---- Single facts, spelled out --------------------------------------------------------- */
+
+static zkl_queue_view examine(const char *const *names, size_t count, const char *own) {
+    return zkl_queue_examine((zkl_children){ names, count }, own);
+}
+
+static void list_without_our_node_does_not_count(void) {
+    static const char *const names[] = { "lock-0000000001", "lock-0000000003" };
+    EXPECT(!examine(names, 2, "lock-0000000002").listed);
+    EXPECT(examine(names, 2, "lock-0000000003").listed);
+    EXPECT(!examine(NULL, 0, "lock-0000000003").listed);
+}
+
+static void names_are_ordered_by_number_and_not_as_text(void) {
+    static const char *const names[] = { "zzz-lock-0000000009", "aaa-lock-0000000010",
+                                         "mmm-lock-0000000008" };
+    EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[0]);
+    EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[2]);
+    EXPECT(examine(names, 3, names[2]).blocker == NULL);
+}
+
+static void negative_numbers_come_before_the_others(void) {
+    static const char *const names[] = { "a-lock-0000000000", "a-lock--000000001",
+                                         "a-lock--2147483648" };
+    EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[1]);
+    EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[2]);
+}
+
+/* Curator's writer, on its way down to a reader, leaves both under one number. */
+static void downgraded_reader_does_not_wait_for_its_own_writer(void) {
+    static const char *const names[] = {
+        "_c_01234567-89ab-4cde-8f01-23456789abcd-__WRIT__0000000004",
+        "_c_01234567-89ab-4cde-8f01-23456789abcd-__READ__0000000004",
+    };
+    EXPECT(examine(names, 2, names[1]).blocker == NULL);
+    EXPECT(examine(names, 2, names[0]).blocker == NULL);
+}
+
+static void earlier_node_of_the_same_owner_blocks_like_any_other(void) {
+    static const char *const names[] = {
+        "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000004",
+        "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000005",
+    };
+    EXPECT_TEXT(examine(names, 2, names[1]).blocker, names[0]);
+}
+
+/* ---- GUIDs -------------------------------------------------------------------------------- */
+
+#define GUID "01234567-89ab-4cde-8f01-23456789abcd"
+
+static void node_of_a_lost_create_is_found_by_its_guid(void) {
+    static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
+                                         "_c_" GUID "-lock-0000000004", "lock-0000000001" };
+    zkl_children children = { names, COUNT_OF(names) };
+    EXPECT(zkl_queue_find_guid(children, GUID, NULL) == names[1]);
+    EXPECT(zkl_queue_find_guid(children, GUID, names[1]) == names[2]);
+    EXPECT(zkl_queue_find_guid(children, GUID, names[3]) == names[1]);
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, names[1]) == NULL);
+    EXPECT(zkl_queue_find_guid((zkl_children){ NULL, 0 }, GUID, NULL) == NULL);
+    EXPECT(zkl_queue_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL) == NULL);
+}
+
+static void name_that_is_too_long_to_be_ours_is_not_found(void) {
+    char longest[ZKL_NODE_NAME_SIZE];
+    char too_long[ZKL_NODE_NAME_SIZE + 1];
+    memset(longest, 'x', sizeof(longest));
+    memset(too_long, 'x', sizeof(too_long));
+    memcpy(longest, "_c_" GUID "-", strlen("_c_" GUID "-"));
+    memcpy(too_long, "_c_" GUID "-", strlen("_c_" GUID "-"));
+    longest[sizeof(longest) - 1] = '\0';
+    too_long[sizeof(too_long) - 1] = '\0';
+    const char *names[] = { too_long, longest };
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, NULL) == longest);
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 1 }, GUID, NULL) == NULL);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(every_queue_of_up_to_six_follows_the_rule),
+    TEST(every_queue_around_zero_follows_the_rule),
+    TEST(every_queue_with_equal_sequences_follows_the_rule),
+    TEST(list_may_come_in_any_order),
+    TEST(every_queue_of_up_to_four_blocks_its_tail_by_the_rule),
+    TEST(nobody_blocks_the_tail_of_an_empty_queue),
+    TEST(list_without_our_node_does_not_count),
+    TEST(names_are_ordered_by_number_and_not_as_text),
+    TEST(negative_numbers_come_before_the_others),
+    TEST(downgraded_reader_does_not_wait_for_its_own_writer),
+    TEST(earlier_node_of_the_same_owner_blocks_like_any_other),
+    TEST(node_of_a_lost_create_is_found_by_its_guid),
+    TEST(name_that_is_too_long_to_be_ours_is_not_found),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("queue", tests);
+}

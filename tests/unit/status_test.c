@@ -1,0 +1,119 @@
+/* Statuses: the numbers and texts that applications compile in and print. */
+#include "zklock/zklock.h"
+
+#include <string.h>
+
+#include "support/unit.h"
+
+/* Written out a second time on purpose: a program that was built yesterday
+ * relies on each number. */
+static const struct {
+    int status;
+    int number;
+} numbers[] = {
+    { ZKL_OK, 0 },
+    { ZKL_BUSY, -1 },
+    { ZKL_TIMEOUT, -2 },
+    { ZKL_CANCELLED, -3 },
+    { ZKL_LOST, -4 },
+    { ZKL_SUSPECT, -5 },
+    { ZKL_NOT_HELD, -6 },
+    { ZKL_ALREADY_HELD, -7 },
+    { ZKL_HANDLE_IN_USE, -8 },
+    { ZKL_NOT_WAITING, -9 },
+    { ZKL_CLOSED, -10 },
+    { ZKL_DISCONNECTED, -11 },
+    { ZKL_SESSION_EXPIRED, -12 },
+    { ZKL_PENDING, -13 },
+    { ZKL_NO_PERMISSION, -14 },
+    { ZKL_AUTH_FAILED, -15 },
+    { ZKL_SERVER_REFUSED, -16 },
+    { ZKL_SEQUENCE_EXHAUSTED, -17 },
+    { ZKL_NO_MEMORY, -18 },
+    { ZKL_SYSTEM, -19 },
+    { ZKL_IN_CALLBACK, -20 },
+    { ZKL_CANNOT_RESOLVE, -21 },
+    { ZKL_INVALID_ARGUMENT, -30 },
+    { ZKL_INVALID_STRUCT_SIZE, -31 },
+    { ZKL_INVALID_MODE, -32 },
+    { ZKL_INVALID_TIMEOUT, -33 },
+    { ZKL_INVALID_HOSTS, -34 },
+    { ZKL_INVALID_ROOT, -35 },
+    { ZKL_INVALID_LABEL, -36 },
+    { ZKL_RESOURCE_EMPTY, -40 },
+    { ZKL_RESOURCE_TOO_LONG, -41 },
+    { ZKL_RESOURCE_DOT, -42 },
+    { ZKL_RESOURCE_CONTROL_CHARACTER, -43 },
+    { ZKL_RESOURCE_INVALID_UTF8, -44 },
+    { ZKL_RESOURCE_SLASH, -45 },
+    { ZKL_RESOURCE_EMPTY_COMPONENT, -46 },
+    { ZKL_RESOURCE_RESERVED, -47 },
+};
+
+static const int all[] = {
+#define STATUS(name, value, text) name,
+    ZKL_STATUS_LIST(STATUS)
+#undef STATUS
+};
+
+static void every_status_keeps_its_number(void) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        EXPECT_INT(numbers[i].status, numbers[i].number);
+    }
+    EXPECT_INT(COUNT_OF(all), COUNT_OF(numbers)); /* a new one is to be added here */
+}
+
+static void statuses_differ_in_number_and_text(void) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        for (size_t k = 0; k < i; k++) {
+            EXPECT(all[i] != all[k]);
+            EXPECT(strcmp(zkl_strerror(all[i]), zkl_strerror(all[k])) != 0);
+        }
+    }
+}
+
+static void only_success_is_not_negative(void) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        EXPECT((all[i] < 0) == (all[i] != ZKL_OK));
+    }
+}
+
+static void every_status_has_a_text_of_its_own(void) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        const char *text = zkl_strerror(all[i]);
+        EXPECT(text[0] != '\0');
+        EXPECT(strcmp(text, "unknown status") != 0);
+    }
+    EXPECT_TEXT(zkl_strerror(ZKL_OK), "success");
+    EXPECT_TEXT(zkl_strerror(ZKL_TIMEOUT), "the deadline passed before the operation was complete");
+}
+
+static void numbers_that_are_no_status_say_so(void) {
+    static const int strangers[] = {
+        1, 2, 100, -22, -29, -37, -39, -48, -1000, INT32_MAX, INT32_MIN
+    };
+    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
+        EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");
+    }
+}
+
+static void version_is_that_of_the_header(void) {
+    EXPECT_INT(ZKL_VERSION_MAJOR, 0);
+    EXPECT_INT(ZKL_VERSION_MINOR, 1);
+    EXPECT_INT(ZKL_VERSION_PATCH, 0);
+    EXPECT_TEXT(zkl_version(), "0.1.0");
+}
+
+static CU_TestInfo tests[] = {
+    TEST(every_status_keeps_its_number),
+    TEST(statuses_differ_in_number_and_text),
+    TEST(only_success_is_not_negative),
+    TEST(every_status_has_a_text_of_its_own),
+    TEST(numbers_that_are_no_status_say_so),
+    TEST(version_is_that_of_the_header),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("status", tests);
+}

@@ -1,0 +1,261 @@
+/* The heap of timers. */
+#include "zookeeper/timers.h"
+
+#include "support/unit.h"
+
+enum { MANY = 200 };
+
+typedef struct probe {
+    zkl_timer timer;
+    zkl_timers *timers;
+    struct probe *stops;   /* what this one does when it fires */
+    int64_t sets_again_at; /* 0: not */
+    unsigned fired;
+    unsigned turn; /* when it fired, among all */
+    unsigned *turns;
+} probe;
+
+static void fire(void *arg) {
+    probe *self = arg;
+    self->fired++;
+    self->turn = ++*self->turns;
+    EXPECT_INT(self->timer.place, 0); /* a timer is stopped before it fires */
+    if (self->stops != NULL) {
+        zkl_timers_stop(self->timers, &self->stops->timer);
+    }
+    if (self->sets_again_at != 0) {
+        int64_t again = self->sets_again_at;
+        self->sets_again_at = 0;
+        zkl_timers_set(self->timers, &self->timer, again);
+    }
+}
+
+static void begin(probe *probes, size_t count, zkl_timers *timers, unsigned *turns) {
+    for (size_t i = 0; i < count; i++) {
+        probes[i] = (probe){ .timers = timers, .turns = turns };
+        probes[i].timer = (zkl_timer){ .fire = fire, .arg = &probes[i] };
+    }
+    EXPECT(zkl_timers_reserve(timers, count));
+}
+
+/* The earliest of those that are set, by looking at each. */
+static int64_t earliest(const probe *probes, size_t count) {
+    int64_t result = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (probes[i].timer.place != 0 && probes[i].timer.deadline_ms < result) {
+            result = probes[i].timer.deadline_ms;
+        }
+    }
+    return result;
+}
+
+static void no_timer_means_no_deadline(void) {
+    zkl_timers timers = { 0 };
+    zkl_timer idle = { 0 };
+    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
+    zkl_timers_stop(&timers, &idle);
+    zkl_timers_fire_due(&timers, INT64_MAX - 1);
+    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
+    zkl_timers_destroy(&timers);
+}
+
+static void timers_fire_in_the_order_of_their_deadlines(void) {
+    static const int64_t deadlines[] = { 50, 10, 40, 20, 30, 60, 5 };
+    static const unsigned turns_expected[] = { 6, 2, 5, 3, 4, 7, 1 };
+    zkl_timers timers = { 0 };
+    probe probes[COUNT_OF(deadlines)];
+    unsigned turns = 0;
+    begin(probes, COUNT_OF(deadlines), &timers, &turns);
+    for (size_t i = 0; i < COUNT_OF(deadlines); i++) {
+        zkl_timers_set(&timers, &probes[i].timer, deadlines[i]);
+    }
+    zkl_timers_fire_due(&timers, 60);
+    for (size_t i = 0; i < COUNT_OF(deadlines); i++) {
+        EXPECT_INT(probes[i].turn, turns_expected[i]);
+    }
+    zkl_timers_destroy(&timers);
+}
+
+static void timer_fires_at_its_deadline_and_not_before(void) {
+    zkl_timers timers = { 0 };
+    probe probes[2];
+    unsigned turns = 0;
+    begin(probes, 2, &timers, &turns);
+    zkl_timers_set(&timers, &probes[0].timer, 100);
+    zkl_timers_set(&timers, &probes[1].timer, 101);
+    EXPECT_INT(zkl_timers_next(&timers), 100);
+    zkl_timers_fire_due(&timers, 99);
+    EXPECT_INT(turns, 0);
+    zkl_timers_fire_due(&timers, 100);
+    EXPECT_INT(probes[0].fired, 1);
+    EXPECT_INT(probes[1].fired, 0);
+    EXPECT_INT(zkl_timers_next(&timers), 101);
+    zkl_timers_fire_due(&timers, 5000);
+    EXPECT_INT(probes[0].fired, 1);
+    EXPECT_INT(probes[1].fired, 1);
+    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
+    zkl_timers_destroy(&timers);
+}
+
+static void timer_that_is_set_again_moves(void) {
+    zkl_timers timers = { 0 };
+    probe probes[3];
+    unsigned turns = 0;
+    begin(probes, 3, &timers, &turns);
+    zkl_timers_set(&timers, &probes[0].timer, 10);
+    zkl_timers_set(&timers, &probes[1].timer, 20);
+    zkl_timers_set(&timers, &probes[2].timer, 30);
+    zkl_timers_set(&timers, &probes[0].timer, 40);
+    zkl_timers_set(&timers, &probes[2].timer, 15);
+    EXPECT_INT(timers.count, 3);
+    zkl_timers_fire_due(&timers, 100);
+    EXPECT_INT(probes[2].turn, 1);
+    EXPECT_INT(probes[1].turn, 2);
+    EXPECT_INT(probes[0].turn, 3);
+    zkl_timers_destroy(&timers);
+}
+
+static void stopped_timer_does_not_fire(void) {
+    zkl_timers timers = { 0 };
+    probe probes[3];
+    unsigned turns = 0;
+    begin(probes, 3, &timers, &turns);
+    for (size_t i = 0; i < 3; i++) {
+        zkl_timers_set(&timers, &probes[i].timer, 10 * (int64_t)(i + 1));
+    }
+    zkl_timers_stop(&timers, &probes[0].timer);
+    zkl_timers_stop(&timers, &probes[0].timer);
+    EXPECT_INT(zkl_timers_next(&timers), 20);
+    zkl_timers_fire_due(&timers, 100);
+    EXPECT_INT(probes[0].fired, 0);
+    EXPECT_INT(turns, 2);
+    zkl_timers_destroy(&timers);
+}
+
+static void timer_may_stop_another_and_set_itself_as_it_fires(void) {
+    zkl_timers timers = { 0 };
+    probe probes[3];
+    unsigned turns = 0;
+    begin(probes, 3, &timers, &turns);
+    probes[0].stops = &probes[1];
+    probes[0].sets_again_at = 500;
+    for (size_t i = 0; i < 3; i++) {
+        zkl_timers_set(&timers, &probes[i].timer, 10 * (int64_t)(i + 1));
+    }
+    zkl_timers_fire_due(&timers, 100);
+    EXPECT_INT(probes[0].fired, 1);
+    EXPECT_INT(probes[1].fired, 0);
+    EXPECT_INT(probes[2].fired, 1);
+    EXPECT_INT(zkl_timers_next(&timers), 500);
+    zkl_timers_destroy(&timers);
+}
+
+static void timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round(void) {
+    zkl_timers timers = { 0 };
+    probe probes[1];
+    unsigned turns = 0;
+    begin(probes, 1, &timers, &turns);
+    probes[0].sets_again_at = 20;
+    zkl_timers_set(&timers, &probes[0].timer, 10);
+    zkl_timers_fire_due(&timers, 100);
+    EXPECT_INT(probes[0].fired, 2);
+    zkl_timers_destroy(&timers);
+}
+
+static void extreme_deadlines_keep_their_order(void) {
+    zkl_timers timers = { 0 };
+    probe probes[3];
+    unsigned turns = 0;
+    begin(probes, 3, &timers, &turns);
+    zkl_timers_set(&timers, &probes[0].timer, INT64_MAX - 1);
+    zkl_timers_set(&timers, &probes[1].timer, INT64_MIN);
+    zkl_timers_set(&timers, &probes[2].timer, 0);
+    zkl_timers_fire_due(&timers, 0);
+    EXPECT_INT(probes[1].turn, 1);
+    EXPECT_INT(probes[2].turn, 2);
+    EXPECT_INT(probes[0].fired, 0);
+    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX - 1);
+    zkl_timers_destroy(&timers);
+}
+
+/* What is reserved can be set, at each size on the way: a sanitizer would see
+ * a heap that is one too small. */
+static void room_that_was_reserved_is_there(void) {
+    for (size_t count = 60; count <= MANY; count++) {
+        zkl_timers timers = { 0 };
+        static probe probes[MANY];
+        unsigned turns = 0;
+        begin(probes, count, &timers, &turns);
+        for (size_t i = 0; i < count; i++) {
+            zkl_timers_set(&timers, &probes[i].timer, (int64_t)(count - i));
+        }
+        EXPECT_INT(timers.count, count);
+        zkl_timers_fire_due(&timers, (int64_t)count);
+        EXPECT_INT(turns, count);
+        zkl_timers_destroy(&timers);
+    }
+}
+
+static void growing_keeps_the_timers_that_are_set(void) {
+    zkl_timers timers = { 0 };
+    static probe probes[MANY];
+    unsigned turns = 0;
+    begin(probes, 10, &timers, &turns);
+    for (size_t i = 0; i < 10; i++) {
+        zkl_timers_set(&timers, &probes[i].timer, (int64_t)i);
+    }
+    EXPECT(zkl_timers_reserve(&timers, MANY));
+    EXPECT_INT(timers.count, 10);
+    zkl_timers_fire_due(&timers, MANY);
+    EXPECT_INT(turns, 10);
+    zkl_timers_destroy(&timers);
+}
+
+static void walk(uint64_t seed) {
+    unit_random random = unit_random_begin(seed);
+    zkl_timers timers = { 0 };
+    static probe probes[MANY];
+    unsigned turns = 0;
+    begin(probes, MANY, &timers, &turns);
+    int64_t now = 0;
+    for (unsigned step = 0; step < 2000; step++) {
+        probe *chosen = &probes[unit_random_below(&random, MANY)];
+        unsigned dice = unit_random_below(&random, 10);
+        if (dice < 6) {
+            zkl_timers_set(&timers, &chosen->timer, now + unit_random_below(&random, 100));
+        } else if (dice < 9) {
+            zkl_timers_stop(&timers, &chosen->timer);
+        } else {
+            now += unit_random_below(&random, 30);
+            zkl_timers_fire_due(&timers, now);
+            EXPECT(earliest(probes, MANY) > now);
+        }
+        EXPECT_INT(zkl_timers_next(&timers), earliest(probes, MANY));
+    }
+    zkl_timers_destroy(&timers);
+}
+
+static void random_walks_always_know_the_earliest(void) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        walk(seed);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    TEST(no_timer_means_no_deadline),
+    TEST(timers_fire_in_the_order_of_their_deadlines),
+    TEST(timer_fires_at_its_deadline_and_not_before),
+    TEST(timer_that_is_set_again_moves),
+    TEST(stopped_timer_does_not_fire),
+    TEST(timer_may_stop_another_and_set_itself_as_it_fires),
+    TEST(timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round),
+    TEST(extreme_deadlines_keep_their_order),
+    TEST(room_that_was_reserved_is_there),
+    TEST(growing_keeps_the_timers_that_are_set),
+    TEST(random_walks_always_know_the_earliest),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("timers", tests);
+}
