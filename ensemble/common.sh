@@ -70,7 +70,7 @@ lock() {
     while :; do
         make_private_directory "$state_base"
         { exec {lock_descriptor}<"$state_base"; } 2>/dev/null || continue
-        if ! flock --nonblock "$lock_descriptor"; then
+        if ! flock --timeout 2 "$lock_descriptor"; then
             say 'waiting for another start or stop of this user'
             flock --timeout 900 "$lock_descriptor" || fail 'another start or stop of this user does not end'
         fi
