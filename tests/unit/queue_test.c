@@ -332,12 +332,13 @@ static void node_of_a_lost_create_is_found_by_its_guid(void) {
     static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
                                          "_c_" GUID "-lock-0000000004", "lock-0000000001" };
     zkl_children children = { names, COUNT_OF(names) };
-    EXPECT(zkl_queue_find_guid(children, GUID, NULL) == names[1]);
-    EXPECT(zkl_queue_find_guid(children, GUID, names[1]) == names[2]);
-    EXPECT(zkl_queue_find_guid(children, GUID, names[3]) == names[1]);
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, names[1]) == NULL);
-    EXPECT(zkl_queue_find_guid((zkl_children){ NULL, 0 }, GUID, NULL) == NULL);
-    EXPECT(zkl_queue_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL) == NULL);
+    EXPECT(zkl_queue_find_guid(children, GUID, NULL, "") == names[2]);
+    EXPECT(zkl_queue_find_guid(children, GUID, NULL, names[2]) == names[1]);
+    EXPECT(zkl_queue_find_guid(children, GUID, names[1], "") == names[2]);
+    EXPECT(zkl_queue_find_guid(children, GUID, names[3], "") == names[2]);
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, names[1], "") == NULL);
+    EXPECT(zkl_queue_find_guid((zkl_children){ NULL, 0 }, GUID, NULL, "") == NULL);
+    EXPECT(zkl_queue_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL, "") == NULL);
 }
 
 static void name_that_is_too_long_to_be_ours_is_not_found(void) {
@@ -350,8 +351,8 @@ static void name_that_is_too_long_to_be_ours_is_not_found(void) {
     longest[sizeof(longest) - 1] = '\0';
     too_long[sizeof(too_long) - 1] = '\0';
     const char *names[] = { too_long, longest };
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, NULL) == longest);
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 1 }, GUID, NULL) == NULL);
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, NULL, "") == longest);
+    EXPECT(zkl_queue_find_guid((zkl_children){ names, 1 }, GUID, NULL, "") == NULL);
 }
 
 static CU_TestInfo tests[] = {

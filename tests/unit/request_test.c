@@ -501,7 +501,9 @@ static void candidate_owned_by_another_session_is_left_alone_on_the_way_out(void
         "connected        -> SETTLE LIST",
         "settled NO_NODE  -> ",
         "listed me3       -> INSPECT me3",
-        "inspected others -> END",
+        "inspected others -> SETTLE LIST", /* ours may still be behind it */
+        "settled NO_NODE  -> ",
+        "listed me3       -> END",
     };
     PLAY(exclusive, lines);
 }
