@@ -73,15 +73,35 @@ static void waiter_killed_by_sigkill_does_not_block_those_behind_it(void) {
     scene_end(&scene);
 }
 
-static void process_killed_in_mid_acquire_leaves_no_node(void) {
+static int32_t changes_of_the_queue(struct scene *scene) {
+    struct Stat stat = { 0 };
+    return raw_stat(scene->raw, scene->path, &stat) ? stat.cversion : 0;
+}
+
+#define CONTENDERS 4
+
+/* Each dies wherever it happens to be: it creates, waits, holds or deletes. */
+static void processes_killed_anywhere_in_their_cycle_pass_the_lock_on(void) {
     struct scene scene;
-    scene_begin(&scene, "acquire-killed");
-    for (int i = 0; i < 5; i++) {
-        struct process process;
-        start_short_lived(&process, &scene, i % SERVERS + 1);
-        process_tell(&process, "acquire %d %d\n", (int)ZKL_EXCLUSIVE, PATIENCE_MS);
-        (void)kill_process(&process);
+    struct process contenders[CONTENDERS];
+    scene_begin(&scene, "cycle-killed");
+    for (int i = 0; i < CONTENDERS; i++) {
+        start_short_lived(&contenders[i], &scene, i % SERVERS + 1);
+        process_tell(&contenders[i], "count %d %d %s\n", (int)ZKL_EXCLUSIVE, 1000000,
+                     CONTENDER_NO_LEDGER);
     }
+    int64_t killed_at = 0;
+    for (int i = 0; i < CONTENDERS; i++) {
+        int32_t before = changes_of_the_queue(&scene);
+        WAIT_UNTIL(changes_of_the_queue(&scene) >= before + 20);
+        killed_at = kill_process(&contenders[i]);
+    }
+    zkl_client *client = client_open_on(1);
+    zkl_lock *lock = lock_open(client, scene.resource);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    CU_ASSERT_TRUE(now_ms() - killed_at <= passes_on_within_ms(&contenders[CONTENDERS - 1]));
+    zkl_lock_close(lock);
+    client_close(client);
     scene_end(&scene);
 }
 
@@ -167,7 +187,7 @@ int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(holder_killed_by_sigkill_passes_the_lock_on),
         TEST_CASE(waiter_killed_by_sigkill_does_not_block_those_behind_it),
-        TEST_CASE(process_killed_in_mid_acquire_leaves_no_node),
+        TEST_CASE(processes_killed_anywhere_in_their_cycle_pass_the_lock_on),
         TEST_CASE(leader_killed_while_others_wait_the_holder_keeps_and_passes_on),
         TEST_CASE(holders_server_killed_the_holder_moves_and_keeps_the_lock),
     };

@@ -65,10 +65,14 @@ static void release_takes_the_node_away(void) {
 /* Acquires, and asserts that the node is below `parent` as the servers see it. */
 static void assert_acquires_below(struct scene *scene, zkl_client *client, const char *resource,
                                   const char *parent) {
+    zkl_grant grant = ZKL_GRANT_INIT;
+    struct Stat stat;
     zkl_lock *lock = lock_open(client, resource);
-    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     raw_sync(scene->raw);
     ASSERT_NUMBER(raw_children(scene->raw, parent), 1);
+    CU_ASSERT_EQUAL(strncmp(grant.node, parent, strlen(parent)), 0);
+    CU_ASSERT_TRUE(raw_stat(scene->raw, grant.node, &stat));
     ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
     raw_sync(scene->raw);
     ASSERT_NUMBER(raw_children(scene->raw, parent), 0);

@@ -37,8 +37,14 @@ static void contest_end(struct contest *contest) {
     scene_end(&contest->scene);
 }
 
+static void pass_role_of_holder(struct contest *contest) {
+    zkl_lock *holder = contest->lock;
+    contest->lock = contest->holder;
+    contest->holder = holder;
+}
+
 static void start_waiting(struct contest *contest, struct waiter *waiter) {
-    waiter_start(waiter, contest->lock, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    waiter_start(waiter, contest->lock, ZKL_EXCLUSIVE, PATIENCE_MS);
     WAIT_UNTIL(scene_watches(&contest->scene) == 1);
 }
 
@@ -105,9 +111,9 @@ static void close_of_a_handle_that_holds_passes_the_lock_on(void) {
     struct waiter waiter;
     start_waiting(&contest, &waiter);
     zkl_lock_close(contest.holder);
+    contest.holder = NULL;
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
-    contest.holder = contest.lock;
-    contest.lock = NULL;
+    pass_role_of_holder(&contest);
     contest_end(&contest);
 }
 
@@ -119,9 +125,24 @@ static void release_without_waiting_passes_the_lock_on(void) {
     ASSERT_STATUS(zkl_lock_release(contest.holder, 0), ZKL_OK);
     ASSERT_STATUS(zkl_lock_check(contest.holder, NULL), ZKL_NOT_HELD);
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
-    zkl_lock *holder = contest.lock;
-    contest.lock = contest.holder;
-    contest.holder = holder;
+    pass_role_of_holder(&contest);
+    contest_end(&contest);
+}
+
+/* An administrator did it, say. The place is lost, the wait is not. */
+static void waiter_whose_node_is_deleted_by_somebody_queues_again(void) {
+    struct contest contest;
+    struct waiter waiter;
+    contest_begin(&contest, "node-deleted");
+    start_waiting(&contest, &waiter);
+    raw_delete_last_child(contest.scene.raw, contest.scene.path);
+    ASSERT_NUMBER(scene_queue(&contest.scene), 1);
+    ASSERT_STATUS(zkl_lock_check(contest.holder, NULL), ZKL_OK);
+    int64_t deleted_at = servers_last_zxid();
+    ASSERT_STATUS(zkl_lock_release(contest.holder, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
+    CU_ASSERT_TRUE(waiter.grant.token > deleted_at);
+    pass_role_of_holder(&contest);
     contest_end(&contest);
 }
 
@@ -177,6 +198,7 @@ int main(int argc, char **argv) {
         TEST_CASE(close_of_a_handle_that_waits_cancels_and_leaves_no_node),
         TEST_CASE(close_of_a_handle_that_holds_passes_the_lock_on),
         TEST_CASE(release_without_waiting_passes_the_lock_on),
+        TEST_CASE(waiter_whose_node_is_deleted_by_somebody_queues_again),
         TEST_CASE(client_close_gives_closed_to_its_waiters_and_leaves_no_node),
         TEST_CASE(client_close_with_a_held_lock_passes_it_on_at_once),
     };

@@ -116,14 +116,42 @@ void raw_data(zhandle_t *raw, const char *path, char *text, size_t size) {
     text[length > 0 ? length : 0] = '\0';
 }
 
-int raw_children(zhandle_t *raw, const char *path) {
+static struct String_vector list(zhandle_t *raw, const char *path) {
     struct String_vector children = { 0, NULL };
     int rc;
     do {
         rc = zoo_get_children(raw, path, 0, &children);
     } while (is_transient(rc));
     require_ok(rc == ZNONODE ? ZOK : rc, "list", path);
+    return children;
+}
+
+int raw_children(zhandle_t *raw, const char *path) {
+    struct String_vector children = list(raw, path);
     int count = children.count;
     deallocate_String_vector(&children);
     return count;
+}
+
+/* The sequence is what a name ends with, always in ten digits here. */
+static const char *sequence(const char *name) {
+    size_t length = strlen(name);
+    return length > 10 ? name + length - 10 : name;
+}
+
+void raw_delete_last_child(zhandle_t *raw, const char *path) {
+    struct String_vector children = list(raw, path);
+    const char *last = NULL;
+    for (int i = 0; i < children.count; i++) {
+        if (last == NULL || strcmp(sequence(children.data[i]), sequence(last)) > 0) {
+            last = children.data[i];
+        }
+    }
+    if (last == NULL) {
+        give_up("%s has no children", path);
+    }
+    char node[ZKL_NODE_PATH_SIZE];
+    snprintf(node, sizeof node, "%s/%s", path, last);
+    raw_delete(raw, node);
+    deallocate_String_vector(&children);
 }

@@ -27,4 +27,7 @@ void raw_data(zhandle_t *raw, const char *path, char *text, size_t size);
 /** 0 where there is no such node. */
 int raw_children(zhandle_t *raw, const char *path);
 
+/** Deletes the child that came last; there must be one. */
+void raw_delete_last_child(zhandle_t *raw, const char *path);
+
 #endif

@@ -28,7 +28,7 @@ void scene_begin(struct scene *scene, const char *stem);
 void scene_end(struct scene *scene);
 /** Nodes in the queue, as of now: a sync comes first. */
 int scene_queue(struct scene *scene);
-/** The queue's waiters, once each has its watch in place. */
+/** Watches on the queue's nodes, on all servers: one for each blocker that a client waits for. */
 int scene_watches(struct scene *scene);
 
 /** Ends the program where the client cannot be opened. */

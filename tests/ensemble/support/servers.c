@@ -225,10 +225,20 @@ void server_start(int server) {
     require_ensemble("start", server);
 }
 
-/* `start` waits for one that runs already until it serves, too. What fails here
+void server_pause(int server) {
+    hurt = true;
+    require_ensemble("pause", server);
+}
+
+void server_resume(int server) {
+    require_ensemble("resume", server);
+}
+
+/* Either verb fails, or does nothing, where it does not fit. What is still ill
  * is met by the next test, or program, at its beginning. */
 void servers_heal(void) {
     for (int server = 1; hurt && server <= SERVERS; server++) {
+        (void)ensemble("resume", server);
         (void)ensemble("start", server);
     }
     hurt = false;

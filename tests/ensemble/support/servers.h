@@ -38,7 +38,11 @@ void server_kill(int server);
 /** Starts it again, and returns when it serves. */
 void server_start(int server);
 
-/** Starts all that are down. Free of cost unless a test killed one. */
+/** Its connections stay open. */
+void server_pause(int server);
+void server_resume(int server);
+
+/** All run and serve again. Free of cost unless a test has hurt one. */
 void servers_heal(void);
 
 #endif
