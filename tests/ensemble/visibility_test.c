@@ -109,7 +109,7 @@ static void *sync_and_read(void *arg) {
 
 /* One follower stands still while the lock passes on by the other two servers.
  * When it goes on it has the reader's request before it as well as the write;
- * without a sync every fifth read or so gives what was there before. */
+ * without a sync many a read gives what was there before. */
 static void data_is_read_after_a_sync_even_on_a_server_that_lags(void) {
     struct scene scene;
     char path[300];

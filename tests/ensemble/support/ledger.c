@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* How long the two numbers differ, and how long a reader takes from one to the
- * other: longer than a write, so that an overlap is seen. */
+/* How long a writer leaves the two numbers different, and a reader looks. */
 static void take_time(void) {
     (void)poll(NULL, 0, 1);
 }
@@ -51,22 +50,30 @@ void ledger_remove(const char *path) {
     unlink(path);
 }
 
-bool ledger_add_one(const char *path) {
-    int fd = open_ledger(path);
-    int64_t first = get(fd, 0);
-    int64_t second = get(fd, 1);
-    put(fd, 0, first + 1);
-    take_time();
-    put(fd, 1, second + 1);
-    close(fd);
-    return first == second;
+static bool holds(int fd, int64_t first, int64_t second) {
+    return get(fd, 0) == first && get(fd, 1) == second;
 }
 
+bool ledger_add_one(const char *path) {
+    int fd = open_ledger(path);
+    int64_t number = get(fd, 0);
+    bool alone = holds(fd, number, number);
+    put(fd, 0, number + 1);
+    take_time();
+    alone = holds(fd, number + 1, number) && alone;
+    put(fd, 1, number + 1);
+    close(fd);
+    return alone;
+}
+
+/* A writer that was there before is seen at the first look, one that comes or
+ * goes meanwhile at the second. */
 bool ledger_look(const char *path, int64_t *number) {
     int fd = open_ledger(path);
     *number = get(fd, 0);
+    bool alone = holds(fd, *number, *number);
     take_time();
-    int64_t second = get(fd, 1);
+    alone = holds(fd, *number, *number) && alone;
     close(fd);
-    return *number == second;
+    return alone;
 }

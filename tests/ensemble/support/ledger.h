@@ -1,7 +1,7 @@
 /*
  * A file that only exclusion keeps right: one number, kept twice. A writer adds
- * one to both, at two times; whoever overlaps with a writer finds two that
- * differ, or loses a count.
+ * one to both, at two times; whoever overlaps with a writer finds two numbers
+ * that differ, or change under his eyes.
  */
 #ifndef ZKLOCK_ENSEMBLE_LEDGER_H
 #define ZKLOCK_ENSEMBLE_LEDGER_H
@@ -13,7 +13,7 @@
 void ledger_make(char path[64]);
 void ledger_remove(const char *path);
 
-/** Each is false where the two numbers differ. */
+/** Each is false where a writer was there as well. */
 bool ledger_add_one(const char *path);
 bool ledger_look(const char *path, int64_t *number);
 
