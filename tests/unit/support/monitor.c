@@ -72,6 +72,7 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
     case ZKL_EVENT_SESSION_ENDED:
         monitor->watching = false;
         monitor->connected = false;
+        monitor->outstanding &= ~bit(ZKL_ACTION_BACK_OFF); /* ends with the session */
         break;
     case ZKL_EVENT_DISCONNECTED:
         monitor->connected = false;

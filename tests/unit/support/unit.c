@@ -49,6 +49,7 @@ int unit_main(const char *suite, CU_TestInfo *tests) {
         fprintf(stderr, "%s: %s\n", suite, CU_get_error_msg());
         return EXIT_FAILURE;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what failed before a crash is worth knowing */
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     bool good = CU_get_number_of_failures() == 0 && CU_get_number_of_tests_run() > 0;

@@ -1,0 +1,426 @@
+/* The log and the thread that delivers it. Nothing here waits for a time: the
+ * callback stands at a gate until the test opens it. */
+#include "log.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/unit.h"
+
+enum { MESSAGE_SIZE = 64, RECORDS_MAX = 3 * ZKL_LOG_QUEUE_MAX };
+
+typedef struct heard_record {
+    zkl_log_event event;
+    zkl_log_level level;
+    char message[MESSAGE_SIZE];
+} heard_record;
+
+/* One who listens to a log. */
+typedef struct log_listener {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool gate_shut;
+    bool at_the_gate;
+    heard_record records[RECORDS_MAX];
+    size_t count;
+} log_listener;
+
+static void on_record(void *arg, const zkl_log_record *record) {
+    log_listener *self = arg;
+    pthread_mutex_lock(&self->mutex);
+    self->at_the_gate = true;
+    pthread_cond_broadcast(&self->changed);
+    while (self->gate_shut) {
+        pthread_cond_wait(&self->changed, &self->mutex);
+    }
+    if (self->count < RECORDS_MAX) {
+        heard_record *heard = &self->records[self->count++];
+        heard->event = record->event;
+        heard->level = record->level;
+        snprintf(heard->message, sizeof(heard->message), "%s", record->message);
+    }
+    pthread_mutex_unlock(&self->mutex);
+}
+
+static log_listener *make_listener(void) {
+    log_listener *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    return made;
+}
+
+static void free_listener(log_listener *listener) {
+    pthread_cond_destroy(&listener->changed);
+    pthread_mutex_destroy(&listener->mutex);
+    free(listener);
+}
+
+static void shut_gate(log_listener *listener) {
+    pthread_mutex_lock(&listener->mutex);
+    listener->gate_shut = true;
+    pthread_mutex_unlock(&listener->mutex);
+}
+
+static void wait_until_at_the_gate(log_listener *listener) {
+    pthread_mutex_lock(&listener->mutex);
+    while (!listener->at_the_gate) {
+        pthread_cond_wait(&listener->changed, &listener->mutex);
+    }
+    pthread_mutex_unlock(&listener->mutex);
+}
+
+static void open_gate(log_listener *listener) {
+    pthread_mutex_lock(&listener->mutex);
+    listener->gate_shut = false;
+    pthread_cond_broadcast(&listener->changed);
+    pthread_mutex_unlock(&listener->mutex);
+}
+
+/* A log with its thread and its listener. */
+typedef struct log_bench {
+    log_listener *listener;
+    zkl_callback_thread *thread;
+    zkl_log *log;
+} log_bench;
+
+static log_bench open_bench(zkl_log_level level) {
+    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_thread_start() };
+    bench.log = zkl_log_open(on_record, bench.listener, level, bench.thread);
+    EXPECT(bench.thread != NULL);
+    EXPECT(bench.log != NULL);
+    return bench;
+}
+
+/* Delivers what is queued; from then on the listener may be read. */
+static void finish(log_bench *bench) {
+    zkl_log_stop(bench->log);
+    zkl_callback_thread_stop(bench->thread);
+}
+
+static void close_bench(log_bench *bench) {
+    zkl_log_free(bench->log);
+    free_listener(bench->listener);
+}
+
+static void write_message(zkl_log *log, zkl_log_level level, const char *message) {
+    zkl_log_record record = zkl_log_record_begin(level, ZKL_LOG_ACQUIRED);
+    record.message = message;
+    zkl_log_write(log, &record);
+}
+
+static void write_numbered(zkl_log *log, size_t first, size_t count) {
+    char message[MESSAGE_SIZE];
+    for (size_t i = first; i < first + count; i++) {
+        snprintf(message, sizeof(message), "%zu", i);
+        write_message(log, ZKL_LOG_INFO, message);
+    }
+}
+
+/* ---- Records -------------------------------------------------------------------- */
+
+static void records_are_delivered_in_order(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    write_numbered(bench.log, 0, 500);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 500);
+    for (size_t i = 0; i < bench.listener->count; i++) {
+        EXPECT_INT(atoi(bench.listener->records[i].message), i);
+    }
+    close_bench(&bench);
+}
+
+static void less_important_records_are_not_made(void) {
+    for (int level = ZKL_LOG_ERROR; level <= ZKL_LOG_DEBUG; level++) {
+        log_bench bench = open_bench((zkl_log_level)level);
+        for (int of = ZKL_LOG_ERROR; of <= ZKL_LOG_DEBUG; of++) {
+            EXPECT(zkl_log_wants(bench.log, (zkl_log_level)of) == (of <= level));
+            write_message(bench.log, (zkl_log_level)of, "");
+        }
+        finish(&bench);
+        EXPECT_INT(bench.listener->count, level);
+        for (size_t i = 0; i < bench.listener->count; i++) {
+            EXPECT_INT(bench.listener->records[i].level, i + 1);
+        }
+        close_bench(&bench);
+    }
+}
+
+static void no_log_wants_nothing(void) {
+    EXPECT(!zkl_log_wants(NULL, ZKL_LOG_ERROR));
+    write_message(NULL, ZKL_LOG_ERROR, "lost");
+    zkl_log_stop(NULL);
+    zkl_log_free(NULL);
+}
+
+static void record_begins_with_everything_empty(void) {
+    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_LOST);
+    EXPECT_INT(record.struct_size, sizeof(zkl_log_record));
+    EXPECT_INT(record.level, ZKL_LOG_WARN);
+    EXPECT_INT(record.event, ZKL_LOG_LOST);
+    EXPECT_TEXT(record.resource, "");
+    EXPECT_TEXT(record.owner, "");
+    EXPECT_TEXT(record.node, "");
+    EXPECT_TEXT(record.behind, "");
+    EXPECT_TEXT(record.message, "");
+    EXPECT_INT(record.status, ZKL_OK);
+    EXPECT_INT(record.waited_ms, -1);
+    EXPECT_INT(record.held_ms, -1);
+    EXPECT_INT(record.session_id, 0);
+}
+
+static void keep_whole_record(void *arg, const zkl_log_record *record) {
+    snprintf(arg, 256, "%zu|%d|%s|%s|%s|%s|%s|%d|%lld|%lld|%lld", record->struct_size,
+             (int)record->event, record->resource, record->owner, record->node, record->behind,
+             record->message, record->status, (long long)record->waited_ms,
+             (long long)record->held_ms, (long long)record->session_id);
+}
+
+static void record_is_copied_when_it_is_written(void) {
+    char kept[256] = "";
+    char expected[256];
+    char text[5][8] = { "res", "own", "node", "behind", "msg" };
+    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_log *log = zkl_log_open(keep_whole_record, kept, ZKL_LOG_INFO, thread);
+    zkl_log_record record = {
+        sizeof(record), ZKL_LOG_INFO, ZKL_LOG_QUEUED, text[0], text[1], text[2],
+        text[3],        text[4],      ZKL_LOST,       11,      22,      33
+    };
+    zkl_log_write(log, &record);
+    memset(text, 'x', sizeof(text)); /* the caller's strings are gone */
+    zkl_log_stop(log);
+    zkl_callback_thread_stop(thread);
+    zkl_log_free(log);
+    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-4|11|22|33",
+             sizeof(zkl_log_record), (int)ZKL_LOG_QUEUED);
+    EXPECT_TEXT(kept, expected);
+}
+
+static void event_names_differ(void) {
+    static const int events[] = {
+#define EVENT(name, text) name,
+        ZKL_LOG_EVENT_LIST(EVENT)
+#undef EVENT
+    };
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        EXPECT(strcmp(zkl_log_event_name(events[i]), "unknown") != 0);
+        for (size_t k = 0; k < i; k++) {
+            EXPECT(strcmp(zkl_log_event_name(events[i]), zkl_log_event_name(events[k])) != 0);
+        }
+    }
+    EXPECT_TEXT(zkl_log_event_name(ZKL_LOG_ACQUIRED), "acquired");
+    EXPECT_TEXT(zkl_log_event_name(-1), "unknown");
+    EXPECT_TEXT(zkl_log_event_name((int)COUNT_OF(events)), "unknown");
+}
+
+/* ---- More than the callback can take -------------------------------------------------- */
+
+/* One record is being delivered, and stands at the gate. */
+static void stand_at_the_gate(log_bench *bench) {
+    shut_gate(bench->listener);
+    write_numbered(bench->log, 0, 1);
+    wait_until_at_the_gate(bench->listener);
+}
+
+static void queue_that_is_just_full_drops_nothing(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    stand_at_the_gate(&bench);
+    write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX);
+    open_gate(bench.listener);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, ZKL_LOG_QUEUE_MAX + 1);
+    for (size_t i = 0; i < bench.listener->count; i++) {
+        EXPECT_INT(atoi(bench.listener->records[i].message), i);
+    }
+    close_bench(&bench);
+}
+
+static void dropped_records_are_counted_and_told_once(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    stand_at_the_gate(&bench);
+    write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX + 7);
+    write_message(bench.log, ZKL_LOG_DEBUG, "not wanted, so not dropped either");
+    open_gate(bench.listener);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, ZKL_LOG_QUEUE_MAX + 2);
+    size_t next = 0;
+    size_t told = 0;
+    for (size_t i = 0; i < bench.listener->count; i++) {
+        const heard_record *heard = &bench.listener->records[i];
+        if (heard->event == ZKL_LOG_DROPPED) {
+            told++;
+            EXPECT_TEXT(heard->message, "7 records dropped");
+            EXPECT_INT(heard->level, ZKL_LOG_WARN);
+        } else {
+            EXPECT_INT(atoi(heard->message), next);
+            next++;
+        }
+    }
+    EXPECT_INT(told, 1);
+    EXPECT_INT(next, ZKL_LOG_QUEUE_MAX + 1); /* the oldest were kept */
+    close_bench(&bench);
+}
+
+static void slow_callback_keeps_no_writer_waiting(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    stand_at_the_gate(&bench);
+    write_numbered(bench.log, 1, 5 * ZKL_LOG_QUEUE_MAX); /* returns, with the gate shut */
+    open_gate(bench.listener);
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, ZKL_LOG_QUEUE_MAX + 2);
+    close_bench(&bench);
+}
+
+/* ---- Lines of libzookeeper --------------------------------------------------------------- */
+
+static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
+    log_bench all = open_bench(ZKL_LOG_DEBUG);
+    log_bench warnings = open_bench(ZKL_LOG_WARN);
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: e");
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_INFO@f@1: i");
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_DEBUG@f@1: d");
+    zkl_log_stop(warnings.log);
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: late");
+    zkl_callback_thread_stop(warnings.thread);
+    finish(&all);
+    zkl_log_zookeeper_line("nobody listens");
+    EXPECT_INT(warnings.listener->count, 2);
+    EXPECT_INT(all.listener->count, 5);
+    static const zkl_log_level levels[] = { ZKL_LOG_ERROR, ZKL_LOG_WARN, ZKL_LOG_INFO,
+                                            ZKL_LOG_DEBUG, ZKL_LOG_ERROR };
+    for (size_t i = 0; i < all.listener->count; i++) {
+        EXPECT_INT(all.listener->records[i].level, levels[i]);
+        EXPECT_INT(all.listener->records[i].event, ZKL_LOG_ZOOKEEPER);
+    }
+    EXPECT_TEXT(warnings.listener->records[1].message,
+                "2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
+    close_bench(&all);
+    close_bench(&warnings);
+}
+
+/* ---- The callback thread -------------------------------------------------------------------- */
+
+enum { POSTERS = 4, POSTS_EACH = 500 };
+
+typedef struct numbered_post {
+    zkl_callback link;
+    int poster;
+    int number;
+} numbered_post;
+
+static zkl_callback_thread *shared_thread;
+static int last_number[POSTERS];
+static int out_of_order;
+static int outside;
+static size_t runs;
+
+/* Runs on the one callback thread, so the counters need no lock. */
+static void run_post(zkl_callback *callback) {
+    numbered_post *self = (numbered_post *)callback;
+    out_of_order += self->number != last_number[self->poster] + 1 ? 1 : 0;
+    last_number[self->poster] = self->number;
+    outside += zkl_callback_thread_is_current() ? 0 : 1;
+    runs++;
+    free(self);
+}
+
+static void *post_many(void *arg) {
+    int poster = *(const int *)arg;
+    for (int i = 1; i <= POSTS_EACH; i++) {
+        numbered_post *made = calloc(1, sizeof(*made));
+        if (made == NULL) {
+            abort();
+        }
+        *made = (numbered_post){ .link = { .run = run_post }, .poster = poster, .number = i };
+        zkl_callback_thread_post(shared_thread, &made->link);
+    }
+    return NULL;
+}
+
+static void callbacks_run_in_the_order_of_each_poster(void) {
+    pthread_t threads[POSTERS];
+    int posters[POSTERS];
+    shared_thread = zkl_callback_thread_start();
+    for (int i = 0; i < POSTERS; i++) {
+        posters[i] = i;
+        EXPECT_INT(pthread_create(&threads[i], NULL, post_many, &posters[i]), 0);
+    }
+    for (int i = 0; i < POSTERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    zkl_callback_thread_stop(shared_thread); /* runs what is queued */
+    EXPECT_INT(runs, POSTERS * POSTS_EACH);
+    EXPECT_INT(out_of_order, 0);
+    EXPECT_INT(outside, 0);
+}
+
+static void thread_without_work_stops(void) {
+    zkl_callback_thread_stop(zkl_callback_thread_start());
+    zkl_callback_thread_stop(NULL);
+    EXPECT(!zkl_callback_thread_is_current());
+}
+
+static sigset_t signals_in_callback;
+
+static void keep_signals(zkl_callback *callback) {
+    (void)callback;
+    pthread_sigmask(SIG_SETMASK, NULL, &signals_in_callback);
+}
+
+static void callbacks_take_no_signals_from_the_application(void) {
+    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback callback = { .run = keep_signals };
+    sigset_t here;
+    zkl_callback_thread_post(thread, &callback);
+    zkl_callback_thread_stop(thread);
+    pthread_sigmask(SIG_SETMASK, NULL, &here);
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM };
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
+        EXPECT(sigismember(&signals_in_callback, signals[i]) == 1);
+        EXPECT(sigismember(&here, signals[i]) == 0); /* ours stay as they were */
+    }
+}
+
+static int status_in_callback;
+
+static void open_a_client(zkl_callback *callback) {
+    zkl_client *client = NULL;
+    (void)callback;
+    status_in_callback = zkl_client_open("127.0.0.1:1", NULL, &client);
+}
+
+static void blocking_call_in_a_callback_is_refused(void) {
+    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback callback = { .run = open_a_client };
+    zkl_callback_thread_post(thread, &callback);
+    zkl_callback_thread_stop(thread);
+    EXPECT_INT(status_in_callback, ZKL_IN_CALLBACK);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(records_are_delivered_in_order),
+    TEST(less_important_records_are_not_made),
+    TEST(no_log_wants_nothing),
+    TEST(record_begins_with_everything_empty),
+    TEST(record_is_copied_when_it_is_written),
+    TEST(event_names_differ),
+    TEST(queue_that_is_just_full_drops_nothing),
+    TEST(dropped_records_are_counted_and_told_once),
+    TEST(slow_callback_keeps_no_writer_waiting),
+    TEST(zookeeper_lines_go_to_every_open_log_that_wants_them),
+    TEST(callbacks_run_in_the_order_of_each_poster),
+    TEST(thread_without_work_stops),
+    TEST(callbacks_take_no_signals_from_the_application),
+    TEST(blocking_call_in_a_callback_is_refused),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("log", tests);
+}
