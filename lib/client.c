@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +8,9 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "service.h"
 #include "threads.h"
 #include "zookeeper/request_runner.h"
-
-/* How long the service thread waits before it tries again to open a session
- * when no host name could be resolved. */
-enum { REOPEN_PAUSE_MS = 1000 };
 
 enum { HOST_NAME_SIZE = 256, IDENTITY_SIZE = 640 };
 
@@ -23,8 +21,8 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_session_on_news(&client->session, news);
     if (news->state == ZKL_SESSION_STATE_EXPIRED) {
         client->session_is_over = true;
-        pthread_cond_signal(&client->wake);
     }
+    pthread_cond_signal(&client->session_changed);
     pthread_cond_broadcast(&client->changed);
 }
 
@@ -42,43 +40,7 @@ static void on_request_ended(void *arg) {
 
 static void on_wake(void *arg) {
     zkl_client *client = arg;
-    pthread_cond_signal(&client->wake);
-}
-
-/* ---- The service thread: timers, and the next session ---------------------- */
-
-static int connect_session(zkl_client *client) {
-    return zkl_libzookeeper_connect(client->zookeeper, client->servers, client->session_timeout_ms);
-}
-
-/* Called with the mutex held, which is let go meanwhile. */
-static void open_next_session(zkl_client *client) {
-    pthread_mutex_unlock(&client->mutex);
-    zkl_libzookeeper_disconnect(client->zookeeper);
-    int status = connect_session(client);
-    pthread_mutex_lock(&client->mutex);
-    if (status == ZKL_OK) {
-        client->session_is_over = false;
-    } else if (!client->stopping) {
-        zkl_condition_wait(&client->wake, &client->mutex, REOPEN_PAUSE_MS);
-    }
-}
-
-static void *serve(void *arg) {
-    zkl_client *client = arg;
-    pthread_mutex_lock(&client->mutex);
-    while (!client->stopping) {
-        if (client->session_is_over) {
-            open_next_session(client);
-            continue;
-        }
-        zkl_timers_fire_due(&client->session.timers, zkl_session_now_ms(&client->session));
-        int64_t next = zkl_timers_next(&client->session.timers);
-        int64_t wait = next == INT64_MAX ? INT64_MAX : next - zkl_session_now_ms(&client->session);
-        zkl_condition_wait(&client->wake, &client->mutex, wait);
-    }
-    pthread_mutex_unlock(&client->mutex);
-    return NULL;
+    pthread_cond_signal(&client->timers_changed);
 }
 
 /* ---- Opening ---------------------------------------------------------------- */
@@ -87,8 +49,9 @@ static int check_options(const zkl_client_options *options) {
     int status =
         zkl_input_check_struct_size("zkl_client_options", options->struct_size, sizeof(*options));
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("session_timeout_ms", options->session_timeout_ms, 1,
-                                       ZKL_SESSION_TIMEOUT_MAX_MS, ZKL_INVALID_TIMEOUT);
+        status = zkl_input_check_range("session_timeout_ms", options->session_timeout_ms,
+                                       ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS,
+                                       ZKL_INVALID_TIMEOUT);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1,
@@ -135,7 +98,8 @@ static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_l
 }
 
 static void free_client(zkl_client *client) {
-    pthread_cond_destroy(&client->wake);
+    pthread_cond_destroy(&client->session_changed);
+    pthread_cond_destroy(&client->timers_changed);
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->mutex);
     free(client->servers);
@@ -165,7 +129,8 @@ static zkl_client *make_client(const zkl_client_options *options) {
     }
     pthread_mutex_init(&client->mutex, NULL);
     zkl_condition_begin(&client->changed);
-    zkl_condition_begin(&client->wake);
+    zkl_condition_begin(&client->timers_changed);
+    zkl_condition_begin(&client->session_changed);
     client->references = 1;
     client->session_timeout_ms = options->session_timeout_ms;
     return client;
@@ -194,20 +159,15 @@ static int start_zookeeper(zkl_client *client) {
                       client->identity, client->label);
     client->session.request_ended = on_request_ended;
     client->session.request_ended_arg = client;
-    int status = connect_session(client);
-    if (status == ZKL_OK && !zkl_thread_start(&client->service, serve, client)) {
-        zkl_libzookeeper_disconnect(client->zookeeper);
-        status = ZKL_SYSTEM;
-    }
-    return status;
+    return zkl_service_start(client);
 }
 
 static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
     zkl_session *session = &client->session;
-    int64_t deadline = zkl_session_now_ms(session) + timeout_ms;
+    int64_t deadline = zkl_clock_ms() + timeout_ms;
     while (!session->connected && !session->auth_failed) {
-        int64_t left = deadline - zkl_session_now_ms(session);
+        int64_t left = deadline - zkl_clock_ms();
         if (left <= 0) {
             break;
         }
@@ -305,10 +265,9 @@ static void send_all_away(zkl_client *client) {
 }
 
 static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
-    zkl_session *session = &client->session;
-    int64_t start = zkl_session_now_ms(session);
-    while (session->runners != NULL) {
-        int64_t left = timeout_ms - (zkl_session_now_ms(session) - start);
+    int64_t start = zkl_clock_ms();
+    while (client->session.runners != NULL) {
+        int64_t left = timeout_ms - (zkl_clock_ms() - start);
         if (left <= 0) {
             return ZKL_PENDING;
         }
@@ -332,13 +291,11 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     client->closed = true;
     send_all_away(client);
     status = wait_until_all_left(client, timeout_ms);
-    client->stopping = true;
-    pthread_cond_signal(&client->wake);
     pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->service, NULL);
-    zkl_libzookeeper_disconnect(client->zookeeper);
+    zkl_service_stop(client);
     pthread_mutex_lock(&client->mutex);
     zkl_session_finish(&client->session, ZKL_CLOSED);
+    assert(client->session.runners == NULL);
     pthread_mutex_unlock(&client->mutex);
     shut_down(client);
     zkl_client_drop(client);

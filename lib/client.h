@@ -12,13 +12,14 @@
 #define ZKL_PARENT_PATH_SIZE (2 * ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 2)
 
 struct zkl_client {
-    pthread_mutex_t mutex;  /* guards the session, the requests and the handles */
-    pthread_cond_t changed; /* news of the connection, and requests that ended */
-    pthread_cond_t wake;    /* for the service thread */
-    size_t references;      /* the client itself and its lock handles */
+    pthread_mutex_t mutex;          /* guards the session, the requests and the handles */
+    pthread_cond_t changed;         /* news of the connection, and requests that ended */
+    pthread_cond_t timers_changed;  /* for the timer thread */
+    pthread_cond_t session_changed; /* for the connecting thread */
+    size_t references;              /* the client itself and its lock handles */
     bool closed;
-    bool stopping;        /* tells the service thread to end */
-    bool session_is_over; /* tells the service thread to open another */
+    bool stopping;        /* tells both threads to end */
+    bool session_is_over; /* tells the connecting thread to open another */
     char *servers;
     char *chroot;
     char *lock_root;
@@ -29,7 +30,8 @@ struct zkl_client {
     zkl_log *log;
     zkl_libzookeeper *zookeeper;
     zkl_session session;
-    pthread_t service;
+    pthread_t timer_thread;
+    pthread_t connect_thread;
 };
 
 /** Lock handles keep the client's memory, with the mutex held. */

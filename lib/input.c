@@ -61,36 +61,45 @@ static size_t utf8_length(const unsigned char *s) {
     return overlong || surrogate || too_large ? 0 : length;
 }
 
-/* What ZooKeeper does not take in a path (PathUtils.validatePath): C0 and C1
- * controls, the private use area with the surrogates, and the specials. */
-static bool is_forbidden(const unsigned char *s, size_t length) {
-    if (length == 1) {
-        return s[0] < 0x20 || s[0] == 0x7f;
-    }
-    if (length == 2) {
-        return s[0] == 0xc2 && s[1] < 0xa0;
-    }
+static bool is_control(const unsigned char *s, size_t length) {
+    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
+           (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+/* What else ZooKeeper does not take in a path (PathUtils.validatePath): private
+ * use, the specials, and, as it sees the two surrogates of Java's strings, all
+ * that is beyond U+FFFF. */
+static bool is_unsupported(const unsigned char *s, size_t length) {
     if (length != 3) {
-        return false;
+        return length == 4;
     }
     unsigned code = ((s[0] & 0x0fU) << 12U) | ((s[1] & 0x3fU) << 6U) | (s[2] & 0x3fU);
     return (code >= 0xe000 && code <= 0xf8ff) || (code >= 0xfff0 && code <= 0xffff);
 }
 
-typedef enum text_fault { TEXT_GOOD, TEXT_NOT_UTF8, TEXT_CONTROL } text_fault;
+typedef enum text_fault {
+    TEXT_GOOD,
+    TEXT_UNSUPPORTED, /* good text, but not in a path */
+    TEXT_CONTROL,
+    TEXT_NOT_UTF8
+} text_fault;
 
 static text_fault check_text(const char *text) {
+    text_fault fault = TEXT_GOOD;
     for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
         size_t length = utf8_length(s);
         if (length == 0) {
             return TEXT_NOT_UTF8;
         }
-        if (is_forbidden(s, length)) {
+        if (is_control(s, length)) {
             return TEXT_CONTROL;
+        }
+        if (is_unsupported(s, length)) {
+            fault = TEXT_UNSUPPORTED;
         }
         s += length;
     }
-    return TEXT_GOOD;
+    return fault;
 }
 
 int zkl_input_check_label(const char *label) {
@@ -99,7 +108,7 @@ int zkl_input_check_label(const char *label) {
         return refuse(ZKL_INVALID_LABEL, "label \"%s\": %zu bytes, at most %d are allowed",
                       show(label).text, length, ZKL_LABEL_MAX);
     }
-    if (check_text(label) != TEXT_GOOD) {
+    if (check_text(label) > TEXT_UNSUPPORTED) {
         return refuse(ZKL_INVALID_LABEL, "label \"%s\": must be UTF-8 without control characters",
                       show(label).text);
     }
@@ -145,9 +154,13 @@ static int check_characters(const char *what, const char *name) {
         return refuse(ZKL_RESOURCE_INVALID_UTF8, "%s \"%s\": must be valid UTF-8", what,
                       show(name).text);
     case TEXT_CONTROL:
-        return refuse(ZKL_RESOURCE_CONTROL_CHARACTER,
-                      "%s \"%s\": must not have control or private use characters", what,
-                      show(name).text);
+        return refuse(ZKL_RESOURCE_CONTROL_CHARACTER, "%s \"%s\": must not have control characters",
+                      what, show(name).text);
+    case TEXT_UNSUPPORTED:
+        return refuse(ZKL_RESOURCE_UNSUPPORTED_CHARACTER,
+                      "%s \"%s\": ZooKeeper takes no characters of private use, no specials and "
+                      "none beyond U+FFFF",
+                      what, show(name).text);
     case TEXT_GOOD:
         break;
     }

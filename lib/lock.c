@@ -25,6 +25,8 @@ struct zkl_lock {
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
     bool decided;
     int verdict;
+    bool lost;      /* after the grant */
+    bool abandoned; /* the request ended with its client, not by a server's word */
     size_t threads; /* inside a blocking call on this handle */
     bool closing;
     pthread_cond_t changed;
@@ -42,7 +44,8 @@ static void on_decided(void *arg, int status) {
 static void on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
     (void)status;
-    if (lock->state == LOCK_HELD || lock->state == LOCK_ACQUIRING) {
+    lock->lost = true;
+    if (lock->state == LOCK_HELD) {
         lock->state = LOCK_LOST;
     }
 }
@@ -50,6 +53,7 @@ static void on_lost(void *arg, int status) {
 static void on_ended(void *arg) {
     zkl_lock *lock = arg;
     lock->runner = NULL;
+    lock->abandoned = lock->client->session.finished;
     pthread_cond_broadcast(&lock->changed);
 }
 
@@ -224,6 +228,8 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
         .owner = { lock, on_decided, on_lost, on_ended },
     };
     lock->decided = false;
+    lock->lost = false;
+    lock->abandoned = false;
     lock->state = LOCK_ACQUIRING;
     int status = zkl_request_runner_start(&lock->client->session, &options, &lock->runner);
     if (status != ZKL_OK) {
@@ -234,20 +240,32 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
 
 /* A lock that was granted, but lost or given back before its acquire returned,
  * was never held for the caller. */
-static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
-    int status = lock->verdict;
-    if (status == ZKL_OK && lock->client->closed) {
-        status = ZKL_CLOSED;
-    } else if (status == ZKL_OK && lock->state == LOCK_LOST) {
-        status = ZKL_SESSION_EXPIRED;
+static int verdict_for_caller(const zkl_lock *lock) {
+    if (lock->verdict != ZKL_OK) {
+        return lock->verdict;
     }
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    if (lock->closing) {
+        return ZKL_CANCELLED;
+    }
+    bool held = !lock->lost && lock->runner != NULL && lock->runner->request.held;
+    return held ? ZKL_OK : ZKL_SESSION_EXPIRED;
+}
+
+static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
+    int status = verdict_for_caller(lock);
     if (status == ZKL_OK) {
         lock->state = LOCK_HELD;
         fill_grant(lock, grant);
-    } else {
-        lock->state = LOCK_IDLE;
-        let_go(lock);
+        return status;
     }
+    lock->state = LOCK_IDLE;
+    if (lock->verdict == ZKL_OK) {
+        feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
+    }
+    let_go(lock);
     return status;
 }
 
@@ -352,17 +370,19 @@ static int release_lost(zkl_lock *lock) {
 }
 
 static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
-    zkl_session *session = &lock->client->session;
-    int64_t start = zkl_session_now_ms(session);
+    int64_t start = zkl_clock_ms();
     while (lock->runner != NULL && !lock->closing) {
-        int64_t passed = zkl_session_now_ms(session) - start;
+        int64_t passed = zkl_clock_ms() - start;
         int64_t left = timeout_ms == ZKL_FOREVER ? INT64_MAX : timeout_ms - passed;
         if (left <= 0) {
             break;
         }
         zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
     }
-    return lock->runner == NULL ? ZKL_OK : ZKL_PENDING;
+    if (lock->runner != NULL) {
+        return ZKL_PENDING;
+    }
+    return lock->abandoned ? ZKL_CLOSED : ZKL_OK;
 }
 
 static int release_held(zkl_lock *lock, int64_t timeout_ms) {

@@ -5,8 +5,15 @@
 
 enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
 
-/* Longer waits are cut into pieces, which keeps the arithmetic from overflowing. */
-enum { LONGEST_WAIT_MS = 3600 * MS_PER_SECOND };
+/* Longer waits are cut into pieces: the clock of a condition variable stands
+ * still while the machine sleeps, and a deadline may have passed meanwhile. */
+enum { LONGEST_WAIT_MS = 2 * MS_PER_SECOND };
+
+int64_t zkl_clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
+}
 
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     sigset_t all;
@@ -28,6 +35,10 @@ void zkl_condition_begin(pthread_cond_t *condition) {
 
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
     if (ms <= 0) {
+        return;
+    }
+    if (ms == INT64_MAX) {
+        pthread_cond_wait(condition, mutex);
         return;
     }
     if (ms > LONGEST_WAIT_MS) {

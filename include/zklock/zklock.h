@@ -67,8 +67,10 @@ extern "C" {
 #define ZKL_LABEL_MAX 128
 /** Room for the full path of a lock's node, with its NUL. */
 #define ZKL_NODE_PATH_SIZE 1152
-/** Longest session timeout that can be asked for. The servers lower or raise
- *  what is asked for to their own limits (2 to 20 ticks by default). */
+/** Shortest and longest session timeout that can be asked for. The servers raise
+ *  or lower what is asked for to their own limits (2 to 20 ticks by default). A
+ *  shorter one would not leave libzookeeper the time to connect. */
+#define ZKL_SESSION_TIMEOUT_MIN_MS 100
 #define ZKL_SESSION_TIMEOUT_MAX_MS 3600000
 
 /* ---- Status ------------------------------------------------------------ */
@@ -113,7 +115,9 @@ extern "C" {
     X(ZKL_RESOURCE_INVALID_UTF8, -44, "a resource name must be valid UTF-8")                       \
     X(ZKL_RESOURCE_SLASH, -45, "a relative resource name must not contain a slash")                \
     X(ZKL_RESOURCE_EMPTY_COMPONENT, -46, "an absolute path must not have empty components")        \
-    X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")
+    X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")     \
+    X(ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48,                                                     \
+      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -160,6 +164,7 @@ typedef enum zkl_log_level {
     X(ZKL_LOG_REJOINED, "rejoined")                                                                \
     X(ZKL_LOG_RELEASED, "released")                                                                \
     X(ZKL_LOG_LOST, "lost")                                                                        \
+    X(ZKL_LOG_NOT_DELETED, "not_deleted")                                                          \
     X(ZKL_LOG_UNKNOWN_CHILD, "unknown_child")                                                      \
     X(ZKL_LOG_DROPPED, "dropped")                                                                  \
     X(ZKL_LOG_ZOOKEEPER, "zookeeper")
@@ -216,7 +221,8 @@ typedef struct zkl_client zkl_client;
 typedef struct zkl_client_options {
     size_t struct_size;
     /** Asked of the servers, who may change it; see zkl_client_info. A crashed
-     *  holder's lock passes on after this long. 1 to ZKL_SESSION_TIMEOUT_MAX_MS. */
+     *  holder's lock passes on after this long. From ZKL_SESSION_TIMEOUT_MIN_MS
+     *  to ZKL_SESSION_TIMEOUT_MAX_MS. */
     int32_t session_timeout_ms;
     /** How long zkl_client_open waits for the first connection. >= 1. */
     int32_t connect_timeout_ms;
@@ -262,7 +268,9 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
  *
  * timeout_ms  how long to wait for the servers to confirm the deletion of our
  *             nodes; 0 does not wait for it. Ending the session afterwards
- *             takes up to 5 s more when the servers do not answer.
+ *             takes up to 5 s more when the servers do not answer; a name that
+ *             is just being resolved, and log records that still wait for the
+ *             log callback, are waited for as well.
  *
  * Lock handles of the client stay valid (every call on them but
  * zkl_lock_close returns ZKL_CLOSED) and must still be closed. The client
@@ -342,7 +350,8 @@ typedef struct zkl_grant {
  * resource  a name (1 to ZKL_RESOURCE_MAX bytes of UTF-8 without '/' and
  *           control characters, not "." or ".."), which becomes the node
  *           <lock_root>/<resource>; or an absolute path of such names, which
- *           is taken as it is, below the chroot.
+ *           is taken as it is, below the chroot. ZooKeeper takes no characters
+ *           of private use, no specials, and none beyond U+FFFF.
  * options   NULL for ZKL_LOCK_OPTIONS_INIT.
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
  *           zkl_lock_close.
@@ -417,8 +426,8 @@ ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
  * Returns ZKL_OK (deleted; with timeout 0: queued); ZKL_PENDING (not confirmed
  * in time; it goes on in the background); ZKL_LOST (the grant had been lost
  * before; the handle can acquire again); ZKL_NOT_HELD; ZKL_HANDLE_IN_USE;
- * ZKL_CLOSED; ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK
- * (only with a timeout other than 0).
+ * ZKL_CLOSED (the client is closed, or was before the deletion was confirmed);
+ * ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK (only with a timeout other than 0).
  */
 ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 

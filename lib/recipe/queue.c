@@ -69,13 +69,16 @@ bool zkl_queue_is_blocked_at_tail(zkl_children children, zkl_mode mode) {
     return false;
 }
 
-const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except) {
+const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
+                                const char *after) {
+    const char *first = NULL;
     for (size_t i = 0; i < children.count; i++) {
         const char *name = children.names[i];
         if (strlen(name) < ZKL_NODE_NAME_SIZE && zkl_node_name_has_guid(name, guid) &&
-            (except == NULL || strcmp(name, except) != 0)) {
-            return name;
+            (except == NULL || strcmp(name, except) != 0) && strcmp(name, after) > 0 &&
+            (first == NULL || strcmp(name, first) < 0)) {
+            first = name;
         }
     }
-    return NULL;
+    return first;
 }

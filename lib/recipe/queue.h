@@ -33,8 +33,10 @@ bool zkl_queue_is_blocked_at_tail(zkl_children children, zkl_mode mode);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply
- * can leave a second node of one request behind.
+ * can leave a second node of one request behind. Of several, the first in the
+ * order of their names that comes after `after` ("": any).
  */
-const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except);
+const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
+                                const char *after);
 
 #endif

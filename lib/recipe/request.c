@@ -49,7 +49,8 @@ static void grant(zkl_request *request, zkl_actions *actions) {
 
 static void fail(zkl_request *request, zkl_actions *actions, int status) {
     request->aim = ZKL_AIM_LEAVE;
-    decide(request, actions, ZKL_ACTION_FAIL, status);
+    /* ZKL_OK would read as a grant, whoever came up with it. */
+    decide(request, actions, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
 }
 
 /* A try that queued and lost says so when its node is gone again, so that the
@@ -139,18 +140,33 @@ static void advance(zkl_request *request, zkl_actions *actions) {
 
 /* ---- Replies ----------------------------------------------------------- */
 
-/* What every failed reply means, whatever was asked. */
+/* Joining, a refusal is the verdict; leaving, it is reported, and tried again. */
+static void note_refusal(zkl_request *request, int status, zkl_actions *actions) {
+    if (request->aim == ZKL_AIM_JOIN && !request->held) {
+        fail(request, actions, status);
+        return;
+    }
+    request->must_back_off = true;
+    if (!request->refusal_reported) {
+        request->refusal_reported = true;
+        emit(actions, ZKL_ACTION_WARN, NULL, status);
+    }
+}
+
+/* What every failed reply means, whatever was asked. A reply is lost with its
+ * connection, and the next one is waited for; where the connection stands all
+ * the same, the same request is not sent again at once. */
 static void note_failure(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
-    if (event->outcome == ZKL_OUTCOME_NOT_NOW) {
+    if (request->aim == ZKL_AIM_LEAVE) {
+        give_late_verdict(request, actions); /* leaving may take long from here on */
+    }
+    if (event->outcome == ZKL_OUTCOME_NOT_NOW ||
+        (event->outcome == ZKL_OUTCOME_UNKNOWN && request->connected)) {
         request->must_back_off = true;
     } else if (event->outcome == ZKL_OUTCOME_SESSION_OVER) {
         request->connected = false; /* the news of it is on its way */
     } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
-        if (request->aim == ZKL_AIM_JOIN && !request->held) {
-            fail(request, actions, event->status);
-        } else {
-            request->must_back_off = true;
-        }
+        note_refusal(request, event->status, actions);
     }
 }
 
@@ -196,6 +212,7 @@ static void on_created(zkl_request *request, const zkl_event *event, zkl_actions
         request->own_node = ZKL_OWN_NODE_UNSURE;
         request->twins = true;
         request->settled = false;
+        note_failure(request, event, actions);
         break;
     default:
         note_failure(request, event, actions);
@@ -210,6 +227,8 @@ static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_act
         request->parent_missing = false;
         request->must_back_off = request->parents_made > 0;
         request->parents_made++;
+    } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->must_back_off = true;
     } else {
         note_failure(request, event, actions);
     }
@@ -223,12 +242,13 @@ static bool find_twin(zkl_request *request, zkl_children children) {
         return false;
     }
     const char *except = request->own_node == ZKL_OWN_NODE_OURS ? request->node : NULL;
-    const char *twin = zkl_queue_find_guid(children, request->guid, except);
+    const char *twin = zkl_queue_find_guid(children, request->guid, except, request->rejected);
     if (twin != NULL) {
         copy_name(request->candidate, twin);
         return true;
     }
     request->twins = false;
+    request->rejected[0] = '\0';
     if (request->own_node == ZKL_OWN_NODE_UNSURE) {
         forget_node(request);
     }
@@ -245,6 +265,8 @@ static void judge_queue(zkl_request *request, zkl_children children, zkl_actions
         /* Our create was answered before this list was asked for, so somebody
          * has deleted our node: the place is gone, join again. */
         forget_node(request);
+        request->must_back_off = request->rejoins > 0;
+        request->rejoins++;
         emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
     } else if (view.blocker == NULL) {
         grant(request, actions);
@@ -319,11 +341,9 @@ static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actio
     if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
         adopt_candidate(request, event->zxid);
     } else if (event->outcome == ZKL_OUTCOME_OK) {
-        /* Somebody else's, with a name copied from ours: not to be touched. */
-        request->twins = false;
-        if (request->own_node == ZKL_OWN_NODE_UNSURE) {
-            forget_node(request);
-        }
+        /* Somebody else's, with a name copied from ours: not to be touched, and
+         * not to hide the one that we look for. */
+        copy_name(request->rejected, request->candidate);
     } else if (event->outcome != ZKL_OUTCOME_NO_NODE) {
         note_failure(request, event, actions);
         return;
@@ -366,15 +386,20 @@ static void on_disconnected(zkl_request *request, zkl_actions *actions) {
 /* With the session all its nodes and watches are gone. */
 static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     bool had_place = request->own_node != ZKL_OWN_NODE_NONE;
+    request->outstanding &= ~(unsigned)OPERATION_BACK_OFF; /* nothing is left to spare */
+    request->must_back_off = false;
     request->connected = false;
     request->watching = false;
     request->twins = false;
     request->settled = false;
     request->candidate[0] = '\0';
     request->surplus[0] = '\0';
+    request->rejected[0] = '\0';
     forget_node(request);
-    memcpy(request->guid, event->guid, ZKL_GUID_SIZE);
-    zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+    if (event->guid != NULL) {
+        memcpy(request->guid, event->guid, ZKL_GUID_SIZE);
+        zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+    }
     if (request->aim == ZKL_AIM_LEAVE) {
         return;
     }
@@ -384,6 +409,8 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
         emit(actions, ZKL_ACTION_LOSE, NULL, ZKL_SESSION_EXPIRED);
     } else if (request->fail_on_session_expiry || request->only_try) {
         fail(request, actions, ZKL_SESSION_EXPIRED);
+    } else if (event->guid == NULL) {
+        fail(request, actions, ZKL_SYSTEM);
     } else if (had_place) {
         emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
     }

@@ -49,7 +49,8 @@ typedef enum zkl_event_kind {
     ZKL_EVENT_WATCH_FIRED,
     ZKL_EVENT_CONNECTED,     /* the session has a (new) connection */
     ZKL_EVENT_DISCONNECTED,  /* the connection of the session is lost */
-    ZKL_EVENT_SESSION_ENDED, /* expired; guid: a fresh one for the next session */
+    ZKL_EVENT_SESSION_ENDED, /* expired; guid: a fresh one for the next session, NULL: none to
+                                be had */
     /* The user's, and the deadline's. */
     ZKL_EVENT_TIMED_OUT,
     ZKL_EVENT_CANCELLED, /* status: the verdict */
@@ -82,6 +83,7 @@ typedef enum zkl_action_kind {
     ZKL_ACTION_LOSE,        /* the lock that was granted is lost; status: why */
     ZKL_ACTION_REJOIN,      /* news: the place in the queue was lost, it joins again */
     ZKL_ACTION_REPORT,      /* news: node, a child of unknown kind, is in the way */
+    ZKL_ACTION_WARN,        /* news: the server refuses to delete our node; status: why */
     ZKL_ACTION_END          /* the last action of all */
 } zkl_action_kind;
 
@@ -132,15 +134,18 @@ typedef struct zkl_request {
     bool decided; /* the verdict was given */
     bool ended;
     bool unknown_reported;
-    int late_verdict;     /* given when our node is gone; ZKL_OK: none */
-    unsigned outstanding; /* operations whose reply is awaited, a bit each */
-    unsigned parents_made;
+    bool refusal_reported;
+    int late_verdict;      /* given when our node is gone; ZKL_OK: none */
+    unsigned outstanding;  /* operations whose reply is awaited, a bit each */
+    unsigned parents_made; /* without a node coming of it; likewise rejoins */
+    unsigned rejoins;
     int64_t zxid; /* of our node */
     char guid[ZKL_GUID_SIZE];
     char prefix[ZKL_NODE_NAME_SIZE];
     char node[ZKL_NODE_NAME_SIZE];      /* ours */
     char candidate[ZKL_NODE_NAME_SIZE]; /* has our GUID, to be inspected */
     char surplus[ZKL_NODE_NAME_SIZE];   /* ours too, to be deleted */
+    char rejected[ZKL_NODE_NAME_SIZE];  /* up to here, candidates were somebody else's */
 } zkl_request;
 
 /** Prepares a request; the first event must be START. */

@@ -9,6 +9,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "log.h"
+#include "threads.h"
 
 enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
 
@@ -48,13 +49,7 @@ static zkl_outcome outcome_of(int rc) {
         return ZKL_OUTCOME_OK;
     case ZNONODE:
         return ZKL_OUTCOME_NO_NODE;
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZSESSIONMOVED:
-    case ZMARSHALLINGERROR: /* of the reply: the request may well be applied */
-        return ZKL_OUTCOME_UNKNOWN;
     case ZTHROTTLEDOP:
-    case ZSYSTEMERROR:
     case ZNOTREADONLY:
         return ZKL_OUTCOME_NOT_NOW;
     case ZSESSIONEXPIRED:
@@ -62,8 +57,18 @@ static zkl_outcome outcome_of(int rc) {
     case ZINVALIDSTATE:
     case ZAUTHFAILED:
         return ZKL_OUTCOME_SESSION_OVER;
-    default:
+    case ZNOAUTH:
+    case ZINVALIDACL:
+    case ZBADARGUMENTS:
+    case ZUNIMPLEMENTED:
+    case ZNOCHILDRENFOREPHEMERALS:
+    case ZEPHEMERALONLOCALSESSION:
+    case ZNODEEXISTS:
+    case ZNOTEMPTY:
         return ZKL_OUTCOME_REFUSED;
+    default:
+        /* Connection loss, and all that does not prove that nothing was applied. */
+        return ZKL_OUTCOME_UNKNOWN;
     }
 }
 
@@ -90,15 +95,16 @@ static zkl_outcome not_made(const zkl_libzookeeper *self) {
     return self->handle == NULL ? ZKL_OUTCOME_SESSION_OVER : ZKL_OUTCOME_NOT_NOW;
 }
 
-/* What the call that was to send a request returned. A request that libzookeeper
- * could not put together was not sent: here that is no lost reply. */
+/* What the call that was to send a request returned. Here no reply can be lost:
+ * what was not sent may be sent later. */
 static zkl_outcome sent(pending *request, int rc) {
     if (rc == ZOK) {
         return ZKL_OUTCOME_OK;
     }
     DL_DELETE(request->self->pending, request);
     free(request);
-    return rc == ZMARSHALLINGERROR ? ZKL_OUTCOME_NOT_NOW : outcome_of(rc);
+    zkl_outcome outcome = outcome_of(rc);
+    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
 
 static void answer(const void *data, const zkl_reply *reply) {
@@ -285,20 +291,16 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 
 /* ---- Clock, random numbers ------------------------------------------------ */
 
-static int64_t read_clock(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
-}
-
 static int64_t now_ms(zkl_operations *operations) {
     (void)operations;
-    return read_clock(CLOCK_BOOTTIME);
+    return zkl_clock_ms();
 }
 
 static int64_t wall_clock_ms(zkl_operations *operations) {
     (void)operations;
-    return read_clock(CLOCK_REALTIME);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
 }
 
 static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
@@ -360,22 +362,31 @@ static void set_connecting(zkl_libzookeeper *self, bool connecting) {
     pthread_mutex_unlock(self->mutex);
 }
 
-int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *servers, int32_t timeout_ms) {
+int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *addresses, int32_t timeout_ms) {
     set_connecting(self, true);
     zhandle_t *handle =
-        zookeeper_init2(servers, on_session, timeout_ms, NULL, self, 0, zkl_log_zookeeper_line);
+        zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, zkl_log_zookeeper_line);
     if (handle == NULL) {
         int error = errno;
         set_connecting(self, false);
-        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_CANNOT_RESOLVE;
+        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
-    /* Else the names would be resolved again in every loop of the I/O thread. */
+    /* Else it would go through the list again in every loop of its I/O thread. */
     (void)zoo_set_servers_resolution_delay(handle, -1);
     pthread_mutex_lock(self->mutex);
     self->connecting = false;
     self->handle = handle;
     pthread_mutex_unlock(self->mutex);
     return ZKL_OK;
+}
+
+void zkl_libzookeeper_set_servers(zkl_libzookeeper *self, const char *addresses) {
+    pthread_mutex_lock(self->mutex);
+    zhandle_t *handle = self->handle;
+    pthread_mutex_unlock(self->mutex);
+    if (handle != NULL) {
+        (void)zoo_set_servers(handle, addresses);
+    }
 }
 
 static void answer_forgotten(zkl_libzookeeper *self) {

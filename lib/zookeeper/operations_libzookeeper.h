@@ -17,9 +17,13 @@ zkl_libzookeeper *zkl_libzookeeper_make(pthread_mutex_t *mutex, const zkl_listen
                                         void (*wake)(void *arg), void *wake_arg);
 zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self);
 
-/** Begins to connect a new session. Call it without the mutex: it resolves
- *  names. ZKL_OK, ZKL_CANNOT_RESOLVE or ZKL_NO_MEMORY. */
-int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *servers, int32_t timeout_ms);
+/** Begins to connect a new session to "address:port,...". Call it without the
+ *  mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *addresses, int32_t timeout_ms);
+
+/** Replaces the addresses, for the next time that it connects. On the thread
+ *  that connects and disconnects, without the mutex. */
+void zkl_libzookeeper_set_servers(zkl_libzookeeper *self, const char *addresses);
 
 /** Ends the session, if there is one, and answers every request that is still
  *  open. Call it without the mutex, and never from a callback: it joins

@@ -56,7 +56,8 @@ static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
 }
 
 static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl_outcome outcome) {
-    queue_event(runner, &(zkl_event){ .kind = answer, .outcome = outcome });
+    queue_event(runner,
+                &(zkl_event){ .kind = answer, .outcome = outcome, .status = ZKL_SERVER_REFUSED });
 }
 
 static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
@@ -243,7 +244,7 @@ static void on_parent_reply(void *arg, const zkl_reply *reply) {
     }
     zkl_outcome outcome = make_ancestor(runner, next);
     if (outcome != ZKL_OUTCOME_OK) {
-        on_reply(arg, &(zkl_reply){ .outcome = outcome });
+        on_reply(arg, &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
     }
 }
 
@@ -259,6 +260,7 @@ static void make_parent(zkl_request_runner *runner) {
 static void tell_decided(zkl_request_runner *runner, int status) {
     zkl_timers_stop(&runner->session->timers, &runner->deadline);
     if (status == ZKL_OK) {
+        runner->back_offs = 0;
         runner->granted_ms = zkl_session_now_ms(runner->session);
         log_request(runner, ZKL_LOG_INFO, ZKL_LOG_ACQUIRED, NULL, status);
     } else {
@@ -337,6 +339,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         break;
     case ZKL_ACTION_REPORT:
         log_request(runner, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, action->node, ZKL_OK);
+        break;
+    case ZKL_ACTION_WARN:
+        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, NULL, action->status);
         break;
     case ZKL_ACTION_END:
         break; /* the last of all, and the runner's own end: see step */

@@ -1,7 +1,6 @@
 #include "zookeeper/session.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "zookeeper/request_runner.h"
 
@@ -77,18 +76,15 @@ static void on_disconnected(zkl_session *session) {
  * cannot have it gives up. */
 static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
     char guid[ZKL_GUID_SIZE];
-    if (!zkl_session_make_guid(session, guid)) {
-        memcpy(guid, runner->request.guid, sizeof(guid));
-        zkl_request_runner_feed(runner,
-                                &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_SYSTEM });
-    }
-    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = guid });
+    bool made = zkl_session_make_guid(session, guid);
+    zkl_request_runner_feed(
+        runner, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = made ? guid : NULL });
 }
 
 static void end_session(zkl_session *session) {
     session->connected = false;
     session->number++;
-    zkl_watch_table_clear(&session->watches);
+    zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         end_session_for(session, runner);
@@ -121,6 +117,7 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id) {
 }
 
 void zkl_session_finish(zkl_session *session, int status) {
+    session->finished = true;
     feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
     end_session(session);
 }

@@ -23,6 +23,7 @@ typedef struct zkl_session {
     void *request_ended_arg;
     bool connected;
     bool auth_failed;
+    bool finished;   /* no session will follow */
     uint64_t number; /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;

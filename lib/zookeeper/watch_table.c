@@ -75,6 +75,7 @@ static void send_removal(zkl_watch *watch) {
 static bool send_exists(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
     watch->state = WATCH_ARMING;
+    watch->fired_early = false;
     watch->reply_awaited = operations->table->exists(operations, watch->path, watch->id, on_exists,
                                                      watch) == ZKL_OUTCOME_OK;
     return watch->reply_awaited;
@@ -95,7 +96,7 @@ static void on_removed(void *arg, const zkl_reply *reply) {
     if (free_if_dead(watch)) {
         return;
     }
-    if (reply->outcome != ZKL_OUTCOME_OK) {
+    if (reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_REFUSED) {
         zkl_watch_waiter *waiters = detach_all(watch); /* stays, to be removed again */
         tell_armed(waiters, reply->outcome, reply->status);
     } else if (watch->waiters == NULL) {
@@ -173,7 +174,10 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
         }
     }
     if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
-        return ZKL_WATCH_NOT_SENT;
+        send_removal(watch);
+        if (!watch->reply_awaited) {
+            return ZKL_WATCH_NOT_SENT;
+        }
     }
     waiter->watch = watch;
     DL_APPEND(watch->waiters, waiter);
@@ -227,11 +231,15 @@ void zkl_watch_table_reconnected(zkl_watch_table *table) {
 void zkl_watch_table_clear(zkl_watch_table *table) {
     for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
         next = watch->path_handle.next;
-        (void)detach_all(watch);
+        bool armed = watch->state == WATCH_ARMED;
+        zkl_watch_waiter *waiters = detach_all(watch);
         forget(watch);
         watch->state = WATCH_DEAD;
         if (!watch->reply_awaited) {
             free(watch);
+        }
+        if (!armed) {
+            tell_armed(waiters, ZKL_OUTCOME_SESSION_OVER, ZKL_OK);
         }
     }
 }

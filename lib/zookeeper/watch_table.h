@@ -33,7 +33,7 @@ typedef struct zkl_watch_table {
 typedef enum zkl_watch_added {
     ZKL_WATCH_ARMED,   /* shared with others, and in place */
     ZKL_WATCH_ARMING,  /* `armed` will be called */
-    ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; nothing was done */
+    ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; not now */
 } zkl_watch_added;
 
 void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations);
@@ -46,7 +46,8 @@ void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter);
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id);
 /** A new connection: removals whose reply was lost are sent again. */
 void zkl_watch_table_reconnected(zkl_watch_table *table);
-/** The session is over, and all its watches with it. Waiters are not told. */
+/** The session is over, and all its watches with it. Who still waits for the
+ *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);
 
 size_t zkl_watch_table_count(const zkl_watch_table *table);

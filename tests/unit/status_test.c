@@ -48,6 +48,7 @@ static const struct {
     { ZKL_RESOURCE_SLASH, -45 },
     { ZKL_RESOURCE_EMPTY_COMPONENT, -46 },
     { ZKL_RESOURCE_RESERVED, -47 },
+    { ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48 },
 };
 
 static const int all[] = {
@@ -90,7 +91,7 @@ static void every_status_has_a_text_of_its_own(void) {
 
 static void numbers_that_are_no_status_say_so(void) {
     static const int strangers[] = {
-        1, 2, 100, -22, -29, -37, -39, -48, -1000, INT32_MAX, INT32_MIN
+        1, 2, 100, -22, -29, -37, -39, -49, -1000, INT32_MAX, INT32_MIN
     };
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");

@@ -67,6 +67,7 @@ static const char *const action_names[] = {
     [ZKL_ACTION_LOSE] = "LOSE",
     [ZKL_ACTION_REJOIN] = "REJOIN",
     [ZKL_ACTION_REPORT] = "REPORT",
+    [ZKL_ACTION_WARN] = "WARN",
     [ZKL_ACTION_END] = "END",
 };
 

@@ -1,0 +1,518 @@
+/* What the application passes in: each refusal has its own status, and a
+ * message that names the input and the rule. */
+#include "input.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/unit.h"
+
+/* One input and what is to be said about it. `says` are parts of the message. */
+typedef struct refusal {
+    const char *input;
+    int status;
+    const char *says[3];
+} refusal;
+
+typedef int check_function(const char *input);
+
+static void expect_message(const refusal *row, int line) {
+    const char *message = zkl_input_message();
+    for (size_t i = 0; i < COUNT_OF(row->says) && row->says[i] != NULL; i++) {
+        unit_check(strstr(message, row->says[i]) != NULL, __FILE__, line,
+                   "\"%s\": the message \"%s\" does not say \"%s\"", row->input, message,
+                   row->says[i]);
+    }
+    EXPECT_TEXT(zkl_error_message(), message);
+}
+
+static void expect_refusals(check_function *check, const refusal *rows, size_t count, int line) {
+    for (size_t i = 0; i < count; i++) {
+        (void)zkl_input_check_mode((zkl_mode)99); /* leaves another message */
+        char *exact = strdup(rows[i].input);      /* where a sanitizer sees a step too far */
+        int status = check(exact);
+        unit_check(status == rows[i].status, __FILE__, line, "\"%s\": %d (%s), expected %d (%s)",
+                   rows[i].input, status, zkl_strerror(status), rows[i].status,
+                   zkl_strerror(rows[i].status));
+        expect_message(&rows[i], line);
+        free(exact);
+    }
+}
+
+static void expect_accepted(check_function *check, const char *const *inputs, size_t count,
+                            int line) {
+    for (size_t i = 0; i < count; i++) {
+        char *exact = strdup(inputs[i]);
+        int status = check(exact);
+        unit_check(status == ZKL_OK, __FILE__, line, "\"%s\": %d (%s)", inputs[i], status,
+                   status == ZKL_OK ? "" : zkl_input_message());
+        free(exact);
+    }
+}
+
+#define EXPECT_REFUSALS(check, rows) expect_refusals((check), (rows), COUNT_OF(rows), __LINE__)
+#define EXPECT_ACCEPTED(check, inputs)                                                             \
+    expect_accepted((check), (inputs), COUNT_OF(inputs), __LINE__)
+
+/* A text of so many bytes, made of one. The caller frees it. */
+static char *repeat(const char *start, char fill, size_t length) {
+    char *text = malloc(length + 1);
+    if (text == NULL) {
+        abort();
+    }
+    memset(text, fill, length);
+    memcpy(text, start, strlen(start));
+    text[length] = '\0';
+    return text;
+}
+
+static int check_repeated(check_function *check, const char *start, char fill, size_t length) {
+    char *text = repeat(start, fill, length);
+    int status = check(text);
+    free(text);
+    return status;
+}
+
+/* ---- Resources -------------------------------------------------------------- */
+
+static void good_resources_are_accepted(void) {
+    static const char *const names[] = {
+        "stock",           "a",           "...",           "..a",          "a..",
+        ".hidden",         "a b",         "_c_-lock-",     "~!@#$%",       "\"quoted\"",
+        "lock-0000000001", "zookeeper",   "(){}[]<>|\\^`", "/a",           "/a/b/c",
+        "/a/.b/..c",       "/zookeepers", "/zookeeper2/x", "/a/zookeeper", " ",
+    };
+    EXPECT_ACCEPTED(zkl_input_check_resource, names);
+}
+
+static void good_utf8_is_accepted(void) {
+    static const char *const names[] = {
+        "lager-m\xc3\xbcnchen", /* U+00FC */
+        "\xc2\xa0",             /* U+00A0, the first after the C1 controls */
+        "\xdf\xbf",             /* U+07FF, the last of two bytes */
+        "\xe0\xa0\x80",         /* U+0800, the first of three */
+        "\xed\x9f\xbf",         /* U+D7FF, the last before the surrogates */
+        "\xef\xa4\x80",         /* U+F900, the first after the private use area */
+        "\xef\xbf\xaf",         /* U+FFEF, the last before the specials */
+        "/\xe5\x80\x89\xe5\xba\xab/a",
+    };
+    EXPECT_ACCEPTED(zkl_input_check_resource, names);
+}
+
+static void bad_resources_are_refused_by_their_own_rule(void) {
+    static const refusal rows[] = {
+        { "", ZKL_RESOURCE_EMPTY, { "resource", "must not be empty" } },
+        { ".", ZKL_RESOURCE_DOT, { "resource \".\"", ".." } },
+        { "..", ZKL_RESOURCE_DOT, { "resource \"..\"", ". and .." } },
+        { "/a/.", ZKL_RESOURCE_DOT, { "resource \"/a/.\"", ". or .." } },
+        { "/../a", ZKL_RESOURCE_DOT, { "resource \"/../a\"", ". or .." } },
+        { "/.", ZKL_RESOURCE_DOT, { "resource \"/.\"" } },
+        { "a/b", ZKL_RESOURCE_SLASH, { "resource \"a/b\"", "slash" } },
+        { "a/", ZKL_RESOURCE_SLASH, { "resource \"a/\"", "slash" } },
+        { "./a", ZKL_RESOURCE_SLASH, { "slash" } },
+        { "/a//b", ZKL_RESOURCE_EMPTY_COMPONENT, { "resource \"/a//b\"", "empty names" } },
+        { "//", ZKL_RESOURCE_EMPTY_COMPONENT, { "resource \"//\"", "empty names" } },
+        { "//a", ZKL_RESOURCE_EMPTY_COMPONENT, { "empty names" } },
+        { "/a/", ZKL_RESOURCE_EMPTY_COMPONENT, { "resource \"/a/\"", "end in a slash" } },
+        { "/", ZKL_RESOURCE_RESERVED, { "resource \"/\"", "ZooKeeper's own" } },
+        { "/zookeeper", ZKL_RESOURCE_RESERVED, { "resource \"/zookeeper\"" } },
+        { "/zookeeper/quota", ZKL_RESOURCE_RESERVED, { "ZooKeeper's own" } },
+        { "/zookeeper/", ZKL_RESOURCE_RESERVED, { "ZooKeeper's own" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+}
+
+static void control_characters_in_resources_are_refused(void) {
+    static const refusal rows[] = {
+        { "a\nb", ZKL_RESOURCE_CONTROL_CHARACTER, { "resource \"a?b\"", "control" } },
+        { "\x01", ZKL_RESOURCE_CONTROL_CHARACTER, { "resource \"?\"" } },
+        { "a\x1f", ZKL_RESOURCE_CONTROL_CHARACTER, { "control" } },
+        { "a\x7f", ZKL_RESOURCE_CONTROL_CHARACTER, { "control" } },
+        { "/a/b\t", ZKL_RESOURCE_CONTROL_CHARACTER, { "resource \"/a/b?\"" } },
+        { "\xc2\x80", ZKL_RESOURCE_CONTROL_CHARACTER, { "control" } }, /* U+0080 */
+        { "\xc2\x9f", ZKL_RESOURCE_CONTROL_CHARACTER, { "control" } }, /* U+009F */
+    };
+    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+}
+
+/* What the servers take for no path (PathUtils.validatePath): better refused here
+ * than by the first acquire. Beyond U+FFFF they see a pair of surrogates. */
+static void characters_that_no_server_takes_are_refused(void) {
+    static const refusal rows[] = {
+        { "\xee\x80\x80", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "private use" } }, /* U+E000 */
+        { "\xef\xa3\xbf", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "private use" } }, /* U+F8FF */
+        { "\xef\xbf\xb0", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "specials" } },    /* U+FFF0 */
+        { "\xef\xbf\xbd", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "specials" } },    /* U+FFFD */
+        { "\xef\xbf\xbf", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "specials" } },    /* U+FFFF */
+        { "\xf0\x90\x80\x80", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "U+FFFF" } },  /* U+10000 */
+        { "\xf0\x9f\x94\x92", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "U+FFFF" } },  /* U+1F512 */
+        { "/a\xf4\x8f\xbf\xbf", ZKL_RESOURCE_UNSUPPORTED_CHARACTER, { "resource" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+}
+
+/* The worse fault is named, wherever it stands. */
+static void control_character_after_an_unsupported_one_is_named(void) {
+    static const refusal rows[] = {
+        { "\xee\x80\x80\n", ZKL_RESOURCE_CONTROL_CHARACTER, { "control" } },
+        { "\xee\x80\x80\xff", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+}
+
+static void bytes_that_are_no_utf8_are_refused(void) {
+    static const refusal rows[] = {
+        { "\x80", ZKL_RESOURCE_INVALID_UTF8, { "resource \"?\"", "UTF-8" } },
+        { "a\xbf", ZKL_RESOURCE_INVALID_UTF8, { "resource \"a?\"" } },
+        { "\xc3", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },     /* cut short */
+        { "\xe5\x80", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } }, /* likewise */
+        { "\xf0\x9f\x94", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xc3(", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xe5(\x89", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xe5\x80(", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xf0\x9f\x94(", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xc0\xaf", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },     /* an overlong '/' */
+        { "\xc1\xbf", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },     /* overlong */
+        { "\xe0\x9f\xbf", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } }, /* overlong U+07FF */
+        { "\xf0\x8f\xbf\xbf", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xed\xa0\x80", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },     /* U+D800 */
+        { "\xed\xbf\xbf", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },     /* U+DFFF */
+        { "\xf4\x90\x80\x80", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } }, /* above U+10FFFF */
+        { "\xf5\x80\x80\x80", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "\xff", ZKL_RESOURCE_INVALID_UTF8, { "UTF-8" } },
+        { "/a/\xfe", ZKL_RESOURCE_INVALID_UTF8, { "resource \"/a/?\"" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+}
+
+static void resource_may_have_512_bytes_and_not_one_more(void) {
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "", 'x', 512), ZKL_OK);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "/", 'x', 512), ZKL_OK);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "", 'x', 513), ZKL_RESOURCE_TOO_LONG);
+    EXPECT(strstr(zkl_input_message(), "resource \"xxx") != NULL);
+    EXPECT(strstr(zkl_input_message(), "513 bytes, at most 512") != NULL);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "/", 'x', 513), ZKL_RESOURCE_TOO_LONG);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "", '\xc3', 513), ZKL_RESOURCE_TOO_LONG);
+}
+
+/* ---- The lock root ------------------------------------------------------------ */
+
+static void good_roots_are_accepted(void) {
+    static const char *const roots[] = { "/locks", "/a/b", "/\xc3\xbc", "/zookeeper.locks" };
+    EXPECT_ACCEPTED(zkl_input_check_root, roots);
+}
+
+static void bad_roots_are_refused_with_one_status_and_their_rule(void) {
+    static const refusal rows[] = {
+        { "", ZKL_INVALID_ROOT, { "lock root \"\"", "absolute path" } },
+        { "locks", ZKL_INVALID_ROOT, { "lock root \"locks\"", "absolute path" } },
+        { "/", ZKL_INVALID_ROOT, { "lock root \"/\"", "ZooKeeper's own" } },
+        { "/zookeeper/locks", ZKL_INVALID_ROOT, { "lock root", "ZooKeeper's own" } },
+        { "/locks/", ZKL_INVALID_ROOT, { "lock root \"/locks/\"", "end in a slash" } },
+        { "/a//b", ZKL_INVALID_ROOT, { "lock root", "empty names" } },
+        { "/a/../b", ZKL_INVALID_ROOT, { "lock root", ". or .." } },
+        { "/a\n", ZKL_INVALID_ROOT, { "lock root \"/a?\"", "control" } },
+        { "/\xff", ZKL_INVALID_ROOT, { "lock root", "UTF-8" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_root, rows);
+}
+
+static void root_may_have_256_bytes_and_not_one_more(void) {
+    EXPECT_INT(check_repeated(zkl_input_check_root, "/", 'x', 256), ZKL_OK);
+    EXPECT_INT(check_repeated(zkl_input_check_root, "/", 'x', 257), ZKL_INVALID_ROOT);
+    EXPECT(strstr(zkl_input_message(), "lock root \"/xxx") != NULL);
+    EXPECT(strstr(zkl_input_message(), "257 bytes, at most 256") != NULL);
+}
+
+/* ---- The label ------------------------------------------------------------------ */
+
+static void good_labels_are_accepted(void) {
+    static const char *const labels[] = {
+        "", "nightly", "a/b", "Zo\xc3\xab's job", ". ..", "\xf0\x9f\x94\x92", "\xee\x80\x80"
+    };
+    EXPECT_ACCEPTED(zkl_input_check_label, labels);
+}
+
+static void bad_labels_are_refused(void) {
+    static const refusal rows[] = {
+        { "a\nhost=evil", ZKL_INVALID_LABEL, { "label \"a?host=evil\"", "control characters" } },
+        { "\x1b[31m", ZKL_INVALID_LABEL, { "label \"?[31m\"" } },
+        { "\x7f", ZKL_INVALID_LABEL, { "label" } },
+        { "\xc2\x85", ZKL_INVALID_LABEL, { "label" } },
+        { "\xff", ZKL_INVALID_LABEL, { "label \"?\"", "UTF-8" } },
+        { "\xc3", ZKL_INVALID_LABEL, { "label" } },
+    };
+    EXPECT_REFUSALS(zkl_input_check_label, rows);
+}
+
+static void label_may_have_128_bytes_and_not_one_more(void) {
+    EXPECT_INT(check_repeated(zkl_input_check_label, "", 'x', 128), ZKL_OK);
+    EXPECT_INT(check_repeated(zkl_input_check_label, "", 'x', 129), ZKL_INVALID_LABEL);
+    EXPECT(strstr(zkl_input_message(), "129 bytes, at most 128") != NULL);
+}
+
+/* ---- Hosts ------------------------------------------------------------------------ */
+
+static int check_hosts(const char *hosts) {
+    size_t length = 0;
+    const char *chroot = NULL;
+    return zkl_input_check_hosts(hosts, &length, &chroot);
+}
+
+static void good_host_lists_are_split(void) {
+    static const struct {
+        const char *hosts;
+        const char *servers;
+        const char *chroot;
+    } rows[] = {
+        { "a:1", "a:1", "" },
+        { "zk1.example.org:2181", "zk1.example.org:2181", "" },
+        { "a:2181,b-2:2182,c_3:65535", "a:2181,b-2:2182,c_3:65535", "" },
+        { "127.0.0.1:2181/", "127.0.0.1:2181", "" },
+        { "a:2181/app", "a:2181", "/app" },
+        { "a:2181,b:2181/app/locks", "a:2181,b:2181", "/app/locks" },
+        { "[::1]:2181", "[::1]:2181", "" },
+        { "[fe80::1%eth0]:2181,[2001:db8::2]:2181/x", "[fe80::1%eth0]:2181,[2001:db8::2]:2181",
+          "/x" },
+        { "a:00001", "a:00001", "" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        size_t length = 999;
+        const char *chroot = NULL;
+        char servers[64] = "";
+        EXPECT_INT(zkl_input_check_hosts(rows[i].hosts, &length, &chroot), ZKL_OK);
+        snprintf(servers, sizeof(servers), "%.*s", (int)length, rows[i].hosts);
+        EXPECT_TEXT(servers, rows[i].servers);
+        EXPECT_TEXT(chroot, rows[i].chroot);
+    }
+}
+
+static void bad_host_lists_are_refused_with_their_rule(void) {
+    static const refusal rows[] = {
+        { "", ZKL_INVALID_HOSTS, { "host list \"\"", "no valid host" } },
+        { "/app", ZKL_INVALID_HOSTS, { "host list \"/app\"", "no valid host" } },
+        { ":2181", ZKL_INVALID_HOSTS, { "server 0 bytes in", "no valid host" } },
+        { "a:1,,b:2", ZKL_INVALID_HOSTS, { "server 4 bytes in", "no valid host" } },
+        { "a:1,", ZKL_INVALID_HOSTS, { "server 4 bytes in" } },
+        { ",a:1", ZKL_INVALID_HOSTS, { "server 0 bytes in" } },
+        { " a:1", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "a:1, b:1", ZKL_INVALID_HOSTS, { "server 4 bytes in" } },
+        { "a", ZKL_INVALID_HOSTS, { "\"a\" must be followed by : and a port from 1 to 65535" } },
+        { "a:", ZKL_INVALID_HOSTS, { "\"a\" must be followed by" } },
+        { "a:0", ZKL_INVALID_HOSTS, { "a port from 1" } },
+        { "a:65536", ZKL_INVALID_HOSTS, { "to 65535" } },
+        { "a:99999", ZKL_INVALID_HOSTS, { "to 65535" } },
+        { "a:002181", ZKL_INVALID_HOSTS, { "port" } },
+        { "a:18446744073709551617", ZKL_INVALID_HOSTS, { "port" } },
+        { "a:-1", ZKL_INVALID_HOSTS, { "port" } },
+        { "a:21x", ZKL_INVALID_HOSTS, { "port" } },
+        { "a:2181 ", ZKL_INVALID_HOSTS, { "port" } },
+        { "a b:2181", ZKL_INVALID_HOSTS, { "\"a\" must be followed by" } },
+        { "::1:2181", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "[::1]", ZKL_INVALID_HOSTS, { "\"[::1]\" must be followed by" } },
+        { "[::1]2181", ZKL_INVALID_HOSTS, { "\"[::1]\" must be followed by" } },
+        { "[::1:2181", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "[]:2181", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "[", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "[a/b]:1", ZKL_INVALID_HOSTS, { "no valid host" } },
+        { "a\n:2181", ZKL_INVALID_HOSTS, { "host list \"a?:2181\"" } },
+        { "a:2181//", ZKL_INVALID_HOSTS, { "chroot of the host list \"//\"", "empty names" } },
+        { "a:2181/x/", ZKL_INVALID_HOSTS, { "chroot of the host list \"/x/\"", "slash" } },
+        { "a:2181/..", ZKL_INVALID_HOSTS, { "chroot", ". or .." } },
+        { "a:2181/zookeeper", ZKL_INVALID_HOSTS, { "chroot", "ZooKeeper's own" } },
+        { "a:2181/\xff", ZKL_INVALID_HOSTS, { "chroot", "UTF-8" } },
+    };
+    EXPECT_REFUSALS(check_hosts, rows);
+}
+
+static void host_list_may_have_4096_bytes_and_not_one_more(void) {
+    char *hosts = repeat("", 'h', 4097);
+    memcpy(hosts + 4091, ":2181", 6);
+    EXPECT_INT(check_hosts(hosts), ZKL_OK);
+    memcpy(hosts + 4092, ":2181", 6);
+    hosts[4091] = 'h';
+    EXPECT_INT(check_hosts(hosts), ZKL_INVALID_HOSTS);
+    EXPECT(strstr(zkl_input_message(), "4097 bytes, at most 4096") != NULL);
+    free(hosts);
+}
+
+static void chroot_may_have_256_bytes_and_not_one_more(void) {
+    char *hosts = repeat("a:2181/", 'c', strlen("a:2181") + 257);
+    EXPECT_INT(check_hosts(hosts), ZKL_INVALID_HOSTS);
+    EXPECT(strstr(zkl_input_message(), "chroot has 257 bytes, at most 256") != NULL);
+    hosts[strlen("a:2181") + 256] = '\0';
+    EXPECT_INT(check_hosts(hosts), ZKL_OK);
+    free(hosts);
+}
+
+/* ---- Numbers and pointers ------------------------------------------------------------ */
+
+static void modes_are_three(void) {
+    EXPECT_INT(zkl_input_check_mode(ZKL_EXCLUSIVE), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_READ), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_WRITE), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode((zkl_mode)3), ZKL_INVALID_MODE);
+    EXPECT(strstr(zkl_input_message(), "mode 3: must be") != NULL);
+    EXPECT_INT(zkl_input_check_mode((zkl_mode)-1), ZKL_INVALID_MODE);
+}
+
+static void ranges_hold_at_their_edges(void) {
+    EXPECT_INT(zkl_input_check_range("x_ms", 1, 1, 10, ZKL_INVALID_TIMEOUT), ZKL_OK);
+    EXPECT_INT(zkl_input_check_range("x_ms", 10, 1, 10, ZKL_INVALID_TIMEOUT), ZKL_OK);
+    EXPECT_INT(zkl_input_check_range("x_ms", 0, 1, 10, ZKL_INVALID_TIMEOUT), ZKL_INVALID_TIMEOUT);
+    EXPECT_TEXT(zkl_input_message(), "x_ms 0: must be from 1 to 10");
+    EXPECT_INT(zkl_input_check_range("x_ms", 11, 1, 10, ZKL_INVALID_ARGUMENT),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_input_message(), "x_ms 11: must be from 1 to 10");
+    EXPECT_INT(zkl_input_check_range("y", INT64_MIN, -1, INT64_MAX, ZKL_INVALID_TIMEOUT),
+               ZKL_INVALID_TIMEOUT);
+    EXPECT_TEXT(zkl_input_message(), "y -9223372036854775808: must be at least -1");
+    EXPECT_INT(zkl_input_check_range("y", INT64_MAX, -1, INT64_MAX, ZKL_INVALID_TIMEOUT), ZKL_OK);
+}
+
+static void struct_size_must_be_known(void) {
+    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 40, 40), ZKL_OK);
+    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 0, 40), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT(strstr(zkl_input_message(), "struct_size 0 of zkl_thing") != NULL);
+    EXPECT(strstr(zkl_input_message(), "40") != NULL);
+    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 41, 40), ZKL_INVALID_STRUCT_SIZE);
+}
+
+static void pointer_must_not_be_null(void) {
+    int something = 0;
+    EXPECT_INT(zkl_input_check_pointer("thing", &something), ZKL_OK);
+    EXPECT_INT(zkl_input_check_pointer("thing", NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_input_message(), "thing: must not be NULL");
+}
+
+/* ---- Messages -------------------------------------------------------------------------- */
+
+static void long_input_is_cut_in_messages(void) {
+    char expected[256];
+    char *shown = repeat("", 'x', 120);
+    snprintf(expected, sizeof(expected), "resource \"%s...\": ", shown);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "", 'x', 5000), ZKL_RESOURCE_TOO_LONG);
+    EXPECT(strncmp(zkl_input_message(), expected, strlen(expected)) == 0);
+    free(shown);
+    EXPECT_INT(check_repeated(zkl_input_check_resource, "a/", 'x', 120), ZKL_RESOURCE_SLASH);
+    EXPECT(strstr(zkl_input_message(), "...") == NULL);
+}
+
+static void *check_in_other_thread(void *arg) {
+    char *seen_before = arg;
+    snprintf(seen_before, 16, "%s", zkl_error_message());
+    (void)zkl_input_check_resource("");
+    return NULL;
+}
+
+static void each_thread_has_its_own_message(void) {
+    char seen_before[16] = "?";
+    pthread_t thread;
+    EXPECT_INT(zkl_input_check_pointer("mine", NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(pthread_create(&thread, NULL, check_in_other_thread, seen_before), 0);
+    pthread_join(thread, NULL);
+    EXPECT_TEXT(seen_before, "");
+    EXPECT_TEXT(zkl_error_message(), "mine: must not be NULL");
+}
+
+/* ---- The public functions refuse before they do anything --------------------------------- */
+
+static int open_with(const zkl_client_options *options) {
+    zkl_client *client = (zkl_client *)&client;
+    int status = zkl_client_open("127.0.0.1:1", options, &client);
+    EXPECT(client == NULL);
+    return status;
+}
+
+static void client_options_are_checked(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.struct_size--;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_STRUCT_SIZE);
+    options = (zkl_client_options)ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = ZKL_SESSION_TIMEOUT_MIN_MS - 1;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "session_timeout_ms 99: must be from 100") != NULL);
+    options.session_timeout_ms = ZKL_SESSION_TIMEOUT_MAX_MS + 1;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "session_timeout_ms 3600001") != NULL);
+    options = (zkl_client_options)ZKL_CLIENT_OPTIONS_INIT;
+    options.connect_timeout_ms = 0;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "connect_timeout_ms 0") != NULL);
+    options = (zkl_client_options)ZKL_CLIENT_OPTIONS_INIT;
+    options.lock_root = NULL;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_ARGUMENT);
+    options.lock_root = "locks";
+    EXPECT_INT(open_with(&options), ZKL_INVALID_ROOT);
+    options = (zkl_client_options)ZKL_CLIENT_OPTIONS_INIT;
+    options.label = "a\tb";
+    EXPECT_INT(open_with(&options), ZKL_INVALID_LABEL);
+    options = (zkl_client_options)ZKL_CLIENT_OPTIONS_INIT;
+    options.log_level = (zkl_log_level)0;
+    EXPECT_INT(open_with(&options), ZKL_INVALID_ARGUMENT);
+    options.log_level = (zkl_log_level)(ZKL_LOG_DEBUG + 1);
+    EXPECT_INT(open_with(&options), ZKL_INVALID_ARGUMENT);
+    EXPECT(strstr(zkl_error_message(), "log_level 5") != NULL);
+}
+
+static void hosts_of_a_client_are_checked(void) {
+    zkl_client *client = (zkl_client *)&client;
+    EXPECT_INT(zkl_client_open(NULL, NULL, &client), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "hosts: must not be NULL");
+    EXPECT(client == NULL);
+    EXPECT_INT(zkl_client_open("localhost", NULL, &client), ZKL_INVALID_HOSTS);
+    EXPECT_INT(zkl_client_open("localhost:1", NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "client: must not be NULL");
+}
+
+static void null_handles_are_refused_or_fine(void) {
+    zkl_lock *lock = (zkl_lock *)&lock;
+    EXPECT_INT(zkl_lock_open(NULL, "stock", NULL, &lock), ZKL_INVALID_ARGUMENT);
+    EXPECT(lock == NULL);
+    EXPECT_INT(zkl_lock_open(NULL, "stock", NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_acquire(NULL, ZKL_EXCLUSIVE, 0, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "lock: must not be NULL");
+    EXPECT_INT(zkl_lock_cancel(NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_check(NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_release(NULL, 0), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_client_info(NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_client_close(NULL, 0), ZKL_OK);
+    zkl_lock_close(NULL);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(good_resources_are_accepted),
+    TEST(good_utf8_is_accepted),
+    TEST(bad_resources_are_refused_by_their_own_rule),
+    TEST(control_characters_in_resources_are_refused),
+    TEST(characters_that_no_server_takes_are_refused),
+    TEST(control_character_after_an_unsupported_one_is_named),
+    TEST(bytes_that_are_no_utf8_are_refused),
+    TEST(resource_may_have_512_bytes_and_not_one_more),
+    TEST(good_roots_are_accepted),
+    TEST(bad_roots_are_refused_with_one_status_and_their_rule),
+    TEST(root_may_have_256_bytes_and_not_one_more),
+    TEST(good_labels_are_accepted),
+    TEST(bad_labels_are_refused),
+    TEST(label_may_have_128_bytes_and_not_one_more),
+    TEST(good_host_lists_are_split),
+    TEST(bad_host_lists_are_refused_with_their_rule),
+    TEST(host_list_may_have_4096_bytes_and_not_one_more),
+    TEST(chroot_may_have_256_bytes_and_not_one_more),
+    TEST(modes_are_three),
+    TEST(ranges_hold_at_their_edges),
+    TEST(struct_size_must_be_known),
+    TEST(pointer_must_not_be_null),
+    TEST(long_input_is_cut_in_messages),
+    TEST(each_thread_has_its_own_message),
+    TEST(client_options_are_checked),
+    TEST(hosts_of_a_client_are_checked),
+    TEST(null_handles_are_refused_or_fine),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("input", tests);
+}
