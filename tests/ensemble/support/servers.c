@@ -188,7 +188,7 @@ int64_t servers_tick_ms(void) {
 
 static int ensemble(const char *verb, int server) {
     char command[4096];
-    snprintf(command, sizeof command, "%s %s %d >/dev/null 2>&1", ensemble_command, verb, server);
+    snprintf(command, sizeof command, "%s %s %d >/dev/null", ensemble_command, verb, server);
     return system(command);
 }
 
