@@ -117,8 +117,13 @@ static void every_sequence_that_a_server_writes_is_read_back(void) {
 /* In memory of exactly their size, where a sanitizer sees a step too far. */
 static void short_and_strange_bytes_are_read_within_their_bounds(void) {
     static const char *const texts[] = {
-        "",         "_",        "_c",       "_c_",     "-",      "--",         "0",
-        "-0000000", "\xff\xfe", "_c_" GUID, "_c_0123", "lock-1", "__rlock__1", "\x01\x02lock-\x80",
+        "",           "_",
+        "_c",         "_c_",
+        "-",          "--",
+        "0",          "-0000000",
+        "\xff\xfe",   ("_c_" GUID),
+        "_c_0123",    "lock-1",
+        "__rlock__1", "\x01\x02lock-\x80",
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         char *exact = strdup(texts[i]);
