@@ -1380,6 +1380,25 @@ static void exhausted_sequence_of_a_try_fails_closed(void) {
     PLAY(try_exclusive, lines);
 }
 
+/* The lower of two nodes is kept, but not at any price. */
+static void lost_node_with_an_exhausted_sequence_is_found_and_fails_closed(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created me0     -> ",
+        "listed me-1 me0 -> INSPECT me-1",
+        "inspected ours  -> FAIL SEQUENCE_EXHAUSTED DELETE me0",
+        "deleted OK      -> DELETE me-1",
+        "deleted OK      -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed nobody   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
 /* ---- What the request is made of
  * ------------------------------------------------------------------------------------ */
 
@@ -1507,6 +1526,7 @@ static CU_TestInfo tests[] = {
     TEST(sequence_near_two_to_the_31_fails_closed),
     TEST(negative_sequence_fails_closed),
     TEST(exhausted_sequence_of_a_try_fails_closed),
+    TEST(lost_node_with_an_exhausted_sequence_is_found_and_fails_closed),
     TEST(each_mode_creates_a_node_of_its_kind),
     TEST_END,
 };

@@ -1,0 +1,622 @@
+/*
+ * Random walks of a request through a small world: one server's children of
+ * one resource, a connection that answers in order, breaks and comes back,
+ * writes that are applied although their replies are lost, or later than that,
+ * sessions that expire, others who come, go and copy our names, administrators
+ * who delete, and a user who gives up or releases. Each seed walks the same way
+ * every time.
+ *
+ * In each step the monitor's rules hold. Beyond them the world knows:
+ *     a grant is given only to a node of our session that nothing blocks, and
+ *     its token is that node's czxid;
+ *     no node is deleted that our session does not own;
+ *     after END there is no node of ours, and no write that could still make one;
+ *     when the faults end, the request comes to its end as well.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/monitor.h"
+#include "support/names.h"
+#include "support/unit.h"
+
+enum { SEEDS = 20000, STEPS = 250, HEALING_STEPS = 400 };
+enum { NODES_MAX = 64, OTHERS_MAX = 8, SENT_MAX = 8, LATE_MAX = 16 };
+
+typedef struct child_node {
+    char name[NAME_SIZE];
+    char letter; /* of names.h; m: ours */
+    int32_t sequence;
+    int64_t owner; /* a session; 0: another's */
+    int64_t zxid;
+} child_node;
+
+typedef struct sent_operation {
+    zkl_action_kind kind;
+    char node[NAME_SIZE];
+} sent_operation;
+
+typedef struct small_world {
+    bool parent;
+    child_node nodes[NODES_MAX];
+    size_t count;
+    int32_t next_sequence;
+    int64_t zxid;
+    int64_t session;
+    bool connected;
+    sent_operation sent[SENT_MAX]; /* and not yet answered */
+    size_t sent_count;
+    sent_operation late[LATE_MAX]; /* lost with a connection, perhaps to be applied */
+    size_t late_count;
+    char watched[NAME_SIZE]; /* "": nothing */
+    bool backing_off;
+} small_world;
+
+typedef struct random_walk {
+    unit_random random;
+    char name[64];
+    zkl_request request;
+    request_monitor monitor;
+    small_world world;
+    zkl_mode mode;
+    char guid[NAME_GUID_SIZE];
+    char prefix[NAME_SIZE];
+    bool faults;
+} random_walk;
+
+/* What all walks together came across, lest they walk past everything. */
+static struct {
+    unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
+} seen;
+
+#define CHECK(walk, condition)                                                                     \
+    unit_check((condition), __FILE__, __LINE__, "%s, step %u: %s", (walk)->name,                   \
+               (walk)->monitor.steps, #condition)
+
+static bool chance(random_walk *walk, unsigned percent) {
+    return unit_random_below(&walk->random, 100) < percent;
+}
+
+/* ---- The server ------------------------------------------------------------ */
+
+static child_node *find_child(small_world *world, const char *name) {
+    for (size_t i = 0; i < world->count; i++) {
+        if (strcmp(world->nodes[i].name, name) == 0) {
+            return &world->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+static void remove_child(small_world *world, const child_node *child) {
+    size_t place = (size_t)(child - world->nodes);
+    world->count--;
+    memmove(&world->nodes[place], &world->nodes[place + 1],
+            (world->count - place) * sizeof(world->nodes[0]));
+}
+
+static child_node *add_child(small_world *world, char letter, int64_t owner) {
+    child_node *added = &world->nodes[world->count++];
+    *added = (child_node){ .letter = letter, .owner = owner };
+    added->sequence = world->next_sequence++;
+    added->zxid = ++world->zxid;
+    return added;
+}
+
+static bool create(small_world *world, const char *prefix) {
+    if (!world->parent || world->count == NODES_MAX) {
+        return false;
+    }
+    child_node *added = add_child(world, 'm', world->session);
+    snprintf(added->name, sizeof(added->name), "%.60s%010" PRId32, prefix, added->sequence);
+    return true;
+}
+
+static void apply(small_world *world, const sent_operation *operation) {
+    child_node *child = find_child(world, operation->node);
+    if (operation->kind == ZKL_ACTION_CREATE) {
+        seen.late_creates += create(world, operation->node) ? 1U : 0U;
+    } else if (operation->kind == ZKL_ACTION_DELETE && child != NULL) {
+        remove_child(world, child);
+    } else if (operation->kind == ZKL_ACTION_MAKE_PARENT) {
+        world->parent = true;
+    }
+}
+
+static void apply_oldest_late(small_world *world, bool really) {
+    sent_operation oldest = world->late[0];
+    world->late_count--;
+    memmove(world->late, world->late + 1, world->late_count * sizeof(world->late[0]));
+    if (really) {
+        apply(world, &oldest);
+    }
+}
+
+/* A write that is committed on a new connection: what was sent before it on an
+ * old one is applied before it, or never. */
+static void decide_late(random_walk *walk) {
+    while (walk->world.late_count > 0) {
+        apply_oldest_late(&walk->world, chance(walk, 50));
+    }
+}
+
+/* ---- What the request wants, and gets ----------------------------------------- */
+
+static bool reads(char letter, zkl_mode mode) {
+    return letter == 'm' ? mode == ZKL_READ : letter == 'r' || letter == 'q';
+}
+
+static bool is_blocked(const random_walk *walk, const child_node *own) {
+    for (size_t i = 0; i < walk->world.count; i++) {
+        const child_node *other = &walk->world.nodes[i];
+        bool conflict = !(walk->mode == ZKL_READ && reads(other->letter, walk->mode));
+        /* Of an unknown kind nobody can tell a minus sign from a dash. */
+        bool request = other->letter != 'j' && !(other->letter == 'u' && other->sequence < 0);
+        if (request && other->sequence < own->sequence && conflict) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_grant(random_walk *walk) {
+    const child_node *own = find_child(&walk->world, walk->request.node);
+    seen.grants++;
+    CHECK(walk, own != NULL);
+    if (own != NULL) {
+        CHECK(walk, own->owner == walk->world.session);
+        CHECK(walk, own->zxid == walk->request.zxid);
+        CHECK(walk, !is_blocked(walk, own));
+        CHECK(walk, own->sequence >= 0 && own->sequence < INT32_MAX - (1 << 20) + 1);
+    }
+}
+
+static void check_end(random_walk *walk) {
+    seen.ends++;
+    for (size_t i = 0; i < walk->world.count; i++) {
+        CHECK(walk, walk->world.nodes[i].owner != walk->world.session);
+    }
+    for (size_t i = 0; i < walk->world.late_count; i++) {
+        CHECK(walk, walk->world.late[i].kind != ZKL_ACTION_CREATE);
+    }
+    CHECK(walk, walk->world.sent_count == 0);
+}
+
+static void send(small_world *world, const zkl_action *action) {
+    sent_operation *sent = &world->sent[world->sent_count++];
+    sent->kind = action->kind;
+    snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
+}
+
+static void perform(random_walk *walk, const zkl_action *action) {
+    switch (action->kind) {
+    case ZKL_ACTION_BACK_OFF:
+        walk->world.backing_off = true;
+        break;
+    case ZKL_ACTION_UNWATCH:
+        walk->world.watched[0] = '\0';
+        break;
+    case ZKL_ACTION_GRANT:
+        check_grant(walk);
+        break;
+    case ZKL_ACTION_FAIL:
+        seen.failures++;
+        break;
+    case ZKL_ACTION_LOSE:
+        seen.losses++;
+        break;
+    case ZKL_ACTION_REJOIN:
+        seen.rejoins++;
+        break;
+    case ZKL_ACTION_END:
+        check_end(walk);
+        break;
+    case ZKL_ACTION_REPORT:
+    case ZKL_ACTION_WARN:
+        break;
+    default:
+        seen.inspections += action->kind == ZKL_ACTION_INSPECT ? 1U : 0U;
+        seen.watches += action->kind == ZKL_ACTION_WATCH ? 1U : 0U;
+        send(&walk->world, action);
+        break;
+    }
+}
+
+static void feed(random_walk *walk, const zkl_event *event) {
+    zkl_actions actions;
+    monitor_step(&walk->monitor, &walk->request, event, &actions, walk->name);
+    for (size_t i = 0; i < actions.count && i < ZKL_ACTIONS_MAX; i++) {
+        perform(walk, &actions.list[i]);
+    }
+}
+
+static void feed_news(random_walk *walk, zkl_event_kind kind, int status) {
+    feed(walk, &(zkl_event){ .kind = kind, .status = status });
+}
+
+/* ---- Replies --------------------------------------------------------------------- */
+
+static zkl_event_kind answer_to(zkl_action_kind kind) {
+    switch (kind) {
+    case ZKL_ACTION_CREATE:
+        return ZKL_EVENT_CREATED;
+    case ZKL_ACTION_LIST:
+        return ZKL_EVENT_LISTED;
+    case ZKL_ACTION_MAKE_PARENT:
+        return ZKL_EVENT_PARENT_MADE;
+    case ZKL_ACTION_WATCH:
+        return ZKL_EVENT_WATCHED;
+    case ZKL_ACTION_INSPECT:
+        return ZKL_EVENT_INSPECTED;
+    case ZKL_ACTION_DELETE:
+        return ZKL_EVENT_DELETED;
+    default:
+        return ZKL_EVENT_SETTLED;
+    }
+}
+
+static sent_operation take_sent(small_world *world) {
+    sent_operation oldest = world->sent[0];
+    world->sent_count--;
+    memmove(world->sent, world->sent + 1, world->sent_count * sizeof(world->sent[0]));
+    return oldest;
+}
+
+static void serve_create(random_walk *walk, const sent_operation *operation) {
+    zkl_event event = { .kind = ZKL_EVENT_CREATED, .outcome = ZKL_OUTCOME_NO_NODE };
+    char name[NAME_SIZE];
+    if (create(&walk->world, operation->node)) {
+        const child_node *made = &walk->world.nodes[walk->world.count - 1];
+        snprintf(name, sizeof(name), "%s", made->name);
+        event.outcome = ZKL_OUTCOME_OK;
+        event.node = name;
+        event.zxid = made->zxid;
+    }
+    feed(walk, &event);
+}
+
+static void serve_list(random_walk *walk) {
+    static char copies[NODES_MAX][NAME_SIZE];
+    const char *names[NODES_MAX];
+    size_t count = walk->world.count;
+    size_t first = count > 0 ? unit_random_below(&walk->random, (unsigned)count) : 0;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(copies[i], walk->world.nodes[(first + i) % count].name, NAME_SIZE);
+        names[i] = copies[i];
+    }
+    feed(walk, &(zkl_event){
+                   .kind = ZKL_EVENT_LISTED,
+                   .outcome = walk->world.parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
+                   .children = { names, count },
+               });
+}
+
+static void serve_delete(random_walk *walk, const sent_operation *operation) {
+    const child_node *child = find_child(&walk->world, operation->node);
+    zkl_event event = { .kind = ZKL_EVENT_DELETED, .outcome = ZKL_OUTCOME_NO_NODE };
+    if (child != NULL) {
+        CHECK(walk, child->owner == walk->world.session);
+        remove_child(&walk->world, child);
+        event.outcome = ZKL_OUTCOME_OK;
+    }
+    feed(walk, &event);
+}
+
+static void serve_watch_or_inspection(random_walk *walk, const sent_operation *operation) {
+    const child_node *child = find_child(&walk->world, operation->node);
+    zkl_event event = { .kind = answer_to(operation->kind), .outcome = ZKL_OUTCOME_NO_NODE };
+    if (child != NULL) {
+        event.outcome = ZKL_OUTCOME_OK;
+        event.zxid = child->zxid;
+        event.own_session = child->owner == walk->world.session;
+        if (operation->kind == ZKL_ACTION_WATCH) {
+            memcpy(walk->world.watched, child->name, NAME_SIZE);
+        }
+    }
+    feed(walk, &event);
+}
+
+static bool is_write(zkl_action_kind kind) {
+    return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_SETTLE ||
+           kind == ZKL_ACTION_MAKE_PARENT;
+}
+
+static void serve_well(random_walk *walk, const sent_operation *operation) {
+    if (is_write(operation->kind)) {
+        decide_late(walk);
+    }
+    switch (operation->kind) {
+    case ZKL_ACTION_CREATE:
+        serve_create(walk, operation);
+        break;
+    case ZKL_ACTION_LIST:
+        serve_list(walk);
+        break;
+    case ZKL_ACTION_DELETE:
+        serve_delete(walk, operation);
+        break;
+    case ZKL_ACTION_WATCH:
+    case ZKL_ACTION_INSPECT:
+        serve_watch_or_inspection(walk, operation);
+        break;
+    case ZKL_ACTION_MAKE_PARENT:
+        walk->world.parent = true;
+        feed(walk, &(zkl_event){ .kind = ZKL_EVENT_PARENT_MADE });
+        break;
+    default:
+        feed(walk, &(zkl_event){ .kind = ZKL_EVENT_SETTLED, .outcome = ZKL_OUTCOME_NO_NODE });
+        break;
+    }
+}
+
+static void serve(random_walk *walk) {
+    sent_operation oldest = take_sent(&walk->world);
+    zkl_event failure = { .kind = answer_to(oldest.kind), .status = ZKL_NO_PERMISSION };
+    unsigned dice = walk->faults ? unit_random_below(&walk->random, 100) : 99;
+    if (dice < 3) {
+        failure.outcome = ZKL_OUTCOME_NOT_NOW;
+    } else if (dice < 5) { /* an error that does not say what was done */
+        failure.outcome = ZKL_OUTCOME_UNKNOWN;
+        if (chance(walk, 50)) {
+            decide_late(walk);
+            apply(&walk->world, &oldest);
+        }
+    } else if (dice < 6) {
+        failure.outcome = ZKL_OUTCOME_REFUSED;
+        decide_late(walk);
+    } else {
+        serve_well(walk, &oldest);
+        return;
+    }
+    feed(walk, &failure);
+}
+
+/* ---- The connection and the session --------------------------------------------------- */
+
+/* The first few were applied; of the rest, writes may be applied later. */
+static void lose_in_the_server(random_walk *walk) {
+    small_world *world = &walk->world;
+    size_t applied = unit_random_below(&walk->random, (unsigned)world->sent_count + 1);
+    for (size_t i = 0; i < world->sent_count; i++) {
+        if (i < applied) {
+            if (is_write(world->sent[i].kind)) {
+                decide_late(walk);
+            }
+            apply(world, &world->sent[i]);
+        } else if (is_write(world->sent[i].kind) && world->late_count < LATE_MAX) {
+            world->late[world->late_count++] = world->sent[i];
+        }
+    }
+}
+
+static void answer_all_sent(random_walk *walk, zkl_outcome outcome) {
+    while (walk->world.sent_count > 0) {
+        sent_operation oldest = take_sent(&walk->world);
+        feed(walk, &(zkl_event){ .kind = answer_to(oldest.kind), .outcome = outcome });
+    }
+}
+
+static void disconnect(random_walk *walk) {
+    lose_in_the_server(walk);
+    walk->world.connected = false;
+    feed_news(walk, ZKL_EVENT_DISCONNECTED, ZKL_OK);
+    answer_all_sent(walk, ZKL_OUTCOME_UNKNOWN);
+}
+
+static void fire_if_gone(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (world->connected && world->watched[0] != '\0' &&
+        find_child(world, world->watched) == NULL) {
+        world->watched[0] = '\0';
+        feed_news(walk, ZKL_EVENT_WATCH_FIRED, ZKL_OK);
+    }
+}
+
+static void reconnect(random_walk *walk) {
+    walk->world.connected = true;
+    feed_news(walk, ZKL_EVENT_CONNECTED, ZKL_OK);
+    fire_if_gone(walk);
+}
+
+static void begin_session(random_walk *walk) {
+    walk->world.session++;
+    name_own_guid(walk->guid, (unsigned)walk->world.session);
+    name_own_prefix(walk->prefix, walk->guid, walk->mode);
+}
+
+static void expire(random_walk *walk) {
+    small_world *world = &walk->world;
+    for (size_t i = world->count; i > 0; i--) {
+        if (world->nodes[i - 1].owner == world->session) {
+            remove_child(world, &world->nodes[i - 1]);
+        }
+    }
+    world->late_count = 0;
+    world->watched[0] = '\0';
+    world->connected = false;
+    world->backing_off = false;
+    begin_session(walk);
+    bool replies_first = chance(walk, 50);
+    if (replies_first) {
+        answer_all_sent(walk, ZKL_OUTCOME_SESSION_OVER);
+    }
+    feed(walk, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = walk->guid });
+    answer_all_sent(walk, ZKL_OUTCOME_SESSION_OVER);
+    CHECK(walk, !walk->monitor.holds);
+}
+
+/* ---- Others --------------------------------------------------------------------------- */
+
+static void other_joins(random_walk *walk) {
+    static const char letters[] = "xxrrwkquj";
+    small_world *world = &walk->world;
+    if (!world->parent || world->count >= OTHERS_MAX) {
+        return;
+    }
+    char guid[NAME_GUID_SIZE];
+    char letter = letters[unit_random_below(&walk->random, sizeof(letters) - 1)];
+    name_other_guid(guid, (uint64_t)world->zxid);
+    child_node *added = add_child(world, letter, 0);
+    name_other(added->name, letter, guid, added->sequence);
+}
+
+/* Somebody who makes a node with our very name: not ours to touch. */
+static void other_copies_our_name(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (world->count < OTHERS_MAX && create(world, walk->prefix)) {
+        world->nodes[world->count - 1].owner = 0;
+    }
+}
+
+static void somebody_goes(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (world->count > 0) {
+        remove_child(world,
+                     &world->nodes[unit_random_below(&walk->random, (unsigned)world->count)]);
+    } else if (chance(walk, 20)) {
+        world->parent = false; /* an empty container is cleaned up */
+        world->next_sequence = 0;
+    }
+    fire_if_gone(walk);
+}
+
+/* Ours is deleted by hand only now and then. */
+static void other_goes(random_walk *walk) {
+    small_world *world = &walk->world;
+    for (size_t i = 0; i < world->count; i++) {
+        if (world->nodes[i].owner != world->session) {
+            remove_child(world, &world->nodes[i]);
+            fire_if_gone(walk);
+            return;
+        }
+    }
+}
+
+/* ---- The walk ---------------------------------------------------------------------------- */
+
+static bool has_ended(const random_walk *walk) {
+    return walk->monitor.ends > 0;
+}
+
+static void call_off_or_release(random_walk *walk) {
+    if (walk->monitor.holds) {
+        feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
+    } else if (chance(walk, 50)) {
+        feed_news(walk, ZKL_EVENT_TIMED_OUT, ZKL_OK);
+    } else {
+        feed_news(walk, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
+    }
+}
+
+static void end_pause(random_walk *walk) {
+    walk->world.backing_off = false;
+    feed_news(walk, ZKL_EVENT_BACKED_OFF, ZKL_OK);
+}
+
+static void step(random_walk *walk) {
+    small_world *world = &walk->world;
+    unsigned dice = unit_random_below(&walk->random, 100);
+    if (dice < 45 && world->connected && world->sent_count > 0) {
+        serve(walk);
+    } else if (dice < 53 && world->backing_off) {
+        end_pause(walk);
+    } else if (dice < 60) {
+        other_joins(walk);
+    } else if (dice < 72) {
+        other_goes(walk);
+    } else if (dice < 74) {
+        somebody_goes(walk);
+    } else if (dice < 75) {
+        other_copies_our_name(walk);
+    } else if (dice < 78 && world->late_count > 0) {
+        apply_oldest_late(world, true);
+    } else if (dice < 84 && world->connected) {
+        disconnect(walk);
+    } else if (dice < 96 && !world->connected) {
+        reconnect(walk);
+    } else if (dice < 97) {
+        expire(walk);
+    } else if (dice < 98) {
+        call_off_or_release(walk);
+    }
+}
+
+/* Without faults and without others the request must get where it wants to. */
+static void heal(random_walk *walk) {
+    small_world *world = &walk->world;
+    walk->faults = false;
+    for (unsigned i = 0; i < HEALING_STEPS && !has_ended(walk); i++) {
+        if (!world->connected) {
+            reconnect(walk);
+        } else if (world->sent_count > 0) {
+            serve(walk);
+        } else if (world->backing_off) {
+            end_pause(walk);
+        } else if (walk->monitor.holds) {
+            feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
+        } else {
+            other_goes(walk);
+        }
+    }
+}
+
+static void begin(random_walk *walk, uint64_t seed) {
+    static const int32_t sequences[] = { 0, 0, 7, 998, 999999990, INT32_MAX - (1 << 20) - 4, -3 };
+    memset(walk, 0, sizeof(*walk));
+    snprintf(walk->name, sizeof(walk->name), "seed %" PRIu64, seed);
+    walk->random = unit_random_begin(seed);
+    walk->mode = (zkl_mode)unit_random_below(&walk->random, 3);
+    walk->faults = true;
+    begin_session(walk);
+    walk->world.parent = chance(walk, 70);
+    walk->world.connected = chance(walk, 90);
+    walk->world.next_sequence = sequences[unit_random_below(&walk->random, COUNT_OF(sequences))];
+    zkl_request_options options = {
+        .mode = walk->mode,
+        .only_try = chance(walk, 20),
+        .fail_on_session_expiry = chance(walk, 20),
+        .guid = walk->guid,
+    };
+    zkl_request_begin(&walk->request, &options, walk->world.connected);
+    walk->monitor = monitor_begin(walk->world.connected);
+}
+
+static void take_walk(uint64_t seed) {
+    static random_walk walk;
+    begin(&walk, seed);
+    feed_news(&walk, ZKL_EVENT_START, ZKL_OK);
+    for (unsigned i = 0; i < STEPS && !has_ended(&walk); i++) {
+        step(&walk);
+    }
+    bool undecided = !has_ended(&walk) && walk.monitor.verdicts == 0;
+    bool may_fail = walk.request.only_try || walk.world.next_sequence < 0 ||
+                    walk.world.next_sequence > INT32_MAX / 2;
+    heal(&walk);
+    CHECK(&walk, has_ended(&walk));
+    CHECK(&walk, walk.monitor.verdicts == 1);
+    CHECK(&walk, !undecided || may_fail || walk.monitor.granted);
+}
+
+static void random_walks_keep_the_rules_and_come_to_an_end(void) {
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        take_walk(seed);
+    }
+    EXPECT_INT(seen.ends, SEEDS);
+    EXPECT(seen.grants > SEEDS / 10);
+    EXPECT(seen.failures > SEEDS / 10);
+    EXPECT(seen.losses > SEEDS / 100);
+    EXPECT(seen.rejoins > SEEDS / 100);
+    EXPECT(seen.inspections > SEEDS / 10);
+    EXPECT(seen.late_creates > SEEDS / 10);
+    EXPECT(seen.watches > SEEDS / 10);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(random_walks_keep_the_rules_and_come_to_an_end),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_walk", tests);
+}
