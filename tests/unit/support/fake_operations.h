@@ -59,8 +59,8 @@ void fake_expect_heard(fake_operations *fake, const char *expected, const char *
 /** Answers the oldest call whose text begins with `call`; it fails the test when there is none. */
 #define FAKE_ANSWER(fake, call, ...)                                                               \
     fake_answer((fake), (call), &(zkl_reply){ __VA_ARGS__ }, __FILE__, __LINE__)
-void fake_answer(fake_operations *fake, const char *call, const zkl_reply *reply, const char *file,
-                 int line);
+void fake_answer(fake_operations *fake, const char *wanted, const zkl_reply *reply,
+                 const char *file, int line);
 /** Answers all calls that wait now, in their order. */
 void fake_answer_all(fake_operations *fake, zkl_outcome outcome);
 
