@@ -77,7 +77,7 @@ static bool are_twins(const queued *one, const queued *other) {
 }
 
 static const queued *blocker_by_the_rule(const queue *contest, const queued *own) {
-    const queued *sorted[QUEUE_MAX];
+    const queued *sorted[QUEUE_MAX] = { NULL };
     size_t count = 0;
     for (size_t i = 0; i < contest->count; i++) {
         if (contest->list[i].letter != 'j') {
