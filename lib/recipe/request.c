@@ -185,25 +185,26 @@ static void copy_name(char *to, const char *from) {
     to[length] = '\0';
 }
 
-static void take_node(zkl_request *request, const char *name, int64_t zxid) {
-    request->own_node = ZKL_OWN_NODE_OURS;
-    request->zxid = zxid;
-    copy_name(request->node, name);
-}
-
 static bool sequence_is_exhausted(const char *name) {
     int32_t sequence = zkl_node_name_parse(name).sequence;
     return sequence < 0 || sequence >= ZKL_SEQUENCE_LIMIT;
 }
 
+/* However we came by the node, its place must be one that can be trusted. */
+static void take_node(zkl_request *request, const char *name, int64_t zxid, zkl_actions *actions) {
+    request->own_node = ZKL_OWN_NODE_OURS;
+    request->zxid = zxid;
+    copy_name(request->node, name);
+    if (sequence_is_exhausted(name) && request->aim == ZKL_AIM_JOIN) {
+        fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
+    }
+}
+
 static void on_created(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     switch (event->outcome) {
     case ZKL_OUTCOME_OK:
-        take_node(request, event->node, event->zxid);
         request->parents_made = 0;
-        if (sequence_is_exhausted(event->node) && request->aim == ZKL_AIM_JOIN) {
-            fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
-        }
+        take_node(request, event->node, event->zxid, actions);
         break;
     case ZKL_OUTCOME_NO_NODE:
         request->parent_missing = true;
@@ -323,7 +324,7 @@ static void on_watched(zkl_request *request, const zkl_event *event, zkl_actions
 
 /* A node found by name is ours only if our session owns it. Of two, the lower
  * keeps its place and the other goes. */
-static void adopt_candidate(zkl_request *request, int64_t zxid) {
+static void adopt_candidate(zkl_request *request, int64_t zxid, zkl_actions *actions) {
     bool lower =
         request->own_node != ZKL_OWN_NODE_OURS || zkl_node_name_parse(request->candidate).sequence <
                                                       zkl_node_name_parse(request->node).sequence;
@@ -334,12 +335,12 @@ static void adopt_candidate(zkl_request *request, int64_t zxid) {
     if (request->own_node == ZKL_OWN_NODE_OURS) {
         copy_name(request->surplus, request->node);
     }
-    take_node(request, request->candidate, zxid);
+    take_node(request, request->candidate, zxid, actions);
 }
 
 static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
-        adopt_candidate(request, event->zxid);
+        adopt_candidate(request, event->zxid, actions);
     } else if (event->outcome == ZKL_OUTCOME_OK) {
         /* Somebody else's, with a name copied from ours: not to be touched, and
          * not to hide the one that we look for. */
