@@ -183,7 +183,12 @@ static void check_end(random_walk *walk) {
     CHECK(walk, walk->world.sent_count == 0);
 }
 
-static void send(small_world *world, const zkl_action *action) {
+static void send(random_walk *walk, const zkl_action *action) {
+    small_world *world = &walk->world;
+    CHECK(walk, world->sent_count < SENT_MAX);
+    if (world->sent_count == SENT_MAX) {
+        return;
+    }
     sent_operation *sent = &world->sent[world->sent_count++];
     sent->kind = action->kind;
     snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
@@ -218,7 +223,7 @@ static void perform(random_walk *walk, const zkl_action *action) {
     default:
         seen.inspections += action->kind == ZKL_ACTION_INSPECT ? 1U : 0U;
         seen.watches += action->kind == ZKL_ACTION_WATCH ? 1U : 0U;
-        send(&walk->world, action);
+        send(walk, action);
         break;
     }
 }
@@ -500,7 +505,7 @@ static bool has_ended(const random_walk *walk) {
 }
 
 static void call_off_or_release(random_walk *walk) {
-    if (walk->monitor.holds) {
+    if (walk->monitor.holds && chance(walk, 50)) {
         feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
     } else if (chance(walk, 50)) {
         feed_news(walk, ZKL_EVENT_TIMED_OUT, ZKL_OK);

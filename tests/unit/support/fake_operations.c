@@ -60,6 +60,9 @@ static zkl_outcome call(fake_operations *fake, const char *verb, const char *pat
     if (fake->call_count < FAKE_CALLS_MAX) {
         fake->calls[fake->call_count++] = made;
     }
+    if (fake->called != NULL) {
+        fake->called(fake->called_arg);
+    }
     return ZKL_OUTCOME_OK;
 }
 

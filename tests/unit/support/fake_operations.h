@@ -42,6 +42,8 @@ typedef struct fake_operations {
     int64_t now_ms;
     int64_t wall_clock_ms;
     unsigned wakes;
+    void (*called)(void *arg); /* after each call that was sent; may be NULL */
+    void *called_arg;
 } fake_operations;
 
 void fake_begin(fake_operations *fake);

@@ -13,10 +13,13 @@ enum { MESSAGE_SIZE = 2048 };
 enum { FAILURES_SHOWN = 100 };
 
 void unit_check(bool good, const char *file, int line, const char *format, ...) {
-    static unsigned failures;
+    static unsigned failures; /* of the test that is running */
+    static const CU_Test *running;
     char message[MESSAGE_SIZE];
     message[0] = '\0'; /* most assertions hold, and some tests make millions */
     if (!good) {
+        failures = CU_get_current_test() == running ? failures : 0;
+        running = CU_get_current_test();
         if (++failures > FAILURES_SHOWN) {
             return;
         }
