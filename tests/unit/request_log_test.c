@@ -1,0 +1,157 @@
+/*
+ * What the log says about requests and sessions, as lines:
+ *
+ *     <level> <event> <fields that are set>
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/fake_operations.h"
+#include "support/unit.h"
+#include "zookeeper/request_runner.h"
+
+enum { LINES_SIZE = 4096 };
+
+typedef struct newsroom {
+    fake_operations fake;
+    zkl_callback_thread *thread;
+    zkl_log *log;
+    zkl_session session;
+    zkl_request_runner *runner;
+    char lines[LINES_SIZE];
+} newsroom;
+
+static void add_text(newsroom *room, const char *what, const char *text) {
+    size_t length = strlen(room->lines);
+    if (text[0] != '\0') {
+        snprintf(room->lines + length, sizeof(room->lines) - length, " %s=%s", what, text);
+    }
+}
+
+static void add_number(newsroom *room, const char *what, int64_t number, int64_t unset) {
+    char text[32];
+    snprintf(text, sizeof(text), "%lld", (long long)number);
+    add_text(room, what, number != unset ? text : "");
+}
+
+static void on_record(void *arg, const zkl_log_record *record) {
+    newsroom *room = arg;
+    size_t length = strlen(room->lines);
+    snprintf(room->lines + length, sizeof(room->lines) - length, "%d %s", (int)record->level,
+             zkl_log_event_name((int)record->event));
+    add_text(room, "resource", record->resource);
+    add_text(room, "owner", record->owner);
+    add_text(room, "node", record->node);
+    add_text(room, "behind", record->behind);
+    add_number(room, "status", record->status, ZKL_OK);
+    add_number(room, "waited", record->waited_ms, -1);
+    add_number(room, "held", record->held_ms, -1);
+    add_number(room, "session", record->session_id, 0);
+    length = strlen(room->lines);
+    snprintf(room->lines + length, sizeof(room->lines) - length, "\n");
+}
+
+static void tell(newsroom *room, zkl_session_state state) {
+    zkl_session_news news = { .state = state, .session_id = 77, .timeout_ms = 10000 };
+    zkl_session_on_news(&room->session, &news);
+}
+
+static newsroom *open_room(void) {
+    static newsroom room;
+    memset(&room, 0, sizeof(room));
+    fake_begin(&room.fake);
+    room.thread = zkl_callback_thread_start();
+    room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
+    zkl_session_begin(&room.session, &room.fake.operations, room.log, "", "me");
+    tell(&room, ZKL_SESSION_STATE_CONNECTED);
+    return &room;
+}
+
+/* All that was written has been delivered when the thread has ended. */
+static void expect_lines(newsroom *room, const char *expected) {
+    zkl_log_stop(room->log);
+    zkl_callback_thread_stop(room->thread);
+    EXPECT_TEXT(room->lines, expected);
+    zkl_log_free(room->log);
+    zkl_session_destroy(&room->session);
+    EXPECT_INT(room->fake.call_count, 0);
+}
+
+static void start(newsroom *room, int64_t timeout_ms) {
+    zkl_run_options options = { .resource = "stock",
+                                .parent_path = "/r",
+                                .timeout_ms = timeout_ms };
+    EXPECT_INT(zkl_request_runner_start(&room->session, &options, &room->runner), ZKL_OK);
+}
+
+static void queue_up(newsroom *room, const char *other) {
+    char name[FAKE_NAME_SIZE];
+    char path[FAKE_NAME_SIZE + 4];
+    fake_name(name, room->fake.guids, "lock-0000000003");
+    snprintf(path, sizeof(path), "/r/%s", name);
+    const char *names[] = { name, other };
+    FAKE_ANSWER(&room->fake, "create", .path = path, .zxid = 5);
+    FAKE_ANSWER(&room->fake, "list", .children = { names, other != NULL ? 2 : 1 });
+}
+
+#define NODE " node=/r/_c_11111111-1111-4111-9111-111111111111-lock-0000000003"
+#define CONNECTED "3 connected owner=me session=77\n"
+#define BEGIN "4 begin resource=stock owner=me waited=0 session=77\n"
+
+static void lock_that_is_lost_tells_its_story(void) {
+    newsroom *room = open_room();
+    start(room, ZKL_FOREVER);
+    room->fake.now_ms += 30;
+    queue_up(room, NULL);
+    room->fake.now_ms += 500;
+    tell(room, ZKL_SESSION_STATE_CONNECTING);
+    tell(room, ZKL_SESSION_STATE_EXPIRED);
+    expect_lines(room, CONNECTED BEGIN
+                 "3 acquired resource=stock owner=me" NODE " waited=30 held=0 session=77\n"
+                 "2 disconnected owner=me status=-5 session=77\n"
+                 "2 session_expired owner=me status=-12 session=77\n"
+                 "1 lost resource=stock owner=me status=-12 waited=30 held=500 session=77\n");
+}
+
+static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {
+    newsroom *room = open_room();
+    start(room, 200);
+    queue_up(room, "lock-0000000002");
+    FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    room->fake.now_ms += 200;
+    zkl_timers_fire_due(&room->session.timers, room->fake.now_ms);
+    fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
+    expect_lines(room, CONNECTED BEGIN "4 queued resource=stock owner=me" NODE
+                                       " behind=lock-0000000002 waited=0 session=77\n"
+                                       "3 not_acquired resource=stock owner=me" NODE
+                                       " status=-2 waited=200 session=77\n");
+}
+
+static void unknown_child_in_the_way_is_named(void) {
+    newsroom *room = open_room();
+    start(room, ZKL_FOREVER);
+    queue_up(room, "latch-0000000001");
+    FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    tell(room, ZKL_SESSION_STATE_EXPIRED);
+    zkl_request_runner_feed(room->runner,
+                            &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED });
+    expect_lines(room, CONNECTED BEGIN
+                 "2 unknown_child resource=stock owner=me" NODE
+                 " behind=latch-0000000001 waited=0 session=77\n"
+                 "4 queued resource=stock owner=me" NODE
+                 " behind=latch-0000000001 waited=0 session=77\n"
+                 "2 session_expired owner=me status=-12 session=77\n"
+                 "2 rejoined resource=stock owner=me waited=0 session=77\n"
+                 "3 not_acquired resource=stock owner=me status=-3 waited=0 session=77\n");
+}
+
+static CU_TestInfo tests[] = {
+    TEST(lock_that_is_lost_tells_its_story),
+    TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long),
+    TEST(unknown_child_in_the_way_is_named),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_log", tests);
+}
