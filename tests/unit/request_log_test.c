@@ -145,10 +145,28 @@ static void unknown_child_in_the_way_is_named(void) {
                  "3 not_acquired resource=stock owner=me status=-3 waited=0 session=77\n");
 }
 
+static void node_that_cannot_be_deleted_is_reported_once(void) {
+    newsroom *room = open_room();
+    start(room, ZKL_FOREVER);
+    queue_up(room, NULL);
+    room->fake.sends = ZKL_OUTCOME_REFUSED;
+    zkl_request_runner_feed(room->runner, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+    for (int i = 0; i < 3; i++) { /* pauses between vain attempts */
+        zkl_timers_fire_due(&room->session.timers, zkl_timers_next(&room->session.timers));
+    }
+    tell(room, ZKL_SESSION_STATE_EXPIRED);
+    expect_lines(room, CONNECTED BEGIN "3 acquired resource=stock owner=me" NODE
+                                       " waited=0 held=0 session=77\n"
+                                       "2 not_deleted resource=stock owner=me" NODE
+                                       " status=-16 waited=0 held=0 session=77\n"
+                                       "2 session_expired owner=me status=-12 session=77\n");
+}
+
 static CU_TestInfo tests[] = {
     TEST(lock_that_is_lost_tells_its_story),
     TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long),
     TEST(unknown_child_in_the_way_is_named),
+    TEST(node_that_cannot_be_deleted_is_reported_once),
     TEST_END,
 };
 

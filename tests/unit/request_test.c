@@ -281,6 +281,15 @@ static void forbidden_watch_fails_the_request_and_deletes_its_node(void) {
     PLAY(exclusive, lines);
 }
 
+static void refusal_that_does_not_say_why_is_no_success(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",
+        "created REFUSED silently -> FAIL SERVER_REFUSED",
+        "listed nobody            -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
 static void busy_server_is_asked_again_after_a_pause(void) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
@@ -1448,6 +1457,7 @@ static CU_TestInfo tests[] = {
     TEST(forbidden_create_fails_the_request),
     TEST(forbidden_list_fails_the_request_and_deletes_its_node),
     TEST(forbidden_watch_fails_the_request_and_deletes_its_node),
+    TEST(refusal_that_does_not_say_why_is_no_success),
     TEST(busy_server_is_asked_again_after_a_pause),
     TEST(timeout_in_a_pause_gives_the_verdict_at_once),
     TEST(refused_delete_is_tried_again_and_again),

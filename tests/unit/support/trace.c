@@ -154,7 +154,8 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
         return;
     }
     event->outcome = (zkl_outcome)outcome;
-    event->status = event->outcome == ZKL_OUTCOME_REFUSED ? ZKL_NO_PERMISSION : ZKL_OK;
+    bool says_why = event->outcome == ZKL_OUTCOME_REFUSED && words->count == 2;
+    event->status = says_why ? ZKL_NO_PERMISSION : ZKL_OK;
 }
 
 static void begin_session(conversation *play) {

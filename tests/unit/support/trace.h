@@ -12,7 +12,8 @@
  * Names are those of names.h. A reply says how it ended (OK, NO_NODE, UNKNOWN,
  * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names
  * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
- * for want of permission. Each step goes through the monitor.
+ * for want of permission; "REFUSED silently" does not say why. Each step goes
+ * through the monitor.
  */
 #ifndef ZKLOCK_TESTS_TRACE_H
 #define ZKLOCK_TESTS_TRACE_H
