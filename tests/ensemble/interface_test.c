@@ -29,7 +29,7 @@ static void granted_node_is_ours_and_tells_who_we_are(void) {
     zkl_lock *lock = lock_open(client, scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     CU_ASSERT_EQUAL(strncmp(grant.node, scene.path, strlen(scene.path)), 0);
-    raw_sync(scene.raw);
+    raw_catch_up(scene.raw);
     CU_ASSERT_TRUE(raw_stat(scene.raw, grant.node, &stat));
     ASSERT_NUMBER(stat.ephemeralOwner, client_information(client).session_id);
     ASSERT_NUMBER(stat.czxid, grant.token);
@@ -53,7 +53,7 @@ static void release_takes_the_node_away(void) {
     zkl_lock *lock = lock_open(client, scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
-    raw_sync(scene.raw);
+    raw_catch_up(scene.raw);
     CU_ASSERT_FALSE(raw_stat(scene.raw, grant.node, &stat));
     zkl_lock_close(lock);
     client_close(client);
@@ -69,12 +69,12 @@ static void assert_acquires_below(struct scene *scene, zkl_client *client, const
     struct Stat stat;
     zkl_lock *lock = lock_open(client, resource);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
-    raw_sync(scene->raw);
+    raw_catch_up(scene->raw);
     ASSERT_NUMBER(raw_children(scene->raw, parent), 1);
     CU_ASSERT_EQUAL(strncmp(grant.node, parent, strlen(parent)), 0);
     CU_ASSERT_TRUE(raw_stat(scene->raw, grant.node, &stat));
     ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
-    raw_sync(scene->raw);
+    raw_catch_up(scene->raw);
     ASSERT_NUMBER(raw_children(scene->raw, parent), 0);
     zkl_lock_close(lock);
 }

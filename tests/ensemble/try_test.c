@@ -49,10 +49,10 @@ static void assert_try_writes_nothing(const char *stem, zkl_mode held, zkl_mode 
     zkl_lock *holder = lock_open(clients[0], scene.resource);
     zkl_lock *lock = lock_open(clients[1], scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(holder, held, PATIENCE_MS, NULL), ZKL_OK);
-    raw_sync(scene.raw);
+    raw_catch_up(scene.raw);
     CU_ASSERT_TRUE(raw_stat(scene.raw, scene.path, &before));
     CU_ASSERT_TRUE(some_try_commits_nothing(lock, tried));
-    raw_sync(scene.raw);
+    raw_catch_up(scene.raw);
     CU_ASSERT_TRUE(raw_stat(scene.raw, scene.path, &after));
     ASSERT_NUMBER(after.cversion, before.cversion);
     ASSERT_NUMBER(after.pzxid, before.pzxid);

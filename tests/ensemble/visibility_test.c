@@ -1,8 +1,9 @@
 /*
  * What is written to ZooKeeper under the lock is read by the next holder on
  * another server. What it takes: the write was answered before the release was
- * called; and the reader reads from the server that its zklock client is on,
- * or calls sync first.
+ * called; and the reader reads from the server that its zklock client is on, or
+ * first catches up on the connection that it reads from: by any write of its
+ * own, or, where that is not the leader, by a sync.
  */
 #include "support/scene.h"
 #include "support/servers.h"
@@ -11,18 +12,28 @@
 
 #define ROUNDS 40
 
+enum catch_up { NOT_AT_ALL, BY_SYNC, BY_A_WRITE };
+
 /* One of the three that pass a number on, each on its own server. */
 struct relay {
     zkl_client *client;
     zkl_lock *lock;
     zhandle_t *data; /* where it reads and writes */
-    bool sync;
+    enum catch_up how;
     const char *path;
     atomic_llong *last; /* what was written last; the lock guards it */
     int stale;
     int failed;
     pthread_t thread;
 };
+
+static void catch_up(struct relay *relay) {
+    if (relay->how == BY_SYNC) {
+        raw_sync(relay->data);
+    } else if (relay->how == BY_A_WRITE) {
+        raw_catch_up(relay->data);
+    }
+}
 
 static void *pass_on(void *arg) {
     struct relay *relay = arg;
@@ -31,9 +42,7 @@ static void *pass_on(void *arg) {
             relay->failed++;
             continue;
         }
-        if (relay->sync) {
-            raw_sync(relay->data);
-        }
+        catch_up(relay);
         long long last = atomic_load_explicit(relay->last, memory_order_relaxed);
         relay->stale += raw_read(relay->data, relay->path) != last ? 1 : 0;
         raw_write(relay->data, relay->path, last + 1);
@@ -54,8 +63,18 @@ static void run_relays(struct relay relays[SERVERS]) {
     }
 }
 
-/* data_server_offset 0: the data is read where the lock is; else elsewhere. */
-static void relay_numbers(const char *stem, int data_server_offset, bool sync) {
+static int server_to_read_from(int server, enum catch_up how) {
+    if (how == NOT_AT_ALL) {
+        return server;
+    }
+    int other = server % SERVERS + 1;
+    if (how == BY_SYNC && other == servers_leader()) {
+        other = other % SERVERS + 1;
+    }
+    return other;
+}
+
+static void relay_numbers(const char *stem, enum catch_up how) {
     struct scene scene;
     scene_begin(&scene, stem);
     char path[300];
@@ -64,11 +83,11 @@ static void relay_numbers(const char *stem, int data_server_offset, bool sync) {
     atomic_llong last = 0;
     struct relay relays[SERVERS];
     for (int i = 0; i < SERVERS; i++) {
-        relays[i] = (struct relay){ .sync = sync, .path = path, .last = &last };
+        relays[i] = (struct relay){ .how = how, .path = path, .last = &last };
         relays[i].client = client_open_on(i + 1);
         relays[i].lock = lock_open(relays[i].client, scene.resource);
-        relays[i].data = raw_open(server_host((i + data_server_offset) % SERVERS + 1));
-        raw_sync(relays[i].data);
+        relays[i].data = raw_open(server_host(server_to_read_from(i + 1, how)));
+        raw_catch_up(relays[i].data);
     }
     run_relays(relays);
     ASSERT_NUMBER(atomic_load(&last), SERVERS * ROUNDS);
@@ -82,11 +101,15 @@ static void relay_numbers(const char *stem, int data_server_offset, bool sync) {
 }
 
 static void data_written_before_a_release_is_read_where_the_next_holder_is(void) {
-    relay_numbers("visible", 0, false);
+    relay_numbers("visible", NOT_AT_ALL);
 }
 
-static void data_written_before_a_release_is_read_on_any_server_after_a_sync(void) {
-    relay_numbers("visible-sync", 1, true);
+static void data_written_before_a_release_is_read_on_another_follower_after_a_sync(void) {
+    relay_numbers("visible-sync", BY_SYNC);
+}
+
+static void data_written_before_a_release_is_read_on_any_server_after_a_write(void) {
+    relay_numbers("visible-write", BY_A_WRITE);
 }
 
 /* ---- A server that lags -------------------------------------------------- */
@@ -148,7 +171,8 @@ static void data_is_read_after_a_sync_even_on_a_server_that_lags(void) {
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(data_written_before_a_release_is_read_where_the_next_holder_is),
-        TEST_CASE(data_written_before_a_release_is_read_on_any_server_after_a_sync),
+        TEST_CASE(data_written_before_a_release_is_read_on_another_follower_after_a_sync),
+        TEST_CASE(data_written_before_a_release_is_read_on_any_server_after_a_write),
         TEST_CASE(data_is_read_after_a_sync_even_on_a_server_that_lags),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);

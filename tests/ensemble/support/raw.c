@@ -39,6 +39,14 @@ static void require_ok(int rc, const char *what, const char *path) {
     }
 }
 
+void raw_catch_up(zhandle_t *raw) {
+    int rc;
+    do {
+        rc = zoo_delete(raw, "/zklock-no-such-node", -1);
+    } while (is_transient(rc));
+    require_ok(rc == ZNONODE ? ZOK : rc, "delete", "/zklock-no-such-node");
+}
+
 struct sync_reply {
     sem_t arrived;
     int rc;

@@ -14,7 +14,11 @@
 zhandle_t *raw_open(const char *hosts);
 void raw_close(zhandle_t *raw);
 
-/** After it, reads see all that was committed before it was called. */
+/** After it, reads of this handle see all that was committed before it was
+ *  called, on any server. It is a committed write: a delete of no node. */
+void raw_catch_up(zhandle_t *raw);
+/** ZooKeeper's own sync. It promises the same, but on the leader it passes
+ *  commits that the leader has still to apply to its own tree. */
 void raw_sync(zhandle_t *raw);
 /** A node that is there already is fine. */
 void raw_make(zhandle_t *raw, const char *path);

@@ -18,7 +18,7 @@ void scene_begin(struct scene *scene, const char *stem) {
 }
 
 int scene_queue(struct scene *scene) {
-    raw_sync(scene->raw);
+    raw_catch_up(scene->raw);
     return raw_children(scene->raw, scene->path);
 }
 

@@ -18,7 +18,7 @@
 static const char *all_hosts;
 static const char *ensemble_command;
 static char hosts[SERVERS + 1][64];
-static bool hurt;
+static bool hurt[SERVERS + 1];
 
 /* ---- Four-letter words ------------------------------------------------- */
 
@@ -210,7 +210,7 @@ static bool listens(int server) {
 /* A test of a death that did not happen would pass. A killed process's last
  * threads may keep its sockets open for a moment. */
 void server_kill(int server) {
-    hurt = true;
+    hurt[server] = true;
     require_ensemble("kill", server);
     int64_t end = now_ms() + PATIENCE_MS;
     while (listens(server)) {
@@ -223,25 +223,29 @@ void server_kill(int server) {
 
 void server_start(int server) {
     require_ensemble("start", server);
+    hurt[server] = false;
 }
 
 void server_pause(int server) {
-    hurt = true;
+    hurt[server] = true;
     require_ensemble("pause", server);
 }
 
 void server_resume(int server) {
     require_ensemble("resume", server);
+    hurt[server] = false;
 }
 
-/* Either verb fails, or does nothing, where it does not fit. What is still ill
- * is met by the next test, or program, at its beginning. */
+/* Of the two verbs the one that does not fit fails. What is still ill is met by
+ * the next test, or program, at its beginning. */
 void servers_heal(void) {
-    for (int server = 1; hurt && server <= SERVERS; server++) {
-        (void)ensemble("resume", server);
-        (void)ensemble("start", server);
+    for (int server = 1; server <= SERVERS; server++) {
+        if (hurt[server]) {
+            (void)ensemble("resume", server);
+            (void)ensemble("start", server);
+            hurt[server] = false;
+        }
     }
-    hurt = false;
 }
 
 /* ---- The environment --------------------------------------------------- */

@@ -42,7 +42,7 @@ void server_start(int server);
 void server_pause(int server);
 void server_resume(int server);
 
-/** All run and serve again. Free of cost unless a test has hurt one. */
+/** Heals what a test has hurt and not healed itself. */
 void servers_heal(void);
 
 #endif

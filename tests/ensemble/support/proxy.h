@@ -1,0 +1,50 @@
+/*
+ * Stands between a client and the servers, and cuts the connection at a chosen
+ * request: before it reaches the server, or after the server has carried it
+ * out but before its reply reaches the client.
+ *
+ * A proxy serves one client: one connection at a time. What a client sends of
+ * its own accord (pings, authentication, the watches that it arms again after a
+ * reconnect) passes, and is not counted.
+ */
+#ifndef ZKLOCK_ENSEMBLE_PROXY_H
+#define ZKLOCK_ENSEMBLE_PROXY_H
+
+#include <stdbool.h>
+
+enum proxy_fault {
+    PROXY_REQUEST_LOST, /* not applied; all earlier requests have been answered */
+    PROXY_REPLY_LOST    /* applied and answered; only the client does not hear of it */
+};
+
+/** What the client has sent behind that request is lost as well. */
+struct proxy_cut {
+    enum proxy_fault fault;
+    int request; /* counts from 1: since the plan was made, or since the connection */
+};
+
+#define PROXY_CUTS_MAX 2
+
+struct proxy_plan {
+    struct proxy_cut cuts[PROXY_CUTS_MAX]; /* one after the other, each on a connection of its own */
+    int count;
+    bool then_stay_away; /* after the last cut no connection is served until proxy_admit */
+};
+
+struct proxy;
+
+/** Leads each connection to this server; 0: each to the next one. */
+struct proxy *proxy_start(int server);
+/** To be called when its client is closed. */
+void proxy_stop(struct proxy *proxy);
+/** The host list for its client. Valid until proxy_stop. */
+const char *proxy_hosts(const struct proxy *proxy);
+
+/** Replaces the plan before, whether that was fulfilled or not. */
+void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan);
+/** No more cuts, and connections are served again. */
+void proxy_admit(struct proxy *proxy);
+/** Since the last plan. Counted before the client can notice. */
+int proxy_cuts_made(struct proxy *proxy);
+
+#endif
