@@ -52,8 +52,9 @@ struct proxy {
     struct connection connection; /* the thread's own */
     pthread_mutex_t mutex;        /* for all that follows */
     struct proxy_plan plan;
-    int cuts_made;
-    int requests; /* since the plan, or the connection, whichever came last */
+    int cuts_begun; /* the request has come */
+    int cuts_made;  /* the client is about to notice */
+    int requests;   /* since the plan, or the connection, whichever came last */
     bool away;
     bool stopping;
 };
@@ -64,9 +65,10 @@ struct proxy {
 static bool count_request(struct proxy *proxy, enum proxy_fault *fault) {
     pthread_mutex_lock(&proxy->mutex);
     proxy->requests++;
-    const struct proxy_cut *next = &proxy->plan.cuts[proxy->cuts_made % PROXY_CUTS_MAX];
-    bool cut = proxy->cuts_made < proxy->plan.count && proxy->requests == next->request;
+    const struct proxy_cut *next = &proxy->plan.cuts[proxy->cuts_begun % PROXY_CUTS_MAX];
+    bool cut = proxy->cuts_begun < proxy->plan.count && proxy->requests == next->request;
     *fault = next->fault;
+    proxy->cuts_begun += cut;
     pthread_mutex_unlock(&proxy->mutex);
     return cut;
 }
@@ -364,6 +366,7 @@ const char *proxy_hosts(const struct proxy *proxy) {
 void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan) {
     pthread_mutex_lock(&proxy->mutex);
     proxy->plan = *plan;
+    proxy->cuts_begun = 0;
     proxy->cuts_made = 0;
     proxy->requests = 0;
     pthread_mutex_unlock(&proxy->mutex);
@@ -371,7 +374,7 @@ void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan) {
 
 void proxy_admit(struct proxy *proxy) {
     pthread_mutex_lock(&proxy->mutex);
-    proxy->plan.count = proxy->cuts_made;
+    proxy->plan.then_stay_away = false;
     proxy->away = false;
     pthread_mutex_unlock(&proxy->mutex);
     wake(proxy);
@@ -382,4 +385,13 @@ int proxy_cuts_made(struct proxy *proxy) {
     int cuts_made = proxy->cuts_made;
     pthread_mutex_unlock(&proxy->mutex);
     return cuts_made;
+}
+
+int proxy_end_plan(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    int cuts_begun = proxy->cuts_begun;
+    proxy->plan.count = 0;
+    pthread_mutex_unlock(&proxy->mutex);
+    proxy_admit(proxy);
+    return cuts_begun;
 }

@@ -26,7 +26,7 @@ struct proxy_cut {
 #define PROXY_CUTS_MAX 2
 
 struct proxy_plan {
-    struct proxy_cut cuts[PROXY_CUTS_MAX]; /* one after the other, each on a connection of its own */
+    struct proxy_cut cuts[PROXY_CUTS_MAX]; /* in turn, each on a connection of its own */
     int count;
     bool then_stay_away; /* after the last cut no connection is served until proxy_admit */
 };
@@ -40,11 +40,14 @@ void proxy_stop(struct proxy *proxy);
 /** The host list for its client. Valid until proxy_stop. */
 const char *proxy_hosts(const struct proxy *proxy);
 
-/** Replaces the plan before, whether that was fulfilled or not. */
+/** There must be no plan under way. */
 void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan);
-/** No more cuts, and connections are served again. */
+/** Connections are served, whatever the plan says. */
 void proxy_admit(struct proxy *proxy);
-/** Since the last plan. Counted before the client can notice. */
+/** Since the plan was set; the client may notice from now on. */
 int proxy_cuts_made(struct proxy *proxy);
+/** No more cuts, and connections are served. Returns at how many requests a
+ *  cut was made, or is just being made. */
+int proxy_end_plan(struct proxy *proxy);
 
 #endif
