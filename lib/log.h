@@ -16,7 +16,7 @@ typedef struct zkl_log zkl_log;
 /** NULL: out of memory. The thread must outlive the log. */
 zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
                       zkl_callback_thread *thread);
-/** Takes no more records. Those on their way are still delivered. */
+/** Takes no more of libzookeeper's lines. Records on their way are still delivered. */
 void zkl_log_stop(zkl_log *log);
 /** Frees it, once its thread has ended. NULL is fine. */
 void zkl_log_free(zkl_log *log);

@@ -382,7 +382,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * session expired between the grant and the return of this call);
  * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
  * LOST grant call zkl_lock_release first); ZKL_NO_PERMISSION;
- * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED; ZKL_SEQUENCE_EXHAUSTED;
+ * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
+ * a request now); ZKL_SEQUENCE_EXHAUSTED;
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
  * ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node

@@ -163,6 +163,9 @@ static void note_failure(zkl_request *request, const zkl_event *event, zkl_actio
     if (event->outcome == ZKL_OUTCOME_NOT_NOW ||
         (event->outcome == ZKL_OUTCOME_UNKNOWN && request->connected)) {
         request->must_back_off = true;
+        if (request->only_try && !request->held) {
+            fail(request, actions, ZKL_SERVER_REFUSED); /* a try does not wait */
+        }
     } else if (event->outcome == ZKL_OUTCOME_SESSION_OVER) {
         request->connected = false; /* the news of it is on its way */
     } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
@@ -396,7 +399,10 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     request->candidate[0] = '\0';
     request->surplus[0] = '\0';
     request->rejected[0] = '\0';
-    forget_node(request);
+    request->own_node = ZKL_OWN_NODE_NONE;
+    if (!request->held) {
+        forget_node(request); /* else its name is kept, for the news of the loss */
+    }
     if (event->guid != NULL) {
         memcpy(request->guid, event->guid, ZKL_GUID_SIZE);
         zkl_node_name_prefix(request->prefix, request->guid, request->mode);

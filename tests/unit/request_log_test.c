@@ -106,11 +106,12 @@ static void lock_that_is_lost_tells_its_story(void) {
     room->fake.now_ms += 500;
     tell(room, ZKL_SESSION_STATE_CONNECTING);
     tell(room, ZKL_SESSION_STATE_EXPIRED);
-    expect_lines(room, CONNECTED BEGIN
-                 "3 acquired resource=stock owner=me" NODE " waited=30 held=0 session=77\n"
-                 "2 disconnected owner=me status=-5 session=77\n"
-                 "2 session_expired owner=me status=-12 session=77\n"
-                 "1 lost resource=stock owner=me status=-12 waited=30 held=500 session=77\n");
+    expect_lines(room, CONNECTED BEGIN "3 acquired resource=stock owner=me" NODE
+                                       " waited=30 held=0 session=77\n"
+                                       "2 disconnected owner=me status=-5 session=77\n"
+                                       "2 session_expired owner=me status=-12 session=77\n"
+                                       "1 lost resource=stock owner=me" NODE
+                                       " status=-12 waited=30 held=500 session=77\n");
 }
 
 static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {

@@ -1,0 +1,674 @@
+/*
+ * The request machine when replies, connections, places and sessions are lost. What happens on
+ * the left, all that the request does about it on the right. trace.h explains
+ * the words. Whatever a trace says, the monitor asserts the rules that hold in
+ * each step.
+ */
+
+#include "support/trace.h"
+
+static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
+static const trace_setup fails_on_expiry = { .mode = ZKL_EXCLUSIVE,
+                                             .fail_on_session_expiry = true };
+static const trace_setup offline = { .mode = ZKL_EXCLUSIVE, .disconnected = true };
+
+/* ---- Lost replies --------------------------------------------------------------------- */
+
+static void create_reply_lost_is_resolved_by_a_second_create_and_a_list(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created me4     -> ",
+        "listed me3 me4  -> INSPECT me3",
+        "inspected ours  -> DELETE me4",
+        "deleted OK      -> LIST",
+        "listed me3      -> GRANT",
+        "released        -> DELETE me3",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void create_that_was_never_applied_leaves_only_the_second_node(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created me4     -> ",
+        "listed x3 me4   -> WATCH x3",
+        "watched OK      -> ",
+        "watch_fired     -> LIST",
+        "listed me4      -> GRANT",
+        "released        -> DELETE me4",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void two_nodes_of_ours_keep_the_lower(void) {
+    static const char *const lines[] = {
+        "start             -> CREATE LIST",
+        "disconnected      -> ",
+        "created UNKNOWN   -> ",
+        "listed UNKNOWN    -> ",
+        "connected         -> CREATE LIST",
+        "created me5       -> ",
+        "listed me5 x4 me3 -> INSPECT me3",
+        "inspected ours    -> DELETE me5", /* else x4 would have gone before us */
+        "deleted OK        -> LIST",
+        "listed x4 me3     -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* The servers' counter restarts when a parent is made anew. */
+static void two_nodes_of_ours_where_the_known_one_is_lower(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created me3     -> ",
+        "listed me9 me3  -> INSPECT me9",
+        "inspected ours  -> DELETE me9",
+        "deleted OK      -> LIST",
+        "listed me3      -> GRANT",
+        "released        -> DELETE me3",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays(void) {
+    static const char *const lines[] = {
+        "start              -> CREATE LIST",
+        "disconnected       -> ",
+        "created UNKNOWN    -> ",
+        "listed UNKNOWN     -> ",
+        "connected          -> CREATE LIST",
+        "disconnected       -> ",
+        "created UNKNOWN    -> ",
+        "listed UNKNOWN     -> ",
+        "connected          -> CREATE LIST",
+        "created me5        -> ",
+        "listed me4 me3 me5 -> INSPECT me3",
+        "inspected ours     -> DELETE me5",
+        "deleted OK         -> LIST",
+        "listed me4 me3     -> INSPECT me4",
+        "inspected ours     -> DELETE me4",
+        "deleted OK         -> LIST",
+        "listed me3         -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void list_before_a_committed_write_proves_nothing(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "timed_out       -> FAIL TIMEOUT",
+        "connected       -> SETTLE LIST",
+        "settled NOT_NOW -> ",
+        "listed nobody   -> BACK_OFF", /* the create may still come */
+        "backed_off      -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed me3      -> INSPECT me3", /* and it did */
+        "inspected ours  -> DELETE me3",
+        "deleted OK      -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed nobody   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void settling_counts_on_its_own_connection_only(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "timed_out       -> FAIL TIMEOUT",
+        "connected       -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "disconnected    -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> SETTLE LIST",
+        "settled REFUSED -> ", /* committed as an error, but committed */
+        "listed nobody   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void candidate_gone_before_it_was_inspected_is_forgotten(void) {
+    static const char *const lines[] = {
+        "start             -> CREATE LIST",
+        "disconnected      -> ",
+        "created UNKNOWN   -> ",
+        "listed UNKNOWN    -> ",
+        "connected         -> CREATE LIST",
+        "created me4       -> ",
+        "listed me3 me4    -> INSPECT me3",
+        "inspected NO_NODE -> LIST",
+        "listed me4        -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void candidate_owned_by_another_session_is_left_alone(void) {
+    static const char *const lines[] = {
+        "start            -> CREATE LIST",
+        "disconnected     -> ",
+        "created UNKNOWN  -> ",
+        "listed UNKNOWN   -> ",
+        "connected        -> CREATE LIST",
+        "created me4      -> ",
+        "listed me3 me4   -> INSPECT me3",
+        "inspected others -> LIST",
+        "listed me3 me4   -> WATCH me3", /* a contender like any other */
+        "watched OK       -> ",
+        "watch_fired      -> LIST",
+        "listed me4       -> GRANT",
+        "released         -> DELETE me4",
+        "deleted OK       -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void candidate_owned_by_another_session_is_left_alone_on_the_way_out(void) {
+    static const char *const lines[] = {
+        "start            -> CREATE LIST",
+        "timed_out        -> FAIL TIMEOUT",
+        "disconnected     -> ",
+        "created UNKNOWN  -> ",
+        "listed UNKNOWN   -> ",
+        "connected        -> SETTLE LIST",
+        "settled NO_NODE  -> ",
+        "listed me3       -> INSPECT me3",
+        "inspected others -> SETTLE LIST", /* ours may still be behind it */
+        "settled NO_NODE  -> ",
+        "listed me3       -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* A copy of our name that somebody else made must not hide the node that we
+ * lost: nobody else would ever delete it, and we would wait for ourselves. */
+static void copied_name_does_not_hide_our_lost_node(void) {
+    static const char *const lines[] = {
+        "start              -> CREATE LIST",
+        "disconnected       -> ",
+        "created UNKNOWN    -> ",
+        "listed UNKNOWN     -> ",
+        "connected          -> CREATE LIST",
+        "created me5        -> ",
+        "listed me3 me4 me5 -> INSPECT me3",
+        "inspected others   -> LIST",
+        "listed me3 me4 me5 -> INSPECT me4",
+        "inspected ours     -> DELETE me5",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void lost_reply_of_an_inspection_asks_again(void) {
+    static const char *const lines[] = {
+        "start             -> CREATE LIST",
+        "disconnected      -> ",
+        "created UNKNOWN   -> ",
+        "listed UNKNOWN    -> ",
+        "connected         -> CREATE LIST",
+        "created me4       -> ",
+        "listed me3 me4    -> INSPECT me3",
+        "disconnected      -> ",
+        "inspected UNKNOWN -> ",
+        "connected         -> INSPECT me3",
+        "inspected ours    -> DELETE me4",
+        "disconnected      -> ",
+        "deleted UNKNOWN   -> ",
+        "connected         -> DELETE me4",
+        "deleted NO_NODE   -> LIST",
+        "listed me3        -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void list_reply_lost_lists_again_and_creates_nothing(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "created me3    -> ",
+        "disconnected   -> ",
+        "listed UNKNOWN -> ",
+        "connected      -> LIST",
+        "listed me3     -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void watch_reply_lost_lists_again_before_it_watches(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me3     -> ",
+        "listed x2 me3   -> WATCH x2",
+        "disconnected    -> ",
+        "watched UNKNOWN -> ",
+        "connected       -> LIST",
+        "listed x2 me3   -> WATCH x2",
+        "watched OK      -> ",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST", "created UNKNOWN -> ", "listed nobody   -> BACK_OFF",
+        "backed_off      -> CREATE LIST", "created me1     -> ", "listed me0 me1  -> INSPECT me0",
+        "inspected ours  -> DELETE me1",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void create_refused_after_a_lost_reply_still_looks_for_the_first_node(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created REFUSED -> FAIL NO_PERMISSION",
+        "listed me3      -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed me3      -> INSPECT me3",
+        "inspected ours  -> DELETE me3",
+        "deleted OK      -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed nobody   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void parent_deleted_after_a_lost_create_is_made_again(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "connected       -> CREATE LIST",
+        "created NO_NODE -> ",
+        "listed NO_NODE  -> MAKE_PARENT",
+        "parent_made OK  -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- Disconnected ------------------------------------------------------------------------- */
+
+static void request_started_offline_begins_when_connected(void) {
+    static const char *const lines[] = {
+        "start       -> ",
+        "connected   -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> GRANT",
+    };
+    PLAY(offline, lines);
+}
+
+static void timeout_offline_before_anything_was_sent_ends_at_once(void) {
+    static const char *const lines[] = {
+        "start     -> ",
+        "timed_out -> FAIL TIMEOUT END",
+    };
+    PLAY(offline, lines);
+}
+
+static void waiter_keeps_its_place_and_its_watch_over_a_reconnect(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2",
+        "watched OK    -> ",
+        "disconnected  -> ",
+        "connected     -> ",
+        "watch_fired   -> LIST",
+        "listed me3    -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void watch_that_fires_offline_lists_when_connected(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2",
+        "watched OK    -> ",
+        "disconnected  -> ",
+        "watch_fired   -> ",
+        "connected     -> LIST",
+        "listed me3    -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void holder_does_nothing_about_a_disconnect(void) {
+    static const char *const lines[] = {
+        "start        -> CREATE LIST",
+        "created me3  -> ",
+        "listed me3   -> GRANT",
+        "disconnected -> ",
+        "connected    -> ",
+        "disconnected -> ",
+        "connected    -> ",
+        "released     -> DELETE me3",
+        "deleted OK   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void news_that_arrives_twice_changes_nothing(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "connected     -> ",
+        "created me3   -> ",
+        "connected     -> ",
+        "listed x2 me3 -> WATCH x2",
+        "connected     -> ",
+        "watched OK    -> ",
+        "connected     -> ",
+        "disconnected  -> ",
+        "disconnected  -> ",
+        "connected     -> ",
+        "watch_fired   -> LIST",
+        "watch_fired   -> ",
+        "listed me3    -> GRANT",
+        "watch_fired   -> ",
+        "connected     -> ",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- Places that are lost
+ * ----------------------------------------------------------------------------------- */
+
+static void own_node_deleted_by_hand_joins_again(void) {
+    static const char *const lines[] = {
+        "start            -> CREATE LIST",
+        "created me3      -> ",
+        "listed x2 me3    -> WATCH x2",
+        "watched OK       -> ",
+        "watch_fired      -> LIST",
+        "listed x4        -> REJOIN CREATE LIST",
+        "created me5      -> ",
+        "listed x4 me5    -> WATCH x4",
+        "watched OK       -> ",
+        "watch_fired      -> LIST",
+        "listed me5       -> GRANT",
+        "released         -> DELETE me5",
+        "deleted OK       -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void empty_list_is_no_grant(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed nobody -> REJOIN CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void parent_deleted_under_a_waiter_is_made_again(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me3     -> ",
+        "listed x2 me3   -> WATCH x2",
+        "watched OK      -> ",
+        "watch_fired     -> LIST",
+        "listed NO_NODE  -> REJOIN CREATE LIST",
+        "created NO_NODE -> ",
+        "listed NO_NODE  -> MAKE_PARENT",
+        "parent_made OK  -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_node_deleted_by_hand_needs_no_delete_on_the_way_out(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST", "created me3     -> ",    "listed me3      -> GRANT",
+        "released        -> DELETE me3",  "deleted NO_NODE -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- The session's end
+ * ---------------------------------------------------------------------------------------- */
+
+static void session_end_while_waiting_rejoins_with_a_fresh_guid(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2",
+        "watched OK    -> ",
+        "disconnected  -> ",
+        "session_ended -> REJOIN",
+        "connected     -> CREATE LIST", /* a plain CREATE has the new GUID: see trace.c */
+        "created me7   -> ",
+        "listed x6 me7 -> WATCH x6",
+        "watched OK    -> ",
+        "watch_fired   -> LIST",
+        "listed me7    -> GRANT",
+        "released      -> DELETE me7",
+        "deleted OK    -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_while_waiting_fails_where_asked_for(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2",
+        "watched OK    -> ",
+        "disconnected  -> ",
+        "session_ended -> FAIL SESSION_EXPIRED END",
+    };
+    PLAY(fails_on_expiry, lines);
+}
+
+static void session_end_before_there_was_a_place_is_no_rejoining(void) {
+    static const char *const lines[] = {
+        "start         -> ", "session_ended -> ",      "connected     -> CREATE LIST",
+        "created me0   -> ", "listed me0    -> GRANT",
+    };
+    PLAY(offline, lines);
+}
+
+static void session_end_while_holding_loses_the_lock_for_ever(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed me3    -> GRANT",
+        "disconnected  -> ",
+        "session_ended -> LOSE SESSION_EXPIRED END",
+        "connected     -> ",
+        "released      -> ",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_with_replies_outstanding_waits_for_them(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST",
+        "session_ended        -> ",
+        "created SESSION_OVER -> ",
+        "listed SESSION_OVER  -> ",
+        "connected            -> CREATE LIST",
+        "created me0          -> ",
+        "listed me0           -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void reply_that_says_the_session_is_over_comes_before_the_news(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST",
+        "created me3          -> ",
+        "listed SESSION_OVER  -> ",
+        "session_ended        -> REJOIN",
+        "connected            -> CREATE LIST",
+        "created me4          -> ",
+        "listed me4           -> GRANT",
+        "released             -> DELETE me4",
+        "deleted SESSION_OVER -> ",
+        "session_ended        -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_resolves_a_lost_create(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "session_ended   -> REJOIN",
+        "connected       -> CREATE LIST",
+        "created me9     -> ",
+        "listed x8 me9   -> WATCH x8", /* no search for twins: they went with the session */
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_while_a_twin_is_inspected_forgets_both(void) {
+    static const char *const lines[] = {
+        "start                  -> CREATE LIST",
+        "disconnected           -> ",
+        "created UNKNOWN        -> ",
+        "listed UNKNOWN         -> ",
+        "connected              -> CREATE LIST",
+        "created me4            -> ",
+        "listed me3 me4         -> INSPECT me3",
+        "session_ended          -> REJOIN",
+        "inspected SESSION_OVER -> ",
+        "connected              -> CREATE LIST",
+        "created me5            -> ",
+        "listed me5             -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_while_the_surplus_is_deleted_forgets_both(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST",
+        "disconnected         -> ",
+        "created UNKNOWN      -> ",
+        "listed UNKNOWN       -> ",
+        "connected            -> CREATE LIST",
+        "created me4          -> ",
+        "listed me3 me4       -> INSPECT me3",
+        "inspected ours       -> DELETE me4",
+        "session_ended        -> REJOIN",
+        "deleted SESSION_OVER -> ",
+        "connected            -> CREATE LIST",
+        "created me5          -> ",
+        "listed me5           -> GRANT",
+        "released             -> DELETE me5",
+        "deleted OK           -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_ends_a_pause(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created NOT_NOW -> ",
+        "listed NOT_NOW  -> BACK_OFF",
+        "disconnected    -> ",
+        "session_ended   -> ",
+        "connected       -> CREATE LIST",
+        "backed_off      -> ", /* its timer may still be running */
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_while_the_watch_is_being_set_joins_again(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST",
+        "created me3          -> ",
+        "listed x2 me3        -> WATCH x2",
+        "session_ended        -> REJOIN",
+        "watched SESSION_OVER -> ",
+        "connected            -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_ends_twice_in_a_row(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST", "created me3   -> ",
+        "listed x2 me3 -> WATCH x2",    "watched OK    -> ",
+        "session_ended -> REJOIN",      "session_ended -> ",
+        "connected     -> CREATE LIST", "created me0   -> ",
+        "listed me0    -> GRANT",       "session_ended -> LOSE SESSION_EXPIRED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(create_reply_lost_is_resolved_by_a_second_create_and_a_list),
+    TEST(create_that_was_never_applied_leaves_only_the_second_node),
+    TEST(two_nodes_of_ours_keep_the_lower),
+    TEST(two_nodes_of_ours_where_the_known_one_is_lower),
+    TEST(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays),
+    TEST(list_before_a_committed_write_proves_nothing),
+    TEST(settling_counts_on_its_own_connection_only),
+    TEST(candidate_gone_before_it_was_inspected_is_forgotten),
+    TEST(candidate_owned_by_another_session_is_left_alone),
+    TEST(candidate_owned_by_another_session_is_left_alone_on_the_way_out),
+    TEST(copied_name_does_not_hide_our_lost_node),
+    TEST(lost_reply_of_an_inspection_asks_again),
+    TEST(list_reply_lost_lists_again_and_creates_nothing),
+    TEST(watch_reply_lost_lists_again_before_it_watches),
+    TEST(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause),
+    TEST(create_refused_after_a_lost_reply_still_looks_for_the_first_node),
+    TEST(parent_deleted_after_a_lost_create_is_made_again),
+    TEST(request_started_offline_begins_when_connected),
+    TEST(timeout_offline_before_anything_was_sent_ends_at_once),
+    TEST(waiter_keeps_its_place_and_its_watch_over_a_reconnect),
+    TEST(watch_that_fires_offline_lists_when_connected),
+    TEST(holder_does_nothing_about_a_disconnect),
+    TEST(news_that_arrives_twice_changes_nothing),
+    TEST(own_node_deleted_by_hand_joins_again),
+    TEST(empty_list_is_no_grant),
+    TEST(parent_deleted_under_a_waiter_is_made_again),
+    TEST(own_node_deleted_by_hand_needs_no_delete_on_the_way_out),
+    TEST(session_end_while_waiting_rejoins_with_a_fresh_guid),
+    TEST(session_end_while_waiting_fails_where_asked_for),
+    TEST(session_end_before_there_was_a_place_is_no_rejoining),
+    TEST(session_end_while_holding_loses_the_lock_for_ever),
+    TEST(session_end_with_replies_outstanding_waits_for_them),
+    TEST(reply_that_says_the_session_is_over_comes_before_the_news),
+    TEST(session_end_resolves_a_lost_create),
+    TEST(session_end_while_a_twin_is_inspected_forgets_both),
+    TEST(session_end_while_the_surplus_is_deleted_forgets_both),
+    TEST(session_end_ends_a_pause),
+    TEST(session_end_while_the_watch_is_being_set_joins_again),
+    TEST(session_ends_twice_in_a_row),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_lost_reply", tests);
+}
