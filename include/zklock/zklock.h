@@ -83,7 +83,7 @@ extern "C" {
     X(ZKL_BUSY, -1, "the lock is held or awaited by another contender")                            \
     X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
     X(ZKL_CANCELLED, -3, "the wait was cancelled by zkl_lock_cancel")                              \
-    X(ZKL_LOST, -4, "the lock was lost: its session expired or its node is gone")                  \
+    X(ZKL_LOST, -4, "the lock was lost: its session expired")                                      \
     X(ZKL_SUSPECT, -5, "the lock may be lost: the client is disconnected from ZooKeeper")          \
     X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
     X(ZKL_ALREADY_HELD, -7, "this handle holds the lock already")                                  \
