@@ -135,7 +135,7 @@ static void forward(struct connection *connection, const struct stream *stream,
 static void begin_cut(struct connection *connection, enum proxy_fault fault, int32_t xid) {
     connection->cutting = true;
     connection->fault = fault;
-    connection->awaited = fault == PROXY_REPLY_LOST ? xid : connection->last_sent;
+    connection->awaited = fault == PROXY_REQUEST_LOST ? connection->last_sent : xid;
     connection->over = connection->awaited == connection->last_answered;
 }
 
@@ -157,6 +157,7 @@ static void on_request(struct proxy *proxy, const unsigned char *frame, size_t s
         connection->last_sent = xid;
     }
     forward(connection, &connection->requests, frame, size);
+    connection->over |= connection->cutting && fault == PROXY_LOST_UNDER_WAY;
 }
 
 static void on_reply(struct proxy *proxy, const unsigned char *frame, size_t size) {

@@ -1,7 +1,7 @@
 /*
  * Stands between a client and the servers, and cuts the connection at a chosen
- * request: before it reaches the server, or after the server has carried it
- * out but before its reply reaches the client.
+ * request: before it reaches the server, while it is under way, or after the
+ * server has carried it out but before its reply reaches the client.
  *
  * A proxy serves one client: one connection at a time. What a client sends of
  * its own accord (pings, authentication, the watches that it arms again after a
@@ -13,8 +13,9 @@
 #include <stdbool.h>
 
 enum proxy_fault {
-    PROXY_REQUEST_LOST, /* not applied; all earlier requests have been answered */
-    PROXY_REPLY_LOST    /* applied and answered; only the client does not hear of it */
+    PROXY_REQUEST_LOST,  /* not applied; all earlier requests have been answered */
+    PROXY_REPLY_LOST,    /* applied and answered; only the client does not hear of it */
+    PROXY_LOST_UNDER_WAY /* sent to the server, and cut at once: nobody knows */
 };
 
 /** What the client has sent behind that request is lost as well. */
