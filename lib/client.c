@@ -181,7 +181,7 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     return status;
 }
 
-static int start_client(zkl_client *client, const zkl_client_options *options) {
+static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
     int status = start_log(client, options);
     if (status == ZKL_OK) {
         status = start_zookeeper(client);
@@ -189,16 +189,23 @@ static int start_client(zkl_client *client, const zkl_client_options *options) {
     if (status != ZKL_OK) {
         shut_down(client);
         free_client(client);
+        if (status == ZKL_CANNOT_RESOLVE) {
+            zkl_input_note("host list", hosts, "no host of it could be resolved");
+        }
         return status;
     }
     status = wait_until_connected(client, options->connect_timeout_ms);
     if (status != ZKL_OK) {
         (void)zkl_client_close(client, 0);
     }
+    if (status == ZKL_TIMEOUT) {
+        zkl_input_note("host list", hosts, "no server answered within connect_timeout_ms");
+    }
     return status;
 }
 
 int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_client **result) {
+    zkl_input_clear();
     static const zkl_client_options defaults = ZKL_CLIENT_OPTIONS_INIT;
     const zkl_client_options *options = given != NULL ? given : &defaults;
     size_t servers_length = 0;
@@ -229,7 +236,7 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
         free_client(client);
         return ZKL_NO_MEMORY;
     }
-    status = start_client(client, options);
+    status = start_client(client, hosts, options);
     if (status == ZKL_OK) {
         *result = client;
     }
@@ -277,6 +284,7 @@ static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
 }
 
 int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
+    zkl_input_clear();
     if (client == NULL) {
         return ZKL_OK;
     }
@@ -305,6 +313,7 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
 /* ---- The rest ------------------------------------------------------------------ */
 
 int zkl_client_info(zkl_client *client, zkl_client_information *information) {
+    zkl_input_clear();
     int status = zkl_input_check_pointer("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("information", information);

@@ -42,6 +42,14 @@ static shown show(const char *input) {
     return result;
 }
 
+void zkl_input_clear(void) {
+    message[0] = '\0';
+}
+
+void zkl_input_note(const char *what, const char *input, const char *fault) {
+    snprintf(message, sizeof(message), "%s \"%s\": %s", what, show(input).text, fault);
+}
+
 /* ---- Text -------------------------------------------------------------- */
 
 /* The length of the UTF-8 sequence that starts here (RFC 3629), or 0. */

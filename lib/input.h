@@ -24,6 +24,12 @@ int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
 /** Not NULL. */
 int zkl_input_check_pointer(const char *what, const void *pointer);
 
+/** Forgets this thread's message, at the beginning of each call. */
+void zkl_input_clear(void);
+
+/** Leaves a message about input whose fault no check could find. */
+void zkl_input_note(const char *what, const char *input, const char *fault);
+
 /** The message of this thread's last failed check. */
 const char *zkl_input_message(void);
 

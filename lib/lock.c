@@ -83,6 +83,7 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
                   zkl_lock **result) {
+    zkl_input_clear();
     static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
     const zkl_lock_options *options = given != NULL ? given : &defaults;
     int status = zkl_input_check_pointer("lock", result);
@@ -284,6 +285,7 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant 
 }
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
+    zkl_input_clear();
     int status = check_acquire(lock, mode, timeout_ms, grant);
     if (status != ZKL_OK) {
         return status;
@@ -297,6 +299,7 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
 }
 
 int zkl_lock_cancel(zkl_lock *lock) {
+    zkl_input_clear();
     int status = zkl_input_check_pointer("lock", lock);
     if (status != ZKL_OK) {
         return status;
@@ -329,6 +332,7 @@ static int check_held(const zkl_lock *lock) {
 }
 
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
+    zkl_input_clear();
     int status = zkl_input_check_pointer("lock", lock);
     if (status != ZKL_OK) {
         return status;
@@ -344,27 +348,19 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 /* ---- Release --------------------------------------------------------------------------- */
 
-static void log_released(const zkl_lock *lock, int status) {
+/* The request is over: all that is left to tell is that its holder knows. */
+static void log_lost_released(const zkl_lock *lock) {
     zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_RELEASED);
-    char node[ZKL_NODE_PATH_SIZE] = "";
-    if (!zkl_log_wants(lock->client->log, record.level)) {
-        return;
-    }
-    if (lock->runner != NULL) {
-        zkl_request_runner_node_path(lock->runner, node, sizeof(node));
-        record.held_ms = zkl_session_now_ms(&lock->client->session) - lock->runner->granted_ms;
-    }
     record.resource = lock->resource;
     record.owner = lock->client->label;
-    record.node = node;
-    record.status = status;
+    record.status = ZKL_LOST;
     record.session_id = lock->client->session.id;
     zkl_log_write(lock->client->log, &record);
 }
 
 static int release_lost(zkl_lock *lock) {
     lock->state = LOCK_IDLE;
-    log_released(lock, ZKL_LOST);
+    log_lost_released(lock);
     let_go(lock);
     return ZKL_LOST;
 }
@@ -386,7 +382,6 @@ static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 static int release_held(zkl_lock *lock, int64_t timeout_ms) {
-    log_released(lock, ZKL_OK);
     lock->state = LOCK_RELEASING;
     feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
     int status = timeout_ms == 0 ? ZKL_OK : wait_until_gone(lock, timeout_ms);
@@ -414,6 +409,7 @@ static int release(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
+    zkl_input_clear();
     int status = zkl_input_check_pointer("lock", lock);
     if (status == ZKL_OK) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,

@@ -126,7 +126,7 @@ static bool open_client(struct server *server) {
 }
 
 static void note_session_timeout(const struct server *server) {
-    zkl_client_information information = { .struct_size = sizeof(information) };
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     if (server->index == 0 && zkl_client_info(server->client, &information) == ZKL_OK) {
         server->plan->board->session_timeout_ms = information.session_timeout_ms;
     }

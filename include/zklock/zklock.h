@@ -132,10 +132,10 @@ typedef enum zkl_status {
 ZKL_API const char *zkl_strerror(int status);
 
 /**
- * What was wrong with the input of the last call on this thread that returned
- * one of the ZKL_INVALID_ or ZKL_RESOURCE_ statuses: names the input and the
- * rule. Valid until the next zklock call on this thread. Never NULL; the
- * empty string when no call has failed so. Any thread; does not block.
+ * What was wrong with the input of this thread's last zklock call that takes
+ * a handle or hosts: names the input and the rule. Never NULL; the empty string
+ * where there is no more to say than zkl_strerror does. The string is valid
+ * until this thread's next such call. Any thread; does not block.
  */
 ZKL_API const char *zkl_error_message(void);
 
@@ -285,12 +285,15 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
 typedef struct zkl_client_information {
-    size_t struct_size;         /* set it to sizeof(zkl_client_information) */
+    size_t struct_size;         /* see ZKL_CLIENT_INFORMATION_INIT */
     int connected;              /* 1 or 0, at this moment */
     int64_t session_id;         /* of the current session */
     int32_t session_timeout_ms; /* as negotiated with the servers */
     uint64_t sessions_expired;  /* how many sessions this client has lost */
 } zkl_client_information;
+
+#define ZKL_CLIENT_INFORMATION_INIT                                                                \
+    { sizeof(zkl_client_information), 0, 0, 0, 0 }
 
 /**
  * Tells about the client's session. Does not block. Returns ZKL_OK,

@@ -368,6 +368,9 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         queue_event(runner, event);
         return;
     }
+    if (event->kind == ZKL_EVENT_RELEASED && runner->request.held) {
+        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_RELEASED, NULL, ZKL_OK);
+    }
     runner->stepping = true;
     step(runner, event);
     while (!runner->request.ended && runner->queued_count > 0) {

@@ -156,11 +156,12 @@ static void node_that_cannot_be_deleted_is_reported_once(void) {
         zkl_timers_fire_due(&room->session.timers, zkl_timers_next(&room->session.timers));
     }
     tell(room, ZKL_SESSION_STATE_EXPIRED);
-    expect_lines(room, CONNECTED BEGIN "3 acquired resource=stock owner=me" NODE
-                                       " waited=0 held=0 session=77\n"
-                                       "2 not_deleted resource=stock owner=me" NODE
-                                       " status=-16 waited=0 held=0 session=77\n"
-                                       "2 session_expired owner=me status=-12 session=77\n");
+    expect_lines(room, CONNECTED BEGIN
+                 "3 acquired resource=stock owner=me" NODE " waited=0 held=0 session=77\n"
+                 "3 released resource=stock owner=me" NODE " waited=0 held=0 session=77\n"
+                 "2 not_deleted resource=stock owner=me" NODE
+                 " status=-16 waited=0 held=0 session=77\n"
+                 "2 session_expired owner=me status=-12 session=77\n");
 }
 
 static CU_TestInfo tests[] = {
