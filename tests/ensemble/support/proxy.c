@@ -218,6 +218,9 @@ static void receive(struct proxy *proxy, struct stream *stream) {
  * news of ours. False when the proxy is to stop. */
 static bool wait_for(struct proxy *proxy, struct pollfd sockets[3]) {
     eventfd_t news;
+    if (is_stopping(proxy)) {
+        return false; /* the wake-up for it may have been taken by an earlier wait */
+    }
     sockets[2] = (struct pollfd){ .fd = proxy->wake, .events = POLLIN };
     (void)poll(sockets, 3, -1);
     if ((sockets[2].revents & POLLIN) != 0) {
