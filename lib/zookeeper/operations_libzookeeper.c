@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -152,14 +153,6 @@ static void on_done(int rc, const void *data) {
     answer(data, &reply);
 }
 
-static int length_of(const char *text) {
-    size_t length = 0;
-    while (text[length] != '\0') {
-        length++;
-    }
-    return (int)length;
-}
-
 static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const char *path,
                                                const char *data, zkl_reply_callback *done,
                                                void *arg) {
@@ -169,7 +162,7 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
         return not_made(self);
     }
     return sent(request,
-                zoo_acreate2(self->handle, path, data, length_of(data), &ZOO_OPEN_ACL_UNSAFE,
+                zoo_acreate2(self->handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
                              ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request));
 }
 
