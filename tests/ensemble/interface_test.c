@@ -165,7 +165,7 @@ static void handle_that_waits_is_in_use_for_other_threads(void) {
     zkl_lock *lock = lock_open(client, scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(holder, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     waiter_start(&waiter, lock, ZKL_EXCLUSIVE, PATIENCE_MS);
-    WAIT_UNTIL(scene_watches(&scene) == 1);
+    WAIT_UNTIL(scene_queue(&scene) == 2);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_HANDLE_IN_USE);
     ASSERT_STATUS(zkl_lock_release(lock, 0), ZKL_HANDLE_IN_USE);
     ASSERT_STATUS(zkl_lock_cancel(lock), ZKL_OK);

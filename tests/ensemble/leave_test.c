@@ -158,7 +158,7 @@ static void client_close_gives_closed_to_its_waiters_and_leaves_no_node(void) {
         locks[i] = lock_open(client, contest.scene.resource);
         waiter_start(&waiters[i], locks[i], ZKL_EXCLUSIVE, ZKL_FOREVER);
     }
-    WAIT_UNTIL(scene_watches(&contest.scene) == WAITERS);
+    WAIT_UNTIL(scene_queue(&contest.scene) == 1 + WAITERS);
     ASSERT_STATUS(zkl_client_close(client, PATIENCE_MS), ZKL_OK);
     for (int i = 0; i < WAITERS; i++) {
         ASSERT_STATUS(waiter_join(&waiters[i]), ZKL_CLOSED);

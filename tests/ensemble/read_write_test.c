@@ -49,8 +49,8 @@ static void release(struct waiter *waiter) {
 }
 
 /* It waits, and what it waits for is the node of that holder or waiter. */
-static void assert_waits_for(struct waiter *waiter, const char *node) {
-    WAIT_UNTIL(servers_watches(node) == 1);
+static void assert_waits_for(struct cast *cast, struct waiter *waiter, const char *node) {
+    WAIT_UNTIL(scene_watches_on(&cast->scene, node) == 1);
     STAYS(!waiter_is_done(waiter), QUIET_MS);
 }
 
@@ -80,9 +80,9 @@ static void writer_waits_until_the_last_reader_is_gone(void) {
     ASSERT_STATUS(waiter_join(first), ZKL_OK);
     ASSERT_STATUS(waiter_join(second), ZKL_OK);
     struct waiter *writer = enter(&cast, ZKL_WRITE);
-    assert_waits_for(writer, second->grant.node);
+    assert_waits_for(&cast, writer, second->grant.node);
     release(second);
-    assert_waits_for(writer, first->grant.node);
+    assert_waits_for(&cast, writer, first->grant.node);
     release(first);
     ASSERT_STATUS(waiter_join(writer), ZKL_OK);
     release(writer);
@@ -95,13 +95,13 @@ static void reader_behind_a_waiting_writer_waits(void) {
     struct waiter *holder = enter(&cast, ZKL_READ);
     ASSERT_STATUS(waiter_join(holder), ZKL_OK);
     struct waiter *writer = enter(&cast, ZKL_WRITE);
-    assert_waits_for(writer, holder->grant.node);
+    assert_waits_for(&cast, writer, holder->grant.node);
     struct waiter *reader = enter(&cast, ZKL_READ);
     WAIT_UNTIL(scene_watches(&cast.scene) == 2);
     STAYS(!waiter_is_done(reader), QUIET_MS);
     release(holder);
     ASSERT_STATUS(waiter_join(writer), ZKL_OK);
-    assert_waits_for(reader, writer->grant.node);
+    assert_waits_for(&cast, reader, writer->grant.node);
     release(writer);
     ASSERT_STATUS(waiter_join(reader), ZKL_OK);
     CU_ASSERT_TRUE(reader->grant.token > writer->grant.token);
@@ -121,12 +121,12 @@ static void release_of_a_writer_admits_readers_up_to_the_next_writer(void) {
     release(writer);
     ASSERT_STATUS(waiter_join(first), ZKL_OK);
     ASSERT_STATUS(waiter_join(second), ZKL_OK);
-    assert_waits_for(next_writer, second->grant.node);
+    assert_waits_for(&cast, next_writer, second->grant.node);
     STAYS(!waiter_is_done(late), QUIET_MS);
     release(first);
     release(second);
     ASSERT_STATUS(waiter_join(next_writer), ZKL_OK);
-    assert_waits_for(late, next_writer->grant.node);
+    assert_waits_for(&cast, late, next_writer->grant.node);
     release(next_writer);
     ASSERT_STATUS(waiter_join(late), ZKL_OK);
     release(late);
@@ -139,16 +139,16 @@ static void exclusive_holder_keeps_readers_and_writers_out(void) {
     struct waiter *holder = enter(&cast, ZKL_EXCLUSIVE);
     ASSERT_STATUS(waiter_join(holder), ZKL_OK);
     struct waiter *reader = enter(&cast, ZKL_READ);
-    assert_waits_for(reader, holder->grant.node);
+    assert_waits_for(&cast, reader, holder->grant.node);
     struct waiter *writer = enter(&cast, ZKL_WRITE);
     STAYS(!waiter_is_done(writer), QUIET_MS);
     release(holder);
     ASSERT_STATUS(waiter_join(reader), ZKL_OK);
-    assert_waits_for(writer, reader->grant.node);
+    assert_waits_for(&cast, writer, reader->grant.node);
     struct waiter *exclusive = enter(&cast, ZKL_EXCLUSIVE);
     release(reader);
     ASSERT_STATUS(waiter_join(writer), ZKL_OK);
-    assert_waits_for(exclusive, writer->grant.node);
+    assert_waits_for(&cast, exclusive, writer->grant.node);
     release(writer);
     ASSERT_STATUS(waiter_join(exclusive), ZKL_OK);
     release(exclusive);

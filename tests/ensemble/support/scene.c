@@ -22,13 +22,33 @@ int scene_queue(struct scene *scene) {
     return raw_children(scene->raw, scene->path);
 }
 
+struct census {
+    zhandle_t *raw;
+    int watches;
+};
+
+/* What watches a node that is gone watches nothing of its own. */
+static void count_unless_own(void *arg, const char *node, int64_t session_id) {
+    struct census *census = arg;
+    struct Stat stat = { 0 };
+    bool own = raw_stat(census->raw, node, &stat) && stat.ephemeralOwner == session_id;
+    census->watches += own ? 0 : 1;
+}
+
+int scene_watches_on(struct scene *scene, const char *node) {
+    struct census census = { scene->raw, 0 };
+    raw_catch_up(scene->raw);
+    servers_visit_watches(node, count_unless_own, &census);
+    return census.watches;
+}
+
 int scene_watches(struct scene *scene) {
-    return servers_watches(scene->path);
+    return scene_watches_on(scene, scene->path);
 }
 
 void scene_end(struct scene *scene) {
     WAIT_UNTIL(scene_queue(scene) == 0);
-    WAIT_UNTIL(scene_watches(scene) == 0);
+    WAIT_UNTIL(servers_watches(scene->path) == 0);
     raw_close(scene->raw);
 }
 

@@ -24,12 +24,16 @@ struct scene {
 };
 
 void scene_begin(struct scene *scene, const char *stem);
-/** Asserts that no node and no watch is left of the resource. */
+/** Asserts that no node and no watch of any kind is left of the resource. */
 void scene_end(struct scene *scene);
 /** Nodes in the queue, as of now: a sync comes first. */
 int scene_queue(struct scene *scene);
-/** Watches on the queue's nodes, on all servers: one for each blocker that a client waits for. */
+/** Watches on the queue's nodes, on all servers: one for each blocker that a
+ *  client waits for. A session's watches on its own nodes do not count: by them
+ *  it learns that somebody has deleted one. */
 int scene_watches(struct scene *scene);
+/** The same for one node of the queue. */
+int scene_watches_on(struct scene *scene, const char *node);
 
 /** Ends the program where the client cannot be opened. */
 zkl_client *client_open(const char *hosts, int32_t session_timeout_ms);

@@ -94,29 +94,42 @@ int64_t servers_sum(const char *key) {
     return sum;
 }
 
-/* `wchp` gives each path on a line, then each watching session on an indented one. */
-static int count_watches(const char *answer, const char *path) {
+static bool is_at_or_below(const char *node, const char *path) {
     size_t length = strlen(path);
-    bool ours = false;
-    int count = 0;
-    for (const char *line = answer; *line != '\0';
-         line += strcspn(line, "\n"), line += *line != 0) {
+    return strncmp(node, path, length) == 0 && strchr("/", node[length]) != NULL;
+}
+
+/* `wchp` gives each path on a line, then each watching session on an indented one. */
+static void visit_answer(char *answer, const char *path, watch_visitor *visit, void *arg) {
+    const char *node = NULL;
+    char *rest = NULL;
+    for (char *line = strtok_r(answer, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         if (*line == '/') {
-            ours = strncmp(line, path, length) == 0 && strchr("/\n", line[length]) != NULL;
-        } else if (ours && strncmp(line, "\t0x", 3) == 0) {
-            count++;
+            node = is_at_or_below(line, path) ? line : NULL;
+        } else if (node != NULL && strncmp(line, "\t0x", 3) == 0) {
+            visit(arg, node, (int64_t)strtoull(line + 1, NULL, 16));
         }
     }
-    return count;
+}
+
+void servers_visit_watches(const char *path, watch_visitor *visit, void *arg) {
+    for (int server = 1; server <= SERVERS; server++) {
+        char *answer = ask(server, "wchp");
+        visit_answer(answer, path, visit, arg);
+        free(answer);
+    }
+}
+
+static void count_watch(void *arg, const char *node, int64_t session_id) {
+    (void)node;
+    (void)session_id;
+    ++*(int *)arg;
 }
 
 int servers_watches(const char *path) {
     int count = 0;
-    for (int server = 1; server <= SERVERS; server++) {
-        char *answer = ask(server, "wchp");
-        count += count_watches(answer, path);
-        free(answer);
-    }
+    servers_visit_watches(path, count_watch, &count);
     return count;
 }
 

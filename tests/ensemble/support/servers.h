@@ -45,4 +45,9 @@ void server_resume(int server);
 /** Heals what a test has hurt and not healed itself. */
 void servers_heal(void);
 
+/** Is told of each watch that the servers keep on a path or below it: on which
+ *  node, and whose. */
+typedef void watch_visitor(void *arg, const char *node, int64_t session_id);
+void servers_visit_watches(const char *path, watch_visitor *visit, void *arg);
+
 #endif
