@@ -57,6 +57,7 @@ struct proxy {
     int requests;   /* since the plan, or the connection, whichever came last */
     bool away;
     bool stopping;
+    clientid_t session;
 };
 
 /* ---- The plan ----------------------------------------------------------- */
@@ -173,10 +174,31 @@ static void on_reply(struct proxy *proxy, const unsigned char *frame, size_t siz
     connection->over = connection->over || last;
 }
 
+/* The answer to a handshake: length, protocol, timeout, session, password. An
+ * expired session is answered with session 0. */
+static void note_session(struct proxy *proxy, const unsigned char *frame, size_t size) {
+    enum { SESSION_AT = LENGTH_SIZE + 4 + 4, PASSWORD_AT = SESSION_AT + 8 + LENGTH_SIZE };
+    clientid_t session;
+    if (size < PASSWORD_AT + sizeof session.passwd) {
+        return;
+    }
+    session.client_id = (int64_t)((uint64_t)read_number(frame + SESSION_AT) << 32 |
+                                  read_number(frame + SESSION_AT + 4));
+    memcpy(session.passwd, frame + PASSWORD_AT, sizeof session.passwd);
+    if (session.client_id != 0) {
+        pthread_mutex_lock(&proxy->mutex);
+        proxy->session = session;
+        pthread_mutex_unlock(&proxy->mutex);
+    }
+}
+
 static void on_frame(struct proxy *proxy, struct stream *stream, size_t size) {
     struct connection *connection = &proxy->connection;
     if (!stream->greeted) {
         stream->greeted = true;
+        if (stream == &connection->replies) {
+            note_session(proxy, stream->bytes, size);
+        }
         forward(connection, stream, stream->bytes, size);
     } else if (stream == &connection->requests) {
         on_request(proxy, stream->bytes, size);
@@ -398,4 +420,11 @@ int proxy_end_plan(struct proxy *proxy) {
     pthread_mutex_unlock(&proxy->mutex);
     proxy_admit(proxy);
     return cuts_begun;
+}
+
+clientid_t proxy_session(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    clientid_t session = proxy->session;
+    pthread_mutex_unlock(&proxy->mutex);
+    return session;
 }

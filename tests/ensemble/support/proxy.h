@@ -11,6 +11,7 @@
 #define ZKLOCK_ENSEMBLE_PROXY_H
 
 #include <stdbool.h>
+#include <zookeeper/zookeeper.h>
 
 enum proxy_fault {
     PROXY_REQUEST_LOST,  /* not applied; all earlier requests have been answered */
@@ -50,5 +51,9 @@ int proxy_cuts_made(struct proxy *proxy);
 /** No more cuts, and connections are served. Returns at how many requests a
  *  cut was made, or is just being made. */
 int proxy_end_plan(struct proxy *proxy);
+
+/** Its client's session, as the servers last confirmed it: with it, and the
+ *  password that zklock tells nobody, another may act in its name. */
+clientid_t proxy_session(struct proxy *proxy);
 
 #endif

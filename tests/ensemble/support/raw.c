@@ -10,13 +10,13 @@
 
 #define SESSION_TIMEOUT_MS 60000
 
-zhandle_t *raw_open(const char *hosts) {
-    zhandle_t *raw = zookeeper_init(hosts, NULL, SESSION_TIMEOUT_MS, NULL, NULL, 0);
+static zhandle_t *connect_as(const char *hosts, const clientid_t *session) {
+    zhandle_t *raw = zookeeper_init(hosts, NULL, SESSION_TIMEOUT_MS, session, NULL, 0);
     if (raw == NULL) {
         give_up("zookeeper_init(%s) failed", hosts);
     }
     int64_t end = now_ms() + PATIENCE_MS;
-    while (zoo_state(raw) != ZOO_CONNECTED_STATE) {
+    while (zoo_state(raw) != ZOO_CONNECTED_STATE && zoo_state(raw) != ZOO_EXPIRED_SESSION_STATE) {
         if (now_ms() >= end) {
             give_up("no connection to %s", hosts);
         }
@@ -25,8 +25,23 @@ zhandle_t *raw_open(const char *hosts) {
     return raw;
 }
 
+zhandle_t *raw_open(const char *hosts) {
+    return connect_as(hosts, NULL);
+}
+
 void raw_close(zhandle_t *raw) {
     (void)zookeeper_close(raw);
+}
+
+/* The owner of the session may come between with a reconnect: it is over when
+ * the servers say so. */
+void raw_expire(const char *hosts, const clientid_t *session) {
+    bool over = false;
+    while (!over) {
+        zhandle_t *raw = connect_as(hosts, session);
+        over = zoo_state(raw) == ZOO_EXPIRED_SESSION_STATE;
+        raw_close(raw);
+    }
 }
 
 static bool is_transient(int rc) {

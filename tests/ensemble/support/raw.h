@@ -13,6 +13,9 @@
 /** Connected when it returns. */
 zhandle_t *raw_open(const char *hosts);
 void raw_close(zhandle_t *raw);
+/** Ends another client's session in its name, as if the servers had expired it:
+ *  its nodes are gone when this returns. */
+void raw_expire(const char *hosts, const clientid_t *session);
 
 /** After it, reads of this handle see all that was committed before it was
  *  called, on any server. It is a committed write: a delete of no node. */
