@@ -1,6 +1,5 @@
 #include "client.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +12,6 @@
 #include "zookeeper/request_runner.h"
 
 enum { HOST_NAME_SIZE = 256, IDENTITY_SIZE = 640 };
-
-/* ---- News from the operations, with the mutex held ------------------------ */
-
-static void on_session_news(void *arg, const zkl_session_news *news) {
-    zkl_client *client = arg;
-    zkl_session_on_news(&client->session, news);
-    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
-        client->session_is_over = true;
-    }
-    pthread_cond_signal(&client->session_changed);
-    pthread_cond_broadcast(&client->changed);
-}
-
-static void on_watch_fired(void *arg, uint64_t watch_id) {
-    zkl_client *client = arg;
-    zkl_session_on_watch_fired(&client->session, watch_id);
-}
-
-static void on_request_ended(void *arg) {
-    zkl_client *client = arg;
-    if (client->closed) {
-        pthread_cond_broadcast(&client->changed);
-    }
-}
-
-static void on_wake(void *arg) {
-    zkl_client *client = arg;
-    pthread_cond_signal(&client->timers_changed);
-}
 
 /* ---- Opening ---------------------------------------------------------------- */
 
@@ -56,6 +26,10 @@ static int check_options(const zkl_client_options *options) {
     if (status == ZKL_OK) {
         status = zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1,
                                        INT32_MAX, ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("lease_tick_ms", options->lease_tick_ms, 0,
+                                       ZKL_LEASE_TICK_MAX_MS, ZKL_INVALID_TIMEOUT);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("lock_root", options->lock_root);
@@ -81,6 +55,15 @@ static char *make_identity(const char *label) {
     return strdup(text);
 }
 
+static char *join(const char *one, const char *other) {
+    size_t size = strlen(one) + strlen(other) + 1;
+    char *text = malloc(size);
+    if (text != NULL) {
+        snprintf(text, size, "%s%s", one, other);
+    }
+    return text;
+}
+
 static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
                          const char *chroot, const zkl_client_options *options) {
     /* The program's name is no input of the user's: cut it rather than refuse it. */
@@ -90,21 +73,22 @@ static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_l
     client->chroot = strdup(chroot);
     client->lock_root = strdup(options->lock_root);
     client->label = strndup(label, ZKL_LABEL_MAX);
+    client->full_lock_root = join(chroot, options->lock_root);
     if (client->label != NULL) {
         client->identity = make_identity(client->label);
     }
     return client->servers != NULL && client->chroot != NULL && client->lock_root != NULL &&
-           client->identity != NULL;
+           client->full_lock_root != NULL && client->identity != NULL;
 }
 
 static void free_client(zkl_client *client) {
-    pthread_cond_destroy(&client->session_changed);
     pthread_cond_destroy(&client->timers_changed);
     pthread_cond_destroy(&client->changed);
     pthread_mutex_destroy(&client->mutex);
     free(client->servers);
     free(client->chroot);
     free(client->lock_root);
+    free(client->full_lock_root);
     free(client->label);
     free(client->identity);
     free(client);
@@ -113,11 +97,11 @@ static void free_client(zkl_client *client) {
 /* Stops what has been started, in the order in which news flows. */
 static void shut_down(zkl_client *client) {
     zkl_log_stop(client->log);
-    zkl_libzookeeper_free(client->zookeeper);
-    client->zookeeper = NULL;
-    zkl_session_destroy(&client->session);
-    zkl_callback_thread_stop(client->callbacks);
-    client->callbacks = NULL;
+    zkl_service_free_sessions(client);
+    zkl_callback_thread_stop(client->state_thread);
+    client->state_thread = NULL;
+    zkl_callback_thread_stop(client->log_thread);
+    client->log_thread = NULL;
     zkl_log_free(client->log);
     client->log = NULL;
 }
@@ -130,9 +114,10 @@ static zkl_client *make_client(const zkl_client_options *options) {
     pthread_mutex_init(&client->mutex, NULL);
     zkl_condition_begin(&client->changed);
     zkl_condition_begin(&client->timers_changed);
-    zkl_condition_begin(&client->session_changed);
     client->references = 1;
+    client->process = getpid();
     client->session_timeout_ms = options->session_timeout_ms;
+    client->lease_tick_ms = options->lease_tick_ms;
     return client;
 }
 
@@ -140,31 +125,18 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     if (options->log_callback == NULL) {
         return ZKL_OK;
     }
-    client->callbacks = zkl_callback_thread_start();
-    if (client->callbacks == NULL) {
+    client->log_thread = zkl_callback_thread_start();
+    if (client->log_thread == NULL) {
         return ZKL_SYSTEM;
     }
     client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
-                               client->callbacks);
+                               client->log_thread);
     return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
-static int start_zookeeper(zkl_client *client) {
-    zkl_listener listener = { client, on_session_news, on_watch_fired };
-    client->zookeeper = zkl_libzookeeper_make(&client->mutex, &listener, on_wake, client);
-    if (client->zookeeper == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    zkl_session_begin(&client->session, zkl_libzookeeper_operations(client->zookeeper), client->log,
-                      client->identity, client->label);
-    client->session.request_ended = on_request_ended;
-    client->session.request_ended_arg = client;
-    return zkl_service_start(client);
 }
 
 static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
-    zkl_session *session = &client->session;
+    const zkl_session *session = &client->sessions->session;
     int64_t deadline = zkl_clock_ms() + timeout_ms;
     while (!session->connected && !session->auth_failed) {
         int64_t left = deadline - zkl_clock_ms();
@@ -184,7 +156,7 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
 static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
     int status = start_log(client, options);
     if (status == ZKL_OK) {
-        status = start_zookeeper(client);
+        status = zkl_service_start(client);
     }
     if (status != ZKL_OK) {
         shut_down(client);
@@ -259,9 +231,8 @@ void zkl_client_drop(zkl_client *client) {
 }
 
 /* Every request leaves the queue; a verdict that is still owed is ZKL_CLOSED. */
-static void send_all_away(zkl_client *client) {
-    for (zkl_request_runner *runner = client->session.runners, *next; runner != NULL;
-         runner = next) {
+static void send_away(zkl_session *session) {
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CLOSED };
         if (runner->request.held) {
@@ -271,9 +242,23 @@ static void send_all_away(zkl_client *client) {
     }
 }
 
+static void send_all_away(zkl_client *client) {
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        send_away(&one->session);
+    }
+}
+
+static size_t count_requests(const zkl_client *client) {
+    size_t count = 0;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        count += one->session.runner_count;
+    }
+    return count;
+}
+
 static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
     int64_t start = zkl_clock_ms();
-    while (client->session.runners != NULL) {
+    while (count_requests(client) > 0) {
         int64_t left = timeout_ms - (zkl_clock_ms() - start);
         if (left <= 0) {
             return ZKL_PENDING;
@@ -289,6 +274,9 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
         return ZKL_OK;
     }
     int status = zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX, ZKL_INVALID_TIMEOUT);
+    if (status == ZKL_OK) {
+        status = zkl_client_check_process(client);
+    }
     if (status != ZKL_OK) {
         return status;
     }
@@ -301,16 +289,84 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     status = wait_until_all_left(client, timeout_ms);
     pthread_mutex_unlock(&client->mutex);
     zkl_service_stop(client);
-    pthread_mutex_lock(&client->mutex);
-    zkl_session_finish(&client->session, ZKL_CLOSED);
-    assert(client->session.runners == NULL);
-    pthread_mutex_unlock(&client->mutex);
     shut_down(client);
     zkl_client_drop(client);
     return status;
 }
 
+/* ---- What handles need ---------------------------------------------------------- */
+
+int zkl_client_check_process(const zkl_client *client) {
+    return client->process == getpid() ? ZKL_OK : ZKL_FORKED;
+}
+
+zkl_callback_thread *zkl_client_state_thread(zkl_client *client) {
+    if (client->state_thread == NULL) {
+        client->state_thread = zkl_callback_thread_start();
+    }
+    return client->state_thread;
+}
+
+static bool has_room(const zkl_client_session *one, size_t bytes) {
+    return one->session.watched_bytes + bytes <= ZKL_WATCHED_BYTES_MAX;
+}
+
+static int add_session(zkl_client *client, size_t count, zkl_client_session **result) {
+    return count < ZKL_SESSIONS_MAX ? zkl_service_add_session(client, result)
+                                    : ZKL_TOO_MANY_REQUESTS;
+}
+
+/* Filled in turn, so that as few sessions as possible are needed. The next one is
+ * opened before the last is full, so that nobody has to wait for it. */
+int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session) {
+    size_t needed = zkl_request_runner_watched_bytes(path);
+    zkl_client_session *one = client->sessions;
+    size_t count = 1;
+    for (; !has_room(one, needed) && one->next != NULL; one = one->next) {
+        count++;
+    }
+    if (!has_room(one, needed)) {
+        int status = add_session(client, count, &one);
+        if (status != ZKL_OK) {
+            return status;
+        }
+    } else if (one->next == NULL && !has_room(one, ZKL_WATCHED_BYTES_MAX / 4)) {
+        zkl_client_session *ahead = NULL;
+        (void)add_session(client, count, &ahead);
+    }
+    if (one->session.auth_failed) {
+        return ZKL_AUTH_FAILED;
+    }
+    *session = &one->session;
+    return ZKL_OK;
+}
+
 /* ---- The rest ------------------------------------------------------------------ */
+
+static size_t count_leaving(const zkl_session *session) {
+    size_t count = 0;
+    for (const zkl_request_runner *runner = session->runners; runner != NULL;
+         runner = runner->next) {
+        count += runner->request.aim == ZKL_AIM_LEAVE ? 1 : 0;
+    }
+    return count;
+}
+
+static void tell_information(const zkl_client *client, zkl_client_information *information) {
+    const zkl_session *first = &client->sessions->session;
+    *information = (zkl_client_information){
+        .struct_size = information->struct_size,
+        .connected = 1,
+        .session_id = first->id,
+        .session_timeout_ms = first->timeout_ms,
+    };
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        information->connected = information->connected != 0 && one->session.connected ? 1 : 0;
+        information->sessions++;
+        information->sessions_expired += one->session.expired_count;
+        information->pending_deletions += count_leaving(&one->session);
+    }
+}
 
 int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     zkl_input_clear();
@@ -325,11 +381,12 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     if (status != ZKL_OK) {
         return status;
     }
+    status = zkl_client_check_process(client);
+    if (status != ZKL_OK) {
+        return status;
+    }
     pthread_mutex_lock(&client->mutex);
-    information->connected = client->session.connected ? 1 : 0;
-    information->session_id = client->session.id;
-    information->session_timeout_ms = client->session.timeout_ms;
-    information->sessions_expired = client->session.expired_count;
+    tell_information(client, information);
     pthread_mutex_unlock(&client->mutex);
     return ZKL_OK;
 }

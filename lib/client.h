@@ -11,33 +11,65 @@
 /** Room for a full parent path, with its NUL: chroot, lock root, resource. */
 #define ZKL_PARENT_PATH_SIZE (2 * ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 2)
 
+/** After a reconnect all watches of a session travel in one packet, and a server
+ *  refuses one that is too large, again and again. So each session watches no
+ *  more than this, and a client that needs more opens another. */
+#define ZKL_WATCHED_BYTES_MAX ((size_t)512 * 1024)
+/** ZooKeeper takes 60 connections from one address by default. */
+#define ZKL_SESSIONS_MAX 16
+
+/** One ZooKeeper session of a client (and the next, when it has expired), and
+ *  the thread that keeps it connected. */
+typedef struct zkl_client_session {
+    zkl_client *client;
+    zkl_libzookeeper *zookeeper;
+    zkl_session session;
+    bool is_over;           /* tells its thread to open another */
+    pthread_cond_t changed; /* for its thread: the connection, or is_over */
+    pthread_t thread;
+    bool thread_runs;
+    struct zkl_client_session *next;
+} zkl_client_session;
+
 struct zkl_client {
-    pthread_mutex_t mutex;          /* guards the session, the requests and the handles */
-    pthread_cond_t changed;         /* news of the connection, and requests that ended */
-    pthread_cond_t timers_changed;  /* for the timer thread */
-    pthread_cond_t session_changed; /* for the connecting thread */
-    size_t references;              /* the client itself and its lock handles */
+    pthread_mutex_t mutex;         /* guards the sessions, the requests and the handles */
+    pthread_cond_t changed;        /* news of a connection, and requests that ended */
+    pthread_cond_t timers_changed; /* for the timer thread */
+    size_t references;             /* the client itself and its lock handles */
+    pid_t process;                 /* that opened it: a forked child must not use it */
     bool closed;
-    bool stopping;        /* tells both threads to end */
-    bool session_is_over; /* tells the connecting thread to open another */
+    bool stopping; /* tells all threads to end */
     char *servers;
     char *chroot;
     char *lock_root;
     char *label;
     char *identity;
+    char *full_lock_root; /* with the chroot */
     int32_t session_timeout_ms;
-    zkl_callback_thread *callbacks;
+    int32_t lease_tick_ms;
+    uint64_t last_lock_id;
+    zkl_callback_thread *log_thread;
+    zkl_callback_thread *state_thread; /* NULL until a handle needs it */
     zkl_log *log;
-    zkl_libzookeeper *zookeeper;
-    zkl_session session;
+    zkl_client_session *sessions; /* the first is always there */
     pthread_t timer_thread;
-    pthread_t connect_thread;
 };
 
 /** Lock handles keep the client's memory, with the mutex held. */
 void zkl_client_keep(zkl_client *client);
 /** Without the mutex. */
 void zkl_client_drop(zkl_client *client);
+
+/** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
+int zkl_client_check_process(const zkl_client *client);
+
+/** The thread for the callbacks of lock handles, with the mutex held. NULL: none to be had. */
+zkl_callback_thread *zkl_client_state_thread(zkl_client *client);
+
+/** A session that has room for one more request on this resource, with the mutex
+ *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,
+ *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session);
 
 /** Writes the full path of a resource that has been checked. */
 void zkl_client_resource_path(const zkl_client *client, const char *resource,

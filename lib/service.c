@@ -1,5 +1,6 @@
 #include "service.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +11,54 @@
  * and how often they are looked up while no server answers. */
 enum { RETRY_PAUSE_MS = 1000, LOOK_UP_AGAIN_MS = 10000 };
 
+/* ---- News from the operations, with the mutex held ------------------------- */
+
+static void on_session_news(void *arg, const zkl_session_news *news) {
+    zkl_client_session *self = arg;
+    zkl_session_on_news(&self->session, news);
+    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
+        self->is_over = true;
+    }
+    pthread_cond_signal(&self->changed);
+    pthread_cond_broadcast(&self->client->changed);
+}
+
+static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
+    zkl_client_session *self = arg;
+    zkl_session_on_watch_fired(&self->session, watch_id, deleted);
+}
+
+static void on_request_ended(void *arg) {
+    zkl_client *client = arg;
+    if (client->closed) {
+        pthread_cond_broadcast(&client->changed);
+    }
+}
+
+static void on_wake(void *arg) {
+    zkl_client_session *self = arg;
+    pthread_cond_signal(&self->client->timers_changed);
+}
+
 /* ---- Timers ---------------------------------------------------------------- */
+
+static int64_t next_deadline(const zkl_client *client) {
+    int64_t next = INT64_MAX;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        int64_t its = zkl_timers_next(&one->session.timers);
+        next = its < next ? its : next;
+    }
+    return next;
+}
 
 static void *fire_timers(void *arg) {
     zkl_client *client = arg;
     pthread_mutex_lock(&client->mutex);
     while (!client->stopping) {
-        zkl_timers_fire_due(&client->session.timers, zkl_clock_ms());
-        int64_t next = zkl_timers_next(&client->session.timers);
+        for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+            zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
+        }
+        int64_t next = next_deadline(client);
         int64_t wait = next == INT64_MAX ? INT64_MAX : next - zkl_clock_ms();
         zkl_condition_wait(&client->timers_changed, &client->mutex, wait);
     }
@@ -27,80 +68,148 @@ static void *fire_timers(void *arg) {
 
 /* ---- Connecting ------------------------------------------------------------- */
 
-static int connect_session(zkl_client *client) {
+static int connect_session(zkl_client_session *self) {
     char *addresses = NULL;
-    int status = zkl_resolve_servers(client->servers, &addresses);
+    int status = zkl_resolve_servers(self->client->servers, &addresses);
     if (status == ZKL_OK) {
-        status = zkl_libzookeeper_connect(client->zookeeper, addresses, client->session_timeout_ms);
+        pthread_mutex_lock(&self->client->mutex);
+        zkl_session_connecting(&self->session);
+        pthread_mutex_unlock(&self->client->mutex);
+        status =
+            zkl_libzookeeper_connect(self->zookeeper, addresses, self->client->session_timeout_ms);
     }
     free(addresses);
     return status;
 }
 
 /* Waits, with the mutex held, until told to stop or for so long. */
-static void pause_connecting(zkl_client *client, int64_t ms) {
+static void pause_connecting(zkl_client_session *self, int64_t ms) {
     int64_t start = zkl_clock_ms();
-    while (!client->stopping) {
+    while (!self->client->stopping) {
         int64_t left = ms - (zkl_clock_ms() - start);
         if (left <= 0) {
             return;
         }
-        zkl_condition_wait(&client->session_changed, &client->mutex, left);
+        zkl_condition_wait(&self->changed, &self->client->mutex, left);
     }
 }
 
 /* Called with the mutex held, which is let go meanwhile. The flag goes down
  * before the new session can possibly expire in its turn. */
-static void open_next_session(zkl_client *client) {
-    client->session_is_over = false;
-    pthread_mutex_unlock(&client->mutex);
-    zkl_libzookeeper_disconnect(client->zookeeper);
-    int status = connect_session(client);
-    pthread_mutex_lock(&client->mutex);
+static void open_next_session(zkl_client_session *self) {
+    self->is_over = false;
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_libzookeeper_disconnect(self->zookeeper);
+    int status = connect_session(self);
+    pthread_mutex_lock(&self->client->mutex);
     if (status != ZKL_OK) {
-        client->session_is_over = true;
-        pause_connecting(client, RETRY_PAUSE_MS);
+        self->is_over = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
     }
 }
 
 /* The servers may have moved to other addresses. */
-static void look_up_again(zkl_client *client) {
+static void look_up_again(zkl_client_session *self) {
     char *addresses = NULL;
-    pthread_mutex_unlock(&client->mutex);
-    if (zkl_resolve_servers(client->servers, &addresses) == ZKL_OK) {
-        zkl_libzookeeper_set_servers(client->zookeeper, addresses);
+    pthread_mutex_unlock(&self->client->mutex);
+    if (zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK) {
+        zkl_libzookeeper_set_servers(self->zookeeper, addresses);
     }
     free(addresses);
-    pthread_mutex_lock(&client->mutex);
+    pthread_mutex_lock(&self->client->mutex);
 }
 
-static void wait_for_connection(zkl_client *client) {
+static void wait_for_connection(zkl_client_session *self) {
     int64_t start = zkl_clock_ms();
     int64_t left = LOOK_UP_AGAIN_MS;
-    while (left > 0 && !client->stopping && !client->session_is_over &&
-           !client->session.connected) {
-        zkl_condition_wait(&client->session_changed, &client->mutex, left);
+    while (left > 0 && !self->client->stopping && !self->is_over && !self->session.connected) {
+        zkl_condition_wait(&self->changed, &self->client->mutex, left);
         left = LOOK_UP_AGAIN_MS - (zkl_clock_ms() - start);
     }
-    if (left <= 0 && !client->session.auth_failed) {
-        look_up_again(client);
+    if (left <= 0 && !self->session.auth_failed) {
+        look_up_again(self);
     }
 }
 
 static void *keep_connected(void *arg) {
-    zkl_client *client = arg;
-    pthread_mutex_lock(&client->mutex);
-    while (!client->stopping) {
-        if (client->session_is_over) {
-            open_next_session(client);
-        } else if (client->session.connected) {
-            zkl_condition_wait(&client->session_changed, &client->mutex, INT64_MAX);
+    zkl_client_session *self = arg;
+    pthread_mutex_lock(&self->client->mutex);
+    while (!self->client->stopping) {
+        if (self->is_over) {
+            open_next_session(self);
+        } else if (self->session.connected) {
+            zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
         } else {
-            wait_for_connection(client);
+            wait_for_connection(self);
         }
     }
-    pthread_mutex_unlock(&client->mutex);
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_libzookeeper_disconnect(self->zookeeper);
     return NULL;
+}
+
+/* ---- Sessions ------------------------------------------------------------------ */
+
+static void free_session(zkl_client_session *self) {
+    zkl_libzookeeper_free(self->zookeeper);
+    zkl_session_destroy(&self->session);
+    pthread_cond_destroy(&self->changed);
+    free(self);
+}
+
+static zkl_client_session *make_session(zkl_client *client) {
+    zkl_client_session *self = calloc(1, sizeof(*self));
+    if (self == NULL) {
+        return NULL;
+    }
+    zkl_listener listener = { self, on_session_news, on_watch_fired };
+    self->client = client;
+    self->zookeeper = zkl_libzookeeper_make(&client->mutex, &listener, on_wake, self);
+    if (self->zookeeper == NULL) {
+        free(self);
+        return NULL;
+    }
+    zkl_session_options options = {
+        .operations = zkl_libzookeeper_operations(self->zookeeper),
+        .log = client->log,
+        .identity = client->identity,
+        .label = client->label,
+        .lock_root = client->full_lock_root,
+        .lease_tick_ms = client->lease_tick_ms,
+    };
+    zkl_session_begin(&self->session, &options);
+    self->session.request_ended = on_request_ended;
+    self->session.request_ended_arg = client;
+    zkl_condition_begin(&self->changed);
+    return self;
+}
+
+static bool start_thread(zkl_client_session *self) {
+    self->thread_runs = zkl_thread_start(&self->thread, keep_connected, self);
+    return self->thread_runs;
+}
+
+static void append_session(zkl_client *client, zkl_client_session *self) {
+    zkl_client_session **place = &client->sessions;
+    while (*place != NULL) {
+        place = &(*place)->next;
+    }
+    *place = self;
+}
+
+int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
+    zkl_client_session *self = make_session(client);
+    if (self == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    self->is_over = true;
+    if (!start_thread(self)) {
+        free_session(self);
+        return ZKL_SYSTEM;
+    }
+    append_session(client, self);
+    *result = self;
+    return ZKL_OK;
 }
 
 /* ---- Beginning and end ------------------------------------------------------- */
@@ -109,23 +218,36 @@ static void stop_threads(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->stopping = true;
     pthread_cond_signal(&client->timers_changed);
-    pthread_cond_signal(&client->session_changed);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        pthread_cond_signal(&one->changed);
+    }
     pthread_mutex_unlock(&client->mutex);
     pthread_join(client->timer_thread, NULL);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->thread_runs) {
+            pthread_join(one->thread, NULL);
+        }
+    }
 }
 
+/* The first one is connected here, so that its failure is that of the client. */
 int zkl_service_start(zkl_client *client) {
-    int status = connect_session(client);
+    zkl_client_session *first = make_session(client);
+    if (first == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    append_session(client, first);
+    int status = connect_session(first);
     if (status != ZKL_OK) {
         return status;
     }
     if (!zkl_thread_start(&client->timer_thread, fire_timers, client)) {
-        zkl_libzookeeper_disconnect(client->zookeeper);
+        zkl_libzookeeper_disconnect(first->zookeeper);
         return ZKL_SYSTEM;
     }
-    if (!zkl_thread_start(&client->connect_thread, keep_connected, client)) {
+    if (!start_thread(first)) {
         stop_threads(client);
-        zkl_libzookeeper_disconnect(client->zookeeper);
+        zkl_libzookeeper_disconnect(first->zookeeper);
         return ZKL_SYSTEM;
     }
     return ZKL_OK;
@@ -133,6 +255,18 @@ int zkl_service_start(zkl_client *client) {
 
 void zkl_service_stop(zkl_client *client) {
     stop_threads(client);
-    pthread_join(client->connect_thread, NULL);
-    zkl_libzookeeper_disconnect(client->zookeeper);
+    pthread_mutex_lock(&client->mutex);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        zkl_session_finish(&one->session, ZKL_CLOSED);
+        assert(one->session.runners == NULL);
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void zkl_service_free_sessions(zkl_client *client) {
+    while (client->sessions != NULL) {
+        zkl_client_session *first = client->sessions;
+        client->sessions = first->next;
+        free_session(first);
+    }
 }

@@ -1,16 +1,23 @@
 /*
- * The two threads that serve a client. One fires timers: deadlines must not
- * wait for anything. The other connects: it resolves names, opens the next
- * session when one has expired, and looks names up again while disconnected.
+ * The threads that serve a client. One fires timers: deadlines must not wait
+ * for anything. One for each session connects: it resolves names, opens the
+ * next session when one has expired, looks names up again while disconnected,
+ * and ends the session when the client closes.
  */
 #ifndef ZKLOCK_SERVICE_H
 #define ZKLOCK_SERVICE_H
 
 #include "client.h"
 
-/** Opens the first session and starts both threads. ZKL_OK, or nothing runs. */
+/** Makes and opens the first session, and starts its thread and the timers'.
+ *  ZKL_OK, or nothing runs. */
 int zkl_service_start(zkl_client *client);
-/** Stops both threads and ends the session. Without the mutex. */
+/** Makes another session, which its thread opens. With the mutex held. */
+int zkl_service_add_session(zkl_client *client, zkl_client_session **result);
+/** Stops all threads and ends all sessions, and with them the requests. Without
+ *  the mutex. */
 void zkl_service_stop(zkl_client *client);
+/** Frees the sessions, stopped or never started. */
+void zkl_service_free_sessions(zkl_client *client);
 
 #endif

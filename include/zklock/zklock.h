@@ -13,14 +13,17 @@
  * 2. The lock is tied to the client's ZooKeeper session. While the client is
  *    disconnected, zkl_lock_check() says ZKL_SUSPECT: another client may be
  *    granted the lock as soon as the servers expire the session. When the
- *    session is known to have expired, the grant is ZKL_LOST for ever.
+ *    session is known to have expired, the grant is ZKL_LOST for ever. A client
+ *    that keeps a lease (lease_tick_ms) knows until when nobody else can have
+ *    been granted the lock, whatever happens to its connection.
  * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread
  *    that competes opens its own handle; handles of one client exclude one
  *    another just as those of different machines do.
  * 4. A timeout or a cancel ends the wait at once; the node in the queue is
  *    deleted in the background, again and again until a server has confirmed
  *    it or the session has ended.
- * 5. After fork() the child must not use any handle of the parent.
+ * 5. After fork() the child must not use any handle of the parent: every call
+ *    on one returns ZKL_FORKED there, and touches nothing.
  *
  * Conventions
  * -----------
@@ -72,6 +75,10 @@ extern "C" {
  *  shorter one would not leave libzookeeper the time to connect. */
 #define ZKL_SESSION_TIMEOUT_MIN_MS 100
 #define ZKL_SESSION_TIMEOUT_MAX_MS 3600000
+/** Longest tick of the servers that a lease can be asked for with. */
+#define ZKL_LEASE_TICK_MAX_MS 60000
+/** How often the owner of a reentrant handle can acquire it without a release. */
+#define ZKL_HOLDS_MAX 65535
 
 /* ---- Status ------------------------------------------------------------ */
 
@@ -83,7 +90,7 @@ extern "C" {
     X(ZKL_BUSY, -1, "the lock is held or awaited by another contender")                            \
     X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
     X(ZKL_CANCELLED, -3, "the wait was cancelled by zkl_lock_cancel")                              \
-    X(ZKL_LOST, -4, "the lock was lost: its session expired")                                      \
+    X(ZKL_LOST, -4, "the lock was lost")                                                           \
     X(ZKL_SUSPECT, -5, "the lock may be lost: the client is disconnected from ZooKeeper")          \
     X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
     X(ZKL_ALREADY_HELD, -7, "this handle holds the lock already")                                  \
@@ -101,6 +108,14 @@ extern "C" {
     X(ZKL_SYSTEM, -19, "the operating system refused a thread, a clock or random numbers")         \
     X(ZKL_IN_CALLBACK, -20, "a blocking call was made from a zklock callback")                     \
     X(ZKL_CANNOT_RESOLVE, -21, "no host of the host list could be resolved")                       \
+    X(ZKL_NODE_DELETED, -22, "the lock's node was deleted by somebody else")                       \
+    X(ZKL_LEASE_ENDED, -23, "the lease ran out before it could be extended")                       \
+    X(ZKL_HOLD_LIMIT, -24, "the lock was held for longer than max_hold_ms")                        \
+    X(ZKL_FORKED, -25, "the handle belongs to the process that forked this one")                   \
+    X(ZKL_NOT_OWNER, -26, "another thread holds the lock through this reentrant handle")           \
+    X(ZKL_NO_UPGRADE, -27, "a read lock that is held cannot be taken for writing as well")         \
+    X(ZKL_TOO_MANY_REQUESTS, -28, "the client has as many requests as its sessions can watch for") \
+    X(ZKL_TOO_MANY_HOLDS, -29, "the reentrant handle was acquired 65,535 times without a release") \
     X(ZKL_INVALID_ARGUMENT, -30, "an argument is NULL or out of range")                            \
     X(ZKL_INVALID_STRUCT_SIZE, -31, "struct_size is not that of this or an earlier version")       \
     X(ZKL_INVALID_MODE, -32, "the mode is none of ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE")             \
@@ -166,6 +181,7 @@ typedef enum zkl_log_level {
     X(ZKL_LOG_LOST, "lost")                                                                        \
     X(ZKL_LOG_NOT_DELETED, "not_deleted")                                                          \
     X(ZKL_LOG_UNKNOWN_CHILD, "unknown_child")                                                      \
+    X(ZKL_LOG_SHORT_SESSION, "short_session")                                                      \
     X(ZKL_LOG_DROPPED, "dropped")                                                                  \
     X(ZKL_LOG_ZOOKEEPER, "zookeeper")
 
@@ -209,12 +225,16 @@ typedef struct zkl_log_record {
  */
 typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
 
-/* ---- Client: one ZooKeeper session ------------------------------------- */
+/* ---- Client: a ZooKeeper session ---------------------------------------- */
 
 /**
- * A client: one ZooKeeper session (a new one takes its place when it expires),
+ * A client: a ZooKeeper session (a new one takes its place when it expires),
  * the threads that serve it, and the requests that run on it. Share it freely
  * among threads; a process needs only one per ensemble.
+ *
+ * A session cannot watch any number of nodes: a client with more than about
+ * 2,500 requests at once (the names of the resources count) opens further
+ * sessions, up to 16, and keeps them until it is closed.
  */
 typedef struct zkl_client zkl_client;
 
@@ -238,10 +258,27 @@ typedef struct zkl_client_options {
     void *log_arg;
     /** Records of a higher (less important) level are not made. */
     zkl_log_level log_level;
+    /**
+     * 0: no lease. Else the tickTime of the servers in milliseconds (as in their
+     * configuration; a larger value is safe, a smaller one is not), at most
+     * ZKL_LEASE_TICK_MAX_MS: the client keeps a lease on its session, that is a
+     * local time before which the servers cannot expire it. A lock is then
+     * granted only while a lease runs, zkl_lock_check tells how long it goes on,
+     * and a lock is ZKL_LOST when it has run out, even if nothing else is known.
+     *
+     * It costs two small committed writes per third of the session timeout while
+     * the client holds or awaits locks, unless its own traffic does the same. A
+     * client that had none for some time has to earn a lease first: its next
+     * acquire takes a tick longer. The session timeout should be at least five
+     * ticks (a warning is logged otherwise). Not for ensembles with observers
+     * behind observers, nor with local sessions. Clocks may differ in rate by a
+     * thousandth. Rule: docs/protocol.md, "Lease".
+     */
+    int32_t lease_tick_ms;
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
-    { sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO }
+    { sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0 }
 
 /**
  * Opens a client and waits until it has a ZooKeeper session.
@@ -279,25 +316,27 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
  * Returns ZKL_OK; ZKL_PENDING when not all deletions were confirmed in time
  * (the end of the session deletes those nodes: at once when the servers heard
  * of it, else after the session timeout); ZKL_INVALID_TIMEOUT when timeout_ms
- * < 0 and ZKL_IN_CALLBACK when called from a callback, both with the client
- * left open. Call it once, from one thread.
+ * < 0, ZKL_IN_CALLBACK when called from a callback and ZKL_FORKED in a forked
+ * child, all with the client left open. Call it once, from one thread.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
 typedef struct zkl_client_information {
     size_t struct_size;         /* see ZKL_CLIENT_INFORMATION_INIT */
-    int connected;              /* 1 or 0, at this moment */
-    int64_t session_id;         /* of the current session */
+    int connected;              /* 1 or 0, at this moment; with several sessions: all are */
+    int64_t session_id;         /* of the current session, the first one's */
     int32_t session_timeout_ms; /* as negotiated with the servers */
     uint64_t sessions_expired;  /* how many sessions this client has lost */
+    uint32_t sessions;          /* that it has now */
+    uint64_t pending_deletions; /* nodes whose deletion is not yet confirmed */
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
-    { sizeof(zkl_client_information), 0, 0, 0, 0 }
+    { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0 }
 
 /**
  * Tells about the client's session. Does not block. Returns ZKL_OK,
- * ZKL_INVALID_ARGUMENT or ZKL_INVALID_STRUCT_SIZE.
+ * ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE or ZKL_FORKED.
  */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
 
@@ -317,16 +356,63 @@ typedef enum zkl_mode {
 /** Wait without a deadline. */
 #define ZKL_FOREVER (-1)
 
+/** What a handle is doing; HELD, SUSPECT and LOST are what is told of a grant. */
+typedef enum zkl_lock_state {
+    ZKL_STATE_IDLE = 0,
+    ZKL_STATE_ACQUIRING = 1,
+    ZKL_STATE_HELD = 2,
+    ZKL_STATE_SUSPECT = 3,  /* held, as far as is known, but there is no connection */
+    ZKL_STATE_LOST = 4,     /* was held; final until it is released */
+    ZKL_STATE_RELEASING = 5 /* a thread waits in zkl_lock_release */
+} zkl_lock_state;
+
+/** The name of a state, for example "held". Static, never NULL. */
+ZKL_API const char *zkl_lock_state_name(int state);
+
+/** A change in the state of a lock that is held. Valid during the callback only. */
+typedef struct zkl_lock_news {
+    size_t struct_size; /* of the library's struct; later versions append */
+    zkl_lock *lock;
+    zkl_lock_state state; /* SUSPECT; HELD again; LOST, the last one of a grant */
+    int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
+                             ZKL_NODE_DELETED; else ZKL_OK */
+    int64_t token;        /* of the grant that it is about */
+} zkl_lock_news;
+
+/**
+ * Receives the changes in the state of a lock that is held: in order, one call
+ * at a time, on a thread of the client's for state callbacks (all its handles
+ * share it; it is not the one of the log). No lock of the library is held, so
+ * it may be slow, but then the news of other handles wait; it must not call a
+ * blocking zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check,
+ * zkl_lock_release with a timeout of 0, zkl_lock_cancel and zkl_lock_close are
+ * fine. It may come before zkl_lock_acquire has returned in its own thread, and
+ * after the lock was released (see token); never after zkl_lock_close returned.
+ * LOST is always told; SUSPECT and HELD may be left out when memory is short.
+ */
+typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
+
 typedef struct zkl_lock_options {
     size_t struct_size;
     /** When the session expires during an acquire: 0 to join the queue again,
      *  at its tail, in the next session and within the same deadline; 1 to
      *  return ZKL_SESSION_EXPIRED. */
     int fail_on_session_expiry;
+    /** 1: the thread that holds the lock may acquire it again through this
+     *  handle, at once and without a request, and must release it as often. A
+     *  lock held for writing (or exclusively) may be acquired again in any mode;
+     *  one held for reading only for reading. 0: ZKL_ALREADY_HELD. */
+    int reentrant;
+    /** 0: no limit. Else a lock that is held for longer is ZKL_LOST, with the
+     *  reason ZKL_HOLD_LIMIT, and its node is deleted, so that others go on. */
+    int64_t max_hold_ms;
+    /** NULL: nobody is told; zkl_lock_check tells as well. */
+    zkl_lock_state_callback *state_callback;
+    void *state_arg;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0 }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -360,7 +446,9 @@ typedef struct zkl_grant {
  *           zkl_lock_close.
  *
  * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_STRUCT_SIZE, one of the ZKL_RESOURCE_ statuses or ZKL_NO_MEMORY.
+ * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0), one of the
+ * ZKL_RESOURCE_ statuses, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
+ * the state callback).
  */
 ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
                           zkl_lock **lock);
@@ -383,13 +471,17 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * ZKL_DISCONNECTED (try only: no connection, or lost before the answer);
  * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, a try, or when the
  * session expired between the grant and the return of this call);
+ * ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT and ZKL_NODE_DELETED (the same happened to a
+ * grant before this call could return it);
  * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
- * LOST grant call zkl_lock_release first); ZKL_NO_PERMISSION;
+ * LOST grant call zkl_lock_release first); of a reentrant handle, by the thread
+ * that holds it, ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, or ZKL_LOST (release it as
+ * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_NO_PERMISSION;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
  * a request now); ZKL_SEQUENCE_EXHAUSTED;
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
- * ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
+ * ZKL_FORKED; ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
  * that was made is deleted in the background.
  *
  * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/protocol.md.
@@ -400,36 +492,65 @@ ZKL_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, 
  * Ends the acquire that waits on this handle, from another thread; that call
  * then returns ZKL_CANCELLED. Whichever of grant, cancel and timeout comes
  * first wins. Does not block; may be called from a callback. Returns ZKL_OK,
- * ZKL_NOT_WAITING (none waits; perhaps it has just been granted), ZKL_CLOSED or
- * ZKL_INVALID_ARGUMENT.
+ * ZKL_NOT_WAITING (none waits; perhaps it has just been granted), ZKL_CLOSED,
+ * ZKL_FORKED or ZKL_INVALID_ARGUMENT.
  */
 ZKL_API int zkl_lock_cancel(zkl_lock *lock);
 
 /**
  * Tells, from local knowledge and without I/O, whether the lock is held.
  *
- * lease_left_ms  may be NULL; receives how long nobody else can be granted
- *                the lock by this client's knowledge, or -1 when the client
- *                keeps no lease.
+ * lease_left_ms  may be NULL; receives for how long from now nobody else can be
+ *                granted the lock (ZKL_OK and ZKL_SUSPECT), 0 when the lock is
+ *                not held, or -1 when the client keeps no lease.
  *
  * Returns ZKL_OK (held, as far as is known: see the caveats above),
- * ZKL_SUSPECT (disconnected: stop, or rely on the fencing token), ZKL_LOST
- * (final until zkl_lock_release), ZKL_NOT_HELD, ZKL_CLOSED or
- * ZKL_INVALID_ARGUMENT. Does not block; may be called from a callback.
+ * ZKL_SUSPECT (disconnected, or no answer has come for two thirds of the session
+ * timeout, as after a stop of this process: stop, or rely on the lease or on the
+ * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again),
+ * ZKL_NOT_HELD, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT. Does not block;
+ * may be called from a callback.
  */
 ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
+
+typedef struct zkl_lock_information {
+    size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
+    zkl_lock_state state;
+    int lost_reason;            /* LOST: as in zkl_lock_news; else ZKL_OK */
+    zkl_mode mode;              /* of the grant, as are the next three; else 0 */
+    int64_t token;              /* HELD, SUSPECT and LOST */
+    uint32_t holds;             /* 1, or how often a reentrant handle was acquired */
+    int64_t held_ms;            /* since the grant */
+    int64_t lease_left_ms;      /* as in zkl_lock_check */
+    uint64_t pending_deletions; /* nodes that this handle has left and that are not
+                                   yet confirmed as deleted; it goes on */
+} zkl_lock_information;
+
+#define ZKL_LOCK_INFORMATION_INIT                                                                  \
+    { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0 }
+
+/**
+ * Tells all about a handle, without I/O. Does not block; may be called from a
+ * callback. Returns ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
+ * ZKL_CLOSED or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information);
 
 /**
  * Releases the lock: deletes its node, trying again until the servers confirm
  * it or the session ends. The handle no longer holds the lock from the moment
- * of the call, whatever is returned.
+ * of the call, whatever is returned but ZKL_NOT_OWNER. (Of a reentrant handle
+ * that was acquired several times: from the last of as many releases.)
  *
  * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
  *             queues the deletion and returns at once.
  *
  * Returns ZKL_OK (deleted; with timeout 0: queued); ZKL_PENDING (not confirmed
  * in time; it goes on in the background); ZKL_LOST (the grant had been lost
- * before; the handle can acquire again); ZKL_NOT_HELD; ZKL_HANDLE_IN_USE;
+ * before; the handle can acquire again, and a node that is left is deleted in
+ * the background); ZKL_NOT_HELD; ZKL_NOT_OWNER (of a reentrant handle only the
+ * thread that holds it can release it; zkl_lock_close always can);
+ * ZKL_HANDLE_IN_USE; ZKL_FORKED;
  * ZKL_CLOSED (the client is closed, or was before the deletion was confirmed);
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK (only with a timeout other than 0).
  */
@@ -438,7 +559,9 @@ ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 /**
  * Closes a handle: cancels an acquire, releases a held lock as
  * zkl_lock_release(lock, 0) does, and frees the handle. NULL is fine. Does not
- * block, except for a call of another thread on this handle to return.
+ * block, except for a call of another thread on this handle to return, and for
+ * its state callback, if that is just running in another thread. From inside
+ * that callback it is fine as well. In a forked child it does nothing.
  */
 ZKL_API void zkl_lock_close(zkl_lock *lock);
 

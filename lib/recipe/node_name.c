@@ -98,11 +98,18 @@ static const char *mode_marker(zkl_mode mode) {
     return "-lock-";
 }
 
-void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode) {
-    const char *marker = mode_marker(mode);
+static void write_name(char *text, const char *guid, const char *marker) {
     memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
     memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
     memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
+}
+
+void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode) {
+    write_name(text, guid, mode_marker(mode));
+}
+
+void zkl_node_name_settle(char *text, const char *guid) {
+    write_name(text, guid, "-settle");
 }
 
 /* The length of "_c_<guid>-" at the start of a name, or 0. */

@@ -47,6 +47,9 @@ zkl_node_name zkl_node_name_parse(const char *text);
  */
 void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode);
 
+/** Writes a name that no node ever has: without a sequence, and with a GUID. */
+void zkl_node_name_settle(char *text, const char *guid);
+
 /** Whether a child was created by the request with this GUID. */
 bool zkl_node_name_has_guid(const char *text, const char *guid);
 

@@ -34,7 +34,7 @@ static bool is_twin(place one, place other) {
 }
 
 zkl_queue_view zkl_queue_examine(zkl_children children, const char *own) {
-    zkl_queue_view view = { false, NULL, NULL };
+    zkl_queue_view view = { .listed = false };
     place mine = { zkl_node_name_parse(own), own };
     place blocker = { { ZKL_NODE_FOREIGN, 0 }, NULL };
     for (size_t i = 0; i < children.count; i++) {
@@ -43,8 +43,11 @@ zkl_queue_view zkl_queue_examine(zkl_children children, const char *own) {
             view.listed = true;
             continue;
         }
-        if (!is_request(child.name) || !is_before(child, mine) || is_twin(child, mine) ||
-            !waits_for(mine.name.kind, child.name.kind)) {
+        if (!is_request(child.name) || !is_before(child, mine) || is_twin(child, mine)) {
+            continue;
+        }
+        view.earlier++;
+        if (!waits_for(mine.name.kind, child.name.kind)) {
             continue;
         }
         if (child.name.kind == ZKL_NODE_UNKNOWN) {

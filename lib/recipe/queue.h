@@ -21,6 +21,7 @@ typedef struct zkl_children {
 
 typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
+    size_t earlier;      /* requests before ours, whether in our way or not */
     const char *blocker; /* whom to wait for, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
 } zkl_queue_view;

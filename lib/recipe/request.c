@@ -10,7 +10,8 @@ enum operation {
     OPERATION_INSPECT = 1U << 4,
     OPERATION_DELETE = 1U << 5,
     OPERATION_SETTLE = 1U << 6,
-    OPERATION_BACK_OFF = 1U << 7
+    OPERATION_BACK_OFF = 1U << 7,
+    OPERATION_WATCH_OWN = 1U << 8
 };
 
 /* ---- Emitting actions -------------------------------------------------- */
@@ -42,9 +43,21 @@ static void decide(zkl_request *request, zkl_actions *actions, zkl_action_kind k
     }
 }
 
-static void grant(zkl_request *request, zkl_actions *actions) {
+/* Nobody is in our way. Without a lease where one is asked for that is not yet
+ * enough; it is looked at again when there is one. */
+static void come_first(zkl_request *request, zkl_actions *actions) {
+    if (request->needs_lease && !request->lease_runs) {
+        request->waits_for_lease = true;
+        return;
+    }
     request->held = true;
     decide(request, actions, ZKL_ACTION_GRANT, ZKL_OK);
+}
+
+/* A lock that was granted and is not held any more, for a reason of its own. */
+static void lose(zkl_request *request, zkl_actions *actions, int status) {
+    request->held = false;
+    emit(actions, ZKL_ACTION_LOSE, NULL, status);
 }
 
 static void fail(zkl_request *request, zkl_actions *actions, int status) {
@@ -81,6 +94,13 @@ static void stop_watching(zkl_request *request, zkl_actions *actions) {
     }
 }
 
+static void stop_watching_own(zkl_request *request, zkl_actions *actions) {
+    if (request->watching_own) {
+        request->watching_own = false;
+        emit(actions, ZKL_ACTION_UNWATCH_OWN, NULL, ZKL_OK);
+    }
+}
+
 /* On the way out, a node that may exist is first found or ruled out: only a
  * list after a committed write of this connection proves that the lost create
  * was not applied and never will be. */
@@ -105,7 +125,8 @@ static void advance_leave(zkl_request *request, zkl_actions *actions) {
  * pair resolves it: the create is the committed write that must come before
  * the list that looks for the first node. */
 static void advance_join(zkl_request *request, zkl_actions *actions) {
-    if (request->held || request->watching || !request->connected) {
+    if (request->held || request->keeps_node || request->watching || request->waits_for_lease ||
+        !request->connected) {
         return;
     }
     if (request->surplus[0] != '\0') {
@@ -188,6 +209,17 @@ static void copy_name(char *to, const char *from) {
     to[length] = '\0';
 }
 
+/* Somebody has deleted our node while we waited: join again. */
+static void lose_place(zkl_request *request, zkl_actions *actions) {
+    stop_watching(request, actions);
+    stop_watching_own(request, actions);
+    forget_node(request);
+    request->waits_for_lease = false;
+    request->must_back_off = request->rejoins > 0;
+    request->rejoins++;
+    emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+}
+
 static bool sequence_is_exhausted(const char *name) {
     int32_t sequence = zkl_node_name_parse(name).sequence;
     return sequence < 0 || sequence >= ZKL_SEQUENCE_LIMIT;
@@ -259,6 +291,31 @@ static bool find_twin(zkl_request *request, zkl_children children) {
     return false;
 }
 
+static void watch_own(zkl_request *request, zkl_actions *actions) {
+    bool possible = request->connected && request->own_node == ZKL_OWN_NODE_OURS &&
+                    !request->watching_own && (request->outstanding & OPERATION_WATCH_OWN) == 0;
+    if (possible) {
+        start_operation(request, actions, OPERATION_WATCH_OWN, ZKL_ACTION_WATCH_OWN, request->node);
+    }
+}
+
+/* Whether the deletion of the blocker can be a hand-off to us, without another
+ * list: nobody else is before us, and its owner cannot have put anybody there
+ * meanwhile. (The owner of a Curator writer can: a reader with the writer's own
+ * sequence.) Then our own node is watched as well: see on_watch_fired. */
+static bool is_next_in_line(const zkl_queue_view *view) {
+    zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
+    return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
+}
+
+static void wait_behind(zkl_request *request, const zkl_queue_view *view, zkl_actions *actions) {
+    request->next_in_line = is_next_in_line(view);
+    start_operation(request, actions, OPERATION_WATCH, ZKL_ACTION_WATCH, view->blocker);
+    if (request->next_in_line) {
+        watch_own(request, actions);
+    }
+}
+
 static void judge_queue(zkl_request *request, zkl_children children, zkl_actions *actions) {
     zkl_queue_view view = zkl_queue_examine(children, request->node);
     if (view.unknown != NULL && !request->unknown_reported) {
@@ -266,18 +323,13 @@ static void judge_queue(zkl_request *request, zkl_children children, zkl_actions
         emit(actions, ZKL_ACTION_REPORT, view.unknown, ZKL_OK);
     }
     if (!view.listed) {
-        /* Our create was answered before this list was asked for, so somebody
-         * has deleted our node: the place is gone, join again. */
-        forget_node(request);
-        request->must_back_off = request->rejoins > 0;
-        request->rejoins++;
-        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+        lose_place(request, actions); /* our create was answered before this list was made */
     } else if (view.blocker == NULL) {
-        grant(request, actions);
+        come_first(request, actions);
     } else if (request->only_try) {
         fail_once_gone(request, ZKL_BUSY);
     } else {
-        start_operation(request, actions, OPERATION_WATCH, ZKL_ACTION_WATCH, view.blocker);
+        wait_behind(request, &view, actions);
     }
 }
 
@@ -320,8 +372,38 @@ static void on_listed(zkl_request *request, const zkl_event *event, zkl_actions 
 static void on_watched(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_OK) {
         request->watching = true;
+        if (request->own_node != ZKL_OWN_NODE_OURS) {
+            stop_watching(request, actions); /* our place was lost meanwhile */
+        }
     } else if (event->outcome != ZKL_OUTCOME_NO_NODE) {
         note_failure(request, event, actions);
+    }
+}
+
+/* Our own node is gone, and it was not us who deleted it. */
+static void on_own_node_gone(zkl_request *request, zkl_actions *actions) {
+    if (request->aim == ZKL_AIM_LEAVE) {
+        return; /* the delete that is due will find it out */
+    }
+    if (!request->held && !request->keeps_node) {
+        lose_place(request, actions);
+        return;
+    }
+    request->own_node = ZKL_OWN_NODE_NONE; /* its name is kept, for the news of the loss */
+    request->aim = ZKL_AIM_LEAVE;
+    if (request->held) {
+        lose(request, actions, ZKL_NODE_DELETED);
+    }
+}
+
+/* A failure means only that nothing is known: a waiter lists, and for a lock
+ * that is held the next probe tries again. */
+static void on_own_watched(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        on_own_node_gone(request, actions);
+    } else {
+        request->watching_own = event->outcome == ZKL_OUTCOME_OK;
+        request->connected = request->connected && event->outcome != ZKL_OUTCOME_SESSION_OVER;
     }
 }
 
@@ -381,9 +463,65 @@ static void on_settled(zkl_request *request, const zkl_event *event, zkl_actions
 static void on_disconnected(zkl_request *request, zkl_actions *actions) {
     request->connected = false;
     request->settled = false;
+    request->next_in_line = false; /* what happens until the next connection is told in any order */
     give_late_verdict(request, actions);
     if (request->only_try && !request->held) {
         fail(request, actions, ZKL_DISCONNECTED);
+    }
+}
+
+/* The blocker's deletion is a hand-off to us, without another list, only if we
+ * were next in line, if our own node lives (its watch was armed after the list,
+ * and has not fired: on one connection events arrive in the order of what
+ * happened), and if this is no old news, read by a process that was stopped for
+ * longer than its session lasts. In all other cases a list tells. */
+static void on_watch_fired(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    bool handed_over = request->watching && event->deleted && event->fresh &&
+                       request->next_in_line && request->watching_own && request->connected &&
+                       request->aim == ZKL_AIM_JOIN && request->outstanding == 0;
+    request->watching = false;
+    if (handed_over) {
+        come_first(request, actions);
+    }
+}
+
+/* It may have been changed rather than deleted: arming the watch again tells. */
+static void on_own_watch_fired(zkl_request *request, zkl_actions *actions) {
+    request->watching_own = false;
+    if (request->aim == ZKL_AIM_JOIN) {
+        watch_own(request, actions);
+    }
+}
+
+static void on_probe(zkl_request *request, zkl_actions *actions) {
+    if (request->held) {
+        watch_own(request, actions);
+    }
+}
+
+/* While it waited for the lease everything may have changed: list again. */
+static void on_lease_begun(zkl_request *request) {
+    request->lease_runs = true;
+    request->waits_for_lease = false;
+}
+
+/* Lost, but the holder may still be at work: its node goes on keeping others out
+ * until it is released. */
+static void on_lease_ended(zkl_request *request, zkl_actions *actions) {
+    request->lease_runs = false;
+    if (request->needs_lease && request->held) {
+        request->keeps_node = true;
+        lose(request, actions, ZKL_LEASE_ENDED);
+    }
+}
+
+static void on_hold_limit(zkl_request *request, zkl_actions *actions) {
+    if (request->held || request->keeps_node) {
+        request->aim = ZKL_AIM_LEAVE;
+        request->keeps_node = false;
+    }
+    if (request->held) {
+        lose(request, actions, ZKL_HOLD_LIMIT);
     }
 }
 
@@ -394,6 +532,9 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     request->must_back_off = false;
     request->connected = false;
     request->watching = false;
+    request->watching_own = false;
+    request->waits_for_lease = false;
+    request->lease_runs = false;
     request->twins = false;
     request->settled = false;
     request->candidate[0] = '\0';
@@ -410,10 +551,13 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     if (request->aim == ZKL_AIM_LEAVE) {
         return;
     }
-    if (request->held) {
-        request->held = false;
+    if (request->held || request->keeps_node) {
         request->aim = ZKL_AIM_LEAVE;
-        emit(actions, ZKL_ACTION_LOSE, NULL, ZKL_SESSION_EXPIRED);
+    }
+    if (request->held) {
+        lose(request, actions, ZKL_SESSION_EXPIRED);
+    } else if (request->keeps_node) {
+        request->keeps_node = false;
     } else if (request->fail_on_session_expiry || request->only_try) {
         fail(request, actions, ZKL_SESSION_EXPIRED);
     } else if (event->guid == NULL) {
@@ -425,12 +569,14 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
 
 static void give_up_waiting(zkl_request *request, zkl_actions *actions, int status) {
     if (!request->held) {
+        request->waits_for_lease = false;
         fail(request, actions, status);
     }
 }
 
 static void on_released(zkl_request *request) {
     request->held = false;
+    request->keeps_node = false;
     request->aim = ZKL_AIM_LEAVE;
 }
 
@@ -452,6 +598,8 @@ static unsigned operation_answered_by(zkl_event_kind kind) {
         return OPERATION_DELETE;
     case ZKL_EVENT_SETTLED:
         return OPERATION_SETTLE;
+    case ZKL_EVENT_OWN_WATCHED:
+        return OPERATION_WATCH_OWN;
     case ZKL_EVENT_BACKED_OFF:
         return OPERATION_BACK_OFF;
     default:
@@ -489,8 +637,26 @@ static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *
     case ZKL_EVENT_SETTLED:
         on_settled(request, event, actions);
         break;
+    case ZKL_EVENT_OWN_WATCHED:
+        on_own_watched(request, event, actions);
+        break;
     case ZKL_EVENT_WATCH_FIRED:
-        request->watching = false;
+        on_watch_fired(request, event, actions);
+        break;
+    case ZKL_EVENT_OWN_WATCH_FIRED:
+        on_own_watch_fired(request, actions);
+        break;
+    case ZKL_EVENT_PROBE:
+        on_probe(request, actions);
+        break;
+    case ZKL_EVENT_LEASE_BEGUN:
+        on_lease_begun(request);
+        break;
+    case ZKL_EVENT_LEASE_ENDED:
+        on_lease_ended(request, actions);
+        break;
+    case ZKL_EVENT_HOLD_LIMIT:
+        on_hold_limit(request, actions);
         break;
     case ZKL_EVENT_CONNECTED:
         request->connected = true;
@@ -518,6 +684,8 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
         .mode = options->mode,
         .only_try = options->only_try,
         .fail_on_session_expiry = options->fail_on_session_expiry,
+        .needs_lease = options->needs_lease,
+        .lease_runs = options->lease_runs,
         .connected = connected,
     };
     memcpy(request->guid, options->guid, ZKL_GUID_SIZE);

@@ -44,13 +44,19 @@ typedef enum zkl_event_kind {
     ZKL_EVENT_INSPECTED,   /* OK: zxid, own_session; NO_NODE */
     ZKL_EVENT_DELETED,     /* OK, NO_NODE: it is gone */
     ZKL_EVENT_SETTLED,     /* OK: the committed write of ACTION_SETTLE is done */
+    ZKL_EVENT_OWN_WATCHED, /* OK: the watch is armed; NO_NODE: our node is gone */
     ZKL_EVENT_BACKED_OFF,  /* no outcome: the pause is over */
     /* News. */
-    ZKL_EVENT_WATCH_FIRED,
-    ZKL_EVENT_CONNECTED,     /* the session has a (new) connection */
-    ZKL_EVENT_DISCONNECTED,  /* the connection of the session is lost */
-    ZKL_EVENT_SESSION_ENDED, /* expired; guid: a fresh one for the next session, NULL: none to
-                                be had */
+    ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh */
+    ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
+    ZKL_EVENT_PROBE,           /* time to look after the node of a lock that is held */
+    ZKL_EVENT_LEASE_BEGUN,     /* the session has a lease (again) */
+    ZKL_EVENT_LEASE_ENDED,     /* the session's lease has run out */
+    ZKL_EVENT_HOLD_LIMIT,      /* the lock has been held for as long as it may be */
+    ZKL_EVENT_CONNECTED,       /* the session has a (new) connection */
+    ZKL_EVENT_DISCONNECTED,    /* the connection of the session is lost */
+    ZKL_EVENT_SESSION_ENDED,   /* expired; guid: a fresh one for the next session, NULL: none to
+                                  be had */
     /* The user's, and the deadline's. */
     ZKL_EVENT_TIMED_OUT,
     ZKL_EVENT_CANCELLED, /* status: the verdict */
@@ -64,6 +70,8 @@ typedef struct zkl_event {
     const char *node; /* CREATED: the name that the server gave */
     int64_t zxid;     /* CREATED, INSPECTED: the node's czxid */
     bool own_session; /* INSPECTED: the node's owner is our session */
+    bool deleted;     /* WATCH_FIRED: the node was deleted, and not merely changed */
+    bool fresh;       /* WATCH_FIRED: our session cannot have expired since it was sent */
     zkl_children children;
     const char *guid; /* SESSION_ENDED */
 } zkl_event;
@@ -74,6 +82,8 @@ typedef enum zkl_action_kind {
     ZKL_ACTION_MAKE_PARENT, /* the resource and whatever is missing above it */
     ZKL_ACTION_WATCH,       /* node: whose deletion to wait for */
     ZKL_ACTION_UNWATCH,     /* forget that watch; no reply */
+    ZKL_ACTION_WATCH_OWN,   /* node: ours, to hear of it when somebody deletes it */
+    ZKL_ACTION_UNWATCH_OWN, /* forget that watch; no reply */
     ZKL_ACTION_INSPECT,     /* node: whose owner and czxid to read */
     ZKL_ACTION_DELETE,      /* node */
     ZKL_ACTION_SETTLE,      /* any committed write; what was sent before is then decided */
@@ -105,6 +115,8 @@ typedef struct zkl_request_options {
     zkl_mode mode;
     bool only_try;               /* give up rather than wait */
     bool fail_on_session_expiry; /* rather than join again in the next session */
+    bool needs_lease;            /* is granted only while the session has a lease */
+    bool lease_runs;             /* now */
     const char *guid;            /* a fresh UUID */
 } zkl_request_options;
 
@@ -121,6 +133,8 @@ typedef struct zkl_request {
     zkl_mode mode;
     bool only_try;
     bool fail_on_session_expiry;
+    bool needs_lease;
+    bool lease_runs;
     bool connected;
     zkl_request_aim aim;
     zkl_own_node own_node;
@@ -128,10 +142,14 @@ typedef struct zkl_request {
     bool parent_missing; /* make it before anything else */
     bool must_back_off;
     bool watching;
+    bool watching_own;
+    bool next_in_line; /* when the blocker is deleted nobody is left before us */
+    bool waits_for_lease;
     bool held;
-    bool settled; /* a committed write went through after the lost create */
-    bool twins;   /* a lost create may have left a second node of ours */
-    bool decided; /* the verdict was given */
+    bool keeps_node; /* lost, but our node stays until it is released */
+    bool settled;    /* a committed write went through after the lost create */
+    bool twins;      /* a lost create may have left a second node of ours */
+    bool decided;    /* the verdict was given */
     bool ended;
     bool unknown_reported;
     bool refusal_reported;

@@ -38,7 +38,7 @@ typedef struct zkl_session_news {
 typedef struct zkl_listener {
     void *arg;
     void (*session)(void *arg, const zkl_session_news *news);
-    void (*watch_fired)(void *arg, uint64_t watch_id);
+    void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
 } zkl_listener;
 
 typedef struct zkl_operations zkl_operations;

@@ -245,7 +245,8 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
     }
     pthread_mutex_lock(self->mutex);
     if (self->handle == handle) {
-        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context);
+        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
+                                   type == ZOO_DELETED_EVENT);
     }
     pthread_mutex_unlock(self->mutex);
 }

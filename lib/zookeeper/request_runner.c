@@ -11,10 +11,10 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
 
-enum { NODE_DATA_SIZE = 1024 };
+enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 };
 
-/* Names the node whose deletion settles what was sent before. It never exists. */
-#define SETTLE_NODE "settle"
+/* What travels with each path of a watch: its length. */
+enum { PATH_OVERHEAD = 4 };
 
 /* ---- Log --------------------------------------------------------------- */
 
@@ -62,7 +62,8 @@ static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl
 
 static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
     zkl_call *call = &runner->calls[answer - ZKL_EVENT_CREATED];
-    *call = (zkl_call){ runner, answer, runner->session->number };
+    *call =
+        (zkl_call){ runner, answer, runner->session->number, zkl_session_now_ms(runner->session) };
     return call;
 }
 
@@ -71,9 +72,25 @@ static const char *last_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
+static bool is_write(zkl_event_kind answer) {
+    return answer == ZKL_EVENT_CREATED || answer == ZKL_EVENT_PARENT_MADE ||
+           answer == ZKL_EVENT_DELETED || answer == ZKL_EVENT_SETTLED;
+}
+
+/* What an answer says about the session itself. */
+static void note_answer(const zkl_call *call, const zkl_reply *reply) {
+    zkl_session *session = call->runner->session;
+    if (call->session_number == session->number) {
+        zkl_liveness_check_lease(&session->liveness);
+        zkl_liveness_answered(&session->liveness, reply->outcome, call->sent_ms,
+                              is_write(call->answer));
+    }
+}
+
 static void on_reply(void *arg, const zkl_reply *reply) {
     const zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
+    note_answer(call, reply);
     zkl_event event = {
         .kind = call->answer,
         .outcome = reply->outcome,
@@ -94,8 +111,28 @@ static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_request_runner_feed(arg, &event);
 }
 
-static void on_watch_fired(void *arg) {
-    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED });
+static void on_watch_fired(void *arg, bool deleted) {
+    zkl_request_runner *runner = arg;
+    zkl_event event = {
+        .kind = ZKL_EVENT_WATCH_FIRED,
+        .deleted = deleted,
+        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+    };
+    zkl_request_runner_feed(runner, &event);
+}
+
+static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_event event = { .kind = ZKL_EVENT_OWN_WATCHED, .outcome = outcome, .status = status };
+    zkl_request_runner_feed(arg, &event);
+}
+
+static void on_own_watch_fired(void *arg, bool deleted) {
+    (void)deleted;
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
+}
+
+static void on_hold_limit(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
 }
 
 static void on_deadline(void *arg) {
@@ -155,6 +192,13 @@ static void request_on_node(zkl_request_runner *runner, zkl_event_kind answer, c
     }
 }
 
+/* A name that never exists: nothing is deleted, and the failure is committed. */
+static void settle(zkl_request_runner *runner) {
+    char name[ZKL_NODE_NAME_SIZE];
+    zkl_node_name_settle(name, runner->request.guid);
+    request_on_node(runner, ZKL_EVENT_SETTLED, name);
+}
+
 static void request_list(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
     zkl_outcome outcome = operations->table->list(operations, runner->parent_path, on_reply,
@@ -164,16 +208,16 @@ static void request_list(zkl_request_runner *runner) {
     }
 }
 
-static void watch_node(zkl_request_runner *runner, const char *node) {
-    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, node, ZKL_OK);
+static void watch_node(zkl_request_runner *runner, zkl_event_kind answer, const char *node,
+                       zkl_watch_waiter *waiter) {
     zkl_watch_added added = ZKL_WATCH_NOT_SENT;
     char *path = join_path(runner->parent_path, node);
     if (path != NULL) {
-        added = zkl_watch_table_add(&runner->session->watches, path, &runner->watch);
+        added = zkl_watch_table_add(&runner->session->watches, path, waiter);
         free(path);
     }
     if (added != ZKL_WATCH_ARMING) {
-        queue_failure(runner, ZKL_EVENT_WATCHED,
+        queue_failure(runner, answer,
                       added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
     }
 }
@@ -228,7 +272,7 @@ static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
 }
 
 static void on_parent_reply(void *arg, const zkl_reply *reply) {
-    const zkl_call *call = arg;
+    zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
     size_t length = runner->parent_made_length;
     bool current = call->session_number == runner->session->number;
@@ -242,9 +286,12 @@ static void on_parent_reply(void *arg, const zkl_reply *reply) {
         on_reply(arg, reply);
         return;
     }
+    note_answer(call, reply);
     zkl_outcome outcome = make_ancestor(runner, next);
     if (outcome != ZKL_OUTCOME_OK) {
-        on_reply(arg, &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PARENT_MADE,
+                                                      .outcome = outcome,
+                                                      .status = ZKL_SERVER_REFUSED });
     }
 }
 
@@ -257,11 +304,22 @@ static void make_parent(zkl_request_runner *runner) {
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
+static void set_timer(zkl_request_runner *runner, zkl_timer *timer, int64_t from_ms,
+                      int64_t duration_ms) {
+    if (duration_ms > 0) {
+        zkl_operations *operations = runner->session->operations;
+        int64_t end = duration_ms < INT64_MAX - from_ms ? from_ms + duration_ms : INT64_MAX - 1;
+        zkl_timers_set(&runner->session->timers, timer, end);
+        operations->table->wake(operations);
+    }
+}
+
 static void tell_decided(zkl_request_runner *runner, int status) {
     zkl_timers_stop(&runner->session->timers, &runner->deadline);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         runner->granted_ms = zkl_session_now_ms(runner->session);
+        set_timer(runner, &runner->hold_limit, runner->granted_ms, runner->max_hold_ms);
         log_request(runner, ZKL_LOG_INFO, ZKL_LOG_ACQUIRED, NULL, status);
     } else {
         log_request(runner, ZKL_LOG_INFO, ZKL_LOG_NOT_ACQUIRED, NULL, status);
@@ -272,9 +330,17 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
+    zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
     log_request(runner, ZKL_LOG_ERROR, ZKL_LOG_LOST, NULL, status);
     if (runner->owner.lost != NULL) {
         runner->owner.lost(runner->owner.arg, status);
+    }
+}
+
+static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
+    bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
+    if (is_news && runner->request.held && runner->owner.connection != NULL) {
+        runner->owner.connection(runner->owner.arg, kind == ZKL_EVENT_CONNECTED);
     }
 }
 
@@ -282,9 +348,12 @@ static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     zkl_timers_stop(&session->timers, &runner->deadline);
     zkl_timers_stop(&session->timers, &runner->back_off);
-    zkl_watch_table_remove(&session->watches, &runner->watch);
+    zkl_timers_stop(&session->timers, &runner->hold_limit);
+    zkl_watch_table_remove(&runner->watch);
+    zkl_watch_table_remove(&runner->own_watch);
     DL_DELETE(session->runners, runner);
     session->runner_count--;
+    session->watched_bytes -= runner->watched_bytes;
     if (runner->owner.ended != NULL) {
         runner->owner.ended(runner->owner.arg);
     }
@@ -308,10 +377,17 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         make_parent(runner);
         break;
     case ZKL_ACTION_WATCH:
-        watch_node(runner, action->node);
+        log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, action->node, ZKL_OK);
+        watch_node(runner, ZKL_EVENT_WATCHED, action->node, &runner->watch);
         break;
     case ZKL_ACTION_UNWATCH:
-        zkl_watch_table_remove(&runner->session->watches, &runner->watch);
+        zkl_watch_table_remove(&runner->watch);
+        break;
+    case ZKL_ACTION_WATCH_OWN:
+        watch_node(runner, ZKL_EVENT_OWN_WATCHED, action->node, &runner->own_watch);
+        break;
+    case ZKL_ACTION_UNWATCH_OWN:
+        zkl_watch_table_remove(&runner->own_watch);
         break;
     case ZKL_ACTION_INSPECT:
         request_on_node(runner, ZKL_EVENT_INSPECTED, action->node);
@@ -320,7 +396,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         request_on_node(runner, ZKL_EVENT_DELETED, action->node);
         break;
     case ZKL_ACTION_SETTLE:
-        request_on_node(runner, ZKL_EVENT_SETTLED, SETTLE_NODE);
+        settle(runner);
         break;
     case ZKL_ACTION_BACK_OFF:
         back_off(runner);
@@ -373,6 +449,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     }
     runner->stepping = true;
     step(runner, event);
+    tell_connection(runner, event->kind);
     while (!runner->request.ended && runner->queued_count > 0) {
         zkl_event queued = take_queued(runner);
         step(runner, &queued);
@@ -384,7 +461,11 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 }
 
 void zkl_request_runner_disown(zkl_request_runner *runner) {
-    runner->owner = (zkl_request_owner){ NULL, NULL, NULL, NULL };
+    runner->owner = (zkl_request_owner){ .arg = NULL };
+}
+
+size_t zkl_request_runner_watched_bytes(const char *parent_path) {
+    return 2 * (strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE + PATH_OVERHEAD);
 }
 
 /* ---- The beginning ----------------------------------------------------- */
@@ -400,11 +481,19 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->parent_path = strdup(options->parent_path);
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
+    runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
+    runner->max_hold_ms = options->max_hold_ms;
     runner->watch =
         (zkl_watch_waiter){ .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired };
+    runner->own_watch = (zkl_watch_waiter){ .arg = runner,
+                                            .armed = on_own_watch_armed,
+                                            .fired = on_own_watch_fired };
+    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path);
+    runner->owner_id = options->owner_id;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
-    bool room = zkl_timers_reserve(&session->timers, 2 * (session->runner_count + 1));
+    bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
+                                                         ZKL_LIVENESS_TIMERS);
     if (runner->resource == NULL || runner->parent_path == NULL || !room) {
         free(runner->resource);
         free(runner->parent_path);
@@ -412,16 +501,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         return NULL;
     }
     return runner;
-}
-
-static void set_deadline(zkl_request_runner *runner, int64_t timeout_ms) {
-    if (timeout_ms > 0) {
-        zkl_operations *operations = runner->session->operations;
-        int64_t now = runner->started_ms;
-        int64_t deadline = timeout_ms < INT64_MAX - now ? now + timeout_ms : INT64_MAX - 1;
-        zkl_timers_set(&runner->session->timers, &runner->deadline, deadline);
-        operations->table->wake(operations);
-    }
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
@@ -434,17 +513,22 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     if (runner == NULL) {
         return ZKL_NO_MEMORY;
     }
+    zkl_liveness_check_lease(&session->liveness);
     zkl_request_options request = {
         .mode = options->mode,
         .only_try = options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
+        .needs_lease = session->liveness.lease.tick_ms > 0,
+        .lease_runs = session->liveness.lease_runs,
         .guid = guid,
     };
     zkl_request_begin(&runner->request, &request, session->connected);
     DL_APPEND(session->runners, runner);
     session->runner_count++;
+    session->watched_bytes += runner->watched_bytes;
     *result = runner;
-    set_deadline(runner, options->timeout_ms);
+    set_timer(runner, &runner->deadline, runner->started_ms, options->timeout_ms);
+    zkl_liveness_wake(&session->liveness);
     log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, NULL, ZKL_OK);
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;

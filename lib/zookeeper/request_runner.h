@@ -19,6 +19,8 @@ typedef struct zkl_request_owner {
     void (*decided)(void *arg, int status);
     /* A granted lock is lost. */
     void (*lost)(void *arg, int status);
+    /* While a lock is held its session's connection was lost, or came back. */
+    void (*connection)(void *arg, bool connected);
     /* The node is gone and the runner is about to be freed. */
     void (*ended)(void *arg);
 } zkl_request_owner;
@@ -28,7 +30,9 @@ typedef struct zkl_run_options {
     const char *resource;    /* as the user named it, for the log */
     const char *parent_path; /* its full path */
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
+    int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
+    uint64_t owner_id; /* of the handle; kept when it has gone */
     zkl_request_owner owner;
 } zkl_run_options;
 
@@ -37,6 +41,7 @@ typedef struct zkl_call {
     zkl_request_runner *runner;
     zkl_event_kind answer;
     uint64_t session_number;
+    int64_t sent_ms;
 } zkl_call;
 
 #define ZKL_CALL_KINDS 7
@@ -52,10 +57,15 @@ struct zkl_request_runner {
     size_t parent_made_length; /* of the part of parent_path that is being made */
     zkl_timer deadline;
     zkl_timer back_off;
+    zkl_timer hold_limit;
+    int64_t max_hold_ms;
     unsigned back_offs;
     int64_t started_ms;
     int64_t granted_ms; /* -1 before */
     zkl_watch_waiter watch;
+    zkl_watch_waiter own_watch;
+    size_t watched_bytes;
+    uint64_t owner_id;
     zkl_call calls[ZKL_CALL_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;
@@ -71,6 +81,10 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
 
 /** Hands an event to the request; the runner may be gone when it returns. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
+
+/** What a request for this resource may come to need of its session's watches:
+ *  one on its blocker and one on its own node. */
+size_t zkl_request_runner_watched_bytes(const char *parent_path);
 
 /** The owner goes; nobody is told of anything from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);

@@ -4,15 +4,16 @@
 
 #include "zookeeper/request_runner.h"
 
-void zkl_session_begin(zkl_session *session, zkl_operations *operations, zkl_log *log,
-                       const char *identity, const char *label) {
+void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
     *session = (zkl_session){
-        .operations = operations,
-        .log = log,
-        .identity = identity,
-        .label = label,
+        .operations = options->operations,
+        .log = options->log,
+        .identity = options->identity,
+        .label = options->label,
+        .lock_root = options->lock_root,
     };
-    zkl_watch_table_begin(&session->watches, operations);
+    zkl_watch_table_begin(&session->watches, options->operations);
+    zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
 
 void zkl_session_destroy(zkl_session *session) {
@@ -38,29 +39,39 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
     return true;
 }
 
-static void log_news(zkl_session *session, zkl_log_level level, zkl_log_event event, int status) {
+void zkl_session_log(zkl_session *session, zkl_log_level level, zkl_log_event event, int status,
+                     const char *message) {
     zkl_log_record record = zkl_log_record_begin(level, event);
     record.owner = session->label;
     record.session_id = session->id;
     record.status = status;
+    record.message = message;
     zkl_log_write(session->log, &record);
 }
 
 /* A request that ends frees itself: the next one is taken down first. */
-static void feed_all(zkl_session *session, const zkl_event *event) {
+void zkl_session_feed_all(zkl_session *session, const zkl_event *event) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         zkl_request_runner_feed(runner, event);
     }
 }
 
+void zkl_session_connecting(zkl_session *session) {
+    zkl_liveness_connecting(&session->liveness);
+}
+
 static void on_connected(zkl_session *session, const zkl_session_news *news) {
+    bool is_new = !session->established;
+    session->established = true;
     session->connected = true;
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
-    log_news(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK);
+    zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
     zkl_watch_table_reconnected(&session->watches);
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    zkl_liveness_connected(&session->liveness, is_new);
+    zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    zkl_liveness_probe_now(&session->liveness);
 }
 
 static void on_disconnected(zkl_session *session) {
@@ -68,8 +79,8 @@ static void on_disconnected(zkl_session *session) {
         return;
     }
     session->connected = false;
-    log_news(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT);
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+    zkl_session_log(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT, "");
+    zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
 /* Each waiting request needs a GUID of its own in the next session; one that
@@ -83,7 +94,9 @@ static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
 
 static void end_session(zkl_session *session) {
     session->connected = false;
+    session->established = false;
     session->number++;
+    zkl_liveness_session_ended(&session->liveness);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
@@ -101,23 +114,24 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
         break;
     case ZKL_SESSION_STATE_EXPIRED:
         session->expired_count++;
-        log_news(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED);
+        zkl_session_log(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED, "");
         end_session(session);
         break;
     case ZKL_SESSION_STATE_AUTH_FAILED:
         session->auth_failed = true;
-        log_news(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED);
+        zkl_session_log(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
         zkl_session_finish(session, ZKL_AUTH_FAILED);
         break;
     }
 }
 
-void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id) {
-    zkl_watch_table_fired(&session->watches, watch_id);
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {
+    zkl_liveness_check_lease(&session->liveness);
+    zkl_watch_table_fired(&session->watches, watch_id, deleted);
 }
 
 void zkl_session_finish(zkl_session *session, int status) {
     session->finished = true;
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
+    zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
     end_session(session);
 }

@@ -8,19 +8,32 @@
 #define ZKLOCK_ZOOKEEPER_SESSION_H
 
 #include "log.h"
+#include "zookeeper/liveness.h"
 #include "zookeeper/operations.h"
 #include "zookeeper/timers.h"
 #include "zookeeper/watch_table.h"
 
 typedef struct zkl_request_runner zkl_request_runner;
 
-typedef struct zkl_session {
+/** Strings and objects stay the caller's, and outlive the session. */
+typedef struct zkl_session_options {
+    zkl_operations *operations;
+    zkl_log *log;          /* NULL: none */
+    const char *identity;  /* first lines of each node's data */
+    const char *label;     /* who we are, in the log */
+    const char *lock_root; /* full path; the session's own requests are about it */
+    int32_t lease_tick_ms; /* of the servers; 0: no lease is kept */
+} zkl_session_options;
+
+struct zkl_session {
     zkl_operations *operations;
     zkl_log *log;
-    const char *identity; /* first lines of each node's data; the client's */
+    const char *identity;
     const char *label;
+    const char *lock_root;
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
     void *request_ended_arg;
+    bool established; /* the servers have made this session */
     bool connected;
     bool auth_failed;
     bool finished;   /* no session will follow */
@@ -30,17 +43,21 @@ typedef struct zkl_session {
     int32_t timeout_ms;
     zkl_watch_table watches;
     zkl_timers timers;
+    zkl_liveness liveness;
+    size_t watched_bytes; /* that the requests may come to need for their watches */
     zkl_request_runner *runners;
     size_t runner_count;
-} zkl_session;
+};
 
-void zkl_session_begin(zkl_session *session, zkl_operations *operations, zkl_log *log,
-                       const char *identity, const char *label);
+void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
 void zkl_session_destroy(zkl_session *session);
+
+/** The next session is about to be asked for. */
+void zkl_session_connecting(zkl_session *session);
 
 /** News from the operations. */
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news);
-void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id);
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted);
 
 /** The session is over for good and no other will follow: requests that are
  *  left give `status` as their verdict and end. */
@@ -48,6 +65,12 @@ void zkl_session_finish(zkl_session *session, int status);
 
 /** Writes a fresh textual UUID (version 4). False: no random numbers. */
 bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
+
+/** Hands an event to every request. */
+void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
+
+void zkl_session_log(zkl_session *session, zkl_log_level level, zkl_log_event event, int status,
+                     const char *message);
 
 int64_t zkl_session_now_ms(const zkl_session *session);
 

@@ -184,8 +184,7 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
     return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
 }
 
-void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter) {
-    (void)table;
+void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
     zkl_watch *watch = waiter->watch;
     if (watch == NULL) {
         return;
@@ -197,7 +196,7 @@ void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter) {
     }
 }
 
-void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id) {
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted) {
     zkl_watch *watch = NULL;
     HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
     if (watch == NULL) {
@@ -214,7 +213,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id) {
     forget_and_free(watch);
     while (waiters != NULL) {
         zkl_watch_waiter *next = waiters->next;
-        waiters->fired(waiters->arg);
+        waiters->fired(waiters->arg, deleted);
         waiters = next;
     }
 }

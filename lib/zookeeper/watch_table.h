@@ -18,7 +18,7 @@ typedef struct zkl_watch zkl_watch;
 typedef struct zkl_watch_waiter {
     void *arg;
     void (*armed)(void *arg, zkl_outcome outcome, int status); /* the reply, unless add gave it */
-    void (*fired)(void *arg);
+    void (*fired)(void *arg, bool deleted);
     zkl_watch *watch;
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
@@ -41,9 +41,9 @@ void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations);
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
-void zkl_watch_table_remove(zkl_watch_table *table, zkl_watch_waiter *waiter);
+void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
-void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id);
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
 /** A new connection: removals whose reply was lost are sent again. */
 void zkl_watch_table_reconnected(zkl_watch_table *table);
 /** The session is over, and all its watches with it. Who still waits for the

@@ -135,10 +135,11 @@ static void waiter_whose_node_is_deleted_by_somebody_queues_again(void) {
     struct waiter waiter;
     contest_begin(&contest, "node-deleted");
     start_waiting(&contest, &waiter);
-    raw_delete_last_child(contest.scene.raw, contest.scene.path);
-    ASSERT_NUMBER(scene_queue(&contest.scene), 1);
-    ASSERT_STATUS(zkl_lock_check(contest.holder, NULL), ZKL_OK);
     int64_t deleted_at = servers_last_zxid();
+    raw_delete_last_child(contest.scene.raw, contest.scene.path);
+    WAIT_UNTIL(scene_queue(&contest.scene) == 2);
+    ASSERT_STATUS(zkl_lock_check(contest.holder, NULL), ZKL_OK);
+    CU_ASSERT_FALSE(waiter_is_done(&waiter));
     ASSERT_STATUS(zkl_lock_release(contest.holder, PATIENCE_MS), ZKL_OK);
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
     CU_ASSERT_TRUE(waiter.grant.token > deleted_at);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/fake_operations.h"
 #include "support/unit.h"
@@ -47,7 +48,7 @@ static void leave(lock_desk *desk) {
 static void tell(lock_desk *desk, zkl_session_state state) {
     zkl_session_news news = { .state = state, .session_id = SESSION_ID, .timeout_ms = 10000 };
     enter(desk);
-    zkl_session_on_news(&desk->client->session, &news);
+    zkl_session_on_news(&desk->client->sessions->session, &news);
     leave(desk);
 }
 
@@ -59,13 +60,22 @@ static zkl_client *make_client(fake_operations *fake) {
     pthread_mutex_init(&client->mutex, NULL);
     zkl_condition_begin(&client->changed);
     zkl_condition_begin(&client->timers_changed);
-    zkl_condition_begin(&client->session_changed);
     client->references = 1;
     client->chroot = strdup("/app");
     client->lock_root = strdup("/locks");
     client->label = strdup("label");
     client->identity = strdup("host=h\n");
-    zkl_session_begin(&client->session, &fake->operations, NULL, client->identity, client->label);
+    client->process = getpid();
+    client->full_lock_root = strdup("/app/locks");
+    client->sessions = calloc(1, sizeof(*client->sessions));
+    if (client->sessions == NULL) {
+        abort();
+    }
+    zkl_session_begin(&client->sessions->session,
+                      &(zkl_session_options){ .operations = &fake->operations,
+                                              .identity = client->identity,
+                                              .label = client->label,
+                                              .lock_root = client->full_lock_root });
     return client;
 }
 
@@ -93,11 +103,13 @@ static void close_desk(lock_desk *desk) {
     tell(desk, ZKL_SESSION_STATE_EXPIRED);
     enter(desk);
     fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
-    EXPECT_INT(desk->client->session.runner_count, 0);
+    EXPECT_INT(desk->client->sessions->session.runner_count, 0);
     desk->fake.heard[0] = '\0';
     fake_end(&desk->fake);
     leave(desk);
-    zkl_session_destroy(&desk->client->session);
+    zkl_session_destroy(&desk->client->sessions->session);
+    free(desk->client->sessions);
+    desk->client->sessions = NULL;
     zkl_client_drop(desk->client);
     pthread_cond_destroy(&desk->called);
 }
@@ -219,7 +231,7 @@ static void deadline_ends_the_acquire(void) {
     begin(desk, run_acquire, 500);
     enter_at_calls(desk, 2);
     desk->fake.now_ms += 500;
-    zkl_timers_fire_due(&desk->client->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
     leave(desk);
     EXPECT_INT(join(desk), ZKL_TIMEOUT);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
@@ -281,7 +293,7 @@ static void lock_lost_before_its_acquire_returned_was_never_held(void) {
     answer_create(desk, "lock-0000000003", 1);
     answer_list(desk, "lock-0000000003", NULL);
     zkl_session_news expired = { .state = ZKL_SESSION_STATE_EXPIRED };
-    zkl_session_on_news(&desk->client->session, &expired); /* the mutex is still ours */
+    zkl_session_on_news(&desk->client->sessions->session, &expired); /* the mutex is still ours */
     leave(desk);
     EXPECT_INT(join(desk), ZKL_SESSION_EXPIRED);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
@@ -434,7 +446,7 @@ static void close_releases_in_the_background(void) {
     zkl_lock_close(desk->lock);
     desk->lock = NULL;
     FAKE_HEARD(&desk->fake, "remove /app/locks/stock/#1-lock-0000000003");
-    EXPECT_INT(desk->client->session.runner_count, 1);
+    EXPECT_INT(desk->client->sessions->session.runner_count, 1);
     close_desk(desk);
 }
 

@@ -37,8 +37,9 @@ static void timeout_while_waiting_leaves_the_queue(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "timed_out     -> FAIL TIMEOUT UNWATCH DELETE me3",
         "deleted OK    -> END",
     };
@@ -47,9 +48,13 @@ static void timeout_while_waiting_leaves_the_queue(void) {
 
 static void timeout_while_the_watch_is_being_set_takes_it_away_again(void) {
     static const char *const lines[] = {
-        "start         -> CREATE LIST",        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",           "timed_out     -> FAIL TIMEOUT",
-        "watched OK    -> UNWATCH DELETE me3", "deleted OK    -> END",
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
+        "timed_out     -> FAIL TIMEOUT",
+        "watched OK    -> ",
+        "own_watched OK -> UNWATCH DELETE me3",
+        "deleted OK    -> END",
     };
     PLAY(exclusive, lines);
 }
@@ -58,8 +63,9 @@ static void timeout_offline_is_told_at_once_and_cleaned_up_later(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "disconnected  -> ",
         "timed_out     -> FAIL TIMEOUT UNWATCH",
         "connected     -> DELETE me3",
@@ -109,8 +115,9 @@ static void fired_watch_after_the_timeout_is_no_grant(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "watch_fired   -> LIST",
         "timed_out     -> FAIL TIMEOUT",
         "watch_fired   -> ",
@@ -124,8 +131,9 @@ static void timeout_and_cancel_give_one_verdict_the_first(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "timed_out     -> FAIL TIMEOUT UNWATCH DELETE me3",
         "cancelled     -> ",
         "timed_out     -> ",
@@ -138,8 +146,9 @@ static void cancel_while_waiting_leaves_the_queue(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "cancelled     -> FAIL CANCELLED UNWATCH DELETE me3",
         "deleted OK    -> END",
     };

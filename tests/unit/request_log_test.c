@@ -62,7 +62,11 @@ static newsroom *open_room(void) {
     fake_begin(&room.fake);
     room.thread = zkl_callback_thread_start();
     room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
-    zkl_session_begin(&room.session, &room.fake.operations, room.log, "", "me");
+    zkl_session_begin(&room.session, &(zkl_session_options){ .operations = &room.fake.operations,
+                                                             .log = room.log,
+                                                             .identity = "",
+                                                             .label = "me",
+                                                             .lock_root = "/locks" });
     tell(&room, ZKL_SESSION_STATE_CONNECTED);
     return &room;
 }
@@ -119,8 +123,10 @@ static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {
     start(room, 200);
     queue_up(room, "lock-0000000002");
     FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* its own node */
     room->fake.now_ms += 200;
     zkl_timers_fire_due(&room->session.timers, room->fake.now_ms);
+    fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     expect_lines(room, CONNECTED BEGIN "4 queued resource=stock owner=me" NODE
                                        " behind=lock-0000000002 waited=0 session=77\n"

@@ -40,8 +40,9 @@ static void create_that_was_never_applied_leaves_only_the_second_node(void) {
         "listed UNKNOWN  -> ",
         "connected       -> CREATE LIST",
         "created me4     -> ",
-        "listed x3 me4   -> WATCH x3",
+        "listed x3 me4   -> WATCH x3 WATCH_OWN me4",
         "watched OK      -> ",
+        "own_watched OK -> ",
         "watch_fired     -> LIST",
         "listed me4      -> GRANT",
         "released        -> DELETE me4",
@@ -172,8 +173,9 @@ static void candidate_owned_by_another_session_is_left_alone(void) {
         "created me4      -> ",
         "listed me3 me4   -> INSPECT me3",
         "inspected others -> LIST",
-        "listed me3 me4   -> WATCH me3", /* a contender like any other */
+        "listed me3 me4   -> WATCH me3 WATCH_OWN me4", /* a contender like any other */
         "watched OK       -> ",
+        "own_watched OK -> ",
         "watch_fired      -> LIST",
         "listed me4       -> GRANT",
         "released         -> DELETE me4",
@@ -255,12 +257,14 @@ static void watch_reply_lost_lists_again_before_it_watches(void) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
-        "listed x2 me3   -> WATCH x2",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
         "disconnected    -> ",
         "watched UNKNOWN -> ",
+        "own_watched UNKNOWN -> ",
         "connected       -> LIST",
-        "listed x2 me3   -> WATCH x2",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
         "watched OK      -> ",
+        "own_watched OK -> ",
     };
     PLAY(exclusive, lines);
 }
@@ -333,8 +337,9 @@ static void waiter_keeps_its_place_and_its_watch_over_a_reconnect(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "disconnected  -> ",
         "connected     -> ",
         "watch_fired   -> LIST",
@@ -347,8 +352,9 @@ static void watch_that_fires_offline_lists_when_connected(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "disconnected  -> ",
         "watch_fired   -> ",
         "connected     -> LIST",
@@ -378,9 +384,10 @@ static void news_that_arrives_twice_changes_nothing(void) {
         "connected     -> ",
         "created me3   -> ",
         "connected     -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "connected     -> ",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "connected     -> ",
         "disconnected  -> ",
         "disconnected  -> ",
@@ -401,13 +408,15 @@ static void own_node_deleted_by_hand_joins_again(void) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
-        "listed x2 me3    -> WATCH x2",
+        "listed x2 me3    -> WATCH x2 WATCH_OWN me3",
         "watched OK       -> ",
+        "own_watched OK -> ",
         "watch_fired      -> LIST",
-        "listed x4        -> REJOIN CREATE LIST",
+        "listed x4        -> UNWATCH_OWN REJOIN CREATE LIST",
         "created me5      -> ",
-        "listed x4 me5    -> WATCH x4",
+        "listed x4 me5    -> WATCH x4 WATCH_OWN me5",
         "watched OK       -> ",
+        "own_watched OK -> ",
         "watch_fired      -> LIST",
         "listed me5       -> GRANT",
         "released         -> DELETE me5",
@@ -429,10 +438,11 @@ static void parent_deleted_under_a_waiter_is_made_again(void) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
-        "listed x2 me3   -> WATCH x2",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
         "watched OK      -> ",
+        "own_watched OK -> ",
         "watch_fired     -> LIST",
-        "listed NO_NODE  -> REJOIN CREATE LIST",
+        "listed NO_NODE  -> UNWATCH_OWN REJOIN CREATE LIST",
         "created NO_NODE -> ",
         "listed NO_NODE  -> MAKE_PARENT",
         "parent_made OK  -> CREATE LIST",
@@ -457,14 +467,16 @@ static void session_end_while_waiting_rejoins_with_a_fresh_guid(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "disconnected  -> ",
         "session_ended -> REJOIN",
         "connected     -> CREATE LIST", /* a plain CREATE has the new GUID: see trace.c */
         "created me7   -> ",
-        "listed x6 me7 -> WATCH x6",
+        "listed x6 me7 -> WATCH x6 WATCH_OWN me7",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "watch_fired   -> LIST",
         "listed me7    -> GRANT",
         "released      -> DELETE me7",
@@ -477,8 +489,9 @@ static void session_end_while_waiting_fails_where_asked_for(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
         "watched OK    -> ",
+        "own_watched OK -> ",
         "disconnected  -> ",
         "session_ended -> FAIL SESSION_EXPIRED END",
     };
@@ -544,7 +557,8 @@ static void session_end_resolves_a_lost_create(void) {
         "session_ended   -> REJOIN",
         "connected       -> CREATE LIST",
         "created me9     -> ",
-        "listed x8 me9   -> WATCH x8", /* no search for twins: they went with the session */
+        "listed x8 me9   -> WATCH x8 WATCH_OWN me9", /* no search for twins: they went with the
+                                                        session */
     };
     PLAY(exclusive, lines);
 }
@@ -607,9 +621,10 @@ static void session_end_while_the_watch_is_being_set_joins_again(void) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "created me3          -> ",
-        "listed x2 me3        -> WATCH x2",
+        "listed x2 me3        -> WATCH x2 WATCH_OWN me3",
         "session_ended        -> REJOIN",
         "watched SESSION_OVER -> ",
+        "own_watched SESSION_OVER -> ",
         "connected            -> CREATE LIST",
     };
     PLAY(exclusive, lines);
@@ -617,11 +632,17 @@ static void session_end_while_the_watch_is_being_set_joins_again(void) {
 
 static void session_ends_twice_in_a_row(void) {
     static const char *const lines[] = {
-        "start         -> CREATE LIST", "created me3   -> ",
-        "listed x2 me3 -> WATCH x2",    "watched OK    -> ",
-        "session_ended -> REJOIN",      "session_ended -> ",
-        "connected     -> CREATE LIST", "created me0   -> ",
-        "listed me0    -> GRANT",       "session_ended -> LOSE SESSION_EXPIRED END",
+        "start         -> CREATE LIST",
+        "created me3   -> ",
+        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
+        "watched OK    -> ",
+        "own_watched OK -> ",
+        "session_ended -> REJOIN",
+        "session_ended -> ",
+        "connected     -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> GRANT",
+        "session_ended -> LOSE SESSION_EXPIRED END",
     };
     PLAY(exclusive, lines);
 }

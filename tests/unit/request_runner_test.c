@@ -61,10 +61,17 @@ static void on_request_ended(void *arg) {
 
 /* ---- The stage ------------------------------------------------------------- */
 
+/* The session's own probes are liveness_test's matter. */
+static void quiet(run_stage *stage) {
+    zkl_timers_stop(&stage->session.timers, &stage->session.liveness.probe_timer);
+    stage->session.liveness.awake = true;
+}
+
 static void connect_session(run_stage *stage, int64_t id) {
     zkl_session_on_news(&stage->session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
                                                               .session_id = id,
                                                               .timeout_ms = 10000 });
+    quiet(stage);
 }
 
 static void tell(run_stage *stage, zkl_session_state state) {
@@ -75,7 +82,11 @@ static run_stage *open_offline_stage(void) {
     static run_stage stage;
     memset(&stage, 0, sizeof(stage));
     fake_begin(&stage.fake);
-    zkl_session_begin(&stage.session, &stage.fake.operations, NULL, "host=h\npid=1\n", "label");
+    zkl_session_begin(&stage.session, &(zkl_session_options){ .operations = &stage.fake.operations,
+                                                              .identity = "host=h\npid=1\n",
+                                                              .label = "label",
+                                                              .lock_root = "/locks" });
+    stage.fake.silent_path = "/locks";
     stage.session.request_ended = on_request_ended;
     stage.session.request_ended_arg = &stage;
     stage.a = (lock_owner){ .stage = &stage, .name = "", .verdict = 1 };
@@ -93,6 +104,7 @@ static run_stage *open_stage(void) {
 static void close_stage(run_stage *stage) {
     EXPECT_INT(stage->session.runner_count, 0);
     EXPECT(stage->session.runners == NULL);
+    tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
     EXPECT_INT(stage->session.timers.count, 0);
     zkl_session_destroy(&stage->session);
     fake_end(&stage->fake);
@@ -104,7 +116,7 @@ static int start(run_stage *stage, lock_owner *owner, const char *parent, int64_
         .resource = "stock",
         .parent_path = parent,
         .timeout_ms = timeout_ms,
-        .owner = { owner, on_decided, on_lost, on_ended },
+        .owner = { owner, on_decided, on_lost, NULL, on_ended },
     };
     return zkl_request_runner_start(&stage->session, &options, &owner->runner);
 }
@@ -195,11 +207,11 @@ static void waiter_watches_its_blocker_and_lists_when_it_is_gone(void) {
     run_stage *stage = open_stage();
     start(stage, &stage->a, "/r", ZKL_FOREVER);
     created(stage, 1, "lock-0000000003", 1);
-    listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; watch /r/lock-0000000002");
+    listed_own(stage, 1, "lock-0000000003", "__WRIT__0000000002");
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; watch /r/__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "");
-    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id);
+    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id, true);
     FAKE_HEARD(&stage->fake, "list /r");
     listed_own(stage, 1, "lock-0000000003", NULL);
     FAKE_HEARD(&stage->fake, "decided 0");
@@ -290,7 +302,7 @@ static void lost_create_is_settled_by_deleting_a_node_that_never_exists(void) {
     feed(&stage->a, ZKL_EVENT_CANCELLED);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -3");
     connect_session(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "remove /r/settle; list /r");
+    FAKE_HEARD(&stage->fake, "remove /r/#1-settle; list /r");
     FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_NO_NODE);
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
@@ -301,7 +313,7 @@ static void lost_create_is_settled_by_deleting_a_node_that_never_exists(void) {
 
 static void deadline_fires_and_the_node_is_removed(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     EXPECT(stage->fake.wakes > 0);
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     EXPECT_INT(next_timer_in(stage), TIMEOUT_MS);
@@ -309,7 +321,7 @@ static void deadline_fires_and_the_node_is_removed(void) {
     FAKE_HEARD(&stage->fake, "");
     pass(stage, 1);
     FAKE_HEARD(&stage->fake,
-               "decided -2; unwatch /r/lock-0000000002; remove /r/#1-lock-0000000003");
+               "decided -2; unwatch /r/__WRIT__0000000002; remove /r/#1-lock-0000000003");
     pass(stage, 10 * TIMEOUT_MS);
     FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
@@ -328,7 +340,7 @@ static void deadline_covers_the_time_offline(void) {
 
 static void deadline_does_not_move_when_the_session_expires(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     pass(stage, 1000);
     tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -653,8 +665,8 @@ static void watch_that_cannot_be_sent_lists_again_after_a_pause(void) {
     created(stage, 1, "lock-0000000003", 1);
     stage->fake.heard[0] = '\0';
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
-    FAKE_HEARD(&stage->fake, "unsent watch /r/lock-0000000002");
+    listed_own(stage, 1, "lock-0000000003", "__WRIT__0000000002");
+    FAKE_HEARD(&stage->fake, "unsent watch /r/__WRIT__0000000002");
     stage->fake.sends = ZKL_OUTCOME_OK;
     pass(stage, 50);
     FAKE_HEARD(&stage->fake, "list /r");
@@ -695,18 +707,18 @@ static void send_that_is_refused_on_the_way_up_is_no_grant(void) {
 
 static void two_waiters_of_one_client_share_the_watch_of_their_blocker(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     start(stage, &stage->b, "/r", TIMEOUT_MS);
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     created(stage, 2, "__READ__0000000004", 1);
     stage->fake.heard[0] = '\0';
-    listed_own(stage, 2, "__READ__0000000004", "lock-0000000002");
+    listed_own(stage, 2, "__READ__0000000004", "__WRIT__0000000002");
     FAKE_HEARD(&stage->fake, ""); /* shared, and armed at once */
     feed(&stage->a, ZKL_EVENT_CANCELLED);
     FAKE_HEARD(&stage->fake, "decided -3; remove /r/#1-lock-0000000003"); /* no unwatch */
     FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
-    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id);
+    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id, true);
     FAKE_HEARD(&stage->fake, "list /r");
     listed_own(stage, 2, "__READ__0000000004", NULL);
     FAKE_HEARD(&stage->fake, "b decided 0");
@@ -716,9 +728,9 @@ static void two_waiters_of_one_client_share_the_watch_of_their_blocker(void) {
 
 static void each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    wait_behind(stage, &stage->b, "lock-0000000002");
+    wait_behind(stage, &stage->b, "__WRIT__0000000002");
     tell(stage, ZKL_SESSION_STATE_CONNECTING);
     tell(stage, ZKL_SESSION_STATE_EXPIRED);
     FAKE_HEARD(&stage->fake, "");
@@ -785,11 +797,11 @@ static void owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same
 static void owner_may_go_as_it_gets_its_verdict(void) {
     run_stage *stage = open_stage();
     stage->a.disowns = true;
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     pass(stage, TIMEOUT_MS);
     FAKE_HEARD(&stage->fake,
-               "decided -2; unwatch /r/lock-0000000002; remove /r/#1-lock-0000000003");
+               "decided -2; unwatch /r/__WRIT__0000000002; remove /r/#1-lock-0000000003");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "");
     close_stage(stage);
@@ -821,7 +833,7 @@ static void holder_is_told_of_its_loss_once(void) {
 /* Each waiter of the watch that goes with the session has to hear of it. */
 static void session_end_while_the_watch_is_being_set_joins_again(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     tell(stage, ZKL_SESSION_STATE_EXPIRED);
     fail_oldest(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
     FAKE_HEARD(&stage->fake, "");
@@ -832,7 +844,7 @@ static void session_end_while_the_watch_is_being_set_joins_again(void) {
 
 static void session_end_without_random_numbers_ends_the_request(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage->fake.random_fails = true;
@@ -843,12 +855,12 @@ static void session_end_without_random_numbers_ends_the_request(void) {
 
 static void finish_gives_the_waiters_their_verdict_and_ends_them(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     tell(stage, ZKL_SESSION_STATE_CONNECTING);
     start(stage, &stage->b, "/r", TIMEOUT_MS);
     zkl_session_finish(&stage->session, ZKL_CLOSED);
-    FAKE_HEARD(&stage->fake, "decided -10; unwatch /r/lock-0000000002; b decided -10; b ended; "
+    FAKE_HEARD(&stage->fake, "decided -10; unwatch /r/__WRIT__0000000002; b decided -10; b ended; "
                              "ended");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     close_stage(stage);
@@ -866,7 +878,7 @@ static void finish_with_replies_outstanding_ends_when_they_are_there(void) {
 
 static void finish_while_the_watch_is_being_set_ends_the_request(void) {
     run_stage *stage = open_stage();
-    wait_behind(stage, &stage->a, "lock-0000000002");
+    wait_behind(stage, &stage->a, "__WRIT__0000000002");
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     EXPECT(stage->a.ended);

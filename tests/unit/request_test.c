@@ -24,10 +24,15 @@ static void free_lock_is_granted_after_one_create_and_one_list(void) {
 
 static void waiter_is_granted_when_its_predecessor_is_gone(void) {
     static const char *const lines[] = {
-        "start           -> CREATE LIST", "created me3     -> ",
-        "listed x2 me3   -> WATCH x2",    "watched OK      -> ",
-        "watch_fired     -> LIST",        "listed me3      -> GRANT",
-        "released        -> DELETE me3",  "deleted OK      -> END",
+        "start           -> CREATE LIST",
+        "created me3     -> ",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+        "watched OK      -> ",
+        "own_watched OK -> ",
+        "watch_fired     -> LIST",
+        "listed me3      -> GRANT",
+        "released        -> DELETE me3",
+        "deleted OK      -> END",
     };
     PLAY(exclusive, lines);
 }
@@ -51,8 +56,9 @@ static void fired_watch_alone_grants_nothing(void) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
-        "listed x2 me3   -> WATCH x2",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
         "watched OK      -> ",
+        "own_watched OK -> ",
         "watch_fired     -> LIST",
         "listed x2 me3   -> WATCH x2", /* it was changed, not deleted */
         "watched OK      -> ",
@@ -65,9 +71,13 @@ static void fired_watch_alone_grants_nothing(void) {
 
 static void blocker_gone_between_list_and_watch_lists_again(void) {
     static const char *const lines[] = {
-        "start            -> CREATE LIST", "created me3      -> ",
-        "listed x1 x2 me3 -> WATCH x2",    "watched NO_NODE  -> LIST",
-        "listed x1 me3    -> WATCH x1",    "watched NO_NODE  -> LIST",
+        "start            -> CREATE LIST",
+        "created me3      -> ",
+        "listed x1 x2 me3 -> WATCH x2",
+        "watched NO_NODE  -> LIST",
+        "listed x1 me3    -> WATCH x1 WATCH_OWN me3",
+        "watched NO_NODE  -> ",
+        "own_watched OK -> LIST",
         "listed me3       -> GRANT",
     };
     PLAY(exclusive, lines);
@@ -77,7 +87,7 @@ static void sequences_are_compared_as_numbers(void) {
     static const char *const lines[] = {
         "start                      -> CREATE LIST",
         "created me1000000000       -> ",
-        "listed x999999999 me1000000000 x1000000001 -> WATCH x999999999",
+        "listed x999999999 me1000000000 x1000000001 -> WATCH x999999999 WATCH_OWN me1000000000",
     };
     PLAY(exclusive, lines);
 }
@@ -131,9 +141,12 @@ static void writer_waits_for_the_last_reader(void) {
 
 static void kazoo_and_curator_nodes_are_waited_for(void) {
     static const char *const lines[] = {
-        "start                     -> CREATE LIST", "created me5               -> ",
-        "listed k1 q2 w3 q4 me5 k6 -> WATCH q4",    "watched OK                -> ",
-        "watch_fired               -> LIST",        "listed k1 me5 k6          -> WATCH k1",
+        "start                     -> CREATE LIST",
+        "created me5               -> ",
+        "listed k1 q2 w3 q4 me5 k6 -> WATCH q4",
+        "watched OK                -> ",
+        "watch_fired               -> LIST",
+        "listed k1 me5 k6          -> WATCH k1 WATCH_OWN me5",
     };
     PLAY(exclusive, lines);
 }
@@ -268,8 +281,11 @@ static void forbidden_list_fails_the_request_and_deletes_its_node(void) {
 
 static void forbidden_watch_fails_the_request_and_deletes_its_node(void) {
     static const char *const lines[] = {
-        "start           -> CREATE LIST", "created me2     -> ",
-        "listed x1 me2   -> WATCH x1",    "watched REFUSED -> FAIL NO_PERMISSION DELETE me2",
+        "start           -> CREATE LIST",
+        "created me2     -> ",
+        "listed x1 me2   -> WATCH x1 WATCH_OWN me2",
+        "watched REFUSED -> FAIL NO_PERMISSION",
+        "own_watched OK  -> DELETE me2",
         "deleted OK      -> END",
     };
     PLAY(exclusive, lines);
@@ -293,8 +309,9 @@ static void busy_server_is_asked_again_after_a_pause(void) {
         "created me3     -> ",
         "listed NOT_NOW  -> BACK_OFF",
         "backed_off      -> LIST",
-        "listed x2 me3   -> WATCH x2",
-        "watched NOT_NOW -> BACK_OFF",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+        "watched NOT_NOW -> ",
+        "own_watched OK -> BACK_OFF",
         "backed_off      -> LIST",
         "listed me3      -> GRANT",
         "released        -> DELETE me3",

@@ -2,9 +2,10 @@
  * Random walks of a request through a small world: one server's children of
  * one resource, a connection that answers in order, breaks and comes back,
  * writes that are applied although their replies are lost, or later than that,
- * sessions that expire, others who come, go and copy our names, administrators
- * who delete, and a user who gives up or releases. Each seed walks the same way
- * every time.
+ * sessions that expire, a process that is stopped for longer than its session,
+ * leases that run out, others who come, go, copy our names and become readers in
+ * the place of their writer, administrators who delete, and a user who gives up
+ * or releases. Each seed walks the same way every time.
  *
  * In each step the monitor's rules hold. Beyond them the world knows:
  *     a grant is given only to a node of our session that nothing blocks, and
@@ -50,6 +51,8 @@ typedef struct small_world {
     sent_operation late[LATE_MAX]; /* lost with a connection, perhaps to be applied */
     size_t late_count;
     char watched[NAME_SIZE]; /* "": nothing */
+    char watched_own[NAME_SIZE];
+    bool lease_runs;
     bool backing_off;
 } small_world;
 
@@ -68,6 +71,7 @@ typedef struct random_walk {
 /* What all walks together came across, lest they walk past everything. */
 static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
+    unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -194,6 +198,15 @@ static void send(random_walk *walk, const zkl_action *action) {
     snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
 }
 
+static void note_loss(random_walk *walk, int status) {
+    bool there = find_child(&walk->world, walk->request.node) != NULL;
+    seen.losses++;
+    seen.kept_nodes += status == ZKL_LEASE_ENDED ? 1U : 0U;
+    seen.deleted_while_held += status == ZKL_NODE_DELETED ? 1U : 0U;
+    seen.hold_limits += status == ZKL_HOLD_LIMIT ? 1U : 0U;
+    CHECK(walk, status != ZKL_NODE_DELETED || !there);
+}
+
 static void perform(random_walk *walk, const zkl_action *action) {
     switch (action->kind) {
     case ZKL_ACTION_BACK_OFF:
@@ -202,6 +215,9 @@ static void perform(random_walk *walk, const zkl_action *action) {
     case ZKL_ACTION_UNWATCH:
         walk->world.watched[0] = '\0';
         break;
+    case ZKL_ACTION_UNWATCH_OWN:
+        walk->world.watched_own[0] = '\0';
+        break;
     case ZKL_ACTION_GRANT:
         check_grant(walk);
         break;
@@ -209,7 +225,7 @@ static void perform(random_walk *walk, const zkl_action *action) {
         seen.failures++;
         break;
     case ZKL_ACTION_LOSE:
-        seen.losses++;
+        note_loss(walk, action->status);
         break;
     case ZKL_ACTION_REJOIN:
         seen.rejoins++;
@@ -256,6 +272,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_INSPECTED;
     case ZKL_ACTION_DELETE:
         return ZKL_EVENT_DELETED;
+    case ZKL_ACTION_WATCH_OWN:
+        return ZKL_EVENT_OWN_WATCHED;
     default:
         return ZKL_EVENT_SETTLED;
     }
@@ -297,6 +315,15 @@ static void serve_list(random_walk *walk) {
                });
 }
 
+static void fire_own_if_gone(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (world->connected && world->watched_own[0] != '\0' &&
+        find_child(world, world->watched_own) == NULL) {
+        world->watched_own[0] = '\0';
+        feed_news(walk, ZKL_EVENT_OWN_WATCH_FIRED, ZKL_OK);
+    }
+}
+
 static void serve_delete(random_walk *walk, const sent_operation *operation) {
     const child_node *child = find_child(&walk->world, operation->node);
     zkl_event event = { .kind = ZKL_EVENT_DELETED, .outcome = ZKL_OUTCOME_NO_NODE };
@@ -304,6 +331,7 @@ static void serve_delete(random_walk *walk, const sent_operation *operation) {
         CHECK(walk, child->owner == walk->world.session);
         remove_child(&walk->world, child);
         event.outcome = ZKL_OUTCOME_OK;
+        fire_own_if_gone(walk); /* the news comes before the reply */
     }
     feed(walk, &event);
 }
@@ -317,6 +345,8 @@ static void serve_watch_or_inspection(random_walk *walk, const sent_operation *o
         event.own_session = child->owner == walk->world.session;
         if (operation->kind == ZKL_ACTION_WATCH) {
             memcpy(walk->world.watched, child->name, NAME_SIZE);
+        } else if (operation->kind == ZKL_ACTION_WATCH_OWN) {
+            memcpy(walk->world.watched_own, child->name, NAME_SIZE);
         }
     }
     feed(walk, &event);
@@ -342,6 +372,7 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
         serve_delete(walk, operation);
         break;
     case ZKL_ACTION_WATCH:
+    case ZKL_ACTION_WATCH_OWN:
     case ZKL_ACTION_INSPECT:
         serve_watch_or_inspection(walk, operation);
         break;
@@ -409,18 +440,33 @@ static void disconnect(random_walk *walk) {
     answer_all_sent(walk, ZKL_OUTCOME_UNKNOWN);
 }
 
-static void fire_if_gone(random_walk *walk) {
+static void feed_firing(random_walk *walk, bool deleted, bool fresh) {
+    unsigned before = seen.grants;
+    walk->world.watched[0] = '\0';
+    feed(walk, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED, .deleted = deleted, .fresh = fresh });
+    seen.hand_offs += seen.grants - before;
+}
+
+static void fire_blocker_if_gone(random_walk *walk) {
     small_world *world = &walk->world;
     if (world->connected && world->watched[0] != '\0' &&
         find_child(world, world->watched) == NULL) {
-        world->watched[0] = '\0';
-        feed_news(walk, ZKL_EVENT_WATCH_FIRED, ZKL_OK);
+        feed_firing(walk, true, chance(walk, 90));
     }
 }
 
+static void fire_if_gone(random_walk *walk) {
+    fire_own_if_gone(walk);
+    fire_blocker_if_gone(walk);
+}
+
+/* What happened meanwhile is told in any order. */
 static void reconnect(random_walk *walk) {
     walk->world.connected = true;
     feed_news(walk, ZKL_EVENT_CONNECTED, ZKL_OK);
+    if (chance(walk, 50)) {
+        fire_blocker_if_gone(walk);
+    }
     fire_if_gone(walk);
 }
 
@@ -430,15 +476,21 @@ static void begin_session(random_walk *walk) {
     name_own_prefix(walk->prefix, walk->guid, walk->mode);
 }
 
-static void expire(random_walk *walk) {
-    small_world *world = &walk->world;
+static void delete_our_nodes(small_world *world) {
     for (size_t i = world->count; i > 0; i--) {
         if (world->nodes[i - 1].owner == world->session) {
             remove_child(world, &world->nodes[i - 1]);
         }
     }
+}
+
+static void expire(random_walk *walk) {
+    small_world *world = &walk->world;
+    delete_our_nodes(world);
     world->late_count = 0;
     world->watched[0] = '\0';
+    world->watched_own[0] = '\0';
+    world->lease_runs = false;
     world->connected = false;
     world->backing_off = false;
     begin_session(walk);
@@ -486,15 +538,88 @@ static void somebody_goes(random_walk *walk) {
     fire_if_gone(walk);
 }
 
+/* A Curator writer that goes on as a reader: with its own sequence. */
+static void writer_becomes_reader(small_world *world, const child_node *writer) {
+    char guid[NAME_GUID_SIZE];
+    child_node *reader = &world->nodes[world->count++];
+    *reader = *writer;
+    reader->letter = 'r';
+    reader->zxid = ++world->zxid;
+    name_other_guid(guid, (uint64_t)world->zxid);
+    name_other(reader->name, 'r', guid, reader->sequence);
+    seen.downgrades++;
+}
+
 /* Ours is deleted by hand only now and then. */
 static void other_goes(random_walk *walk) {
     small_world *world = &walk->world;
     for (size_t i = 0; i < world->count; i++) {
         if (world->nodes[i].owner != world->session) {
+            if (walk->faults && world->nodes[i].letter == 'w' && world->count < NODES_MAX &&
+                chance(walk, 40)) {
+                writer_becomes_reader(world, &world->nodes[i]);
+            }
             remove_child(world, &world->nodes[i]);
             fire_if_gone(walk);
             return;
         }
+    }
+}
+
+/* The process stands still: the servers delete the one that it waits for, expire
+ * it and let others in; then it goes on, and first reads the old news. */
+static void stop_past_the_session(random_walk *walk) {
+    small_world *world = &walk->world;
+    const child_node *blocker = find_child(world, world->watched);
+    if (!world->connected || blocker == NULL) {
+        return;
+    }
+    seen.stops++;
+    remove_child(world, blocker);
+    delete_our_nodes(world);
+    other_joins(walk);
+    feed_firing(walk, true, false);
+    disconnect(walk);
+    expire(walk);
+}
+
+/* Somebody writes data into it: its watch fires as well. */
+static void watched_node_is_changed(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (!world->connected) {
+        return;
+    }
+    if (world->watched_own[0] != '\0' && chance(walk, 50)) {
+        world->watched_own[0] = '\0';
+        feed_news(walk, ZKL_EVENT_OWN_WATCH_FIRED, ZKL_OK);
+    } else if (world->watched[0] != '\0') {
+        feed_firing(walk, false, true);
+    }
+}
+
+/* An administrator deletes our node, and perhaps the one that we wait for as well. */
+static void our_node_is_deleted_by_hand(random_walk *walk) {
+    small_world *world = &walk->world;
+    const child_node *own = find_child(world, walk->request.node);
+    if (own == NULL || own->owner != world->session || walk->request.node[0] == '\0') {
+        return;
+    }
+    remove_child(world, own);
+    fire_own_if_gone(walk);
+    const child_node *blocker = find_child(world, world->watched);
+    if (blocker != NULL && chance(walk, 50)) {
+        other_joins(walk);
+        blocker = find_child(world, world->watched);
+        remove_child(world, blocker);
+        fire_blocker_if_gone(walk);
+    }
+}
+
+static void change_lease(random_walk *walk) {
+    small_world *world = &walk->world;
+    if (world->lease_runs || world->connected) {
+        world->lease_runs = !world->lease_runs;
+        feed_news(walk, world->lease_runs ? ZKL_EVENT_LEASE_BEGUN : ZKL_EVENT_LEASE_ENDED, ZKL_OK);
     }
 }
 
@@ -505,7 +630,7 @@ static bool has_ended(const random_walk *walk) {
 }
 
 static void call_off_or_release(random_walk *walk) {
-    if (walk->monitor.holds && chance(walk, 50)) {
+    if ((walk->monitor.holds || walk->monitor.keeps_node) && chance(walk, 50)) {
         feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
     } else if (chance(walk, 50)) {
         feed_news(walk, ZKL_EVENT_TIMED_OUT, ZKL_OK);
@@ -519,14 +644,35 @@ static void end_pause(random_walk *walk) {
     feed_news(walk, ZKL_EVENT_BACKED_OFF, ZKL_OK);
 }
 
+static void rare_step(random_walk *walk) {
+    unsigned dice = unit_random_below(&walk->random, 100);
+    if (dice < 10) {
+        stop_past_the_session(walk);
+    } else if (dice < 35) {
+        our_node_is_deleted_by_hand(walk);
+    } else if (dice < 45) {
+        watched_node_is_changed(walk);
+    } else if (dice < 70 && walk->request.needs_lease) {
+        change_lease(walk);
+    } else if (dice < 95) {
+        feed_news(walk, ZKL_EVENT_PROBE, ZKL_OK);
+    } else if (walk->monitor.granted) {
+        feed_news(walk, ZKL_EVENT_HOLD_LIMIT, ZKL_OK);
+    }
+}
+
 static void step(random_walk *walk) {
     small_world *world = &walk->world;
+    if (chance(walk, 8)) {
+        rare_step(walk);
+        return;
+    }
     unsigned dice = unit_random_below(&walk->random, 100);
     if (dice < 45 && world->connected && world->sent_count > 0) {
         serve(walk);
     } else if (dice < 53 && world->backing_off) {
         end_pause(walk);
-    } else if (dice < 60) {
+    } else if (dice < 60 && (world->count < 2 || chance(walk, 40))) {
         other_joins(walk);
     } else if (dice < 72) {
         other_goes(walk);
@@ -558,8 +704,10 @@ static void heal(random_walk *walk) {
             serve(walk);
         } else if (world->backing_off) {
             end_pause(walk);
-        } else if (walk->monitor.holds) {
+        } else if (walk->monitor.holds || walk->monitor.keeps_node) {
             feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
+        } else if (walk->request.needs_lease && !world->lease_runs) {
+            change_lease(walk);
         } else {
             other_goes(walk);
         }
@@ -581,15 +729,19 @@ static void begin(random_walk *walk, uint64_t seed) {
         .mode = walk->mode,
         .only_try = chance(walk, 20),
         .fail_on_session_expiry = chance(walk, 20),
+        .needs_lease = chance(walk, 25),
         .guid = walk->guid,
     };
     zkl_request_begin(&walk->request, &options, walk->world.connected);
-    walk->monitor = monitor_begin(walk->world.connected);
+    walk->monitor = monitor_begin(&options, walk->world.connected);
 }
 
 static void take_walk(uint64_t seed) {
     static random_walk walk;
     begin(&walk, seed);
+    if (chance(&walk, 50)) {
+        other_joins(&walk); /* with one before it, it is next in line */
+    }
     feed_news(&walk, ZKL_EVENT_START, ZKL_OK);
     for (unsigned i = 0; i < STEPS && !has_ended(&walk); i++) {
         step(&walk);
@@ -615,6 +767,12 @@ static void random_walks_keep_the_rules_and_come_to_an_end(void) {
     EXPECT(seen.inspections > SEEDS / 10);
     EXPECT(seen.late_creates > SEEDS / 10);
     EXPECT(seen.watches > SEEDS / 10);
+    EXPECT(seen.hand_offs > SEEDS / 500);
+    EXPECT(seen.stops > SEEDS / 500);
+    EXPECT(seen.kept_nodes > SEEDS / 1000);
+    EXPECT(seen.deleted_while_held > SEEDS / 1000);
+    EXPECT(seen.hold_limits > SEEDS / 1000);
+    EXPECT(seen.downgrades > SEEDS / 10);
 }
 
 static CU_TestInfo tests[] = {

@@ -32,7 +32,7 @@ static const char *outcome_name(zkl_outcome outcome) {
 
 static void react(table_user *self) {
     if (self->leaves) {
-        zkl_watch_table_remove(&self->desk->table, &self->link);
+        zkl_watch_table_remove(&self->link);
     }
     if (self->adds != NULL) {
         const char *path = self->adds;
@@ -48,8 +48,9 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     react(self);
 }
 
-static void on_fired(void *arg) {
+static void on_fired(void *arg, bool deleted) {
     table_user *self = arg;
+    EXPECT(deleted);
     fake_note(&self->desk->fake, "fired %s", self->name);
     react(self);
 }
@@ -83,7 +84,8 @@ static zkl_watch_added add(front_desk *desk, table_user *waiter, const char *pat
 }
 
 static void leave(front_desk *desk, table_user *waiter) {
-    zkl_watch_table_remove(&desk->table, &waiter->link);
+    (void)desk;
+    zkl_watch_table_remove(&waiter->link);
 }
 
 static void arm(front_desk *desk, table_user *waiter, const char *path) {
@@ -100,9 +102,9 @@ static void watch_is_armed_by_its_reply_and_fires_once(void) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "");
     close_desk(desk);
 }
@@ -110,7 +112,7 @@ static void watch_is_armed_by_its_reply_and_fires_once(void) {
 static void fired_watch_needs_no_removal(void) {
     front_desk *desk = open_desk();
     arm(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a");
     leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "");
@@ -204,14 +206,14 @@ static void waiter_may_wait_again_as_it_is_told(void) {
     arm(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
     desk->a.adds = "/r/x";
-    zkl_watch_table_fired(&desk->table, first);
+    zkl_watch_table_fired(&desk->table, first, true);
     FAKE_HEARD(&desk->fake, "fired a; watch /r/x");
     EXPECT(desk->fake.last_watch_id != first);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK");
-    zkl_watch_table_fired(&desk->table, first); /* of the old watch, late */
+    zkl_watch_table_fired(&desk->table, first, true); /* of the old watch, late */
     FAKE_HEARD(&desk->fake, "");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a");
     close_desk(desk);
 }
@@ -225,7 +227,7 @@ static void siblings_share_one_watch(void) {
     EXPECT_INT(add(desk, &desk->c, "/r/x"), ZKL_WATCH_ARMED);
     FAKE_HEARD(&desk->fake, "");
     EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a; fired b; fired c");
     close_desk(desk);
 }
@@ -263,7 +265,7 @@ static void watch_is_never_removed_under_a_sibling(void) {
     leave(desk, &desk->a);
     leave(desk, &desk->c);
     FAKE_HEARD(&desk->fake, "");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -288,7 +290,7 @@ static void sibling_that_leaves_before_the_reply_does_not_disarm_the_other(void)
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -301,7 +303,7 @@ static void first_sibling_may_leave_as_all_are_told(void) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK; armed b OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -312,7 +314,7 @@ static void watches_of_other_paths_are_left_alone(void) {
     uint64_t first = desk->fake.last_watch_id;
     arm(desk, &desk->b, "/r/xy");
     EXPECT_INT(zkl_watch_table_count(&desk->table), 2);
-    zkl_watch_table_fired(&desk->table, first);
+    zkl_watch_table_fired(&desk->table, first, true);
     FAKE_HEARD(&desk->fake, "fired a");
     leave(desk, &desk->b);
     FAKE_HEARD(&desk->fake, "unwatch /r/xy");
@@ -333,7 +335,7 @@ static void newcomer_waits_for_the_removal_and_watches_anew(void) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -387,7 +389,7 @@ static void waiter_of_a_node_that_is_gone_may_come_back_at_once(void) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a");
     close_desk(desk);
 }
@@ -397,7 +399,7 @@ static void waiter_of_a_node_that_is_gone_may_come_back_at_once(void) {
 static void watch_that_fires_before_its_reply_says_that_the_node_is_gone(void) {
     front_desk *desk = open_desk();
     add(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE");
@@ -409,7 +411,7 @@ static void watch_that_fires_before_its_reply_says_that_the_node_is_gone(void) {
 static void watch_after_one_that_fired_before_its_reply_is_armed(void) {
     front_desk *desk = open_desk();
     add(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE");
@@ -429,7 +431,7 @@ static void watch_that_fires_while_it_is_being_removed_tells_nobody(void) {
     arm(desk, &desk->a, "/r/x");
     leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     close_desk(desk);
@@ -441,7 +443,7 @@ static void newcomer_is_not_told_of_the_old_watch(void) {
     leave(desk, &desk->a);
     add(desk, &desk->b, "/r/x");
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "watch /r/x"); /* which will find out */
@@ -454,10 +456,10 @@ static void newcomer_is_not_told_of_the_old_watch(void) {
 static void watch_that_nobody_knows_is_ignored(void) {
     front_desk *desk = open_desk();
     arm(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id + 1);
-    zkl_watch_table_fired(&desk->table, 0);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id + 1, true);
+    zkl_watch_table_fired(&desk->table, 0, true);
     FAKE_HEARD(&desk->fake, "");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired a");
     close_desk(desk);
 }
@@ -525,7 +527,7 @@ static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -548,7 +550,7 @@ static void session_end_forgets_watches_in_every_state(void) {
     EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
     zkl_watch_table_reconnected(&desk->table);
     for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
-        zkl_watch_table_fired(&desk->table, id);
+        zkl_watch_table_fired(&desk->table, id, true);
     }
     FAKE_HEARD(&desk->fake, "armed c SESSION_OVER; armed b SESSION_OVER");
     fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
@@ -580,11 +582,11 @@ static void reply_of_the_last_session_does_not_touch_the_watch_of_the_next(void)
     FAKE_HEARD(&desk->fake, "watch /r/x");
     EXPECT(desk->fake.last_watch_id != first);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* the old one: the oldest */
-    zkl_watch_table_fired(&desk->table, first);
+    zkl_watch_table_fired(&desk->table, first, true);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id);
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, true);
     FAKE_HEARD(&desk->fake, "fired b");
     close_desk(desk);
 }
@@ -609,7 +611,7 @@ static void many_watches_are_told_apart(void) {
     for (size_t i = 0; i < MANY; i++) {
         char expected[32];
         snprintf(expected, sizeof(expected), "fired %zu", MANY - 1 - i);
-        zkl_watch_table_fired(&desk->table, ids[MANY - 1 - i]);
+        zkl_watch_table_fired(&desk->table, ids[MANY - 1 - i], true);
         FAKE_HEARD(&desk->fake, expected);
     }
     close_desk(desk);

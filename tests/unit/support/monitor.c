@@ -20,6 +20,7 @@ static bool is_operation(zkl_action_kind kind) {
     case ZKL_ACTION_DELETE:
     case ZKL_ACTION_SETTLE:
     case ZKL_ACTION_BACK_OFF:
+    case ZKL_ACTION_WATCH_OWN:
         return true;
     default:
         return false;
@@ -43,6 +44,8 @@ static zkl_action_kind answered_by(zkl_event_kind kind) {
         return ZKL_ACTION_DELETE;
     case ZKL_EVENT_SETTLED:
         return ZKL_ACTION_SETTLE;
+    case ZKL_EVENT_OWN_WATCHED:
+        return ZKL_ACTION_WATCH_OWN;
     case ZKL_EVENT_BACKED_OFF:
         return ZKL_ACTION_BACK_OFF;
     default:
@@ -50,8 +53,10 @@ static zkl_action_kind answered_by(zkl_event_kind kind) {
     }
 }
 
-request_monitor monitor_begin(bool connected) {
-    return (request_monitor){ .connected = connected };
+request_monitor monitor_begin(const zkl_request_options *options, bool connected) {
+    return (request_monitor){ .connected = connected,
+                              .needs_lease = options->needs_lease,
+                              .lease_runs = options->lease_runs };
 }
 
 bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind) {
@@ -66,11 +71,26 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
     case ZKL_EVENT_WATCH_FIRED:
         monitor->watching = false;
         break;
+    case ZKL_EVENT_OWN_WATCHED:
+        monitor->watching_own = event->outcome == ZKL_OUTCOME_OK;
+        break;
+    case ZKL_EVENT_OWN_WATCH_FIRED:
+        monitor->watching_own = false;
+        break;
+    case ZKL_EVENT_LEASE_BEGUN:
+        monitor->lease_runs = true;
+        break;
+    case ZKL_EVENT_LEASE_ENDED:
+        monitor->lease_runs = false;
+        break;
     case ZKL_EVENT_CONNECTED:
         monitor->connected = true;
         break;
     case ZKL_EVENT_SESSION_ENDED:
         monitor->watching = false;
+        monitor->watching_own = false;
+        monitor->lease_runs = false;
+        monitor->keeps_node = false;
         monitor->connected = false;
         monitor->outstanding &= ~bit(ZKL_ACTION_BACK_OFF); /* ends with the session */
         break;
@@ -83,11 +103,15 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
         monitor->leaving = monitor->leaving || !monitor->granted;
         break;
     case ZKL_EVENT_RELEASED:
-        monitor->holds = false;
-        monitor->leaving = true;
+    case ZKL_EVENT_HOLD_LIMIT:
+        monitor->keeps_node = false;
         break;
     default:
         break;
+    }
+    if (event->kind == ZKL_EVENT_RELEASED) {
+        monitor->holds = false;
+        monitor->leaving = true;
     }
 }
 
@@ -117,6 +141,7 @@ static void check_verdict(request_monitor *monitor, zkl_action action, const cha
     if (action.kind == ZKL_ACTION_GRANT) {
         CHECK(!monitor->called_off);
         CHECK(!monitor->leaving);
+        CHECK(!monitor->needs_lease || monitor->lease_runs);
         monitor->granted = true;
         monitor->holds = true;
     } else {
@@ -133,11 +158,16 @@ static void check_action(request_monitor *monitor, zkl_action action, const char
         check_verdict(monitor, action, what);
     } else if (action.kind == ZKL_ACTION_LOSE) {
         CHECK(monitor->holds);
+        CHECK(action.status < ZKL_OK);
         monitor->holds = false;
         monitor->leaving = true;
+        monitor->keeps_node = action.status == ZKL_LEASE_ENDED;
     } else if (action.kind == ZKL_ACTION_UNWATCH) {
         CHECK(monitor->watching);
         monitor->watching = false;
+    } else if (action.kind == ZKL_ACTION_UNWATCH_OWN) {
+        CHECK(monitor->watching_own);
+        monitor->watching_own = false;
     } else if (action.kind == ZKL_ACTION_REJOIN) {
         CHECK(!monitor->leaving);
     } else if (action.kind == ZKL_ACTION_END) {
@@ -158,6 +188,7 @@ void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_even
     for (size_t i = 0; i < actions->count; i++) {
         check_action(monitor, actions->list[i], what);
     }
-    bool waits = monitor->outstanding != 0 || monitor->holds || monitor->watching;
+    bool waits = monitor->outstanding != 0 || monitor->holds || monitor->watching ||
+                 monitor->keeps_node || (monitor->needs_lease && !monitor->lease_runs);
     CHECK(waits || monitor->ends == 1 || !monitor->connected); /* else it is stuck */
 }

@@ -11,6 +11,10 @@
 typedef struct request_monitor {
     bool connected;
     bool watching;
+    bool watching_own;
+    bool needs_lease;
+    bool lease_runs;
+    bool keeps_node; /* lost with the lease, and not yet released */
     bool leaving;    /* given up, failed, lost or released */
     bool called_off; /* timed out or cancelled before there was a verdict */
     bool granted;
@@ -21,7 +25,7 @@ typedef struct request_monitor {
     unsigned steps;
 } request_monitor;
 
-request_monitor monitor_begin(bool connected);
+request_monitor monitor_begin(const zkl_request_options *options, bool connected);
 
 /** Steps the request; `what` is shown when something is wrong. */
 void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_event *event,

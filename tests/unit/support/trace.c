@@ -36,8 +36,14 @@ static const char *const event_names[] = {
     [ZKL_EVENT_INSPECTED] = "inspected",
     [ZKL_EVENT_DELETED] = "deleted",
     [ZKL_EVENT_SETTLED] = "settled",
+    [ZKL_EVENT_OWN_WATCHED] = "own_watched",
     [ZKL_EVENT_BACKED_OFF] = "backed_off",
     [ZKL_EVENT_WATCH_FIRED] = "watch_fired",
+    [ZKL_EVENT_OWN_WATCH_FIRED] = "own_watch_fired",
+    [ZKL_EVENT_PROBE] = "probe",
+    [ZKL_EVENT_LEASE_BEGUN] = "lease_begun",
+    [ZKL_EVENT_LEASE_ENDED] = "lease_ended",
+    [ZKL_EVENT_HOLD_LIMIT] = "hold_limit",
     [ZKL_EVENT_CONNECTED] = "connected",
     [ZKL_EVENT_DISCONNECTED] = "disconnected",
     [ZKL_EVENT_SESSION_ENDED] = "session_ended",
@@ -58,6 +64,8 @@ static const char *const action_names[] = {
     [ZKL_ACTION_MAKE_PARENT] = "MAKE_PARENT",
     [ZKL_ACTION_WATCH] = "WATCH",
     [ZKL_ACTION_UNWATCH] = "UNWATCH",
+    [ZKL_ACTION_WATCH_OWN] = "WATCH_OWN",
+    [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
     [ZKL_ACTION_INSPECT] = "INSPECT",
     [ZKL_ACTION_DELETE] = "DELETE",
     [ZKL_ACTION_SETTLE] = "SETTLE",
@@ -158,6 +166,15 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
     event->status = says_why ? ZKL_NO_PERMISSION : ZKL_OK;
 }
 
+static void read_firing(zkl_event *event, const word_list *words) {
+    const char *how = words->count > 1 ? words->list[1] : "changed";
+    event->deleted = strcmp(how, "deleted") == 0;
+    if (!event->deleted && strcmp(how, "changed") != 0) {
+        give_up("no way for a watch to fire", how);
+    }
+    event->fresh = words->count < 3 || strcmp(words->list[2], "long_ago") != 0;
+}
+
 static void begin_session(conversation *play) {
     name_own_guid(play->guid, ++play->session);
     name_own_prefix(play->prefix, play->guid, play->mode);
@@ -169,8 +186,10 @@ static zkl_event read_event(conversation *play, const word_list *words) {
         give_up("no event", words->list[0]);
     }
     zkl_event event = { .kind = (zkl_event_kind)kind };
-    if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_SETTLED) {
+    if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_OWN_WATCHED) {
         read_outcome(play, &event, words);
+    } else if (event.kind == ZKL_EVENT_WATCH_FIRED) {
+        read_firing(&event, words);
     } else if (event.kind == ZKL_EVENT_SESSION_ENDED) {
         begin_session(play);
         event.guid = play->guid;
@@ -259,10 +278,11 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
         .mode = setup.mode,
         .only_try = setup.only_try,
         .fail_on_session_expiry = setup.fail_on_session_expiry,
+        .needs_lease = setup.needs_lease,
         .guid = play.guid,
     };
     zkl_request_begin(&play.request, &options, !setup.disconnected);
-    play.monitor = monitor_begin(!setup.disconnected);
+    play.monitor = monitor_begin(&options, !setup.disconnected);
     for (size_t i = 0; i < count; i++) {
         play_row(&play, lines[i], i + 1, file, line);
     }

@@ -6,14 +6,15 @@
  *     "created me3      -> ",
  *     "listed x2 me3    -> WATCH x2",
  *     "watched OK       -> ",
- *     "watch_fired      -> LIST",
+ *     "watch_fired      -> LIST",      the same as "watch_fired changed"
  *     "listed me3       -> GRANT",
  *
  * Names are those of names.h. A reply says how it ended (OK, NO_NODE, UNKNOWN,
  * NOT_NOW, REFUSED, SESSION_OVER); "created" with a name, "listed" with names
  * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
- * for want of permission; "REFUSED silently" does not say why. Each step goes
- * through the monitor.
+ * for want of permission; "REFUSED silently" does not say why. "watch_fired
+ * deleted" is the news of a deletion, "watch_fired deleted long_ago" one that may
+ * be older than the session. Each step goes through the monitor.
  */
 #ifndef ZKLOCK_TESTS_TRACE_H
 #define ZKLOCK_TESTS_TRACE_H
@@ -25,6 +26,7 @@ typedef struct trace_setup {
     zkl_mode mode;
     bool only_try;
     bool fail_on_session_expiry;
+    bool needs_lease;
     bool disconnected; /* at the start */
 } trace_setup;
 

@@ -1,0 +1,246 @@
+#include "zookeeper/liveness.h"
+
+#include <stdio.h>
+
+#include "zookeeper/session.h"
+
+/* Probes are answered well within this many of their periods, or something is
+ * wrong: then the session's timeout is nearly over. */
+enum { PERIODS_OF_SILENCE = 2 };
+
+enum { SETTLE_PATH_SIZE = 2 * ZKL_ROOT_MAX + 2 + ZKL_NODE_NAME_SIZE };
+
+static int64_t now_of(const zkl_liveness *liveness) {
+    return zkl_session_now_ms(liveness->session);
+}
+
+static int64_t period_of(const zkl_liveness *liveness) {
+    return zkl_lease_probe_period(liveness->session->timeout_ms);
+}
+
+static void set_timer(zkl_liveness *liveness, zkl_timer *timer, int64_t deadline_ms) {
+    zkl_operations *operations = liveness->session->operations;
+    zkl_timers_set(&liveness->session->timers, timer, deadline_ms);
+    operations->table->wake(operations);
+}
+
+/* ---- The lease ----------------------------------------------------------- */
+
+static void tell_lease(zkl_liveness *liveness, bool runs) {
+    liveness->lease_runs = runs;
+    zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = runs ? ZKL_EVENT_LEASE_BEGUN
+                                                                       : ZKL_EVENT_LEASE_ENDED });
+}
+
+void zkl_liveness_check_lease(zkl_liveness *liveness) {
+    if (liveness->lease_runs && !zkl_lease_runs(&liveness->lease, now_of(liveness))) {
+        tell_lease(liveness, false);
+    }
+}
+
+static void on_lease_end(void *arg) {
+    zkl_liveness *liveness = arg;
+    zkl_liveness_check_lease(liveness);
+}
+
+static void lease_extended(zkl_liveness *liveness) {
+    if (!zkl_lease_runs(&liveness->lease, now_of(liveness))) {
+        return;
+    }
+    if (liveness->awake) {
+        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
+    }
+    if (!liveness->lease_runs) {
+        tell_lease(liveness, true);
+    }
+}
+
+int64_t zkl_liveness_lease_left(const zkl_liveness *liveness) {
+    if (liveness->lease.tick_ms == 0) {
+        return -1;
+    }
+    int64_t now = now_of(liveness);
+    return zkl_lease_runs(&liveness->lease, now) ? liveness->lease.ends_ms - now : 0;
+}
+
+/* ---- Requests of the session's own ------------------------------------------ */
+
+static void set_write_timer(zkl_liveness *liveness) {
+    int64_t due = zkl_lease_write_due(&liveness->lease);
+    if (due == INT64_MAX || liveness->write.under_way || !liveness->awake) {
+        zkl_timers_stop(&liveness->session->timers, &liveness->write_timer);
+    } else {
+        set_timer(liveness, &liveness->write_timer, due);
+    }
+}
+
+static bool is_of_the_server(zkl_outcome outcome) {
+    return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE ||
+           outcome == ZKL_OUTCOME_REFUSED;
+}
+
+void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
+                           bool was_write) {
+    if (!is_of_the_server(outcome)) {
+        return;
+    }
+    if (sent_ms > liveness->answered_ms) {
+        liveness->answered_ms = sent_ms;
+    }
+    if (zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness), was_write)) {
+        lease_extended(liveness);
+    }
+    set_write_timer(liveness);
+}
+
+static void on_reply(void *arg, const zkl_reply *reply) {
+    zkl_liveness_call *call = arg;
+    zkl_liveness *liveness = call->liveness;
+    call->under_way = false;
+    if (call->session_number == liveness->session->number) {
+        zkl_liveness_check_lease(liveness);
+        zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
+    }
+}
+
+static void begin_call(zkl_liveness *liveness, zkl_liveness_call *call) {
+    call->under_way = true;
+    call->sent_ms = now_of(liveness);
+    call->session_number = liveness->session->number;
+}
+
+static void send_probe(zkl_liveness *liveness) {
+    zkl_operations *operations = liveness->session->operations;
+    zkl_liveness_call *call = &liveness->probe;
+    if (!call->under_way) {
+        begin_call(liveness, call);
+        call->under_way = operations->table->exists(operations, liveness->session->lock_root, 0,
+                                                    on_reply, call) == ZKL_OUTCOME_OK;
+    }
+}
+
+/* The deletion of a node that never exists: it changes nothing, and is committed
+ * all the same. */
+static void send_write(zkl_liveness *liveness) {
+    zkl_operations *operations = liveness->session->operations;
+    zkl_liveness_call *call = &liveness->write;
+    bool named = liveness->settle_guid[0] != '\0' ||
+                 zkl_session_make_guid(liveness->session, liveness->settle_guid);
+    if (call->under_way || !named) {
+        return;
+    }
+    char name[ZKL_NODE_NAME_SIZE];
+    char path[SETTLE_PATH_SIZE];
+    zkl_node_name_settle(name, liveness->settle_guid);
+    snprintf(path, sizeof(path), "%s/%s", liveness->session->lock_root, name);
+    begin_call(liveness, call);
+    call->under_way = operations->table->remove(operations, path, on_reply, call) == ZKL_OUTCOME_OK;
+}
+
+/* ---- The probes ---------------------------------------------------------------- */
+
+static bool has_work(const zkl_liveness *liveness) {
+    return liveness->session->connected && liveness->session->runners != NULL;
+}
+
+static void on_probe_due(void *arg) {
+    zkl_liveness *liveness = arg;
+    if (!has_work(liveness)) {
+        liveness->awake = false;
+        return;
+    }
+    send_probe(liveness);
+    set_timer(liveness, &liveness->probe_timer, now_of(liveness) + period_of(liveness));
+    zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+}
+
+static void on_write_due(void *arg) {
+    zkl_liveness *liveness = arg;
+    if (has_work(liveness)) {
+        send_write(liveness);
+    }
+}
+
+void zkl_liveness_wake(zkl_liveness *liveness) {
+    if (liveness->awake || !has_work(liveness)) {
+        return;
+    }
+    liveness->awake = true;
+    zkl_lease_gather_anew(&liveness->lease);
+    set_timer(liveness, &liveness->probe_timer, now_of(liveness) + period_of(liveness));
+    if (liveness->lease_runs) {
+        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
+    }
+}
+
+/* ---- What happens to the session ------------------------------------------------- */
+
+static void warn_of_short_timeout(zkl_liveness *liveness) {
+    int32_t tick_ms = liveness->lease.tick_ms;
+    int32_t timeout_ms = liveness->session->timeout_ms;
+    if (timeout_ms / ZKL_LEASE_TICKS_MIN < tick_ms) {
+        char message[160];
+        snprintf(message, sizeof(message),
+                 "the session timeout of %d ms is shorter than %d ticks of %d ms: the lease can "
+                 "run out though all is well",
+                 (int)timeout_ms, ZKL_LEASE_TICKS_MIN, (int)tick_ms);
+        zkl_session_log(liveness->session, ZKL_LOG_WARN, ZKL_LOG_SHORT_SESSION, ZKL_OK, message);
+    }
+}
+
+void zkl_liveness_connecting(zkl_liveness *liveness) {
+    liveness->connecting_ms = now_of(liveness);
+}
+
+void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session) {
+    liveness->connected_ms = now_of(liveness);
+    liveness->answered_ms = INT64_MIN;
+    liveness->awake = false;
+    zkl_lease_gather_anew(&liveness->lease);
+    if (is_new_session) {
+        zkl_lease_new_session(&liveness->lease, liveness->session->timeout_ms,
+                              liveness->connecting_ms);
+        warn_of_short_timeout(liveness);
+        lease_extended(liveness);
+    }
+    zkl_liveness_check_lease(liveness);
+}
+
+void zkl_liveness_probe_now(zkl_liveness *liveness) {
+    zkl_liveness_wake(liveness);
+    if (has_work(liveness)) {
+        send_probe(liveness);
+    }
+}
+
+void zkl_liveness_session_ended(zkl_liveness *liveness) {
+    zkl_timers *timers = &liveness->session->timers;
+    zkl_timers_stop(timers, &liveness->probe_timer);
+    zkl_timers_stop(timers, &liveness->write_timer);
+    zkl_timers_stop(timers, &liveness->end_timer);
+    zkl_lease_begin(&liveness->lease, liveness->lease.tick_ms);
+    liveness->lease_runs = false; /* the end of the session says so to the requests */
+    liveness->awake = false;
+    liveness->answered_ms = INT64_MIN;
+}
+
+bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
+    return liveness->answered_ms != INT64_MIN &&
+           now_of(liveness) - liveness->answered_ms < PERIODS_OF_SILENCE * period_of(liveness);
+}
+
+bool zkl_liveness_is_silent(const zkl_liveness *liveness) {
+    int64_t since = liveness->answered_ms > liveness->connected_ms ? liveness->answered_ms
+                                                                   : liveness->connected_ms;
+    return now_of(liveness) - since >= PERIODS_OF_SILENCE * period_of(liveness);
+}
+
+void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t lease_tick_ms) {
+    *liveness = (zkl_liveness){ .session = session, .answered_ms = INT64_MIN };
+    zkl_lease_begin(&liveness->lease, lease_tick_ms);
+    liveness->probe_timer = (zkl_timer){ .fire = on_probe_due, .arg = liveness };
+    liveness->write_timer = (zkl_timer){ .fire = on_write_due, .arg = liveness };
+    liveness->end_timer = (zkl_timer){ .fire = on_lease_end, .arg = liveness };
+    liveness->probe = (zkl_liveness_call){ .liveness = liveness };
+    liveness->write = (zkl_liveness_call){ .liveness = liveness, .is_write = true };
+}

@@ -1,0 +1,80 @@
+/*
+ * Keeps watch over a session while it has requests: a small read every third of
+ * its timeout (in place of libzookeeper's ping, so that it costs nothing), by
+ * which is known how old what we hear may be; and, where one is asked for, the
+ * lease, for which it has two small writes committed in each such period.
+ *
+ * All of it runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_LIVENESS_H
+#define ZKLOCK_ZOOKEEPER_LIVENESS_H
+
+#include "recipe/lease.h"
+#include "zookeeper/operations.h"
+#include "zookeeper/timers.h"
+
+typedef struct zkl_session zkl_session;
+typedef struct zkl_liveness zkl_liveness;
+
+/** Room for its timers is the session's to reserve. */
+#define ZKL_LIVENESS_TIMERS 3
+
+/** A request of the session's own; there is one of each kind at most. */
+typedef struct zkl_liveness_call {
+    zkl_liveness *liveness;
+    bool under_way;
+    bool is_write;
+    int64_t sent_ms;
+    uint64_t session_number;
+} zkl_liveness_call;
+
+struct zkl_liveness {
+    zkl_session *session;
+    zkl_lease lease;
+    bool lease_runs;       /* as the requests have been told */
+    bool awake;            /* the probes go on */
+    int64_t connecting_ms; /* when the session was asked for */
+    int64_t connected_ms;  /* when its connection was made */
+    int64_t answered_ms;   /* when the last request answered on it was sent; INT64_MIN: none */
+    char settle_guid[ZKL_GUID_SIZE];
+    zkl_timer probe_timer;
+    zkl_timer write_timer;
+    zkl_timer end_timer; /* of the lease */
+    zkl_liveness_call probe;
+    zkl_liveness_call write;
+};
+
+/** lease_tick_ms: the servers' tick; 0: no lease. */
+void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t lease_tick_ms);
+
+/** What happens to the session. */
+void zkl_liveness_connecting(zkl_liveness *liveness);
+void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session);
+void zkl_liveness_session_ended(zkl_liveness *liveness);
+
+/** On a new connection, once the requests know of it. */
+void zkl_liveness_probe_now(zkl_liveness *liveness);
+
+/** The session has a request: the probes go on until it has none. */
+void zkl_liveness_wake(zkl_liveness *liveness);
+
+/** A request of this session came back. */
+void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
+                           bool was_write);
+
+/** Tells the requests if the lease has run out. A process may have been stopped,
+ *  and the timer be late: so it is asked before anything is granted or told. */
+void zkl_liveness_check_lease(zkl_liveness *liveness);
+
+/** How long the lease goes on; 0: it does not run, -1: none is kept. */
+int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
+
+/** Whether what is heard now cannot be older than the session may be: a request
+ *  that was sent shortly ago has been answered, and answers and events come in
+ *  the order in which they were sent. */
+bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
+
+/** Whether no answer has come for so long that the session may have expired. */
+bool zkl_liveness_is_silent(const zkl_liveness *liveness);
+
+#endif
