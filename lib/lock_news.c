@@ -105,22 +105,3 @@ void zkl_lock_teller_tell(zkl_lock_teller *teller, zkl_lock_message *message, zk
     pthread_mutex_unlock(&teller->mutex);
     zkl_callback_thread_post(teller->thread, &message->callback);
 }
-
-const char *zkl_lock_state_name(int state) {
-    switch (state) {
-    case ZKL_STATE_IDLE:
-        return "idle";
-    case ZKL_STATE_ACQUIRING:
-        return "acquiring";
-    case ZKL_STATE_HELD:
-        return "held";
-    case ZKL_STATE_SUSPECT:
-        return "suspect";
-    case ZKL_STATE_LOST:
-        return "lost";
-    case ZKL_STATE_RELEASING:
-        return "releasing";
-    default:
-        return "unknown";
-    }
-}

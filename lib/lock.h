@@ -1,0 +1,71 @@
+/* A lock handle, as the files that make up its functions see it. */
+#ifndef ZKLOCK_LOCK_H
+#define ZKLOCK_LOCK_H
+
+#include "client.h"
+#include "lock_news.h"
+#include "zookeeper/request_runner.h"
+
+typedef enum lock_state {
+    LOCK_IDLE,
+    LOCK_ACQUIRING, /* a thread waits for the verdict */
+    LOCK_HELD,
+    LOCK_LOST,     /* was granted, then lost; until released */
+    LOCK_RELEASING /* a thread waits for the node to be gone */
+} lock_state;
+
+/* The fields of the second part belong to the client's mutex; the first never change. */
+struct zkl_lock {
+    zkl_client *client;
+    char *resource;
+    char *path;
+    bool fail_on_session_expiry;
+    bool reentrant;
+    int64_t max_hold_ms;
+    uint64_t id;
+    zkl_lock_teller *teller; /* NULL: nobody is to be told */
+
+    lock_state state;
+    zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
+    bool decided;
+    int verdict;
+    bool lost; /* after the grant */
+    int lost_reason;
+    zkl_lock_message *last_news; /* for the news of a loss */
+    pthread_t owner;             /* the thread that holds it */
+    uint32_t holds;
+    zkl_mode mode; /* of the grant, like what follows */
+    int64_t token;
+    int64_t granted_ms;
+    bool abandoned; /* the request ended with its client, not by a server's word */
+    size_t threads; /* inside a blocking call on this handle */
+    bool closing;
+    pthread_cond_t changed;
+};
+
+/** What its request tells, with the mutex held. */
+void zkl_lock_on_decided(void *arg, int status);
+void zkl_lock_on_lost(void *arg, int status);
+void zkl_lock_on_connection(void *arg, bool connected);
+void zkl_lock_on_ended(void *arg);
+
+/** Hands an event to its request, if it has one. */
+void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status);
+/** The request goes on without us until its node is gone. */
+void zkl_lock_let_go(zkl_lock *lock);
+
+/** Around a blocking call: close waits for it. */
+void zkl_lock_enter(zkl_lock *lock);
+void zkl_lock_leave(zkl_lock *lock);
+
+/** Not NULL, and of this process. Before the client's mutex is taken. */
+int zkl_lock_check_handle(const zkl_lock *lock);
+/** Makes sure that the end of a lease is known: the timer may be late, above all
+ *  when this process was stopped. */
+void zkl_lock_look_at_lease(const zkl_lock *lock);
+/** Whether it was granted, and not yet released: held or lost. */
+bool zkl_lock_is_granted(const zkl_lock *lock);
+/** Whether the calling thread is the one that it was granted to. */
+bool zkl_lock_is_owner(const zkl_lock *lock);
+
+#endif

@@ -1,0 +1,212 @@
+#include "callback_thread.h"
+#include "input.h"
+#include "lock.h"
+
+static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                         const zkl_grant *grant) {
+    int status = zkl_input_check_pointer("lock", lock);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_mode(mode);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
+                                       ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && grant != NULL) {
+        status = zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
+    }
+    if (status == ZKL_OK) {
+        status = zkl_client_check_process(lock->client);
+    }
+    if (status == ZKL_OK && zkl_callback_thread_is_current()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    return status;
+}
+
+/* Whether the handle can begin an acquire now. */
+static int check_idle(const zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    switch (lock->state) {
+    case LOCK_IDLE:
+        return ZKL_OK;
+    case LOCK_HELD:
+    case LOCK_LOST:
+        return ZKL_ALREADY_HELD;
+    case LOCK_ACQUIRING:
+    case LOCK_RELEASING:
+        break;
+    }
+    return ZKL_HANDLE_IN_USE;
+}
+
+static void fill_grant(const zkl_lock *lock, zkl_grant *grant) {
+    const zkl_request_runner *runner = lock->runner;
+    if (grant == NULL || runner == NULL) {
+        return;
+    }
+    grant->token = runner->request.zxid;
+    grant->mode = runner->request.mode;
+    grant->waited_ms = runner->granted_ms - runner->started_ms;
+    zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
+}
+
+/* The news of a loss must not fail for want of memory. */
+static int prepare_news(zkl_lock *lock) {
+    if (lock->teller != NULL && lock->last_news == NULL) {
+        lock->last_news = zkl_lock_message_make();
+        return lock->last_news != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    }
+    return ZKL_OK;
+}
+
+static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
+    zkl_run_options options = {
+        .mode = mode,
+        .resource = lock->resource,
+        .parent_path = lock->path,
+        .timeout_ms = timeout_ms,
+        .max_hold_ms = lock->max_hold_ms,
+        .fail_on_session_expiry = lock->fail_on_session_expiry,
+        .owner_id = lock->id,
+        .owner = { lock, zkl_lock_on_decided, zkl_lock_on_lost, zkl_lock_on_connection,
+                   zkl_lock_on_ended },
+    };
+    lock->decided = false;
+    lock->lost = false;
+    lock->lost_reason = ZKL_OK;
+    lock->abandoned = false;
+    lock->state = LOCK_ACQUIRING;
+    zkl_session *session = NULL;
+    int status = prepare_news(lock);
+    if (status == ZKL_OK) {
+        status = zkl_client_choose_session(lock->client, lock->path, &session);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_request_runner_start(session, &options, &lock->runner);
+    }
+    if (status != ZKL_OK) {
+        lock->state = LOCK_IDLE;
+    }
+    return status;
+}
+
+static void begin_hold(zkl_lock *lock) {
+    const zkl_request_runner *runner = lock->runner;
+    lock->state = LOCK_HELD;
+    lock->owner = pthread_self();
+    lock->holds = 1;
+    lock->mode = runner->request.mode;
+    lock->token = runner->request.zxid;
+    lock->granted_ms = runner->granted_ms;
+    if (!runner->session->connected) {
+        zkl_lock_on_connection(lock, false);
+    }
+}
+
+/* A lock that was granted, but lost or given back before its acquire returned,
+ * was never held for the caller. */
+static int verdict_for_caller(const zkl_lock *lock) {
+    if (lock->verdict != ZKL_OK) {
+        return lock->verdict;
+    }
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    if (lock->closing) {
+        return ZKL_CANCELLED;
+    }
+    if (lock->lost) {
+        return lock->lost_reason;
+    }
+    bool held = lock->runner != NULL && lock->runner->request.held;
+    return held ? ZKL_OK : ZKL_SESSION_EXPIRED;
+}
+
+static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
+    zkl_lock_look_at_lease(lock);
+    int status = verdict_for_caller(lock);
+    if (status == ZKL_OK) {
+        begin_hold(lock);
+        fill_grant(lock, grant);
+        return status;
+    }
+    lock->state = LOCK_IDLE;
+    if (lock->verdict == ZKL_OK) {
+        zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
+    }
+    zkl_lock_let_go(lock);
+    return status;
+}
+
+/* The owner of a reentrant handle comes again. */
+static int acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
+    zkl_lock_look_at_lease(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    if (lock->mode == ZKL_READ && mode != ZKL_READ) {
+        return ZKL_NO_UPGRADE;
+    }
+    if (lock->holds == ZKL_HOLDS_MAX) {
+        return ZKL_TOO_MANY_HOLDS;
+    }
+    lock->holds++;
+    fill_grant(lock, grant);
+    if (grant != NULL) {
+        grant->waited_ms = 0;
+    }
+    return ZKL_OK;
+}
+
+static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
+    if (zkl_lock_is_granted(lock) && lock->reentrant && zkl_lock_is_owner(lock) &&
+        !lock->client->closed) {
+        return acquire_again(lock, mode, grant);
+    }
+    int status = check_idle(lock);
+    if (status == ZKL_OK) {
+        status = start_request(lock, mode, timeout_ms);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    while (!lock->decided) {
+        pthread_cond_wait(&lock->changed, &lock->client->mutex);
+    }
+    return take_verdict(lock, grant);
+}
+
+int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
+    zkl_input_clear();
+    int status = check_acquire(lock, mode, timeout_ms, grant);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    zkl_lock_enter(lock);
+    status = acquire(lock, mode, timeout_ms, grant);
+    zkl_lock_leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+int zkl_lock_cancel(zkl_lock *lock) {
+    zkl_input_clear();
+    int status = zkl_lock_check_handle(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    if (lock->client->closed) {
+        status = ZKL_CLOSED;
+    } else if (lock->state != LOCK_ACQUIRING || lock->decided) {
+        status = ZKL_NOT_WAITING;
+    } else {
+        zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}

@@ -1,0 +1,135 @@
+#include "input.h"
+#include "lock.h"
+#include "threads.h"
+
+/* ---- Check --------------------------------------------------------------------------- */
+
+static int check_held(const zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    zkl_lock_look_at_lease(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    if (lock->state != LOCK_HELD) {
+        return ZKL_NOT_HELD;
+    }
+    const zkl_session *session = lock->runner->session;
+    bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
+    return in_touch ? ZKL_OK : ZKL_SUSPECT;
+}
+
+static int64_t lease_left(const zkl_lock *lock) {
+    if (lock->client->lease_tick_ms == 0) {
+        return -1;
+    }
+    return lock->state == LOCK_HELD ? zkl_liveness_lease_left(&lock->runner->session->liveness) : 0;
+}
+
+int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
+    zkl_input_clear();
+    if (lease_left_ms != NULL) {
+        *lease_left_ms = 0;
+    }
+    int status = zkl_lock_check_handle(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    status = check_held(lock);
+    if (lease_left_ms != NULL) {
+        *lease_left_ms = lease_left(lock);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- Information ---------------------------------------------------------------------- */
+
+static zkl_lock_state public_state(const zkl_lock *lock) {
+    switch (lock->state) {
+    case LOCK_IDLE:
+        break;
+    case LOCK_ACQUIRING:
+        return ZKL_STATE_ACQUIRING;
+    case LOCK_HELD:
+        return check_held(lock) == ZKL_OK ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
+    case LOCK_LOST:
+        return ZKL_STATE_LOST;
+    case LOCK_RELEASING:
+        return ZKL_STATE_RELEASING;
+    }
+    return ZKL_STATE_IDLE;
+}
+
+static uint64_t count_left_behind(const zkl_lock *lock) {
+    uint64_t count = 0;
+    for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
+        for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
+             runner = runner->next) {
+            bool left = runner->owner_id == lock->id && runner->request.aim == ZKL_AIM_LEAVE;
+            count += left ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static void tell_information(const zkl_lock *lock, zkl_lock_information *information) {
+    *information = (zkl_lock_information){
+        .struct_size = information->struct_size,
+        .state = public_state(lock),
+        .lease_left_ms = lease_left(lock),
+        .pending_deletions = count_left_behind(lock),
+    };
+    if (zkl_lock_is_granted(lock)) {
+        information->lost_reason = lock->lost_reason;
+        information->mode = lock->mode;
+        information->token = lock->token;
+        information->holds = lock->holds;
+        information->held_ms = zkl_clock_ms() - lock->granted_ms;
+    }
+}
+
+int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
+    zkl_input_clear();
+    int status = zkl_lock_check_handle(lock);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("information", information);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
+                                             sizeof(*information));
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    if (lock->client->closed) {
+        status = ZKL_CLOSED;
+    } else {
+        zkl_lock_look_at_lease(lock);
+        tell_information(lock, information);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+const char *zkl_lock_state_name(int state) {
+    switch (state) {
+    case ZKL_STATE_IDLE:
+        return "idle";
+    case ZKL_STATE_ACQUIRING:
+        return "acquiring";
+    case ZKL_STATE_HELD:
+        return "held";
+    case ZKL_STATE_SUSPECT:
+        return "suspect";
+    case ZKL_STATE_LOST:
+        return "lost";
+    case ZKL_STATE_RELEASING:
+        return "releasing";
+    default:
+        return "unknown";
+    }
+}

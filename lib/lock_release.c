@@ -1,0 +1,97 @@
+#include "callback_thread.h"
+#include "input.h"
+#include "lock.h"
+#include "threads.h"
+
+/* The request is over: all that is left to tell is that its holder knows. */
+static void log_lost_released(const zkl_lock *lock) {
+    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_RELEASED);
+    record.resource = lock->resource;
+    record.owner = lock->client->label;
+    record.status = ZKL_LOST;
+    record.session_id =
+        lock->runner != NULL ? lock->runner->session->id : lock->client->sessions->session.id;
+    zkl_log_write(lock->client->log, &record);
+}
+
+static int release_lost(zkl_lock *lock) {
+    log_lost_released(lock);
+    lock->state = LOCK_IDLE;
+    zkl_lock_feed(lock, ZKL_EVENT_RELEASED,
+                  ZKL_OK); /* after the end of a lease there is a node left */
+    zkl_lock_let_go(lock);
+    return ZKL_LOST;
+}
+
+static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
+    int64_t start = zkl_clock_ms();
+    while (lock->runner != NULL && !lock->closing) {
+        int64_t passed = zkl_clock_ms() - start;
+        int64_t left = timeout_ms == ZKL_FOREVER ? INT64_MAX : timeout_ms - passed;
+        if (left <= 0) {
+            break;
+        }
+        zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
+    }
+    if (lock->runner != NULL) {
+        return ZKL_PENDING;
+    }
+    return lock->abandoned ? ZKL_CLOSED : ZKL_OK;
+}
+
+static int release_held(zkl_lock *lock, int64_t timeout_ms) {
+    lock->state = LOCK_RELEASING;
+    zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
+    int status = timeout_ms == 0 ? ZKL_OK : wait_until_gone(lock, timeout_ms);
+    zkl_lock_let_go(lock);
+    lock->state = LOCK_IDLE;
+    return status;
+}
+
+static int release(zkl_lock *lock, int64_t timeout_ms) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    zkl_lock_look_at_lease(lock);
+    bool granted = zkl_lock_is_granted(lock);
+    if (granted && lock->reentrant && !zkl_lock_is_owner(lock)) {
+        return ZKL_NOT_OWNER;
+    }
+    if (granted && lock->holds > 1) {
+        lock->holds--;
+        return lock->state == LOCK_HELD ? ZKL_OK : ZKL_LOST;
+    }
+    switch (lock->state) {
+    case LOCK_HELD:
+        return release_held(lock, timeout_ms);
+    case LOCK_LOST:
+        return release_lost(lock);
+    case LOCK_IDLE:
+        return ZKL_NOT_HELD;
+    case LOCK_ACQUIRING:
+    case LOCK_RELEASING:
+        break;
+    }
+    return ZKL_HANDLE_IN_USE;
+}
+
+int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
+    zkl_input_clear();
+    int status = zkl_lock_check_handle(lock);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
+                                       ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_thread_is_current()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    zkl_lock_enter(lock);
+    status = release(lock, timeout_ms);
+    zkl_lock_leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
