@@ -279,6 +279,7 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
         .only_try = setup.only_try,
         .fail_on_session_expiry = setup.fail_on_session_expiry,
         .needs_lease = setup.needs_lease,
+        .lease_runs = setup.lease_runs,
         .guid = play.guid,
     };
     zkl_request_begin(&play.request, &options, !setup.disconnected);

@@ -27,7 +27,8 @@ typedef struct trace_setup {
     bool only_try;
     bool fail_on_session_expiry;
     bool needs_lease;
-    bool disconnected; /* at the start */
+    bool lease_runs;   /* at the start */
+    bool disconnected; /* likewise */
 } trace_setup;
 
 #define PLAY(setup, lines) trace_play((setup), (lines), COUNT_OF(lines), __FILE__, __LINE__)

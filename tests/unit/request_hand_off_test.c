@@ -1,0 +1,634 @@
+/*
+ * The request machine, as conversations: the lock is handed over by the deletion
+ * of the one before us, without another list, only where nothing speaks against
+ * it; and our own node, deleted by somebody else while we wait. trace.h explains
+ * the words.
+ */
+
+#include "support/trace.h"
+
+static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
+static const trace_setup reader = { .mode = ZKL_READ };
+static const trace_setup writer = { .mode = ZKL_WRITE };
+static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = true };
+
+/* ---- Handed over ------------------------------------------------------------- */
+
+static void deletion_of_the_only_earlier_node_is_a_grant_without_a_list(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3 x4    -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+        "released            -> DELETE me3",
+        "own_watch_fired     -> ",
+        "deleted OK          -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_watch_may_be_answered_first(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed me3 x2       -> WATCH x2 WATCH_OWN me3",
+        "own_watched OK      -> ",
+        "watched OK          -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void last_reader_hands_over_to_a_writer(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed r2 me3 r4    -> WATCH r2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(writer, lines);
+}
+
+static void exclusive_lock_hands_over_to_a_reader(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(reader, lines);
+}
+
+static void kazoo_nodes_hand_over(void) {
+    static const char *const lock[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed k2 me3       -> WATCH k2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    static const char *const read_lock[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed q2 me3       -> WATCH q2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lock);
+    PLAY(exclusive, read_lock);
+}
+
+static void waiter_that_has_moved_up_is_handed_over_to(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x1 x2 me3    -> WATCH x2",
+        "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+        "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* The own watch that was armed for the first list serves for the second. */
+static void blocker_that_was_changed_hands_over_later(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired changed -> LIST",
+        "listed x2 me3       -> WATCH x2",
+        "watched OK          -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void handed_over_lock_is_watched_already(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+        "probe               -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "own_watched NO_NODE -> LOSE NODE_DELETED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- Not next in line ----------------------------------------------------------- */
+
+static void deletion_with_more_than_one_before_us_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST", "created me3         -> ",
+        "listed x1 x2 me3    -> WATCH x2",    "watched OK          -> ",
+        "watch_fired deleted -> LIST",        "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* Also where the own watch is still armed from an earlier list. */
+static void earlier_one_that_appears_in_a_later_list_ends_being_next_in_line(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired changed -> LIST",
+        "listed r1 x2 me3    -> WATCH x2",
+        "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+        "listed r1 me3       -> WATCH r1",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* Curator's writer may have gone on as a reader, with its own sequence. */
+static void writer_that_became_a_reader_is_found_by_a_list(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed w2 me3       -> WATCH w2",
+        "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+        "listed r2 me3       -> WATCH r2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void writer_and_its_reader_are_two(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST", "created me3         -> ",
+        "listed w2 r2 me3    -> WATCH r2",    "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+    };
+    PLAY(writer, lines);
+}
+
+static void deletion_of_an_unknown_kind_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed u2 me3       -> REPORT u2 WATCH u2",
+        "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* It could be granted in fact; but that the readers before us are all that is
+ * left is not known to one who counts. */
+static void reader_with_readers_before_it_lists(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST", "created me3         -> ",
+        "listed r1 x2 me3    -> WATCH x2",    "watched OK          -> ",
+        "watch_fired deleted -> LIST",        "listed r1 me3       -> GRANT",
+    };
+    PLAY(reader, lines);
+}
+
+static void try_never_waits_for_a_hand_off(void) {
+    static const char *const lines[] = {
+        "start           -> LIST",       "listed nobody   -> CREATE LIST",   "created me3     -> ",
+        "listed x2 me3   -> DELETE me3", "deleted OK      -> FAIL BUSY END",
+    };
+    PLAY(try_exclusive, lines);
+}
+
+/* ---- News that does not count ------------------------------------------------------ */
+
+static void stale_news_of_a_deletion_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start                        -> CREATE LIST",
+        "created me3                  -> ",
+        "listed x2 me3                -> WATCH x2 WATCH_OWN me3",
+        "watched OK                   -> ",
+        "own_watched OK               -> ",
+        "watch_fired deleted long_ago -> LIST",
+        "listed me3                   -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void change_of_the_blocker_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired changed -> LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* What happened between two connections is told in any order: our own node may
+ * have been deleted as well, and first. */
+static void deletion_after_a_reconnect_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "disconnected        -> ",
+        "connected           -> ",
+        "watch_fired deleted -> LIST",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "listed nobody       -> REJOIN",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void deletion_while_disconnected_lists_when_connected(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "disconnected        -> ",
+        "watch_fired deleted -> ",
+        "connected           -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* The list on the new connection makes us next in line again. */
+static void list_after_a_reconnect_allows_the_hand_off_again(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "disconnected        -> ",
+        "connected           -> ",
+        "watch_fired changed -> LIST",
+        "listed x2 me3       -> WATCH x2",
+        "watched OK          -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* A reply that says so comes before the news of it. */
+static void session_that_is_over_hands_nothing_over(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",
+        "created me3              -> ",
+        "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
+        "watched OK               -> ",
+        "own_watched OK           -> ",
+        "own_watch_fired          -> WATCH_OWN me3",
+        "own_watched SESSION_OVER -> ",
+        "watch_fired deleted      -> ",
+        "session_ended            -> REJOIN",
+        "connected                -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- The own watch is not armed ----------------------------------------------------- */
+
+static void own_watch_whose_reply_was_lost_proves_nothing(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched UNKNOWN -> ",
+        "watch_fired deleted -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_watch_that_the_server_does_not_take_now_proves_nothing(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "own_watched NOT_NOW -> ",
+        "watched OK          -> ",
+        "watch_fired deleted -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void refused_own_watch_does_not_fail_the_request(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched REFUSED -> ",
+        "watch_fired deleted -> LIST",
+        "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* and is tried again */
+    };
+    PLAY(exclusive, lines);
+}
+
+static void deletion_before_the_own_watch_is_answered_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "watch_fired deleted -> ",
+        "own_watched OK      -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* It is not yet known what happened to our node. */
+static void deletion_after_the_own_watch_fired_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "watch_fired deleted -> ",
+        "own_watched NO_NODE -> REJOIN CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void deletion_while_a_changed_own_node_is_watched_again_lists(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "watch_fired deleted -> ",
+        "own_watched OK      -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_node_that_was_changed_and_is_watched_again_is_handed_over_to(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_watch_that_could_not_be_armed_again_proves_nothing(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "own_watched NOT_NOW -> ",
+        "watch_fired deleted -> LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- The own node is deleted by somebody else ------------------------------------------ */
+
+static void own_node_deleted_while_waiting_joins_again_at_once(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+        "created me5         -> ",
+        "listed x2 me5 x4    -> WATCH x4",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_node_gone_before_it_was_watched_joins_again_at_once(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* The watch on the blocker that is still being set is taken away when it is there. */
+static void own_node_gone_while_the_blocker_is_being_watched_joins_again(void) {
+    static const char *const there[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "own_watched NO_NODE -> REJOIN",
+        "watched OK          -> UNWATCH CREATE LIST",
+        "created me4         -> ",
+        "listed x2 me4       -> WATCH x2 WATCH_OWN me4",
+    };
+    static const char *const gone[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "own_watched NO_NODE -> REJOIN",
+        "watched NO_NODE     -> CREATE LIST",
+        "created me4         -> ",
+        "listed me4          -> GRANT",
+    };
+    PLAY(exclusive, there);
+    PLAY(exclusive, gone);
+}
+
+static void own_node_deleted_again_and_again_is_made_again_after_pauses(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
+        "created me4         -> ",
+        "listed x2 me4       -> WATCH x2 WATCH_OWN me4",
+        "watched OK          -> ",
+        "own_watched NO_NODE -> UNWATCH REJOIN BACK_OFF",
+        "backed_off          -> CREATE LIST",
+        "created me5         -> ",
+        "listed nobody       -> REJOIN BACK_OFF",
+        "backed_off          -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* A list finds it out first: the own watch of the old node goes. */
+static void list_without_our_node_takes_the_own_watch_away(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired changed -> LIST",
+        "listed x2           -> UNWATCH_OWN REJOIN CREATE LIST",
+        "created me4         -> ",
+        "listed x2 me4       -> WATCH x2 WATCH_OWN me4",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_node_deleted_on_the_way_out_is_no_rejoining(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "timed_out           -> FAIL TIMEOUT",
+        "own_watched NO_NODE -> UNWATCH DELETE me3",
+        "deleted NO_NODE     -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* ---- Who comes first -------------------------------------------------------------------- */
+
+static void timeout_after_the_hand_off_comes_too_late(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+        "timed_out           -> ",
+        "cancelled           -> ",
+        "released            -> DELETE me3",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void deletion_after_the_timeout_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "timed_out           -> FAIL TIMEOUT UNWATCH DELETE me3",
+        "watch_fired deleted -> ",
+        "own_watch_fired     -> ",
+        "deleted OK          -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void deletion_after_a_cancel_offline_is_no_hand_off(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "disconnected        -> ",
+        "cancelled           -> FAIL CANCELLED UNWATCH",
+        "connected           -> DELETE me3",
+        "watch_fired deleted -> ",
+        "deleted OK          -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void cancel_while_the_own_watch_is_being_set_waits_for_its_reply(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "cancelled           -> FAIL CANCELLED",
+        "watch_fired deleted -> ",
+        "own_watched OK      -> DELETE me3",
+        "deleted OK          -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(deletion_of_the_only_earlier_node_is_a_grant_without_a_list),
+    TEST(own_watch_may_be_answered_first),
+    TEST(last_reader_hands_over_to_a_writer),
+    TEST(exclusive_lock_hands_over_to_a_reader),
+    TEST(kazoo_nodes_hand_over),
+    TEST(waiter_that_has_moved_up_is_handed_over_to),
+    TEST(blocker_that_was_changed_hands_over_later),
+    TEST(handed_over_lock_is_watched_already),
+    TEST(deletion_with_more_than_one_before_us_is_no_hand_off),
+    TEST(earlier_one_that_appears_in_a_later_list_ends_being_next_in_line),
+    TEST(writer_that_became_a_reader_is_found_by_a_list),
+    TEST(writer_and_its_reader_are_two),
+    TEST(deletion_of_an_unknown_kind_is_no_hand_off),
+    TEST(reader_with_readers_before_it_lists),
+    TEST(try_never_waits_for_a_hand_off),
+    TEST(stale_news_of_a_deletion_is_no_hand_off),
+    TEST(change_of_the_blocker_is_no_hand_off),
+    TEST(deletion_after_a_reconnect_is_no_hand_off),
+    TEST(deletion_while_disconnected_lists_when_connected),
+    TEST(list_after_a_reconnect_allows_the_hand_off_again),
+    TEST(session_that_is_over_hands_nothing_over),
+    TEST(own_watch_whose_reply_was_lost_proves_nothing),
+    TEST(own_watch_that_the_server_does_not_take_now_proves_nothing),
+    TEST(refused_own_watch_does_not_fail_the_request),
+    TEST(deletion_before_the_own_watch_is_answered_is_no_hand_off),
+    TEST(deletion_after_the_own_watch_fired_is_no_hand_off),
+    TEST(deletion_while_a_changed_own_node_is_watched_again_lists),
+    TEST(own_node_that_was_changed_and_is_watched_again_is_handed_over_to),
+    TEST(own_watch_that_could_not_be_armed_again_proves_nothing),
+    TEST(own_node_deleted_while_waiting_joins_again_at_once),
+    TEST(own_node_gone_before_it_was_watched_joins_again_at_once),
+    TEST(own_node_gone_while_the_blocker_is_being_watched_joins_again),
+    TEST(own_node_deleted_again_and_again_is_made_again_after_pauses),
+    TEST(list_without_our_node_takes_the_own_watch_away),
+    TEST(own_node_deleted_on_the_way_out_is_no_rejoining),
+    TEST(timeout_after_the_hand_off_comes_too_late),
+    TEST(deletion_after_the_timeout_is_no_hand_off),
+    TEST(deletion_after_a_cancel_offline_is_no_hand_off),
+    TEST(cancel_while_the_own_watch_is_being_set_waits_for_its_reply),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_hand_off", tests);
+}
