@@ -1,0 +1,283 @@
+/*
+ * A reentrant handle: the thread that holds the lock acquires it again, and
+ * releases it as often. That thread is the desk's contender; the test's own is
+ * the other one.
+ */
+#include <string.h>
+
+#include "support/lock_desk.h"
+
+static lock_desk *open_reentrant(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    return desk_open(&options);
+}
+
+static int acquire_as(lock_desk *desk, zkl_mode mode) {
+    desk->mode = mode;
+    return desk_do(desk, desk_acquire, 0);
+}
+
+static lock_desk *hold_as(zkl_mode mode) {
+    lock_desk *desk = open_reentrant();
+    desk->mode = mode;
+    desk_hold(desk);
+    desk_forget_heard(desk);
+    return desk;
+}
+
+static uint32_t holds(lock_desk *desk) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(desk->lock, &information), ZKL_OK);
+    return information.holds;
+}
+
+/* ---- The owner -------------------------------------------------------------- */
+
+static void owner_acquires_again_without_a_request(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    zkl_grant first = desk->grant;
+    desk->grant = (zkl_grant)ZKL_GRANT_INIT;
+    desk_stand_still(desk, 50);
+    EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_OK);
+    DESK_HEARD(desk, "");
+    EXPECT_INT(desk->grant.token, DESK_TOKEN);
+    EXPECT_INT(desk->grant.mode, ZKL_EXCLUSIVE);
+    EXPECT_INT(desk->grant.waited_ms, 0);
+    EXPECT_TEXT(desk->grant.node, first.node);
+    EXPECT(strstr(first.node, DESK_NODE) != NULL);
+    desk_close(desk);
+}
+
+static void waited_time_is_that_of_each_acquire(void) {
+    lock_desk *desk = open_reentrant();
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk->fake.now_ms += 30;
+    desk_grant(desk);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    EXPECT_INT(desk->grant.waited_ms, 30);
+    EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(desk->grant.waited_ms, 0);
+    desk_close(desk);
+}
+
+static void lock_is_held_until_the_last_of_as_many_releases(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_acquire, 500), ZKL_OK);
+    for (uint32_t left = 3; left > 1; left--) {
+        EXPECT_INT(holds(desk), left);
+        EXPECT_INT(desk_do(desk, desk_release, ZKL_FOREVER), ZKL_OK); /* nothing to wait for */
+        EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    }
+    EXPECT_INT(holds(desk), 1);
+    DESK_HEARD(desk, "");
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_NOT_HELD);
+    desk_close(desk);
+}
+
+static void released_handle_counts_from_one_again(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    desk_answer_remove(desk);
+    EXPECT_INT(holds(desk), 0);
+    desk_hold(desk);
+    EXPECT_INT(holds(desk), 1);
+    desk_close(desk);
+}
+
+static void owner_that_is_disconnected_acquires_again(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_SUSPECT);
+    desk_close(desk);
+}
+
+/* ---- Modes ------------------------------------------------------------------- */
+
+static void writer_may_acquire_again_in_any_mode(void) {
+    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE, ZKL_EXCLUSIVE };
+    static const zkl_mode held[] = { ZKL_WRITE, ZKL_EXCLUSIVE };
+    for (size_t h = 0; h < COUNT_OF(held); h++) {
+        lock_desk *desk = hold_as(held[h]);
+        for (size_t i = 0; i < COUNT_OF(modes); i++) {
+            EXPECT_INT(acquire_as(desk, modes[i]), ZKL_OK);
+            EXPECT_INT(desk->grant.mode, held[h]); /* still that of the lock that is held */
+        }
+        EXPECT_INT(holds(desk), 4);
+        DESK_HEARD(desk, "");
+        desk_close(desk);
+    }
+}
+
+static void reader_may_acquire_again_for_reading_only(void) {
+    lock_desk *desk = hold_as(ZKL_READ);
+    EXPECT_INT(acquire_as(desk, ZKL_READ), ZKL_OK);
+    EXPECT_INT(acquire_as(desk, ZKL_WRITE), ZKL_NO_UPGRADE);
+    EXPECT_INT(acquire_as(desk, ZKL_EXCLUSIVE), ZKL_NO_UPGRADE);
+    EXPECT_INT(holds(desk), 2);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    DESK_HEARD(desk, "");
+    desk_close(desk);
+}
+
+/* ---- Other threads -------------------------------------------------------------- */
+
+static void other_thread_can_neither_acquire_nor_release(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_READ, ZKL_FOREVER, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_OWNER);
+    EXPECT_INT(zkl_lock_release(desk->lock, ZKL_FOREVER), ZKL_NOT_OWNER);
+    EXPECT_INT(holds(desk), 1);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    DESK_HEARD(desk, "");
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    desk_close(desk);
+}
+
+static void other_thread_cannot_release_what_was_lost(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    desk_expire(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_OWNER);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_LOST);
+    desk_close(desk);
+}
+
+static void released_handle_is_anybodys(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD);
+    desk_answer_remove(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_DISCONNECTED);
+    desk_close(desk);
+}
+
+static void handle_in_the_last_release_is_in_use(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    desk_begin(desk, desk_release, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 1);
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_HANDLE_IN_USE);
+    desk_answer_remove(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk_close(desk);
+}
+
+/* ---- The end of it ------------------------------------------------------------------ */
+
+static int acquire_to_the_limit(lock_desk *desk) {
+    for (uint32_t count = 1; count < ZKL_HOLDS_MAX; count++) {
+        int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
+        if (status != ZKL_OK) {
+            return status;
+        }
+    }
+    return ZKL_OK;
+}
+
+static int release_to_the_last(lock_desk *desk) {
+    int status = ZKL_OK;
+    for (uint32_t count = ZKL_HOLDS_MAX; count > 1 && status == ZKL_OK; count--) {
+        status = zkl_lock_release(desk->lock, 0);
+    }
+    return status;
+}
+
+static void holds_end_at_their_limit_and_none_is_forgotten(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, acquire_to_the_limit, 0), ZKL_OK);
+    EXPECT_INT(holds(desk), 65535);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_TOO_MANY_HOLDS);
+    EXPECT_INT(holds(desk), 65535);
+    EXPECT_INT(desk_do(desk, release_to_the_last, 0), ZKL_OK);
+    DESK_HEARD(desk, "");
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
+    desk_close(desk);
+}
+
+static void lock_lost_in_the_middle_is_lost_for_each_release(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    desk_expire(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_LOST);
+    for (uint32_t left = 3; left > 0; left--) {
+        EXPECT_INT(holds(desk), left);
+        EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
+        EXPECT_INT(desk_do(desk, desk_release, ZKL_FOREVER), ZKL_LOST);
+    }
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_NOT_HELD);
+    desk_hold(desk);
+    EXPECT_INT(holds(desk), 1);
+    desk_close(desk);
+}
+
+static void close_releases_all_holds_at_once(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    zkl_lock_close(desk->lock); /* by a thread that is not the owner */
+    desk->lock = NULL;
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
+    desk_close(desk);
+}
+
+static void closed_client_is_told_to_the_owner_as_well(void) {
+    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    (void)desk_close_client(desk);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_CLOSED);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_CLOSED);
+    desk_close(desk);
+}
+
+static void handle_that_is_not_reentrant_is_held_already_for_its_owner(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK); /* and any thread may release it */
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(owner_acquires_again_without_a_request),
+    TEST(waited_time_is_that_of_each_acquire),
+    TEST(lock_is_held_until_the_last_of_as_many_releases),
+    TEST(released_handle_counts_from_one_again),
+    TEST(owner_that_is_disconnected_acquires_again),
+    TEST(writer_may_acquire_again_in_any_mode),
+    TEST(reader_may_acquire_again_for_reading_only),
+    TEST(other_thread_can_neither_acquire_nor_release),
+    TEST(other_thread_cannot_release_what_was_lost),
+    TEST(released_handle_is_anybodys),
+    TEST(handle_in_the_last_release_is_in_use),
+    TEST(holds_end_at_their_limit_and_none_is_forgotten),
+    TEST(lock_lost_in_the_middle_is_lost_for_each_release),
+    TEST(close_releases_all_holds_at_once),
+    TEST(closed_client_is_told_to_the_owner_as_well),
+    TEST(handle_that_is_not_reentrant_is_held_already_for_its_owner),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock reentrancy", tests);
+}
