@@ -1,0 +1,392 @@
+/*
+ * The request machine, as conversations: a lock that is held, and how it is
+ * lost: its node deleted by somebody else, the hold limit, the session; the
+ * lease is request_lease_test's matter. trace.h explains the words;
+ * "own_watch_fired" does not say whether the node was deleted or changed.
+ */
+
+#include "support/trace.h"
+
+static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
+static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
+                                    .needs_lease = true,
+                                    .lease_runs = true };
+
+/* ---- Looking after the node of a lock that is held ------------------------------- */
+
+static void probe_watches_the_own_node_of_a_held_lock_once(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "created me0    -> ",
+        "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0",
+        "probe          -> ",
+        "own_watched OK -> ",
+        "probe          -> ",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void probe_asks_nothing_of_a_request_that_does_not_hold(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "probe           -> ",
+        "created me3     -> ",
+        "probe           -> ",
+        "listed x1 x2 me3 -> WATCH x2",
+        "watched OK      -> ",
+        "probe           -> ",
+        "timed_out       -> FAIL TIMEOUT UNWATCH DELETE me3",
+        "probe           -> ",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void node_found_deleted_by_a_probe_loses_the_lock(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "own_watched NO_NODE -> LOSE NODE_DELETED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void node_deleted_under_the_holder_loses_the_lock(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched NO_NODE -> LOSE NODE_DELETED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void node_that_was_changed_is_watched_again(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "probe               -> ",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_watch_that_failed_is_tried_again_by_the_next_probe(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "own_watched NOT_NOW -> ",
+        "probe               -> WATCH_OWN me0",
+        "own_watched UNKNOWN -> ",
+        "probe               -> WATCH_OWN me0",
+        "own_watched REFUSED -> ",
+        "probe               -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched NOT_NOW -> ",
+        "probe               -> WATCH_OWN me0",
+        "own_watched NO_NODE -> LOSE NODE_DELETED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void release_while_the_own_watch_is_being_set_deletes_after_its_reply(void) {
+    static const char *const there[] = {
+        "start          -> CREATE LIST",   "created me0    -> ", "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0", "released       -> ", "own_watched OK -> DELETE me0",
+        "deleted OK     -> END",
+    };
+    static const char *const gone[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "released            -> ",
+        "own_watched NO_NODE -> DELETE me0",
+        "deleted NO_NODE     -> END",
+    };
+    PLAY(exclusive, there);
+    PLAY(exclusive, gone);
+}
+
+/* Our own deletion fires it, before or after its reply. */
+static void release_with_the_own_watch_armed_is_no_loss(void) {
+    static const char *const before[] = {
+        "start           -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+        "probe           -> WATCH_OWN me0",
+        "own_watched OK  -> ",
+        "released        -> DELETE me0",
+        "own_watch_fired -> ",
+        "deleted OK      -> END",
+    };
+    static const char *const without[] = {
+        "start           -> CREATE LIST",   "created me0     -> ", "listed me0      -> GRANT",
+        "probe           -> WATCH_OWN me0", "own_watched OK  -> ", "released        -> DELETE me0",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, before);
+    PLAY(exclusive, without);
+}
+
+static void holder_that_is_disconnected_watches_its_node_on_the_next_connection(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "disconnected        -> ",
+        "own_watched UNKNOWN -> ",
+        "probe               -> ",
+        "connected           -> ",
+        "probe               -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "disconnected        -> ",
+        "connected           -> ",
+        "probe               -> ", /* it is kept over the reconnect */
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched NO_NODE -> LOSE NODE_DELETED END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void own_watch_that_fires_offline_is_set_again_by_a_probe(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+        "probe           -> WATCH_OWN me0",
+        "own_watched OK  -> ",
+        "disconnected    -> ",
+        "own_watch_fired -> ",
+        "connected       -> ",
+        "probe           -> WATCH_OWN me0",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void session_end_of_a_watched_holder_is_told_as_such(void) {
+    static const char *const armed[] = {
+        "start          -> CREATE LIST",
+        "created me0    -> ",
+        "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0",
+        "own_watched OK -> ",
+        "session_ended  -> LOSE "
+        "SESSION_EXPIRED END",
+    };
+    static const char *const being_armed[] = {
+        "start                    -> CREATE LIST",
+        "created me0              -> ",
+        "listed me0               -> GRANT",
+        "probe                    -> WATCH_OWN me0",
+        "own_watched SESSION_OVER -> ",
+        "probe                    -> ",
+        "session_ended            -> LOSE SESSION_EXPIRED END",
+    };
+    static const char *const answered_later[] = {
+        "start                    -> CREATE LIST",
+        "created me0              -> ",
+        "listed me0               -> GRANT",
+        "probe                    -> WATCH_OWN me0",
+        "session_ended            -> LOSE SESSION_EXPIRED",
+        "own_watched SESSION_OVER -> END",
+    };
+    PLAY(exclusive, armed);
+    PLAY(exclusive, being_armed);
+    PLAY(exclusive, answered_later);
+}
+
+/* ---- The hold limit --------------------------------------------------------------- */
+
+static void hold_limit_loses_the_lock_and_deletes_its_node(void) {
+    static const char *const lines[] = {
+        "start      -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0 -> GRANT",
+        "hold_limit -> LOSE HOLD_LIMIT DELETE me0",
+        "released   -> ",
+        "deleted OK -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_offline_deletes_when_connected(void) {
+    static const char *const lines[] = {
+        "start        -> CREATE LIST",
+        "created me0  -> ",
+        "listed me0   -> GRANT",
+        "disconnected -> ",
+        "hold_limit   -> LOSE HOLD_LIMIT",
+        "connected    -> DELETE me0",
+        "deleted OK   -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "created me0    -> ",
+        "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0",
+        "hold_limit     -> LOSE HOLD_LIMIT",
+        "own_watched OK -> DELETE me0",
+        "own_watch_fired -> ",
+        "deleted OK     -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_after_the_release_does_nothing(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT",
+        "released    -> DELETE me0",  "hold_limit  -> ", "deleted OK  -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_twice_loses_once(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> GRANT",
+        "hold_limit  -> LOSE HOLD_LIMIT DELETE me0",
+        "hold_limit  -> ",
+        "deleted OK  -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_after_the_session_was_lost_does_nothing(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "created me0    -> ",
+        "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0",
+        "session_ended  -> LOSE SESSION_EXPIRED",
+        "hold_limit     -> ",
+        "own_watched SESSION_OVER -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_before_the_grant_does_nothing(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "hold_limit      -> ",
+        "created me3     -> ",
+        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+        "watched OK      -> ",
+        "own_watched OK  -> ",
+        "hold_limit      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void hold_limit_deletes_the_node_that_was_kept_after_the_lease(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",      "created me0 -> ",           "listed me0  -> GRANT",
+        "lease_ended -> LOSE LEASE_ENDED", "hold_limit  -> DELETE me0", "deleted OK  -> END",
+    };
+    PLAY(leased, lines);
+}
+
+/* ---- Lost only once ---------------------------------------------------------------------- */
+
+static void lock_lost_by_the_hold_limit_is_lost_once(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+        "probe           -> WATCH_OWN me0",
+        "own_watched OK  -> ",
+        "hold_limit      -> LOSE HOLD_LIMIT DELETE me0",
+        "lease_ended     -> ",
+        "own_watch_fired -> ",
+        "hold_limit      -> ",
+        "disconnected    -> ",
+        "session_ended   -> ",
+        "deleted SESSION_OVER -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void lock_lost_with_its_lease_is_lost_once(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "lease_ended         -> LOSE LEASE_ENDED",
+        "lease_ended         -> ",
+        "own_watched OK      -> ",
+        "hold_limit          -> DELETE me0",
+        "hold_limit          -> ",
+        "own_watch_fired     -> ",
+        "session_ended       -> ",
+        "deleted SESSION_OVER -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void lock_lost_with_its_session_is_lost_once(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "created me0    -> ",
+        "listed me0     -> GRANT",
+        "probe          -> WATCH_OWN me0",
+        "session_ended  -> LOSE SESSION_EXPIRED",
+        "lease_ended    -> ",
+        "hold_limit     -> ",
+        "session_ended  -> ",
+        "own_watched NO_NODE -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(probe_watches_the_own_node_of_a_held_lock_once),
+    TEST(probe_asks_nothing_of_a_request_that_does_not_hold),
+    TEST(node_found_deleted_by_a_probe_loses_the_lock),
+    TEST(node_deleted_under_the_holder_loses_the_lock),
+    TEST(node_that_was_changed_is_watched_again),
+    TEST(own_watch_that_failed_is_tried_again_by_the_next_probe),
+    TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply),
+    TEST(release_with_the_own_watch_armed_is_no_loss),
+    TEST(holder_that_is_disconnected_watches_its_node_on_the_next_connection),
+    TEST(own_watch_that_fires_offline_is_set_again_by_a_probe),
+    TEST(session_end_of_a_watched_holder_is_told_as_such),
+    TEST(hold_limit_loses_the_lock_and_deletes_its_node),
+    TEST(hold_limit_offline_deletes_when_connected),
+    TEST(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply),
+    TEST(hold_limit_after_the_release_does_nothing),
+    TEST(hold_limit_twice_loses_once),
+    TEST(hold_limit_after_the_session_was_lost_does_nothing),
+    TEST(hold_limit_before_the_grant_does_nothing),
+    TEST(hold_limit_deletes_the_node_that_was_kept_after_the_lease),
+    TEST(lock_lost_by_the_hold_limit_is_lost_once),
+    TEST(lock_lost_with_its_lease_is_lost_once),
+    TEST(lock_lost_with_its_session_is_lost_once),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_hold", tests);
+}

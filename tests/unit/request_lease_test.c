@@ -1,0 +1,365 @@
+/*
+ * The request machine, as conversations: where a lease is asked for a lock is
+ * granted only while one runs, and is lost when it ends; then its node stays
+ * until it is released. trace.h explains the words.
+ */
+
+#include "support/trace.h"
+
+static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
+static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
+                                    .needs_lease = true,
+                                    .lease_runs = true };
+static const trace_setup without_lease = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
+static const trace_setup without_lease_or_rejoining = { .mode = ZKL_EXCLUSIVE,
+                                                        .needs_lease = true,
+                                                        .fail_on_session_expiry = true };
+
+/* ---- Granted only while a lease runs ------------------------------------------------- */
+
+static void lock_is_granted_while_the_lease_runs(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> GRANT",
+    };
+    PLAY(leased, lines);
+}
+
+static void free_lock_without_a_lease_waits_for_it_and_lists_again(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ",      "listed me0  -> ",
+        "lease_begun -> LIST",        "listed me0  -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
+/* Somebody may have come in its place while it waited. */
+static void list_after_the_wait_for_the_lease_decides(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me3 -> ",
+        "listed me3  -> ",
+        "lease_begun -> LIST",
+        "listed r2 me3 -> WATCH r2 WATCH_OWN me3",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void lease_that_begins_before_the_list_is_enough(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "lease_begun -> ",
+        "created me0 -> ",
+        "listed me0  -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void lease_that_ends_before_the_list_is_waited_for(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ",      "lease_ended -> ", "listed me0  -> ",
+        "lease_begun -> LIST",        "listed me0  -> GRANT",
+    };
+    PLAY(leased, lines);
+}
+
+static void lease_that_ends_again_before_the_second_list_is_waited_for(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ",      "listed me0  -> ",
+        "lease_begun -> LIST",        "lease_ended -> ",      "listed me0  -> ",
+        "lease_begun -> LIST",        "listed me0  -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void hand_off_without_a_lease_waits_and_lists(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "lease_ended         -> ",
+        "watch_fired deleted -> ",
+        "lease_begun         -> LIST",
+        "listed me3          -> GRANT",
+    };
+    PLAY(leased, lines);
+}
+
+static void hand_off_while_the_lease_runs_is_a_grant(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+    };
+    PLAY(leased, lines);
+}
+
+static void lease_says_nothing_to_a_waiter(void) {
+    static const char *const lines[] = {
+        "start            -> CREATE LIST",
+        "created me3      -> ",
+        "listed x1 x2 me3 -> WATCH x2",
+        "watched OK       -> ",
+        "lease_begun      -> ",
+        "lease_ended      -> ",
+        "lease_begun      -> ",
+        "watch_fired      -> LIST",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void lock_without_need_of_a_lease_does_not_mind_its_end(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT", "lease_ended -> ",
+        "released    -> DELETE me0",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void timeout_while_waiting_for_the_lease_leaves_the_queue(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> ",
+        "timed_out   -> FAIL TIMEOUT DELETE me0",
+        "lease_begun -> ",
+        "deleted OK  -> END",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void cancel_while_waiting_for_the_lease_leaves_the_queue(void) {
+    static const char *const lines[] = {
+        "start        -> CREATE LIST",
+        "created me0  -> ",
+        "listed me0   -> ",
+        "disconnected -> ",
+        "cancelled    -> FAIL CANCELLED",
+        "connected    -> DELETE me0",
+        "deleted OK   -> END",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void timeout_while_the_list_after_the_lease_is_under_way_is_no_grant(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> ",
+        "lease_begun -> LIST",
+        "timed_out   -> FAIL TIMEOUT",
+        "listed me0  -> DELETE me0",
+        "deleted OK  -> END",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void session_end_while_waiting_for_the_lease_joins_again(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> ",
+        "disconnected  -> ",
+        "session_ended -> REJOIN",
+        "lease_begun   -> ",
+        "connected     -> CREATE LIST",
+        "created me1   -> ",
+        "listed me1    -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void session_end_while_waiting_for_the_lease_fails_where_asked_for(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> ",
+        "session_ended -> FAIL SESSION_EXPIRED END",
+    };
+    PLAY(without_lease_or_rejoining, lines);
+}
+
+/* Each session has to earn its own. */
+static void lease_of_the_last_session_does_not_serve_in_the_next(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "session_ended       -> ",
+        "created SESSION_OVER -> ",
+        "listed SESSION_OVER -> ",
+        "connected     -> CREATE LIST",
+        "created me1         -> ",
+        "listed me1    -> ",
+    };
+    PLAY(leased, lines);
+}
+
+static void place_lost_while_waiting_for_the_lease_is_found_by_the_list(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> ",
+        "lease_begun   -> LIST",
+        "listed nobody -> REJOIN CREATE LIST",
+        "created me1   -> ",
+        "listed me1    -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
+static void place_lost_while_waiting_for_the_lease_is_told_by_its_watch(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> ",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "own_watched NO_NODE -> REJOIN CREATE LIST",
+        "created me4         -> ",
+        "listed me4          -> ",
+        "lease_begun         -> LIST",
+    };
+    PLAY(without_lease, lines);
+}
+
+/* ---- The lease ends while the lock is held ---------------------------------------------- */
+
+static void lock_lost_with_its_lease_keeps_its_node_until_it_is_released(void) {
+    static const char *const lines[] = {
+        "start        -> CREATE LIST",
+        "created me0  -> ",
+        "listed me0   -> GRANT",
+        "lease_ended  -> LOSE LEASE_ENDED",
+        "probe        -> ",
+        "disconnected -> ",
+        "connected    -> ",
+        "released     -> DELETE me0",
+        "deleted OK   -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void lease_that_begins_again_does_not_bring_the_lock_back(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",
+        "created me0 -> ",
+        "listed me0  -> GRANT",
+        "lease_ended -> LOSE LEASE_ENDED",
+        "lease_begun -> ",
+        "lease_ended -> ",
+        "lease_begun -> ",
+        "released    -> DELETE me0",
+        "deleted OK  -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void session_end_while_the_node_is_kept_ends_the_request(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> GRANT",
+        "disconnected  -> ",
+        "lease_ended   -> LOSE LEASE_ENDED",
+        "session_ended -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void kept_node_that_is_deleted_by_hand_ends_the_request(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me0         -> ",
+        "listed me0          -> GRANT",
+        "probe               -> WATCH_OWN me0",
+        "own_watched OK      -> ",
+        "lease_ended         -> LOSE LEASE_ENDED",
+        "own_watch_fired     -> WATCH_OWN me0",
+        "own_watched NO_NODE -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void kept_node_that_was_changed_is_kept(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me0     -> ",
+        "listed me0      -> GRANT",
+        "probe           -> WATCH_OWN me0",
+        "own_watched OK  -> ",
+        "lease_ended     -> LOSE LEASE_ENDED",
+        "own_watch_fired -> WATCH_OWN me0",
+        "own_watched OK  -> ",
+        "released        -> DELETE me0",
+        "own_watch_fired -> ",
+        "deleted OK      -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void node_gone_by_hand_before_it_is_released_needs_a_delete_only(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST", "created me0     -> ",
+        "listed me0      -> GRANT",       "lease_ended     -> LOSE LEASE_ENDED",
+        "released        -> DELETE me0",  "deleted NO_NODE -> END",
+    };
+    PLAY(leased, lines);
+}
+
+/* The client is closed: nobody is at work any more. */
+static void close_while_the_node_is_kept_deletes_it(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST",      "created me0 -> ",           "listed me0  -> GRANT",
+        "lease_ended -> LOSE LEASE_ENDED", "cancelled   -> DELETE me0", "deleted OK  -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void lease_that_ends_after_the_release_is_no_loss(void) {
+    static const char *const lines[] = {
+        "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT",
+        "released    -> DELETE me0",  "lease_ended -> ", "deleted OK  -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(lock_is_granted_while_the_lease_runs),
+    TEST(free_lock_without_a_lease_waits_for_it_and_lists_again),
+    TEST(list_after_the_wait_for_the_lease_decides),
+    TEST(lease_that_begins_before_the_list_is_enough),
+    TEST(lease_that_ends_before_the_list_is_waited_for),
+    TEST(lease_that_ends_again_before_the_second_list_is_waited_for),
+    TEST(hand_off_without_a_lease_waits_and_lists),
+    TEST(hand_off_while_the_lease_runs_is_a_grant),
+    TEST(lease_says_nothing_to_a_waiter),
+    TEST(lock_without_need_of_a_lease_does_not_mind_its_end),
+    TEST(timeout_while_waiting_for_the_lease_leaves_the_queue),
+    TEST(cancel_while_waiting_for_the_lease_leaves_the_queue),
+    TEST(timeout_while_the_list_after_the_lease_is_under_way_is_no_grant),
+    TEST(session_end_while_waiting_for_the_lease_joins_again),
+    TEST(session_end_while_waiting_for_the_lease_fails_where_asked_for),
+    TEST(lease_of_the_last_session_does_not_serve_in_the_next),
+    TEST(place_lost_while_waiting_for_the_lease_is_found_by_the_list),
+    TEST(place_lost_while_waiting_for_the_lease_is_told_by_its_watch),
+    TEST(lock_lost_with_its_lease_keeps_its_node_until_it_is_released),
+    TEST(lease_that_begins_again_does_not_bring_the_lock_back),
+    TEST(session_end_while_the_node_is_kept_ends_the_request),
+    TEST(kept_node_that_is_deleted_by_hand_ends_the_request),
+    TEST(kept_node_that_was_changed_is_kept),
+    TEST(node_gone_by_hand_before_it_is_released_needs_a_delete_only),
+    TEST(close_while_the_node_is_kept_deletes_it),
+    TEST(lease_that_ends_after_the_release_is_no_loss),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_lease", tests);
+}
