@@ -175,16 +175,22 @@ int64_t servers_last_zxid(void) {
     return zxid;
 }
 
-int servers_of_session(int64_t session_id) {
+bool server_has_session(int server, int64_t session_id) {
     char sid[40];
     snprintf(sid, sizeof sid, "sid=0x%" PRIx64 ",", (uint64_t)session_id);
-    int found = 0;
-    for (int server = 1; server <= SERVERS && found == 0; server++) {
-        char *answer = ask(server, "cons");
-        found = strstr(answer, sid) != NULL ? server : 0;
-        free(answer);
+    char *answer = ask(server, "cons");
+    bool has = strstr(answer, sid) != NULL;
+    free(answer);
+    return has;
+}
+
+int servers_of_session(int64_t session_id) {
+    for (int server = 1; server <= SERVERS; server++) {
+        if (server_has_session(server, session_id)) {
+            return server;
+        }
     }
-    return found;
+    return 0;
 }
 
 int64_t servers_tick_ms(void) {
@@ -249,15 +255,54 @@ void server_resume(int server) {
     hurt[server] = false;
 }
 
-/* Of the two verbs the one that does not fit fails. What is still ill is met by
- * the next test, or program, at its beginning. */
+static int ensemble_of_all(const char *verb) {
+    char command[4096];
+    snprintf(command, sizeof command, "%s %s 1 2 3 >/dev/null", ensemble_command, verb);
+    return system(command);
+}
+
+static void require_ensemble_of_all(const char *verb) {
+    int status = ensemble_of_all(verb);
+    if (status != 0) {
+        give_up("'%s %s 1 2 3' ended with status %d", ensemble_command, verb, status);
+    }
+}
+
+static void note_hurt(bool are_hurt) {
+    for (int server = 1; server <= SERVERS; server++) {
+        hurt[server] = are_hurt;
+    }
+}
+
+void servers_kill(void) {
+    note_hurt(true);
+    require_ensemble_of_all("kill");
+}
+
+void servers_start(void) {
+    require_ensemble_of_all("start");
+    note_hurt(false);
+}
+
+void servers_pause(void) {
+    note_hurt(true);
+    require_ensemble_of_all("pause");
+}
+
+/* Of the verbs those that do not fit fail. The start is one of all, as a server
+ * alone never serves. What is still ill is met by the next test, or program, at
+ * its beginning. */
 void servers_heal(void) {
+    bool any = false;
     for (int server = 1; server <= SERVERS; server++) {
         if (hurt[server]) {
             (void)ensemble("resume", server);
-            (void)ensemble("start", server);
-            hurt[server] = false;
+            any = true;
         }
+    }
+    if (any) {
+        (void)ensemble_of_all("start");
+        note_hurt(false);
     }
 }
 

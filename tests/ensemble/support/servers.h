@@ -5,6 +5,7 @@
 #ifndef ZKLOCK_ENSEMBLE_SERVERS_H
 #define ZKLOCK_ENSEMBLE_SERVERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SERVERS 3
@@ -33,6 +34,8 @@ int servers_leader(void);
 int servers_follower(void);
 /** The server that a session is connected to; 0: none. */
 int servers_of_session(int64_t session_id);
+/** Asks this server alone; of one that is stopped no answer comes for seconds. */
+bool server_has_session(int server, int64_t session_id);
 
 void server_kill(int server);
 /** Starts it again, and returns when it serves. */
@@ -49,5 +52,11 @@ void servers_heal(void);
  *  node, and whose. */
 typedef void watch_visitor(void *arg, const char *node, int64_t session_id);
 void servers_visit_watches(const char *path, watch_visitor *visit, void *arg);
+
+/** All of them; their data stays. */
+void servers_kill(void);
+/** Starts them again, and returns when all serve. */
+void servers_start(void);
+void servers_pause(void);
 
 #endif
