@@ -18,7 +18,10 @@
 #define FRAME_MAX 1048576
 
 /* A frame: its length, then (but for the handshake) the xid, as 4 bytes each. */
-enum { LENGTH_SIZE = 4, XID_SIZE = 4 };
+enum { LENGTH_SIZE = 4, XID_SIZE = 4, TYPE_SIZE = 4 };
+
+/* An exists: its type, then the path with its length before it, then whether to watch. */
+enum { TYPE_EXISTS = 3, PATH_LENGTH_AT = LENGTH_SIZE + XID_SIZE + TYPE_SIZE, PATH_SIZE = 2048 };
 
 /* Requests of libzookeeper's own accord have these, no others are negative. */
 enum { XID_PING = -2, XID_AUTHENTICATION = -4, XID_SET_WATCHES = -8 };
@@ -58,6 +61,8 @@ struct proxy {
     bool away;
     bool stopping;
     clientid_t session;
+    proxy_watch_hook *hook;
+    void *hook_arg;
 };
 
 /* ---- The plan ----------------------------------------------------------- */
@@ -140,6 +145,32 @@ static void begin_cut(struct connection *connection, enum proxy_fault fault, int
     connection->over = connection->awaited == connection->last_answered;
 }
 
+/* Which node the request asks to watch; false: none. */
+static bool read_watched_path(const unsigned char *frame, size_t size, char path[PATH_SIZE]) {
+    const size_t path_at = PATH_LENGTH_AT + LENGTH_SIZE;
+    if (size <= path_at || read_number(frame + LENGTH_SIZE + XID_SIZE) != TYPE_EXISTS) {
+        return false;
+    }
+    size_t length = read_number(frame + PATH_LENGTH_AT);
+    if (length >= PATH_SIZE || size != path_at + length + 1 || frame[path_at + length] == 0) {
+        return false;
+    }
+    memcpy(path, frame + path_at, length);
+    path[length] = '\0';
+    return true;
+}
+
+static void call_hook(struct proxy *proxy, const unsigned char *frame, size_t size) {
+    char path[PATH_SIZE];
+    pthread_mutex_lock(&proxy->mutex);
+    proxy_watch_hook *hook = proxy->hook;
+    void *arg = proxy->hook_arg;
+    pthread_mutex_unlock(&proxy->mutex);
+    if (hook != NULL && read_watched_path(frame, size, path)) {
+        hook(arg, path);
+    }
+}
+
 static void on_request(struct proxy *proxy, const unsigned char *frame, size_t size) {
     struct connection *connection = &proxy->connection;
     int32_t xid = xid_of(frame, size);
@@ -156,6 +187,7 @@ static void on_request(struct proxy *proxy, const unsigned char *frame, size_t s
             return;
         }
         connection->last_sent = xid;
+        call_hook(proxy, frame, size);
     }
     forward(connection, &connection->requests, frame, size);
     connection->over |= connection->cutting && fault == PROXY_LOST_UNDER_WAY;
@@ -427,4 +459,11 @@ clientid_t proxy_session(struct proxy *proxy) {
     clientid_t session = proxy->session;
     pthread_mutex_unlock(&proxy->mutex);
     return session;
+}
+
+void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg) {
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->hook = hook;
+    proxy->hook_arg = arg;
+    pthread_mutex_unlock(&proxy->mutex);
 }

@@ -56,4 +56,9 @@ int proxy_end_plan(struct proxy *proxy);
  *  password that zklock tells nobody, another may act in its name. */
 clientid_t proxy_session(struct proxy *proxy);
 
+/** Is told of each node that the client asks to watch, in the proxy's thread:
+ *  the request reaches the server when it has returned. NULL: nobody is told. */
+typedef void proxy_watch_hook(void *arg, const char *node);
+void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg);
+
 #endif

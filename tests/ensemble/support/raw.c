@@ -95,6 +95,28 @@ void raw_make(zhandle_t *raw, const char *path) {
     require_ok(rc == ZNODEEXISTS ? ZOK : rc, "create", path);
 }
 
+static void on_made(int rc, const char *path, const void *arg) {
+    require_ok(rc, "create", path != NULL ? path : "one of many");
+    sem_post((sem_t *)(uintptr_t)arg);
+}
+
+/* All at once: one after the other, each would wait for the servers' disks. */
+void raw_make_many(zhandle_t *raw, const char *path_and_name, int count) {
+    sem_t made;
+    sem_init(&made, 0, 0);
+    for (int i = 0; i < count; i++) {
+        require_ok(zoo_acreate(raw, path_and_name, "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                               ZOO_EPHEMERAL | ZOO_SEQUENCE, on_made, &made),
+                   "create", path_and_name);
+    }
+    for (int i = 0; i < count; i++) {
+        while (sem_wait(&made) != 0) {
+            /* A signal. */
+        }
+    }
+    sem_destroy(&made);
+}
+
 void raw_delete(zhandle_t *raw, const char *path) {
     int rc;
     do {
