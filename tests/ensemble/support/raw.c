@@ -87,11 +87,16 @@ void raw_sync(zhandle_t *raw) {
     require_ok(reply.rc, "sync", "/");
 }
 
-void raw_make(zhandle_t *raw, const char *path) {
+int raw_create(zhandle_t *raw, const char *path, int flags) {
     int rc;
     do {
-        rc = zoo_create(raw, path, "0", 1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
+        rc = zoo_create(raw, path, "0", 1, &ZOO_OPEN_ACL_UNSAFE, flags, NULL, 0);
     } while (is_transient(rc));
+    return rc;
+}
+
+void raw_make(zhandle_t *raw, const char *path) {
+    int rc = raw_create(raw, path, ZOO_PERSISTENT);
     require_ok(rc == ZNODEEXISTS ? ZOK : rc, "create", path);
 }
 
