@@ -108,12 +108,12 @@ static void *acquire_and_release(void *arg) {
     struct worker *worker = arg;
     for (int i = 0; i < ROUNDS; i++) {
         zkl_grant grant = ZKL_GRANT_INIT;
-        if (zkl_lock_acquire(worker->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, &grant) == ZKL_OK) {
+        if (zkl_lock_acquire(worker->lock, ZKL_EXCLUSIVE, PATIENCE_MS, &grant) == ZKL_OK) {
             worker->granted++;
             hold(worker, &grant);
         }
         /* Some do not wait for the answer, and are back in the queue before it. */
-        worker->wrong += zkl_lock_release(worker->lock, i % 2 == 0 ? ZKL_FOREVER : 0) != ZKL_OK;
+        worker->wrong += zkl_lock_release(worker->lock, i % 2 == 0 ? PATIENCE_MS : 0) != ZKL_OK;
     }
     return NULL;
 }

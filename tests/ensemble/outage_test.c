@@ -13,6 +13,8 @@
 #define MOVING_SESSION_MS 6000
 /* For what must not happen; a wrong grant would come within a round trip. */
 #define QUIET_MS 300
+/* For who is granted in the end; else the test fails in its own name. */
+#define LONG_WAIT_MS (2 * PATIENCE_MS)
 
 #define CONTENDERS 5
 
@@ -48,7 +50,7 @@ static void start_waiting(struct cast *cast, int i, zkl_mode mode, int64_t timeo
 /* Each in turn: the first holds, the others wait behind it in their order. */
 static void fill_queue(struct cast *cast) {
     for (int i = 0; i < CONTENDERS; i++) {
-        start_waiting(cast, i, ZKL_EXCLUSIVE, ZKL_FOREVER);
+        start_waiting(cast, i, ZKL_EXCLUSIVE, LONG_WAIT_MS);
         WAIT_UNTIL(scene_queue(&cast->scene) == i + 1);
     }
     WAIT_UNTIL(scene_watches(&cast->scene) == CONTENDERS - 1);
@@ -145,7 +147,7 @@ static void creates_under_way_when_all_servers_die_leave_one_node_each(void) {
     cast_begin(&cast, "outage-create");
     servers_pause();
     for (int i = 0; i < CONTENDERS; i++) {
-        start_waiting(&cast, i, ZKL_READ, ZKL_FOREVER);
+        start_waiting(&cast, i, ZKL_READ, LONG_WAIT_MS);
     }
     kill_all(&cast);
     CU_ASSERT_EQUAL(waiters_done(&cast), 0);
@@ -174,7 +176,7 @@ static void acquires_in_an_outage_keep_their_deadlines_and_the_patient_are_grant
     cast_begin(&cast, "outage-acquires");
     ASSERT_STATUS(zkl_lock_acquire(cast.locks[0], ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     kill_all(&cast);
-    start_waiting(&cast, PATIENT, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    start_waiting(&cast, PATIENT, ZKL_EXCLUSIVE, LONG_WAIT_MS);
     ASSERT_STATUS(zkl_lock_acquire(cast.locks[TRIES], ZKL_EXCLUSIVE, 0, NULL), ZKL_DISCONNECTED);
     assert_times_out_on_time(cast.locks[HASTY], 700);
     CU_ASSERT_FALSE(waiter_is_done(&cast.waiters[PATIENT]));
@@ -196,7 +198,7 @@ static void waiters_that_leave_in_an_outage_are_deleted_after_it(void) {
     ASSERT_STATUS(zkl_lock_acquire(cast.locks[0], ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     int64_t begun = now_ms();
     for (int i = 1; i < CONTENDERS; i++) {
-        start_waiting(&cast, i, ZKL_EXCLUSIVE, i == TIMED_OUT ? timeout_ms : ZKL_FOREVER);
+        start_waiting(&cast, i, ZKL_EXCLUSIVE, i == TIMED_OUT ? timeout_ms : LONG_WAIT_MS);
     }
     WAIT_UNTIL(scene_queue(&cast.scene) == CONTENDERS);
     kill_all(&cast);
@@ -234,7 +236,7 @@ static void *count(void *arg) {
     struct counter *counter = arg;
     while (!atomic_load(counter->stop)) {
         zkl_grant grant = ZKL_GRANT_INIT;
-        int status = zkl_lock_acquire(counter->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, &grant);
+        int status = zkl_lock_acquire(counter->lock, ZKL_EXCLUSIVE, LONG_WAIT_MS, &grant);
         counter->wrong += status != ZKL_OK || grant.token <= counter->last_token;
         counter->wrong += !ledger_add_one(counter->ledger);
         counter->added++;
@@ -321,7 +323,7 @@ static void releases_under_way_when_the_leader_dies_pass_the_lock_on(void) {
     for (int i = 0; i < writer; i++) {
         ASSERT_STATUS(zkl_lock_acquire(cast.locks[i], ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
     }
-    start_waiting(&cast, writer, ZKL_WRITE, ZKL_FOREVER);
+    start_waiting(&cast, writer, ZKL_WRITE, LONG_WAIT_MS);
     WAIT_UNTIL(scene_watches(&cast.scene) == 1);
     int leader = servers_leader();
     int64_t epoch = servers_epoch();
@@ -344,7 +346,7 @@ static void acquires_under_way_when_the_leader_dies_are_granted_and_leave_one_no
     int64_t epoch = servers_epoch();
     server_pause(leader);
     for (int i = 0; i < CONTENDERS; i++) {
-        start_waiting(&cast, i, ZKL_READ, ZKL_FOREVER);
+        start_waiting(&cast, i, ZKL_READ, LONG_WAIT_MS);
     }
     STAYS(waiters_done(&cast) == 0, QUIET_MS);
     kill_the_stopped_leader(leader, epoch);
@@ -434,7 +436,7 @@ static void holder_on_a_stopped_server_moves_in_time_and_knows_what_it_has(void)
     struct waiter waiter;
     mover_begin(&mover, "stopped-holder");
     ASSERT_STATUS(zkl_lock_acquire(mover.lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
-    waiter_start(&waiter, mover.other, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    waiter_start(&waiter, mover.other, ZKL_EXCLUSIVE, LONG_WAIT_MS);
     WAIT_UNTIL(scene_watches(&mover.scene) == 1);
     mover_pause(&mover);
     WAIT_UNTIL(has_moved(&mover));
@@ -454,7 +456,7 @@ static void waiter_on_a_stopped_server_moves_in_time_and_is_granted(void) {
     struct waiter waiter;
     mover_begin(&mover, "stopped-waiter");
     ASSERT_STATUS(zkl_lock_acquire(mover.other, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
-    waiter_start(&waiter, mover.lock, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    waiter_start(&waiter, mover.lock, ZKL_EXCLUSIVE, LONG_WAIT_MS);
     WAIT_UNTIL(scene_watches(&mover.scene) == 1);
     mover_pause(&mover);
     ASSERT_STATUS(zkl_lock_release(mover.other, PATIENCE_MS), ZKL_OK);
@@ -471,7 +473,7 @@ static void release_on_a_stopped_server_moves_in_time_and_passes_the_lock_on(voi
     struct waiter waiter;
     mover_begin(&mover, "stopped-release");
     ASSERT_STATUS(zkl_lock_acquire(mover.lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
-    waiter_start(&waiter, mover.other, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    waiter_start(&waiter, mover.other, ZKL_EXCLUSIVE, LONG_WAIT_MS);
     WAIT_UNTIL(scene_watches(&mover.scene) == 1);
     mover_pause(&mover);
     ASSERT_STATUS(zkl_lock_release(mover.lock, PATIENCE_MS), ZKL_OK);
