@@ -187,8 +187,7 @@ static void session_end_of_a_watched_holder_is_told_as_such(void) {
         "listed me0     -> GRANT",
         "probe          -> WATCH_OWN me0",
         "own_watched OK -> ",
-        "session_ended  -> LOSE "
-        "SESSION_EXPIRED END",
+        "session_ended  -> LOSE SESSION_EXPIRED END",
     };
     static const char *const being_armed[] = {
         "start                    -> CREATE LIST",

@@ -1,0 +1,317 @@
+/*
+ * The lease: what earns it, what does not, and when it ends. Times are small
+ * numbers of milliseconds on one clock; most tests are of a session of 9,000 ms,
+ * which is probed every 3,000 ms, on servers with a tick of 1,000 ms.
+ */
+#include "recipe/lease.h"
+
+#include "support/unit.h"
+
+enum { TICK_MS = 1000, TIMEOUT_MS = 9000, PERIOD_MS = 3000, MARGIN_MS = 3000 + 9 };
+enum { BEGUN_MS = 100000, FIRST_END_MS = BEGUN_MS + TIMEOUT_MS - MARGIN_MS };
+
+/* A session whose lease is still the one that it began with. */
+static zkl_lease begin_session(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, TICK_MS);
+    zkl_lease_new_session(&lease, TIMEOUT_MS, BEGUN_MS);
+    return lease;
+}
+
+static bool probe(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
+    return zkl_lease_answered(lease, sent_ms, answered_ms, false);
+}
+
+static bool write(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
+    return zkl_lease_answered(lease, sent_ms, answered_ms, true);
+}
+
+/* The chain of a probe and two writes, as short as it can be. */
+static void expect_chain_earns(zkl_lease *lease, int64_t probe_sent_ms) {
+    EXPECT(!probe(lease, probe_sent_ms, probe_sent_ms + 5));
+    EXPECT(!write(lease, probe_sent_ms + 5 + TICK_MS + 1, probe_sent_ms + TICK_MS + 20));
+    EXPECT(write(lease, probe_sent_ms + TICK_MS + 21, probe_sent_ms + TICK_MS + 30));
+    EXPECT_INT(lease->ends_ms, probe_sent_ms + TIMEOUT_MS - MARGIN_MS);
+}
+
+/* ---- The beginning -------------------------------------------------------------- */
+
+static void session_is_probed_three_times_in_its_timeout(void) {
+    EXPECT_INT(zkl_lease_probe_period(9000), 3000);
+    EXPECT_INT(zkl_lease_probe_period(10000), 3333);
+    EXPECT_INT(zkl_lease_probe_period(3), 1);
+    EXPECT_INT(zkl_lease_probe_period(2), 1);
+    EXPECT_INT(zkl_lease_probe_period(0), 1); /* before there is a session */
+    EXPECT_INT(zkl_lease_probe_period(INT32_MAX), INT32_MAX / 3);
+}
+
+static void there_is_no_lease_before_there_is_a_session(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, TICK_MS);
+    EXPECT(!zkl_lease_runs(&lease, 0));
+    EXPECT(!zkl_lease_runs(&lease, INT64_MIN));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+}
+
+static void new_session_has_a_lease_from_when_it_was_asked_for(void) {
+    zkl_lease lease = begin_session();
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(zkl_lease_runs(&lease, BEGUN_MS));
+    EXPECT(zkl_lease_runs(&lease, FIRST_END_MS - 1));
+    EXPECT(!zkl_lease_runs(&lease, FIRST_END_MS));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+}
+
+/* Even if the last one was to last longer. */
+static void new_session_has_nothing_of_the_last_one(void) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    probe(&lease, BEGUN_MS + 5000, BEGUN_MS + 5005);
+    zkl_lease_new_session(&lease, 6000, BEGUN_MS + 100);
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 100 + 6000 - 2000 - 6);
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    EXPECT(!write(&lease, BEGUN_MS + 9000, BEGUN_MS + 9001)); /* a probe, and no more */
+    EXPECT(!write(&lease, BEGUN_MS + 9002, BEGUN_MS + 9003));
+}
+
+static void clients_that_keep_no_lease_never_have_one(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, 0);
+    zkl_lease_new_session(&lease, TIMEOUT_MS, BEGUN_MS);
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS));
+    EXPECT(!probe(&lease, BEGUN_MS + 10, BEGUN_MS + 15));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    EXPECT(!write(&lease, BEGUN_MS + 5000, BEGUN_MS + 5001));
+    EXPECT(!write(&lease, BEGUN_MS + 5002, BEGUN_MS + 5003));
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS));
+}
+
+/* ---- What earns it ----------------------------------------------------------------- */
+
+static void probe_and_two_writes_earn_a_lease_from_the_probe_on(void) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    EXPECT(zkl_lease_runs(&lease, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS - 1));
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS));
+}
+
+static void lease_that_has_run_out_is_earned_again(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS + 50000));
+    expect_chain_earns(&lease, BEGUN_MS + 50000);
+    EXPECT(zkl_lease_runs(&lease, BEGUN_MS + 52000));
+}
+
+/* The margin is a period and the thousandth by which clocks may differ. */
+static void margin_grows_with_the_timeout(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, TICK_MS);
+    zkl_lease_new_session(&lease, 40000, BEGUN_MS);
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 40000 - 13333 - 40);
+    EXPECT(!probe(&lease, BEGUN_MS + 2000, BEGUN_MS + 2005));
+    EXPECT(!write(&lease, BEGUN_MS + 3006, BEGUN_MS + 3010));
+    EXPECT(write(&lease, BEGUN_MS + 3011, BEGUN_MS + 3020));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 2000 + 40000 - 13333 - 40);
+}
+
+static void write_may_serve_as_the_probe(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!write(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!write(&lease, BEGUN_MS + 2006, BEGUN_MS + 2010));
+    EXPECT(write(&lease, BEGUN_MS + 2011, BEGUN_MS + 2015));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
+}
+
+static void what_comes_between_does_no_harm(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!probe(&lease, BEGUN_MS + 1500, BEGUN_MS + 1505));
+    EXPECT(!write(&lease, BEGUN_MS + 1600, BEGUN_MS + 1605)); /* too early */
+    EXPECT(!write(&lease, BEGUN_MS + 2006, BEGUN_MS + 2010));
+    EXPECT(!probe(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
+    EXPECT(write(&lease, BEGUN_MS + 2200, BEGUN_MS + 2205));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
+}
+
+static void late_writes_earn_what_the_probe_is_worth(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!write(&lease, BEGUN_MS + 20000, BEGUN_MS + 20010));
+    EXPECT(write(&lease, BEGUN_MS + 20011, BEGUN_MS + 20015));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS + 20015)); /* over before it was earned */
+}
+
+/* ---- What does not ------------------------------------------------------------------ */
+
+/* The servers have a tick to send a ping after the probe. */
+static void first_write_less_than_a_tick_after_the_probe_earns_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1200));
+    EXPECT(!write(&lease, BEGUN_MS + 1200 + TICK_MS, BEGUN_MS + 2300)); /* not more than a tick */
+    EXPECT(!write(&lease, BEGUN_MS + 2301, BEGUN_MS + 2310));           /* so this is the first */
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(write(&lease, BEGUN_MS + 2311, BEGUN_MS + 2320));
+}
+
+/* Counted from the answer: only then has the server noted the probe for sure. */
+static void tick_is_counted_from_the_answer_to_the_probe(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 4000));
+    EXPECT(!write(&lease, BEGUN_MS + 4500, BEGUN_MS + 4505));
+    EXPECT(!write(&lease, BEGUN_MS + 4600, BEGUN_MS + 4605));
+    EXPECT(!write(&lease, BEGUN_MS + 4700, BEGUN_MS + 4705));
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+}
+
+/* That it was answered later does not make it a later write. */
+static void write_that_was_sent_early_and_answered_late_earns_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!write(&lease, BEGUN_MS + 1100, BEGUN_MS + 3000));
+    EXPECT(!write(&lease, BEGUN_MS + 3001, BEGUN_MS + 3005));
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+}
+
+static void second_write_sent_before_the_answer_to_the_first_earns_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!write(&lease, BEGUN_MS + 2100, BEGUN_MS + 2200));
+    EXPECT(!write(&lease, BEGUN_MS + 2150, BEGUN_MS + 2250));
+    EXPECT(!write(&lease, BEGUN_MS + 2200, BEGUN_MS + 2260)); /* in the same millisecond */
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(write(&lease, BEGUN_MS + 2201, BEGUN_MS + 2270));
+}
+
+static void reads_in_the_place_of_writes_earn_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!probe(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
+    EXPECT(!write(&lease, BEGUN_MS + 2200, BEGUN_MS + 2205)); /* the first write */
+    EXPECT(!probe(&lease, BEGUN_MS + 2300, BEGUN_MS + 2305));
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(write(&lease, BEGUN_MS + 2400, BEGUN_MS + 2405));
+}
+
+/* A follower that is cut off from its leader answers reads as long as it has not
+ * noticed; "the last answer and the timeout" would be a lease without end. */
+static void reads_alone_earn_nothing_however_many_there_are(void) {
+    zkl_lease lease = begin_session();
+    for (int64_t ms = 0; ms < 60000; ms += 10) {
+        EXPECT(!probe(&lease, BEGUN_MS + ms, BEGUN_MS + ms + 5));
+    }
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(!zkl_lease_runs(&lease, FIRST_END_MS));
+}
+
+static void one_write_in_a_connection_earns_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!write(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
+    zkl_lease_gather_anew(&lease);
+    EXPECT(!write(&lease, BEGUN_MS + 2200, BEGUN_MS + 2205)); /* a probe of the next */
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    EXPECT(!write(&lease, BEGUN_MS + 3206, BEGUN_MS + 3210));
+    EXPECT(write(&lease, BEGUN_MS + 3211, BEGUN_MS + 3215));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 2200 + TIMEOUT_MS - MARGIN_MS);
+}
+
+static void probe_of_the_last_connection_proves_nothing(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    zkl_lease_gather_anew(&lease);
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    EXPECT(!write(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
+    EXPECT(!write(&lease, BEGUN_MS + 2200, BEGUN_MS + 2205));
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+}
+
+static void what_was_earned_stands_over_a_new_connection(void) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    int64_t earned = lease.ends_ms;
+    zkl_lease_gather_anew(&lease);
+    EXPECT_INT(lease.ends_ms, earned);
+    EXPECT(zkl_lease_runs(&lease, earned - 1));
+    expect_chain_earns(&lease, BEGUN_MS + 2100); /* a period need not have passed */
+}
+
+static void chain_about_an_old_probe_does_not_shorten_the_lease(void) {
+    zkl_lease lease = begin_session();
+    int64_t long_ago = BEGUN_MS - 5000;
+    EXPECT(!probe(&lease, long_ago, long_ago + 5));
+    EXPECT(!write(&lease, BEGUN_MS + 100, BEGUN_MS + 105));
+    write(&lease, BEGUN_MS + 200, BEGUN_MS + 205);
+    EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+}
+
+/* ---- How often ----------------------------------------------------------------------- */
+
+static void one_proof_a_period_is_enough(void) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    EXPECT(!probe(&lease, BEGUN_MS + 1000 + PERIOD_MS - 1, BEGUN_MS + 4000));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    EXPECT(!write(&lease, BEGUN_MS + 1000 + PERIOD_MS - 1, BEGUN_MS + 4000));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    expect_chain_earns(&lease, BEGUN_MS + 1000 + PERIOD_MS);
+}
+
+static void write_is_due_a_tick_after_the_probe_and_one_more_after_the_first(void) {
+    zkl_lease lease = begin_session();
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+    probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005);
+    EXPECT_INT(zkl_lease_write_due(&lease), BEGUN_MS + 1005 + TICK_MS + 1 + PERIOD_MS / 8);
+    int64_t due = zkl_lease_write_due(&lease);
+    write(&lease, due, due + 7);
+    EXPECT_INT(zkl_lease_write_due(&lease), due + 8);
+    EXPECT(write(&lease, due + 8, due + 9));
+    EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
+}
+
+/* Whoever sends what is due when it is due has the lease extended in each period. */
+static void writes_that_are_sent_when_they_are_due_keep_the_lease(void) {
+    zkl_lease lease = begin_session();
+    for (int64_t sent = BEGUN_MS + 100; sent < BEGUN_MS + 100000; sent += PERIOD_MS) {
+        EXPECT(zkl_lease_runs(&lease, sent));
+        EXPECT(!probe(&lease, sent, sent + 10));
+        int64_t first = zkl_lease_write_due(&lease);
+        EXPECT(!write(&lease, first, first + 10));
+        int64_t second = zkl_lease_write_due(&lease);
+        EXPECT(zkl_lease_runs(&lease, second + 10));
+        EXPECT(write(&lease, second, second + 10));
+        EXPECT(second + 10 < sent + PERIOD_MS);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    TEST(session_is_probed_three_times_in_its_timeout),
+    TEST(there_is_no_lease_before_there_is_a_session),
+    TEST(new_session_has_a_lease_from_when_it_was_asked_for),
+    TEST(new_session_has_nothing_of_the_last_one),
+    TEST(clients_that_keep_no_lease_never_have_one),
+    TEST(probe_and_two_writes_earn_a_lease_from_the_probe_on),
+    TEST(lease_that_has_run_out_is_earned_again),
+    TEST(margin_grows_with_the_timeout),
+    TEST(write_may_serve_as_the_probe),
+    TEST(what_comes_between_does_no_harm),
+    TEST(late_writes_earn_what_the_probe_is_worth),
+    TEST(first_write_less_than_a_tick_after_the_probe_earns_nothing),
+    TEST(tick_is_counted_from_the_answer_to_the_probe),
+    TEST(write_that_was_sent_early_and_answered_late_earns_nothing),
+    TEST(second_write_sent_before_the_answer_to_the_first_earns_nothing),
+    TEST(reads_in_the_place_of_writes_earn_nothing),
+    TEST(reads_alone_earn_nothing_however_many_there_are),
+    TEST(one_write_in_a_connection_earns_nothing),
+    TEST(probe_of_the_last_connection_proves_nothing),
+    TEST(what_was_earned_stands_over_a_new_connection),
+    TEST(chain_about_an_old_probe_does_not_shorten_the_lease),
+    TEST(one_proof_a_period_is_enough),
+    TEST(write_is_due_a_tick_after_the_probe_and_one_more_after_the_first),
+    TEST(writes_that_are_sent_when_they_are_due_keep_the_lease),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lease", tests);
+}
