@@ -115,21 +115,6 @@ static void expiry_fails_the_acquire_where_asked_for(void) {
     desk_close(desk);
 }
 
-static void lock_lost_before_its_acquire_returned_was_never_held(void) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_answer_create(desk, "lock-0000000003", 1);
-    desk_answer_list(desk, "lock-0000000003", NULL);
-    zkl_session_news expired = { .state = ZKL_SESSION_STATE_EXPIRED };
-    zkl_session_on_news(&desk->client->sessions->session, &expired); /* the mutex is still ours */
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_SESSION_EXPIRED);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD);
-    desk_close(desk);
-}
-
 static void failed_authentication_fails_this_acquire_and_the_next(void) {
     lock_desk *desk = desk_open_offline(NULL);
     desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
@@ -349,7 +334,6 @@ static CU_TestInfo tests[] = {
     TEST(acquire_refuses_bad_arguments_and_changes_nothing),
     TEST(acquire_without_random_numbers_leaves_the_handle_idle),
     TEST(expiry_fails_the_acquire_where_asked_for),
-    TEST(lock_lost_before_its_acquire_returned_was_never_held),
     TEST(failed_authentication_fails_this_acquire_and_the_next),
     TEST(held_handle_cannot_acquire_again_until_released),
     TEST(handle_in_an_acquire_is_in_use),

@@ -298,6 +298,6 @@ void desk_hold(lock_desk *desk) {
 
 void desk_answer_remove(lock_desk *desk) {
     desk_enter(desk);
-    FAKE_ANSWER(&desk->fake, "remove", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&desk->fake, "remove /app/locks/stock", .outcome = ZKL_OUTCOME_OK);
     desk_leave(desk);
 }
