@@ -1,0 +1,355 @@
+/*
+ * The request runner and its session, over scripted operations (run_stage.h):
+ * parents that are missing, requests that cannot be sent, sessions that end.
+ */
+#include "support/run_stage.h"
+
+/* ---- The parent ----------------------------------------------------------------------- */
+
+static void begin_without_parent(run_stage *stage) {
+    stage_start(stage, &stage->a, "/a/b/c", ZKL_FOREVER);
+    stage_answer(stage, "create", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "create /a/b/c/#1-lock-; list /a/b/c; make /a/b/c");
+}
+
+static void parent_is_made_from_the_bottom_up_and_down_again(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /a/b", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /a", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "make /a/b; make /a; make /a/b; make /a/b/c; "
+                             "create /a/b/c/#1-lock-; list /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void only_what_is_missing_of_the_parent_is_made(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "create /a/b/c/#1-lock-; list /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void parent_that_vanishes_on_the_way_down_is_made_again(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /a/b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /a/b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "make /a/b; make /a/b/c; make /a/b; make /a/b/c; "
+                             "create /a/b/c/#1-lock-; list /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void refusal_on_the_way_up_fails_the_request(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&stage->fake, "make /a/b", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    FAKE_HEARD(&stage->fake, "make /a/b; decided -14; ended");
+    stage_close(stage);
+}
+
+static void lost_reply_on_the_way_up_begins_anew_at_the_bottom(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "make /a/b", ZKL_OUTCOME_UNKNOWN);
+    FAKE_HEARD(&stage->fake, "make /a/b");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "make /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void failing_send_on_the_way_up_is_a_pause(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unsent make /a/b");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "make /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+/* ---- Replies of an earlier session ---------------------------------------------------- */
+
+static void replies_of_an_earlier_session_are_void(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r"); /* no grant */
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r");
+    stage_created(stage, 2, "lock-0000000007", 2);
+    stage_listed_own(stage, 2, "lock-0000000007", NULL);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+static void reply_about_the_parent_of_an_earlier_session_is_void(void) {
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        run_stage *stage = stage_open();
+        begin_without_parent(stage);
+        stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+        stage_answer(stage, "make /a/b/c", outcomes[i]);
+        FAKE_HEARD(&stage->fake, "");
+        stage_connect(stage, OTHER_SESSION_ID);
+        FAKE_HEARD(&stage->fake, "make /a/b/c");
+        stage_cancel_and_close(stage);
+    }
+}
+
+static void delete_of_an_earlier_session_is_over_with_it(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_UNKNOWN);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+/* ---- Sends that fail ------------------------------------------------------------------ */
+
+static void sends_that_fail_for_now_are_repeated_after_a_pause(void) {
+    run_stage *stage = stage_open();
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    FAKE_HEARD(&stage->fake, "unsent create /r/#1-lock-; unsent list /r");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+static void sends_that_fail_as_the_session_is_over_wait_for_the_next(void) {
+    run_stage *stage = stage_open();
+    stage->fake.sends = ZKL_OUTCOME_SESSION_OVER;
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    FAKE_HEARD(&stage->fake, "unsent create /r/#1-lock-; unsent list /r");
+    EXPECT_INT(stage->session.timers.count, 0);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r");
+    stage_cancel_and_close(stage);
+}
+
+static void delete_that_cannot_be_sent_is_sent_later(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    FAKE_HEARD(&stage->fake, "unsent remove /r/#1-lock-0000000003");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+static void watch_that_cannot_be_sent_lists_again_after_a_pause(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_hush(stage);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_listed_own(stage, 1, "lock-0000000003", "__WRIT__0000000002");
+    FAKE_HEARD(&stage->fake, "unsent watch /r/__WRIT__0000000002");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+/* A failure must never be told with the status of a success. */
+
+static void expect_failure(run_stage *stage) {
+    EXPECT_INT(stage->a.verdicts, 1);
+    EXPECT(stage->a.verdict < ZKL_OK);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 5000);
+    EXPECT(stage->a.ended);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void send_that_is_refused_is_no_grant(void) {
+    run_stage *stage = stage_open();
+    stage->fake.sends = ZKL_OUTCOME_REFUSED;
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    expect_failure(stage);
+}
+
+static void send_that_is_refused_on_the_way_up_is_no_grant(void) {
+    run_stage *stage = stage_open();
+    begin_without_parent(stage);
+    stage->fake.sends = ZKL_OUTCOME_REFUSED;
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
+    expect_failure(stage);
+}
+
+/* ---- The session's end ---------------------------------------------------------------- */
+
+static void holder_is_told_of_its_loss_once(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    FAKE_HEARD(&stage->fake, "");
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    EXPECT_INT(stage->a.verdicts, 1);
+    stage_close(stage);
+}
+
+/* Each waiter of the watch that goes with the session has to hear of it. */
+static void session_end_while_the_watch_is_being_set_joins_again(void) {
+    run_stage *stage = stage_open();
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r");
+    stage_cancel_and_close(stage);
+}
+
+static void session_end_without_random_numbers_ends_the_request(void) {
+    run_stage *stage = stage_open();
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage->fake.random_fails = true;
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "decided -19; ended");
+    stage_close(stage);
+}
+
+static void finish_gives_the_waiters_their_verdict_and_ends_them(void) {
+    run_stage *stage = stage_open();
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_start(stage, &stage->b, "/r", TIMEOUT_MS);
+    zkl_session_finish(&stage->session, ZKL_CLOSED);
+    FAKE_HEARD(&stage->fake, "decided -10; unwatch /r/__WRIT__0000000002; b decided -10; b ended; "
+                             "ended");
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_close(stage);
+}
+
+static void finish_with_replies_outstanding_ends_when_they_are_there(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -15");
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+static void finish_while_the_watch_is_being_set_ends_the_request(void) {
+    run_stage *stage = stage_open();
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    EXPECT(stage->a.ended);
+    FAKE_HEARD(&stage->fake, "decided -15; ended");
+    stage_close(stage);
+}
+
+/* Nobody drives the timers after that: a pause that is under way is over. */
+static void finish_in_a_pause_ends_the_request(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_NOT_NOW);
+    stage_hush(stage);
+    zkl_session_finish(&stage->session, ZKL_CLOSED);
+    EXPECT(stage->a.ended);
+    FAKE_HEARD(&stage->fake, "decided -10; ended");
+    stage_close(stage);
+}
+
+static void finish_ends_what_was_being_deleted(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    zkl_session_finish(&stage->session, ZKL_CLOSED);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+static void failed_authentication_ends_the_waiters(void) {
+    run_stage *stage = stage_open_offline();
+    stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage_tell(stage, ZKL_SESSION_STATE_AUTH_FAILED);
+    FAKE_HEARD(&stage->fake, "decided -15; ended");
+    EXPECT(stage->session.auth_failed);
+    stage_close(stage);
+}
+
+/* Last of all: under a sanitizer this one may not return. */
+static void session_end_without_random_numbers_ends_a_request_that_has_nothing(void) {
+    run_stage *stage = stage_open_offline();
+    stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage->fake.random_fails = true;
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "decided -19; ended");
+    EXPECT_INT(stage->requests_ended, 1);
+    stage_close(stage);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(parent_is_made_from_the_bottom_up_and_down_again),
+    TEST(only_what_is_missing_of_the_parent_is_made),
+    TEST(parent_that_vanishes_on_the_way_down_is_made_again),
+    TEST(refusal_on_the_way_up_fails_the_request),
+    TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom),
+    TEST(failing_send_on_the_way_up_is_a_pause),
+    TEST(replies_of_an_earlier_session_are_void),
+    TEST(reply_about_the_parent_of_an_earlier_session_is_void),
+    TEST(delete_of_an_earlier_session_is_over_with_it),
+    TEST(sends_that_fail_for_now_are_repeated_after_a_pause),
+    TEST(sends_that_fail_as_the_session_is_over_wait_for_the_next),
+    TEST(delete_that_cannot_be_sent_is_sent_later),
+    TEST(watch_that_cannot_be_sent_lists_again_after_a_pause),
+    TEST(send_that_is_refused_is_no_grant),
+    TEST(send_that_is_refused_on_the_way_up_is_no_grant),
+    TEST(holder_is_told_of_its_loss_once),
+    TEST(session_end_while_the_watch_is_being_set_joins_again),
+    TEST(session_end_without_random_numbers_ends_the_request),
+    TEST(finish_gives_the_waiters_their_verdict_and_ends_them),
+    TEST(finish_with_replies_outstanding_ends_when_they_are_there),
+    TEST(finish_while_the_watch_is_being_set_ends_the_request),
+    TEST(finish_in_a_pause_ends_the_request),
+    TEST(finish_ends_what_was_being_deleted),
+    TEST(failed_authentication_ends_the_waiters),
+    TEST(session_end_without_random_numbers_ends_a_request_that_has_nothing),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_runner_fault", tests);
+}

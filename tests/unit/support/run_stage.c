@@ -1,0 +1,193 @@
+#include "support/run_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Owners ------------------------------------------------------------------ */
+
+static void on_decided(void *arg, int status) {
+    lock_owner *self = arg;
+    self->verdict = status;
+    self->verdicts++;
+    fake_note(&self->stage->fake, "%sdecided %d", self->name, status);
+    if (self->disowns) {
+        zkl_request_runner_disown(self->runner);
+    }
+}
+
+static void on_lost(void *arg, int status) {
+    lock_owner *self = arg;
+    fake_note(&self->stage->fake, "%slost %d", self->name, status);
+}
+
+static void on_connection(void *arg, bool connected) {
+    lock_owner *self = arg;
+    fake_note(&self->stage->fake, "%s%s", self->name, connected ? "connected" : "disconnected");
+}
+
+static void on_ended(void *arg) {
+    lock_owner *self = arg;
+    self->ended = true;
+    self->runner = NULL;
+    fake_note(&self->stage->fake, "%sended", self->name);
+}
+
+static void on_request_ended(void *arg) {
+    run_stage *self = arg;
+    self->requests_ended++;
+}
+
+/* ---- The stage ----------------------------------------------------------------- */
+
+/* The session's own probes are liveness_test's matter. */
+static void quiet(run_stage *stage) {
+    zkl_timers_stop(&stage->session.timers, &stage->session.liveness.probe_timer);
+    stage->session.liveness.awake = true;
+}
+
+void stage_connect(run_stage *stage, int64_t session_id) {
+    zkl_session_on_news(&stage->session,
+                        &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                             .session_id = session_id,
+                                             .timeout_ms = stage->session_timeout_ms });
+    if (!stage->probes) {
+        quiet(stage);
+    }
+}
+
+void stage_tell(run_stage *stage, zkl_session_state state) {
+    zkl_session_on_news(&stage->session, &(zkl_session_news){ .state = state });
+}
+
+void stage_hush(run_stage *stage) {
+    stage->fake.heard[0] = '\0';
+}
+
+run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zkl_log *log) {
+    static run_stage stage;
+    memset(&stage, 0, sizeof(stage));
+    fake_begin(&stage.fake);
+    zkl_session_begin(&stage.session, &(zkl_session_options){ .operations = &stage.fake.operations,
+                                                              .log = log,
+                                                              .identity = "host=h\npid=1\n",
+                                                              .label = "label",
+                                                              .lock_root = "/locks",
+                                                              .lease_tick_ms = lease_tick_ms });
+    stage.session_timeout_ms = session_timeout_ms;
+    stage.probes = true;
+    stage.session.request_ended = on_request_ended;
+    stage.session.request_ended_arg = &stage;
+    stage.a = (lock_owner){ .stage = &stage, .name = "", .verdict = 1 };
+    stage.b = (lock_owner){ .stage = &stage, .name = "b ", .verdict = 1 };
+    return &stage;
+}
+
+run_stage *stage_open_offline(void) {
+    run_stage *stage = stage_open_live(10000, 0, NULL);
+    stage->probes = false;
+    stage->fake.silent_path = "/locks";
+    return stage;
+}
+
+run_stage *stage_open(void) {
+    run_stage *stage = stage_open_offline();
+    stage_connect(stage, SESSION_ID);
+    return stage;
+}
+
+void stage_close(run_stage *stage) {
+    EXPECT_INT(stage->session.runner_count, 0);
+    EXPECT(stage->session.runners == NULL);
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
+    EXPECT_INT(stage->session.timers.count, 0);
+    zkl_session_destroy(&stage->session);
+    fake_end(&stage->fake);
+}
+
+void stage_pass(run_stage *stage, int64_t ms) {
+    stage->fake.now_ms += ms;
+    zkl_timers_fire_due(&stage->session.timers, stage->fake.now_ms);
+}
+
+int64_t stage_next_timer_in(const run_stage *stage) {
+    return zkl_timers_next(&stage->session.timers) - stage->fake.now_ms;
+}
+
+/* ---- Requests --------------------------------------------------------------------- */
+
+int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
+    zkl_run_options options = {
+        .mode = ZKL_EXCLUSIVE,
+        .resource = "stock",
+        .parent_path = parent,
+        .timeout_ms = timeout_ms,
+        .max_hold_ms = owner->max_hold_ms,
+        .owner = { owner, on_decided, on_lost, owner->listens ? on_connection : NULL, on_ended },
+    };
+    return zkl_request_runner_start(&stage->session, &options, &owner->runner);
+}
+
+void stage_feed(lock_owner *owner, zkl_event_kind kind) {
+    zkl_request_runner_feed(owner->runner, &(zkl_event){ .kind = kind, .status = ZKL_CANCELLED });
+}
+
+void stage_hold(run_stage *stage, lock_owner *owner) {
+    EXPECT_INT(stage_start(stage, owner, "/r", TIMEOUT_MS), ZKL_OK);
+    stage_created(stage, stage->fake.guids, "lock-0000000003", 900);
+    stage_listed_own(stage, stage->fake.guids, "lock-0000000003", NULL);
+    EXPECT_INT(owner->verdict, ZKL_OK);
+    stage_hush(stage);
+}
+
+void stage_wait_behind(run_stage *stage, lock_owner *owner, const char *blocker) {
+    EXPECT_INT(stage_start(stage, owner, "/r", TIMEOUT_MS), ZKL_OK);
+    stage_created(stage, stage->fake.guids, "lock-0000000003", 900);
+    stage_listed_own(stage, stage->fake.guids, "lock-0000000003", blocker);
+    stage_hush(stage);
+}
+
+void stage_release(run_stage *stage, lock_owner *owner) {
+    stage_feed(owner, ZKL_EVENT_RELEASED);
+    FAKE_ANSWER(&stage->fake, "remove /r", .outcome = ZKL_OUTCOME_OK);
+    EXPECT(owner->ended);
+    stage_hush(stage);
+}
+
+/* ---- Answers ------------------------------------------------------------------------ */
+
+void stage_created(run_stage *stage, unsigned guid, const char *rest, int64_t zxid) {
+    char name[FAKE_NAME_SIZE];
+    char path[FAKE_NAME_SIZE + 8];
+    fake_name(name, guid, rest);
+    snprintf(path, sizeof(path), "/r/%s", name);
+    FAKE_ANSWER(&stage->fake, "create", .path = path, .zxid = zxid);
+}
+
+void stage_listed(run_stage *stage, const char *one, const char *other) {
+    const char *names[] = { one, other };
+    FAKE_ANSWER(&stage->fake, "list", .children = { names, other != NULL ? 2 : 1 });
+}
+
+void stage_listed_own(run_stage *stage, unsigned guid, const char *rest, const char *other) {
+    char name[FAKE_NAME_SIZE];
+    fake_name(name, guid, rest);
+    stage_listed(stage, name, other);
+}
+
+void stage_answer(run_stage *stage, const char *call, zkl_outcome outcome) {
+    FAKE_ANSWER(&stage->fake, call, .outcome = outcome);
+}
+
+void stage_fire(run_stage *stage, bool deleted) {
+    zkl_session_on_watch_fired(&stage->session, stage->fake.last_watch_id, deleted);
+}
+
+void stage_cancel_and_close(run_stage *stage) {
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_NOT_NOW);
+    stage_pass(stage, 5000);
+    EXPECT(stage->a.ended);
+    stage_hush(stage);
+    stage_close(stage);
+}
