@@ -1,0 +1,435 @@
+/*
+ * The request runner and its session, over scripted operations (run_stage.h): a
+ * lock that is held, its limit, the watch on its own node, and what its owner is
+ * told of the connection; and how waiters are handed the lock over.
+ */
+#include "support/run_stage.h"
+
+#include <string.h>
+
+enum { MAX_HOLD_MS = 1500 };
+
+static void probe(run_stage *stage) {
+    zkl_session_feed_all(&stage->session, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+}
+
+/* Holds, with the own watch armed. */
+static void hold_and_watch(run_stage *stage, lock_owner *owner) {
+    stage_hold(stage, owner);
+    probe(stage);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+}
+
+/* An answer about the session itself, on which freshness rests. */
+static void hear_of_the_server(run_stage *stage) {
+    zkl_liveness_answered(&stage->session.liveness, ZKL_OUTCOME_OK, stage->fake.now_ms, false);
+}
+
+/* ---- The hold limit ------------------------------------------------------------ */
+
+static void hold_limit_fires_and_the_node_is_removed(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_hold(stage, &stage->a);
+    EXPECT_INT(stage_next_timer_in(stage), MAX_HOLD_MS);
+    stage_pass(stage, MAX_HOLD_MS - 1);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, "lost -24; remove /r/#1-lock-0000000003");
+    EXPECT_INT(stage->session.timers.count, 0);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+/* Counted from the grant, however long the wait for it was. */
+static void wait_for_the_lock_does_not_count_as_holding(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_pass(stage, TIMEOUT_MS - 1);
+    stage_fire(stage, true);
+    unsigned wakes = stage->fake.wakes;
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "list /r; decided 0");
+    EXPECT_INT(stage_next_timer_in(stage), MAX_HOLD_MS);
+    EXPECT(stage->fake.wakes > wakes);
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+static void release_in_time_takes_the_hold_limit_away(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_hold(stage, &stage->a);
+    stage_release(stage, &stage->a);
+    EXPECT_INT(stage->session.timers.count, 0);
+    stage_pass(stage, MAX_HOLD_MS);
+    FAKE_HEARD(&stage->fake, "");
+    stage_close(stage);
+}
+
+static void hold_limit_while_the_deletion_is_under_way_is_no_loss(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_hold(stage, &stage->a);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_pass(stage, MAX_HOLD_MS);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+static void request_that_fails_has_no_hold_limit(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    EXPECT_INT(stage->session.timers.count, 0);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void longest_hold_limit_does_not_overflow(void) {
+    run_stage *stage = stage_open();
+    stage->a.max_hold_ms = INT64_MAX;
+    stage_hold(stage, &stage->a);
+    EXPECT(stage_next_timer_in(stage) > TIMEOUT_MS);
+    stage_pass(stage, (int64_t)1 << 60U);
+    FAKE_HEARD(&stage->fake, "");
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+/* ---- The watch on the own node -------------------------------------------------- */
+
+static void node_of_a_held_lock_is_watched_and_its_deletion_told(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    probe(stage);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    probe(stage);
+    FAKE_HEARD(&stage->fake, "");
+    stage_fire(stage, true);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -22; ended");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_close(stage);
+}
+
+static void own_watch_that_cannot_be_sent_waits_for_the_next_probe(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    probe(stage);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    FAKE_HEARD(&stage->fake, "unsent watch /r/#1-lock-0000000003");
+    probe(stage);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; ended");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_close(stage);
+}
+
+/* The server's watch is gone with the node, and needs no removal. */
+static void own_watch_fired_by_our_own_deletion_is_no_loss(void) {
+    run_stage *stage = stage_open();
+    hold_and_watch(stage, &stage->a);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_fire(stage, true);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; ended");
+    stage_close(stage);
+}
+
+/* b waits for a, and both watch a's node: the server keeps one watch for them. */
+static void begin_successor(run_stage *stage) {
+    char blocker[FAKE_NAME_SIZE];
+    fake_name(blocker, 1, "lock-0000000003");
+    stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
+    stage_created(stage, 2, "lock-0000000004", 1);
+    stage_listed_own(stage, 2, "lock-0000000004", blocker);
+}
+
+static void successor_of_the_same_client_shares_the_watch_of_our_node(void) {
+    run_stage *stage = stage_open();
+    hold_and_watch(stage, &stage->a);
+    begin_successor(stage);
+    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r; watch /r/#2-lock-0000000004");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 2);
+    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
+    FAKE_HEARD(&stage->fake, "b decided -3; remove /r/#2-lock-0000000004"); /* a's watch stays */
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#2-lock-0000000004; b ended");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 1);
+    probe(stage);
+    FAKE_HEARD(&stage->fake, "");
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; unwatch /r/#1-lock-0000000003; ended");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_close(stage);
+}
+
+static void our_end_does_not_take_the_successors_watch_away(void) {
+    run_stage *stage = stage_open();
+    hold_and_watch(stage, &stage->a);
+    uint64_t shared_watch = stage->fake.last_watch_id;
+    begin_successor(stage);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    hear_of_the_server(stage);
+    stage_hush(stage);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; ended"); /* no unwatch */
+    zkl_session_on_watch_fired(&stage->session, shared_watch, true);
+    FAKE_HEARD(&stage->fake, "b decided 0");
+    stage_feed(&stage->b, ZKL_EVENT_RELEASED);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void end_of_the_session_leaves_no_own_watch_behind(void) {
+    run_stage *stage = stage_open();
+    hold_and_watch(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
+    stage_close(stage);
+}
+
+static void session_end_while_the_own_watch_is_being_set_is_told_once(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    probe(stage);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; lost -12; ended");
+    stage_close(stage);
+}
+
+/* ---- The hand-off ------------------------------------------------------------------ */
+
+/* Next in line, with both watches armed; the blocker's number is returned. */
+static uint64_t wait_next_in_line(run_stage *stage) {
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; watch /r/lock-0000000002; "
+                             "watch /r/#1-lock-0000000003");
+    uint64_t blocker_watch = stage->fake.last_watch_id - 1;
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    return blocker_watch;
+}
+
+static void end_handed_over(run_stage *stage) {
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void deletion_is_a_hand_off_without_a_list(void) {
+    run_stage *stage = stage_open();
+    uint64_t blocker_watch = wait_next_in_line(stage);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    end_handed_over(stage);
+}
+
+static void change_is_no_hand_off(void) {
+    run_stage *stage = stage_open();
+    uint64_t blocker_watch = wait_next_in_line(stage);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    end_handed_over(stage);
+}
+
+/* The process was stopped, and reads what was sent to it long ago. */
+static void news_that_may_be_older_than_the_session_is_no_hand_off(void) {
+    run_stage *stage = stage_open();
+    uint64_t blocker_watch = wait_next_in_line(stage);
+    stage->fake.now_ms += 10000;
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    end_handed_over(stage);
+}
+
+static void own_node_deleted_while_waiting_joins_again_at_once(void) {
+    run_stage *stage = stage_open();
+    wait_next_in_line(stage);
+    stage_fire(stage, true);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; unwatch /r/lock-0000000002; "
+                             "create /r/#1-lock-; list /r");
+    stage_cancel_and_close(stage);
+}
+
+/* ---- The connection ------------------------------------------------------------------ */
+
+static void connection_is_told_while_the_lock_is_held(void) {
+    run_stage *stage = stage_open();
+    stage->a.listens = true;
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    FAKE_HEARD(&stage->fake, "disconnected");
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "connected");
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
+static void connection_is_not_told_of_a_lock_that_is_not_held(void) {
+    run_stage *stage = stage_open();
+    stage->a.listens = stage->b.listens = true;
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_hold(stage, &stage->b);
+    stage_feed(&stage->b, ZKL_EVENT_RELEASED);
+    stage_hush(stage);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "remove", ZKL_OUTCOME_UNKNOWN);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "remove /r/#2-lock-0000000003");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "b ended");
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "decided -3; unwatch /r/__WRIT__0000000002; "
+                             "remove /r/#1-lock-0000000003; ended");
+    stage_close(stage);
+}
+
+/* Of a lock that is lost the loss is the last that is told. */
+static void connection_is_not_told_after_the_loss(void) {
+    run_stage *stage = stage_open();
+    stage->a.listens = true;
+    stage->a.max_hold_ms = MAX_HOLD_MS;
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_pass(stage, MAX_HOLD_MS);
+    FAKE_HEARD(&stage->fake, "disconnected; lost -24");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "ended");
+    stage_close(stage);
+}
+
+static void owner_that_went_is_not_told_of_the_connection(void) {
+    run_stage *stage = stage_open();
+    stage->a.listens = true;
+    stage_hold(stage, &stage->a);
+    zkl_request_runner *runner = stage->a.runner;
+    zkl_request_runner_disown(runner);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "");
+    stage_close(stage);
+}
+
+/* ---- What the watches may come to need --------------------------------------------------- */
+
+/* A watch on the blocker and one on our own node: path, slash, name, length. */
+static void watched_bytes_are_those_of_two_paths(void) {
+    size_t shortest = zkl_request_runner_watched_bytes("/r");
+    size_t node_max = ZKL_NODE_NAME_SIZE - 1;
+    EXPECT(shortest >= 2 * (strlen("/r/") + node_max + 4));
+    EXPECT_INT(zkl_request_runner_watched_bytes("/r12345678"), shortest + 2 * 8);
+}
+
+static void watched_bytes_go_up_with_each_request_and_down_with_its_end(void) {
+    run_stage *stage = stage_open();
+    size_t a_needs = zkl_request_runner_watched_bytes("/r");
+    size_t b_needs = zkl_request_runner_watched_bytes("/another");
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    stage_hold(stage, &stage->a);
+    EXPECT_INT(stage->session.watched_bytes, a_needs);
+    stage_start(stage, &stage->b, "/another", ZKL_FOREVER);
+    EXPECT_INT(stage->session.watched_bytes, a_needs + b_needs);
+    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
+    EXPECT_INT(stage->session.watched_bytes, a_needs + b_needs); /* until its node is gone */
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    EXPECT_INT(stage->session.watched_bytes, b_needs);
+    stage_answer(stage, "create", ZKL_OUTCOME_REFUSED);
+    stage_answer(stage, "list", ZKL_OUTCOME_OK);
+    EXPECT(stage->b.ended);
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void request_that_is_not_started_needs_no_watches(void) {
+    run_stage *stage = stage_open();
+    stage->fake.random_fails = true;
+    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_SYSTEM);
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    stage_close(stage);
+}
+
+/* ---- Settling -------------------------------------------------------------------------------- */
+
+/* A name that could be a request's would be in somebody's way, if it existed. */
+static void name_of_a_settling_write_is_no_request(void) {
+    char name[ZKL_NODE_NAME_SIZE];
+    char guid[] = "11111111-1111-4111-9111-111111111111";
+    zkl_node_name_settle(name, guid);
+    EXPECT_TEXT(name, "_c_11111111-1111-4111-9111-111111111111-settle");
+    EXPECT_INT(zkl_node_name_parse(name).kind, ZKL_NODE_FOREIGN);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(hold_limit_fires_and_the_node_is_removed),
+    TEST(wait_for_the_lock_does_not_count_as_holding),
+    TEST(release_in_time_takes_the_hold_limit_away),
+    TEST(hold_limit_while_the_deletion_is_under_way_is_no_loss),
+    TEST(request_that_fails_has_no_hold_limit),
+    TEST(longest_hold_limit_does_not_overflow),
+    TEST(node_of_a_held_lock_is_watched_and_its_deletion_told),
+    TEST(own_watch_that_cannot_be_sent_waits_for_the_next_probe),
+    TEST(own_watch_fired_by_our_own_deletion_is_no_loss),
+    TEST(successor_of_the_same_client_shares_the_watch_of_our_node),
+    TEST(our_end_does_not_take_the_successors_watch_away),
+    TEST(end_of_the_session_leaves_no_own_watch_behind),
+    TEST(session_end_while_the_own_watch_is_being_set_is_told_once),
+    TEST(deletion_is_a_hand_off_without_a_list),
+    TEST(change_is_no_hand_off),
+    TEST(news_that_may_be_older_than_the_session_is_no_hand_off),
+    TEST(own_node_deleted_while_waiting_joins_again_at_once),
+    TEST(connection_is_told_while_the_lock_is_held),
+    TEST(connection_is_not_told_of_a_lock_that_is_not_held),
+    TEST(connection_is_not_told_after_the_loss),
+    TEST(owner_that_went_is_not_told_of_the_connection),
+    TEST(watched_bytes_are_those_of_two_paths),
+    TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end),
+    TEST(request_that_is_not_started_needs_no_watches),
+    TEST(name_of_a_settling_write_is_no_request),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_runner_hold", tests);
+}
