@@ -104,6 +104,17 @@ static void numbers_that_are_no_status_say_so(void) {
     }
 }
 
+static void each_state_of_a_lock_has_its_name(void) {
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_IDLE), "idle");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_ACQUIRING), "acquiring");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_HELD), "held");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_SUSPECT), "suspect");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_LOST), "lost");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_RELEASING), "releasing");
+    EXPECT_TEXT(zkl_lock_state_name(-1), "unknown");
+    EXPECT_TEXT(zkl_lock_state_name(6), "unknown");
+}
+
 static void version_is_that_of_the_header(void) {
     EXPECT_INT(ZKL_VERSION_MAJOR, 0);
     EXPECT_INT(ZKL_VERSION_MINOR, 1);
@@ -117,6 +128,7 @@ static CU_TestInfo tests[] = {
     TEST(only_success_is_not_negative),
     TEST(every_status_has_a_text_of_its_own),
     TEST(numbers_that_are_no_status_say_so),
+    TEST(each_state_of_a_lock_has_its_name),
     TEST(version_is_that_of_the_header),
     TEST_END,
 };

@@ -1,0 +1,303 @@
+/*
+ * The sessions of one client: which of them a request goes to, when another is
+ * opened, and when there is no room left. The desk's stand-in for the service
+ * adds sessions that are not connected.
+ */
+#include <string.h>
+
+#include "support/lock_desk.h"
+#include "zookeeper/request_runner.h"
+
+/* A session is nearly full when less than a quarter is left; see client.c. */
+enum { FULL = 512 * 1024, THREE_QUARTERS = FULL / 4 * 3 };
+
+static const char path[] = "/app/locks/stock";
+
+static size_t session_count(const lock_desk *desk) {
+    size_t count = 0;
+    for (const zkl_client_session *one = desk->client->sessions; one != NULL; one = one->next) {
+        count++;
+    }
+    return count;
+}
+
+static zkl_client_session *nth_session(lock_desk *desk, size_t n) {
+    zkl_client_session *one = desk->client->sessions;
+    for (size_t i = 0; i < n && one != NULL; i++) {
+        one = one->next;
+    }
+    return one;
+}
+
+/* The place of the session that is chosen, or the status. */
+static int choose(lock_desk *desk) {
+    zkl_session *chosen = NULL;
+    desk_enter(desk);
+    int status = zkl_client_choose_session(desk->client, path, &chosen);
+    int place = 0;
+    for (const zkl_client_session *one = desk->client->sessions;
+         one != NULL && &one->session != chosen; one = one->next) {
+        place++;
+    }
+    desk_leave(desk);
+    return status != ZKL_OK ? status : place;
+}
+
+static void fill(lock_desk *desk, size_t session, size_t bytes) {
+    nth_session(desk, session)->session.watched_bytes = bytes;
+}
+
+/* As if nobody had ever filled them, or requests would be missed at the end. */
+static void empty_all(lock_desk *desk) {
+    for (zkl_client_session *one = desk->client->sessions; one != NULL; one = one->next) {
+        one->session.watched_bytes = 0;
+    }
+}
+
+static void close_emptied(lock_desk *desk) {
+    empty_all(desk);
+    desk_close(desk);
+}
+
+/* ---- What a request needs ------------------------------------------------------- */
+
+/* Two paths of 85 bytes and more, each with its length: a blocker and our own. */
+static void need_of_a_request_covers_two_watches(void) {
+    size_t longest_name = strlen("_c_12345678-1234-1234-1234-123456789012-__READ__-2147483648");
+    size_t needed = zkl_request_runner_watched_bytes(path);
+    EXPECT(needed >= 2 * (strlen(path) + 1 + longest_name + 4));
+    EXPECT_INT(zkl_request_runner_watched_bytes("/app/locks/stock+10bytes++"), needed + 20);
+}
+
+/* The header says "about 2,500 requests at once". */
+static void session_has_room_for_about_2500_requests(void) {
+    size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock");
+    EXPECT(room > 2000);
+    EXPECT(room < 3500);
+}
+
+static void request_counts_from_its_start_until_its_node_is_gone(void) {
+    lock_desk *desk = desk_open(NULL);
+    const zkl_session *session = &desk->client->sessions->session;
+    size_t needed = zkl_request_runner_watched_bytes(path);
+    EXPECT_INT(session->watched_bytes, 0);
+    desk_hold(desk);
+    EXPECT_INT(session->watched_bytes, needed);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    EXPECT_INT(session->watched_bytes, needed); /* its deletion is not confirmed */
+    desk_answer_remove(desk);
+    EXPECT_INT(session->watched_bytes, 0);
+    desk_close(desk);
+}
+
+/* ---- Which session ----------------------------------------------------------------- */
+
+static void one_session_serves_until_three_quarters_are_taken(void) {
+    lock_desk *desk = desk_open(NULL);
+    EXPECT_INT(choose(desk), 0);
+    fill(desk, 0, THREE_QUARTERS);
+    EXPECT_INT(choose(desk), 0);
+    EXPECT_INT(session_count(desk), 1);
+    close_emptied(desk);
+}
+
+static void next_session_is_opened_ahead_once_and_used_when_the_first_is_full(void) {
+    lock_desk *desk = desk_open(NULL);
+    fill(desk, 0, THREE_QUARTERS + 1);
+    EXPECT_INT(choose(desk), 0);
+    EXPECT_INT(session_count(desk), 2);
+    EXPECT_INT(choose(desk), 0);
+    EXPECT_INT(session_count(desk), 2);
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path)); /* room for just one */
+    EXPECT_INT(choose(desk), 0);
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path) + 1);
+    EXPECT_INT(choose(desk), 1);
+    EXPECT_INT(session_count(desk), 2);
+    fill(desk, 0, 0);
+    EXPECT_INT(choose(desk), 0); /* the first has room again */
+    close_emptied(desk);
+}
+
+static void session_is_opened_at_once_where_none_was_opened_ahead(void) {
+    lock_desk *desk = desk_open(NULL);
+    fill(desk, 0, FULL);
+    EXPECT_INT(choose(desk), 1);
+    EXPECT_INT(session_count(desk), 2);
+    close_emptied(desk);
+}
+
+static void longer_resource_goes_where_it_fits(void) {
+    lock_desk *desk = desk_open(NULL);
+    char name[ZKL_RESOURCE_MAX + 1];
+    zkl_session *chosen = NULL;
+    memset(name, 'x', sizeof(name));
+    name[ZKL_RESOURCE_MAX] = '\0';
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path));
+    EXPECT_INT(choose(desk), 0); /* opens one ahead as well */
+    desk_enter(desk);
+    EXPECT_INT(zkl_client_choose_session(desk->client, name, &chosen), ZKL_OK);
+    desk_leave(desk);
+    EXPECT(chosen == &nth_session(desk, 1)->session);
+    close_emptied(desk);
+}
+
+/* ---- No room left -------------------------------------------------------------------- */
+
+static void fill_to_the_last_session(lock_desk *desk) {
+    for (size_t i = 0; i < ZKL_SESSIONS_MAX; i++) {
+        EXPECT_INT(choose(desk), i);
+        fill(desk, i, FULL);
+    }
+}
+
+static void sixteen_sessions_and_no_more(void) {
+    lock_desk *desk = desk_open(NULL);
+    fill_to_the_last_session(desk);
+    EXPECT_INT(session_count(desk), 16);
+    EXPECT_INT(choose(desk), ZKL_TOO_MANY_REQUESTS);
+    EXPECT_INT(session_count(desk), 16);
+    fill(desk, 15, THREE_QUARTERS + 1); /* the last goes on where no other can be opened */
+    EXPECT_INT(choose(desk), 15);
+    EXPECT_INT(session_count(desk), 16);
+    close_emptied(desk);
+}
+
+static void acquire_without_room_leaves_the_handle_idle(void) {
+    lock_desk *desk = desk_open(NULL);
+    fill_to_the_last_session(desk);
+    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
+               ZKL_TOO_MANY_REQUESTS);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    DESK_HEARD(desk, "");
+    empty_all(desk);
+    desk_hold(desk);
+    desk_close(desk);
+}
+
+static void session_that_cannot_be_opened_fails_the_acquire_that_needs_it(void) {
+    static const int statuses[] = { ZKL_NO_MEMORY, ZKL_SYSTEM };
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        lock_desk *desk = desk_open(NULL);
+        desk_let_service_return(statuses[i]);
+        fill(desk, 0, FULL);
+        EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), statuses[i]);
+        EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+        close_emptied(desk);
+    }
+}
+
+static void session_that_cannot_be_opened_ahead_is_missed_by_nobody(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_let_service_return(ZKL_NO_MEMORY);
+    fill(desk, 0, THREE_QUARTERS + 1);
+    EXPECT_INT(choose(desk), 0);
+    EXPECT_INT(session_count(desk), 1);
+    desk_let_service_return(ZKL_OK);
+    EXPECT_INT(choose(desk), 0);
+    EXPECT_INT(session_count(desk), 2); /* tried again */
+    close_emptied(desk);
+}
+
+static void session_whose_authentication_failed_takes_no_request(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
+    EXPECT_INT(choose(desk), ZKL_AUTH_FAILED);
+    desk_close(desk);
+}
+
+/* ---- Requests on a further session ------------------------------------------------------ */
+
+static void connect_second(lock_desk *desk) {
+    desk_enter(desk);
+    zkl_session_on_news(&nth_session(desk, 1)->session,
+                        &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                             .session_id = DESK_SESSION_ID + 1,
+                                             .timeout_ms = DESK_SESSION_TIMEOUT_MS });
+    desk_leave(desk);
+}
+
+static zkl_client_information information_of(lock_desk *desk) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(desk->client, &information), ZKL_OK);
+    return information;
+}
+
+static void acquire_waits_for_the_connection_of_its_new_session(void) {
+    lock_desk *desk = desk_open(NULL);
+    fill(desk, 0, FULL);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter(desk);
+    while (session_count(desk) < 2 || nth_session(desk, 1)->session.runner_count == 0) {
+        desk_leave(desk);
+        desk_enter(desk);
+    }
+    FAKE_HEARD(&desk->fake, "");
+    desk_leave(desk);
+    EXPECT_INT(information_of(desk).connected, 0); /* not all are */
+    connect_second(desk);
+    desk_enter_at_calls(desk, 2);
+    desk_grant(desk);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    EXPECT_INT(information_of(desk).connected, 1);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING); /* the first one's */
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    desk_expire(desk);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    close_emptied(desk);
+}
+
+static void information_is_that_of_all_sessions(void) {
+    lock_desk *desk = desk_open(NULL);
+    EXPECT_INT(information_of(desk).sessions, 1);
+    EXPECT_INT(information_of(desk).connected, 1);
+    EXPECT_INT(information_of(desk).session_id, DESK_SESSION_ID);
+    EXPECT_INT(information_of(desk).session_timeout_ms, DESK_SESSION_TIMEOUT_MS);
+    fill(desk, 0, FULL);
+    EXPECT_INT(choose(desk), 1);
+    connect_second(desk);
+    fill(desk, 0, 0);
+    desk_hold(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    fill(desk, 0, FULL);
+    desk_hold(desk); /* on the second */
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    EXPECT_INT(information_of(desk).sessions, 2);
+    EXPECT_INT(information_of(desk).session_id, DESK_SESSION_ID); /* the first one's */
+    EXPECT_INT(information_of(desk).pending_deletions, 2);
+    zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(desk->lock, &lock), ZKL_OK);
+    EXPECT_INT(lock.pending_deletions, 2);
+    fill(desk, 0, zkl_request_runner_watched_bytes(path)); /* as it is in truth */
+    desk_expire(desk);
+    desk_enter(desk);
+    zkl_session_on_news(&nth_session(desk, 1)->session,
+                        &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    desk_leave(desk);
+    EXPECT_INT(information_of(desk).sessions_expired, 2);
+    EXPECT_INT(information_of(desk).pending_deletions, 0);
+    EXPECT_INT(information_of(desk).connected, 0);
+    desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(need_of_a_request_covers_two_watches),
+    TEST(session_has_room_for_about_2500_requests),
+    TEST(request_counts_from_its_start_until_its_node_is_gone),
+    TEST(one_session_serves_until_three_quarters_are_taken),
+    TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full),
+    TEST(session_is_opened_at_once_where_none_was_opened_ahead),
+    TEST(longer_resource_goes_where_it_fits),
+    TEST(sixteen_sessions_and_no_more),
+    TEST(acquire_without_room_leaves_the_handle_idle),
+    TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it),
+    TEST(session_that_cannot_be_opened_ahead_is_missed_by_nobody),
+    TEST(session_whose_authentication_failed_takes_no_request),
+    TEST(acquire_waits_for_the_connection_of_its_new_session),
+    TEST(information_is_that_of_all_sessions),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("client sessions", tests);
+}

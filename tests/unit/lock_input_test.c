@@ -1,0 +1,285 @@
+/*
+ * Bad input of the public functions on handles that exist: the status, the
+ * whole message, and that nothing was done. (input_test.c has the rules of
+ * texts.)
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/lock_desk.h"
+
+static void expect_refused(int actual, int status, const char *message, int line) {
+    unit_expect_int(actual, status, "the status", __FILE__, line);
+    unit_expect_text(zkl_error_message(), message, "the message", __FILE__, line);
+}
+
+#define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
+
+/* "struct_size 7 of zkl_thing: ..." */
+static const char *size_message(size_t given, const char *name, size_t known) {
+    static char message[160];
+    snprintf(message, sizeof(message),
+             "struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given, name,
+             known);
+    return message;
+}
+
+static const size_t wrong_by[] = { (size_t)-1, 1 };
+
+/* ---- Clients ------------------------------------------------------------------ */
+
+static int open_client(const zkl_client_options *options) {
+    zkl_client *client = (zkl_client *)&client;
+    int status = zkl_client_open("h:1", options, &client);
+    EXPECT(client == NULL);
+    return status;
+}
+
+static void numbers_of_client_options_have_their_ranges(void) {
+    static const struct {
+        int32_t session_timeout_ms, connect_timeout_ms, lease_tick_ms;
+        const char *message;
+    } rows[] = {
+        { 0, 1, 0, "session_timeout_ms 0: must be from 100 to 3600000" },
+        { -1, 1, 0, "session_timeout_ms -1: must be from 100 to 3600000" },
+        { 99, 1, 0, "session_timeout_ms 99: must be from 100 to 3600000" },
+        { 3600001, 1, 0, "session_timeout_ms 3600001: must be from 100 to 3600000" },
+        { 100, 0, 0, "connect_timeout_ms 0: must be from 1 to 2147483647" },
+        { 100, -1, 0, "connect_timeout_ms -1: must be from 1 to 2147483647" },
+        { 100, INT32_MIN, 0, "connect_timeout_ms -2147483648: must be from 1 to 2147483647" },
+        { 100, 1, -1, "lease_tick_ms -1: must be from 0 to 60000" },
+        { 100, 1, 60001, "lease_tick_ms 60001: must be from 0 to 60000" },
+        { 100, 1, INT32_MIN, "lease_tick_ms -2147483648: must be from 0 to 60000" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+        options.session_timeout_ms = rows[i].session_timeout_ms;
+        options.connect_timeout_ms = rows[i].connect_timeout_ms;
+        options.lease_tick_ms = rows[i].lease_tick_ms;
+        REFUSED(open_client(&options), ZKL_INVALID_TIMEOUT, rows[i].message);
+    }
+}
+
+static void edges_of_the_ranges_of_client_options_are_good(void) {
+    static const int32_t values[][3] = { { 100, 1, 60000 }, { 3600000, INT32_MAX, 0 } };
+    for (size_t i = 0; i < COUNT_OF(values); i++) {
+        lock_desk *desk = desk_open(NULL); /* lends its sessions */
+        zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+        zkl_client *client = NULL;
+        options.session_timeout_ms = values[i][0];
+        options.connect_timeout_ms = values[i][1];
+        options.lease_tick_ms = values[i][2];
+        REFUSED(zkl_client_open("h:1", &options, &client), ZKL_OK, "");
+        REFUSED(zkl_client_close(client, 0), ZKL_OK, "");
+        desk_close(desk);
+    }
+}
+
+static void level_of_the_log_is_one_of_four(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.log_level = (zkl_log_level)0;
+    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 0: must be from 1 to 4");
+    options.log_level = (zkl_log_level)5;
+    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 5: must be from 1 to 4");
+}
+
+static void null_pointers_for_a_client_are_named(void) {
+    zkl_client *client = (zkl_client *)&client;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    REFUSED(zkl_client_open("h:1", NULL, NULL), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
+    REFUSED(zkl_client_open(NULL, NULL, &client), ZKL_INVALID_ARGUMENT, "hosts: must not be NULL");
+    EXPECT(client == NULL);
+    options.lock_root = NULL;
+    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "lock_root: must not be NULL");
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    REFUSED(zkl_client_info(NULL, &information), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
+    lock_desk *desk = desk_open(NULL);
+    REFUSED(zkl_client_info(desk->client, NULL), ZKL_INVALID_ARGUMENT,
+            "information: must not be NULL");
+    desk_close(desk);
+}
+
+static void client_is_left_open_where_its_close_is_refused(void) {
+    lock_desk *desk = desk_open(NULL);
+    REFUSED(zkl_client_close(desk->client, -1), ZKL_INVALID_TIMEOUT,
+            "timeout_ms -1: must be at least 0");
+    desk_hold(desk);
+    REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_OK, "");
+    desk_close(desk);
+}
+
+/* ---- Sizes of structs ------------------------------------------------------------- */
+
+static void size_of_client_structs_must_be_known(void) {
+    lock_desk *desk = desk_open(NULL);
+    for (size_t i = 0; i < COUNT_OF(wrong_by); i++) {
+        zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+        zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+        options.struct_size += wrong_by[i];
+        information.struct_size += wrong_by[i];
+        REFUSED(open_client(&options), ZKL_INVALID_STRUCT_SIZE,
+                size_message(options.struct_size, "zkl_client_options", sizeof(options)));
+        REFUSED(
+            zkl_client_info(desk->client, &information), ZKL_INVALID_STRUCT_SIZE,
+            size_message(information.struct_size, "zkl_client_information", sizeof(information)));
+        EXPECT_INT(information.sessions, 0); /* nothing was written */
+    }
+    desk_close(desk);
+}
+
+static void size_of_lock_structs_must_be_known(void) {
+    lock_desk *desk = desk_open(NULL);
+    for (size_t i = 0; i < COUNT_OF(wrong_by); i++) {
+        zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+        zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+        zkl_grant grant = ZKL_GRANT_INIT;
+        zkl_lock *lock = desk->lock;
+        options.struct_size += wrong_by[i];
+        information.struct_size += wrong_by[i];
+        grant.struct_size += wrong_by[i];
+        information.token = 99;
+        REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_STRUCT_SIZE,
+                size_message(options.struct_size, "zkl_lock_options", sizeof(options)));
+        EXPECT(lock == NULL);
+        REFUSED(zkl_lock_info(desk->lock, &information), ZKL_INVALID_STRUCT_SIZE,
+                size_message(information.struct_size, "zkl_lock_information", sizeof(information)));
+        EXPECT_INT(information.token, 99);
+        REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), ZKL_INVALID_STRUCT_SIZE,
+                size_message(grant.struct_size, "zkl_grant", sizeof(grant)));
+    }
+    DESK_HEARD(desk, "");
+    desk_close(desk);
+}
+
+/* ---- Handles ------------------------------------------------------------------------ */
+
+static void null_pointers_for_a_lock_are_named(void) {
+    static const char message[] = "lock: must not be NULL";
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    zkl_lock *lock = desk->lock;
+    int64_t left = -99;
+    REFUSED(zkl_lock_open(desk->client, "stock", NULL, NULL), ZKL_INVALID_ARGUMENT, message);
+    REFUSED(zkl_lock_open(NULL, "stock", NULL, &lock), ZKL_INVALID_ARGUMENT,
+            "client: must not be NULL");
+    EXPECT(lock == NULL);
+    lock = desk->lock;
+    REFUSED(zkl_lock_open(desk->client, NULL, NULL, &lock), ZKL_INVALID_ARGUMENT,
+            "resource: must not be NULL");
+    EXPECT(lock == NULL);
+    REFUSED(zkl_lock_acquire(NULL, ZKL_READ, 0, NULL), ZKL_INVALID_ARGUMENT, message);
+    REFUSED(zkl_lock_cancel(NULL), ZKL_INVALID_ARGUMENT, message);
+    REFUSED(zkl_lock_check(NULL, &left), ZKL_INVALID_ARGUMENT, message);
+    EXPECT_INT(left, 0);
+    REFUSED(zkl_lock_info(NULL, &information), ZKL_INVALID_ARGUMENT, message);
+    REFUSED(zkl_lock_info(desk->lock, NULL), ZKL_INVALID_ARGUMENT, "information: must not be NULL");
+    REFUSED(zkl_lock_release(NULL, 0), ZKL_INVALID_ARGUMENT, message);
+    zkl_lock_close(NULL);
+    desk_close(desk);
+}
+
+static void scope_helpers_take_null(void) {
+    ZKL_CLOSE_AT_SCOPE_END zkl_lock *closed = NULL;
+    ZKL_RELEASE_AT_SCOPE_END zkl_lock *released = NULL;
+    EXPECT(closed == released);
+}
+
+static void times_of_a_lock_have_their_ranges(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = desk->lock;
+    options.max_hold_ms = -1;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_TIMEOUT,
+            "max_hold_ms -1: must be at least 0");
+    EXPECT(lock == NULL);
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), ZKL_INVALID_TIMEOUT,
+            "timeout_ms -2: must be at least -1");
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, INT64_MIN, NULL), ZKL_INVALID_TIMEOUT,
+            "timeout_ms -9223372036854775808: must be at least -1");
+    desk_hold(desk);
+    REFUSED(zkl_lock_release(desk->lock, -2), ZKL_INVALID_TIMEOUT,
+            "timeout_ms -2: must be at least -1");
+    REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_OK, ""); /* still held */
+    desk_close(desk);
+}
+
+static void longest_times_are_good(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = INT64_MAX;
+    lock_desk *desk = desk_open(&options);
+    desk_begin(desk, desk_acquire, INT64_MAX);
+    desk_enter_at_calls(desk, 2);
+    desk_grant(desk);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk_pass(desk, 1000000);
+    EXPECT(zkl_lock_check(desk->lock, NULL) != ZKL_LOST);
+    desk_close(desk);
+}
+
+static void mode_is_one_of_three(void) {
+    lock_desk *desk = desk_open(NULL);
+    REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)3, 0, NULL), ZKL_INVALID_MODE,
+            "mode 3: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+    REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
+    DESK_HEARD(desk, "");
+    desk_close(desk);
+}
+
+/* ---- The message ------------------------------------------------------------------------- */
+
+static void message_is_that_of_the_last_call(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
+    zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_lock *opened = NULL;
+    for (int call = 0; call < 7; call++) {
+        REFUSED(zkl_lock_release(NULL, 0), ZKL_INVALID_ARGUMENT, "lock: must not be NULL");
+        switch (call) {
+        case 0:
+            REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
+            break;
+        case 1:
+            REFUSED(zkl_lock_info(desk->lock, &lock), ZKL_OK, "");
+            break;
+        case 2:
+            REFUSED(zkl_lock_cancel(desk->lock), ZKL_NOT_WAITING, "");
+            break;
+        case 3:
+            REFUSED(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD, "");
+            break;
+        case 4:
+            REFUSED(zkl_client_info(desk->client, &client), ZKL_OK, "");
+            break;
+        case 5:
+            REFUSED(zkl_client_close(NULL, 0), ZKL_OK, "");
+            break;
+        default:
+            REFUSED(zkl_lock_open(desk->client, "other", NULL, &opened), ZKL_OK, "");
+            break;
+        }
+    }
+    zkl_lock_close(opened);
+    desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(numbers_of_client_options_have_their_ranges),
+    TEST(edges_of_the_ranges_of_client_options_are_good),
+    TEST(level_of_the_log_is_one_of_four),
+    TEST(null_pointers_for_a_client_are_named),
+    TEST(client_is_left_open_where_its_close_is_refused),
+    TEST(size_of_client_structs_must_be_known),
+    TEST(size_of_lock_structs_must_be_known),
+    TEST(null_pointers_for_a_lock_are_named),
+    TEST(scope_helpers_take_null),
+    TEST(times_of_a_lock_have_their_ranges),
+    TEST(longest_times_are_good),
+    TEST(mode_is_one_of_three),
+    TEST(message_is_that_of_the_last_call),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock input", tests);
+}
