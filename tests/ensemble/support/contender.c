@@ -16,6 +16,7 @@ static int open_handle(char **argv, zkl_client **client, zkl_lock **lock) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = atoi(argv[2]);
     options.connect_timeout_ms = PATIENCE_MS;
+    options.lease_tick_ms = atoi(argv[5]);
     zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     lock_options.fail_on_session_expiry = atoi(argv[4]);
     int status = zkl_client_open(argv[1], &options, client);
@@ -67,14 +68,16 @@ static void obey(const char *command, zkl_lock *lock) {
     } else if (strcmp(command, "release\n") == 0) {
         printf("%d\n", zkl_lock_release(lock, PATIENCE_MS));
     } else if (strcmp(command, "check\n") == 0) {
-        printf("%d\n", zkl_lock_check(lock, NULL));
+        int64_t lease_left_ms;
+        int status = zkl_lock_check(lock, &lease_left_ms);
+        printf("%d %" PRId64 "\n", status, lease_left_ms);
     } else {
         give_up("contender: no such command: %s", command);
     }
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
+    if (argc != 6) {
         give_up("contender: not meant to be started by hand; see contender.h");
     }
     /* Whatever becomes of the test, a contender that waits, or is stopped, goes. */

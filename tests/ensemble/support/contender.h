@@ -1,7 +1,7 @@
 /*
  * What the contender program and those who start it agree on.
  *
- *     contender HOSTS SESSION_TIMEOUT_MS RESOURCE FAIL_ON_SESSION_EXPIRY
+ *     contender HOSTS SESSION_TIMEOUT_MS RESOURCE FAIL_ON_SESSION_EXPIRY LEASE_TICK_MS
  *
  * It opens a client and one handle, and answers that with a line, and then
  * each command with a line, which begins with a status:
@@ -9,7 +9,7 @@
  *     (start)              STATUS SESSION_ID SESSION_TIMEOUT_MS
  *     acquire MODE TIMEOUT STATUS TOKEN NODE
  *     release              STATUS
- *     check                STATUS
+ *     check                STATUS LEASE_LEFT_MS
  *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release
  *
  * It ends at the end of its input, or with its parent.

@@ -25,6 +25,7 @@ struct process_options {
     const char *resource;
     int32_t session_timeout_ms;
     int fail_on_session_expiry;
+    int32_t lease_tick_ms; /* 0: no lease */
 };
 
 /** Ends the program where the contender cannot open its client. */
