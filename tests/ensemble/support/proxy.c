@@ -467,3 +467,10 @@ void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg) 
     proxy->hook_arg = arg;
     pthread_mutex_unlock(&proxy->mutex);
 }
+
+int proxy_requests(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    int requests = proxy->requests;
+    pthread_mutex_unlock(&proxy->mutex);
+    return requests;
+}

@@ -61,4 +61,7 @@ clientid_t proxy_session(struct proxy *proxy);
 typedef void proxy_watch_hook(void *arg, const char *node);
 void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg);
 
+/** How many requests have come since the plan was set, or since the connection. */
+int proxy_requests(struct proxy *proxy);
+
 #endif

@@ -205,3 +205,10 @@ void raw_delete_last_child(zhandle_t *raw, const char *path) {
     raw_delete(raw, node);
     deallocate_String_vector(&children);
 }
+
+void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char *made,
+                        size_t size) {
+    int mode = sequential ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_EPHEMERAL;
+    int rc = zoo_create(raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, made, (int)size);
+    require_ok(rc, "create", path); /* a lost reply would leave a second one */
+}

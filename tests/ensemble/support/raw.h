@@ -41,4 +41,8 @@ int raw_children(zhandle_t *raw, const char *path);
 /** Deletes the child that came last; there must be one. */
 void raw_delete_last_child(zhandle_t *raw, const char *path);
 
+/** An ephemeral node of this handle's own, and with `sequential` the servers
+ *  append a number; writes the path that they gave it. */
+void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char *made, size_t size);
+
 #endif
