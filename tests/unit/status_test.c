@@ -123,14 +123,10 @@ static void version_is_that_of_the_header(void) {
 }
 
 static CU_TestInfo tests[] = {
-    TEST(every_status_keeps_its_number),
-    TEST(statuses_differ_in_number_and_text),
-    TEST(only_success_is_not_negative),
-    TEST(every_status_has_a_text_of_its_own),
-    TEST(numbers_that_are_no_status_say_so),
-    TEST(each_state_of_a_lock_has_its_name),
-    TEST(version_is_that_of_the_header),
-    TEST_END,
+    TEST(every_status_keeps_its_number),     TEST(statuses_differ_in_number_and_text),
+    TEST(only_success_is_not_negative),      TEST(every_status_has_a_text_of_its_own),
+    TEST(numbers_that_are_no_status_say_so), TEST(each_state_of_a_lock_has_its_name),
+    TEST(version_is_that_of_the_header),     TEST_END,
 };
 
 int main(void) {
