@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define THREADS 8
 #define ROUNDS 1250 /* of each thread: 10,000 in all */
@@ -220,6 +221,52 @@ static void ten_thousand_waiters_that_leave_leave_no_node_and_no_watch(void) {
     client_close(holders_client);
 }
 
+/* The one moment that ten thousand rarely end on: the last of its client leaves
+ * while its watch is under way. */
+struct gate {
+    const char *node;
+    atomic_bool has_come;
+    atomic_bool may_go;
+};
+
+static void hold_back(void *arg, const char *node) {
+    struct gate *gate = arg;
+    if (strcmp(node, gate->node) == 0) {
+        atomic_store(&gate->has_come, true);
+        while (!atomic_load(&gate->may_go)) {
+            nap();
+        }
+    }
+}
+
+static void waiter_that_leaves_while_its_watch_is_under_way_leaves_no_watch(void) {
+    struct scene scene;
+    struct waiter waiter;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    struct gate gate = { .node = grant.node };
+    scene_begin(&scene, "leave-arming");
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = client_open(proxy_hosts(proxy), LONG_SESSION_MS);
+    zkl_client *holders_client = client_open(servers_hosts(), LONG_SESSION_MS);
+    zkl_lock *lock = lock_open(client, scene.resource);
+    zkl_lock *holder = lock_open(holders_client, scene.resource);
+    ASSERT_STATUS(zkl_lock_acquire(holder, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    proxy_before_watch(proxy, hold_back, &gate);
+    waiter_start(&waiter, lock, ZKL_EXCLUSIVE, ZKL_FOREVER);
+    WAIT_UNTIL(atomic_load(&gate.has_come));
+    ASSERT_STATUS(zkl_lock_cancel(lock), ZKL_OK);
+    ASSERT_STATUS(waiter_join(&waiter), ZKL_CANCELLED);
+    atomic_store(&gate.may_go, true);
+    WAIT_UNTIL(scene_queue(&scene) == 1);
+    WAIT_UNTIL(scene_watches(&scene) == 0);
+    zkl_lock_close(lock);
+    zkl_lock_close(holder);
+    client_close(client);
+    client_close(holders_client);
+    proxy_stop(proxy);
+    scene_end(&scene);
+}
+
 /* ---- Predecessors that vanish ------------------------------------------- */
 
 /* Each mill is a client on a resource of its own: 4 x 10 x 250 predecessors. */
@@ -327,6 +374,7 @@ int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(ten_thousand_contended_cycles_leave_no_node_and_no_watch),
         TEST_CASE(ten_thousand_waiters_that_leave_leave_no_node_and_no_watch),
+        TEST_CASE(waiter_that_leaves_while_its_watch_is_under_way_leaves_no_watch),
         TEST_CASE(ten_thousand_predecessors_gone_before_the_watch_leave_no_watch),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
