@@ -136,6 +136,16 @@ recorded_process() { # FILE
     printf '%s %s\n' "$pid" "$now_state"
 }
 
+# For what outlives its caller: without it a server would keep open what the caller closes, the
+# connections of a test for example.
+close_inherited_descriptors() {
+    local file descriptor
+    for file in "/proc/$BASHPID/fd/"*; do
+        descriptor=${file##*/}
+        ((descriptor < 3)) || exec {descriptor}>&-
+    done
+}
+
 # ---- ports ----------------------------------------------------------------------------------------
 
 # Ports that a socket uses now, or that an ensemble will use again when its servers come back.

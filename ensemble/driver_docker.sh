@@ -127,6 +127,34 @@ docker_quietly() { # VERB N...
     log=$(docker $verb $(containers "$@") 2>&1) || fail "docker $verb: $log"
 }
 
+# With the rights that docker-compose.yml adds, and the server itself has not.
+as_root_inside() { # N COMMAND...
+    local id log
+    id=$(container "$1")
+    shift
+    log=$(docker exec --user root "$id" "$@" 2>&1) || fail "$1: $log"
+    printf '%s\n' "$log"
+}
+
+# The server is the first process of its container.
+driver_slow_disk() { # N MS
+    as_root_inside "$1" /opt/zklock/slow-disk /tmp 1 "$2" >/dev/null
+}
+
+# The interface of the peers' network keeps its address while it is down, so that nothing else is to be
+# restored; clients come by another one. A container that starts again has all its links.
+driver_links() { # N down|up
+    local address interface
+    address=$(docker inspect --format "{{(index .NetworkSettings.Networks \"${project}_peers\").IPAddress}}" \
+        "$(container "$1")")
+    interface=$(as_root_inside "$1" ip -oneline -4 address show to "$address" | awk '{ print $2 }')
+    as_root_inside "$1" ip link set dev "$interface" "$2" >/dev/null
+}
+
+driver_can() { # VERB
+    :
+}
+
 # Removes whatever carries the project's label; fails when something stays.
 driver_destroy() {
     local log

@@ -114,12 +114,13 @@ spawn() { # N
     mkdir -p "$directory"
     # A session of its own: an interrupt from the terminal is for the script, not for the servers.
     pid=$(
+        close_inherited_descriptors
         ZKLOCK_JARS=$(recall jars) setsid "$here/server" "$1" "$directory" "$(recall tick)" \
             "127.0.0.1:${ports[$1 - 1]}" \
             "127.0.0.1:${ports[3]}:${ports[6]}" \
             "127.0.0.1:${ports[4]}:${ports[7]}" \
             "127.0.0.1:${ports[5]}:${ports[8]}" \
-            </dev/null >>"$directory/log" 2>&1 {lock_descriptor}<&- &
+            </dev/null >>"$directory/log" 2>&1 &
         printf '%s\n' "$!"
     )
     record_process "$directory/process" "$pid" || fail "server $1 ended at once; see $directory/log"
@@ -145,6 +146,17 @@ driver_pause() { # N...
 driver_resume() { # N...
     signal CONT "$@"
     wait_for_status 5000 running "$@" || fail "server $* does not go on after SIGCONT"
+}
+
+driver_slow_disk() { # N MS
+    local pid
+    read -r pid _ < <(recorded_process "$state/server-$1/process") || fail "server $1 is down"
+    "$here/slow-disk" "$state/server-$1" "$pid" "$2"
+}
+
+# Links between processes that share one network stack cannot be cut without the machine's own firewall.
+driver_can() { # VERB
+    [[ $1 != cut && $1 != mend ]]
 }
 
 # Its data goes as well: nothing is won by a graceful end.
