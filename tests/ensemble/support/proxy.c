@@ -59,6 +59,7 @@ struct proxy {
     int cuts_made;  /* the client is about to notice */
     int requests;   /* since the plan, or the connection, whichever came last */
     bool away;
+    bool told_to_cut;
     bool stopping;
     clientid_t session;
     proxy_watch_hook *hook;
@@ -97,6 +98,13 @@ static bool is_stopping(struct proxy *proxy) {
     bool stopping = proxy->stopping;
     pthread_mutex_unlock(&proxy->mutex);
     return stopping;
+}
+
+static bool is_told_to_cut(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    bool told = proxy->told_to_cut;
+    pthread_mutex_unlock(&proxy->mutex);
+    return told;
 }
 
 static bool is_away(struct proxy *proxy) {
@@ -197,13 +205,14 @@ static void on_reply(struct proxy *proxy, const unsigned char *frame, size_t siz
     struct connection *connection = &proxy->connection;
     int32_t xid = xid_of(frame, size);
     bool last = connection->cutting && xid == connection->awaited;
-    if (!last || connection->fault != PROXY_REPLY_LOST) {
+    if (!connection->cutting || connection->fault == PROXY_REQUEST_LOST ||
+        (!last && connection->fault != PROXY_LOST_WHEN_TOLD)) {
         forward(connection, &connection->replies, frame, size);
     }
     if (xid == connection->last_sent) {
         connection->last_answered = xid;
     }
-    connection->over = connection->over || last;
+    connection->over |= last && connection->fault != PROXY_LOST_WHEN_TOLD;
 }
 
 /* The answer to a handshake: length, protocol, timeout, session, password. An
@@ -336,6 +345,8 @@ static void serve(struct proxy *proxy, int client, int server) {
         if (sockets[1].revents != 0 && !connection->over) {
             receive(proxy, &connection->replies);
         }
+        connection->over |= connection->cutting && connection->fault == PROXY_LOST_WHEN_TOLD &&
+                            is_told_to_cut(proxy);
     }
     if (connection->cutting) {
         note_cut(proxy);
@@ -427,6 +438,7 @@ void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan) {
     proxy->cuts_begun = 0;
     proxy->cuts_made = 0;
     proxy->requests = 0;
+    proxy->told_to_cut = false;
     pthread_mutex_unlock(&proxy->mutex);
 }
 
@@ -434,6 +446,13 @@ void proxy_admit(struct proxy *proxy) {
     pthread_mutex_lock(&proxy->mutex);
     proxy->plan.then_stay_away = false;
     proxy->away = false;
+    pthread_mutex_unlock(&proxy->mutex);
+    wake(proxy);
+}
+
+void proxy_cut_now(struct proxy *proxy) {
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->told_to_cut = true;
     pthread_mutex_unlock(&proxy->mutex);
     wake(proxy);
 }

@@ -14,9 +14,10 @@
 #include <zookeeper/zookeeper.h>
 
 enum proxy_fault {
-    PROXY_REQUEST_LOST,  /* not applied; all earlier requests have been answered */
-    PROXY_REPLY_LOST,    /* applied and answered; only the client does not hear of it */
-    PROXY_LOST_UNDER_WAY /* sent to the server, and cut at once: nobody knows */
+    PROXY_REQUEST_LOST,   /* not applied; all earlier requests have been answered */
+    PROXY_REPLY_LOST,     /* applied and answered; only the client does not hear of it */
+    PROXY_LOST_UNDER_WAY, /* sent to the server, and cut at once: nobody knows */
+    PROXY_LOST_WHEN_TOLD  /* sent to the server, no reply passes, cut at proxy_cut_now */
 };
 
 /** What the client has sent behind that request is lost as well. */
@@ -46,6 +47,8 @@ const char *proxy_hosts(const struct proxy *proxy);
 void proxy_set_plan(struct proxy *proxy, const struct proxy_plan *plan);
 /** Connections are served, whatever the plan says. */
 void proxy_admit(struct proxy *proxy);
+/** Cuts the connection of PROXY_LOST_WHEN_TOLD, now or when its request has come. */
+void proxy_cut_now(struct proxy *proxy);
 /** Since the plan was set; the client may notice from now on. */
 int proxy_cuts_made(struct proxy *proxy);
 /** No more cuts, and connections are served. Returns at how many requests a

@@ -19,6 +19,8 @@ static const char *all_hosts;
 static const char *ensemble_command;
 static char hosts[SERVERS + 1][64];
 static bool hurt[SERVERS + 1];
+static bool cut[SERVERS + 1];
+static bool disks_are_slow;
 
 /* ---- Four-letter words ------------------------------------------------- */
 
@@ -142,6 +144,10 @@ static bool mode_is(int server, const char *mode) {
     return is;
 }
 
+static bool serves(int server) {
+    return mode_is(server, "leader") || mode_is(server, "follower");
+}
+
 int servers_leader(void) {
     for (int server = 1; server <= SERVERS; server++) {
         if (mode_is(server, "leader")) {
@@ -205,17 +211,29 @@ int64_t servers_tick_ms(void) {
 
 /* ---- The script -------------------------------------------------------- */
 
-static int ensemble(const char *verb, int server) {
+static int run_ensemble(const char *arguments) {
     char command[4096];
-    snprintf(command, sizeof command, "%s %s %d >/dev/null", ensemble_command, verb, server);
+    snprintf(command, sizeof command, "%s %s >/dev/null", ensemble_command, arguments);
     return system(command);
 }
 
-static void require_ensemble(const char *verb, int server) {
-    int status = ensemble(verb, server);
+static int ensemble(const char *verb, int server) {
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "%s %d", verb, server);
+    return run_ensemble(arguments);
+}
+
+static void require_run(const char *arguments) {
+    int status = run_ensemble(arguments);
     if (status != 0) {
-        give_up("'%s %s %d' ended with status %d", ensemble_command, verb, server, status);
+        give_up("'%s %s' ended with status %d", ensemble_command, arguments, status);
     }
+}
+
+static void require_ensemble(const char *verb, int server) {
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "%s %d", verb, server);
+    require_run(arguments);
 }
 
 static bool listens(int server) {
@@ -255,19 +273,6 @@ void server_resume(int server) {
     hurt[server] = false;
 }
 
-static int ensemble_of_all(const char *verb) {
-    char command[4096];
-    snprintf(command, sizeof command, "%s %s 1 2 3 >/dev/null", ensemble_command, verb);
-    return system(command);
-}
-
-static void require_ensemble_of_all(const char *verb) {
-    int status = ensemble_of_all(verb);
-    if (status != 0) {
-        give_up("'%s %s 1 2 3' ended with status %d", ensemble_command, verb, status);
-    }
-}
-
 static void note_hurt(bool are_hurt) {
     for (int server = 1; server <= SERVERS; server++) {
         hurt[server] = are_hurt;
@@ -276,17 +281,50 @@ static void note_hurt(bool are_hurt) {
 
 void servers_kill(void) {
     note_hurt(true);
-    require_ensemble_of_all("kill");
+    require_run("kill 1 2 3");
 }
 
 void servers_start(void) {
-    require_ensemble_of_all("start");
+    require_run("start 1 2 3");
     note_hurt(false);
 }
 
 void servers_pause(void) {
     note_hurt(true);
-    require_ensemble_of_all("pause");
+    require_run("pause 1 2 3");
+}
+
+void server_slow_disk(int server, int ms) {
+    char arguments[64];
+    snprintf(arguments, sizeof arguments, "slow-disk %d %d", server, ms);
+    disks_are_slow = true;
+    require_run(arguments);
+}
+
+void servers_normal_disk(void) {
+    require_run("normal-disk");
+    disks_are_slow = false;
+}
+
+bool servers_can_cut(void) {
+    return run_ensemble("can cut") == 0;
+}
+
+void server_cut(int server) {
+    cut[server] = true;
+    require_ensemble("cut", server);
+}
+
+void server_mend(int server) {
+    require_ensemble("mend", server);
+    cut[server] = false;
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!serves(server)) {
+        if (now_ms() >= end) {
+            give_up("server %d is mended and does not serve", server);
+        }
+        nap();
+    }
 }
 
 /* Of the verbs those that do not fit fail. The start is one of all, as a server
@@ -299,9 +337,17 @@ void servers_heal(void) {
             (void)ensemble("resume", server);
             any = true;
         }
+        if (cut[server]) {
+            (void)ensemble("mend", server);
+            cut[server] = false;
+        }
+    }
+    if (disks_are_slow) {
+        (void)run_ensemble("normal-disk");
+        disks_are_slow = false;
     }
     if (any) {
-        (void)ensemble_of_all("start");
+        (void)run_ensemble("start 1 2 3");
         note_hurt(false);
     }
 }
@@ -314,10 +360,6 @@ static const char *require_environment(const char *name) {
         give_up("%s is not set; run this as: ensemble/ensemble run COMMAND", name);
     }
     return value;
-}
-
-static bool serves(int server) {
-    return mode_is(server, "leader") || mode_is(server, "follower");
 }
 
 static void split_hosts(void) {

@@ -45,6 +45,19 @@ void server_start(int server);
 void server_pause(int server);
 void server_resume(int server);
 
+/** Each of its writes to the disk takes that much longer. */
+void server_slow_disk(int server, int ms);
+/** All disks are as fast as they are. */
+void servers_normal_disk(void);
+
+/** Whether servers can be cut: not where they are local processes. */
+bool servers_can_cut(void);
+/** Its links to the other servers are gone, silently; clients reach it as
+ *  before, and it goes on answering reads for syncLimit, 10 ticks. */
+void server_cut(int server);
+/** Returns when it serves, with the others again. */
+void server_mend(int server);
+
 /** Heals what a test has hurt and not healed itself. */
 void servers_heal(void);
 
