@@ -107,6 +107,18 @@ static bool unknown_waits_before(const queue *contest, const queued *own) {
     return false;
 }
 
+/* Those who do not wait for one another are counted as well. */
+static size_t earlier_by_the_rule(const queue *contest, const queued *own) {
+    size_t earlier = 0;
+    for (size_t i = 0; i < contest->count; i++) {
+        const queued *other = &contest->list[i];
+        const queued *pair[] = { other, own };
+        bool counts = other->letter != 'j' && !are_twins(own, other);
+        earlier += counts && compare(&pair[0], &pair[1]) < 0 ? 1U : 0U;
+    }
+    return earlier;
+}
+
 /* ---- The queues ------------------------------------------------------------------ */
 
 static queue make_contest(size_t count, size_t number, const numbers *numbering) {
@@ -146,6 +158,9 @@ static void expect_rule(const queue *contest, const queued *own, zkl_children ch
     unit_check(strcmp(blocker, expected != NULL ? expected->name : "nobody") == 0, __FILE__,
                __LINE__, "%s: %s waits for %s, expected %s", what, own->name, blocker,
                expected != NULL ? expected->name : "nobody");
+    size_t earlier = earlier_by_the_rule(contest, own);
+    unit_check(view.earlier == earlier, __FILE__, __LINE__, "%s: %zu are before %s, expected %zu",
+               what, view.earlier, own->name, earlier);
     bool unknown = unknown_waits_before(contest, own);
     unit_check((view.unknown != NULL) == unknown, __FILE__, __LINE__,
                "%s: %s is told of an unknown kind: %s", what, own->name,

@@ -1,0 +1,362 @@
+/*
+ * What watches over a session: its probes, how fresh what it hears is, and its
+ * end; with real requests, over scripted operations and their clock.
+ */
+#include "callback_thread.h"
+#include "support/live_stage.h"
+
+/* ---- Probes ---------------------------------------------------------------------- */
+
+static void session_without_requests_is_not_probed(void) {
+    run_stage *stage = live_open(TICK_MS);
+    EXPECT_INT(stage->session.timers.count, 0);
+    stage_pass(stage, (int64_t)10 * SESSION_TIMEOUT_MS);
+    FAKE_HEARD(&stage->fake, "");
+    stage_close(stage);
+}
+
+static void session_with_a_request_is_probed_three_times_in_its_timeout(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    unsigned wakes = stage->fake.wakes;
+    stage_pass(stage, PERIOD_MS - 1);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
+    EXPECT(stage->fake.wakes > wakes);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    stage_pass(stage, PERIOD_MS - 1);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, PROBE);
+    live_finish(stage);
+}
+
+static void probes_end_with_the_last_request(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage_release(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, "");
+    EXPECT_INT(stage->session.timers.count, 0);
+    stage_hold(stage, &stage->b);
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, PROBE "; watch /r/#2-lock-0000000003"); /* and begin again */
+    live_finish(stage);
+}
+
+static void further_requests_do_not_put_the_probe_off(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS / 2);
+    stage_hold(stage, &stage->b);
+    stage_pass(stage, PERIOD_MS / 2);
+    EXPECT(live_is_asked(stage, PROBE));
+    live_finish(stage);
+}
+
+static void probe_that_is_not_answered_is_not_sent_twice(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS);
+    stage_hush(stage);
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, "");
+    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, PROBE);
+    live_finish(stage);
+}
+
+static void probe_that_cannot_be_sent_is_sent_a_period_later(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, "unsent " PROBE "; unsent watch " OWN_NODE);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
+    live_finish(stage);
+}
+
+static void nothing_is_probed_while_disconnected_and_all_at_once_when_connected(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_pass(stage, 2 * (int64_t)PERIOD_MS);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, PROBE);
+    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    stage_pass(stage, PERIOD_MS - 1);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
+    live_finish(stage);
+}
+
+static void new_connection_without_requests_is_not_probed(void) {
+    run_stage *stage = live_open(0);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "");
+    stage_close(stage);
+}
+
+/* The requests first: the probe is to be no earlier than what they ask. */
+static void request_begun_offline_is_sent_before_the_probe(void) {
+    run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, 0, NULL);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; " PROBE);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    live_finish(stage);
+}
+
+/* ---- Fresh and silent --------------------------------------------------------------------- */
+
+static void what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent(void) {
+    run_stage *stage = live_open(0);
+    EXPECT(!live_is_fresh(stage));
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    EXPECT(!live_is_fresh(stage));
+    live_stop_for(stage, 1000); /* the answer travels: it counts from when it was asked for */
+    stage_created(stage, 1, "lock-0000000003", 1);
+    EXPECT(live_is_fresh(stage));
+    live_stop_for(stage, 2 * PERIOD_MS - 1001);
+    EXPECT(live_is_fresh(stage));
+    live_stop_for(stage, 1);
+    EXPECT(!live_is_fresh(stage));
+    stage_listed_own(stage, 1, "lock-0000000003", NULL); /* was sent as long ago */
+    EXPECT(!live_is_fresh(stage));
+    live_finish(stage);
+}
+
+static void probes_keep_it_fresh(void) {
+    run_stage *stage = live_open(0);
+    unsigned probes = 0;
+    stage_hold(stage, &stage->a);
+    for (unsigned i = 0; i < 10; i++) {
+        live_pass_served(stage, PERIOD_MS / 2, &probes);
+        EXPECT(live_is_fresh(stage));
+        EXPECT(!live_is_silent(stage));
+    }
+    live_finish(stage);
+}
+
+static void failures_that_are_not_the_servers_make_nothing_fresh(void) {
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
+                                            ZKL_OUTCOME_SESSION_OVER };
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        run_stage *stage = live_open(0);
+        stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+        stage_answer(stage, "list", outcomes[i]);
+        EXPECT(!live_is_fresh(stage));
+        stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+        stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+        fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+        stage_hush(stage);
+        stage_close(stage);
+    }
+}
+
+static void nothing_is_fresh_on_a_new_connection_before_an_answer(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    EXPECT(live_is_fresh(stage));
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, SESSION_ID);
+    EXPECT(!live_is_fresh(stage));
+    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    EXPECT(live_is_fresh(stage));
+    stage_hush(stage);
+    live_finish(stage);
+}
+
+static void session_is_silent_two_periods_after_its_connection_or_last_answer(void) {
+    run_stage *stage = live_open(0);
+    live_stop_for(stage, 2 * PERIOD_MS - 1);
+    EXPECT(!live_is_silent(stage));
+    live_stop_for(stage, 1);
+    EXPECT(live_is_silent(stage));
+    stage_hold(stage, &stage->a);
+    EXPECT(!live_is_silent(stage));
+    live_stop_for(stage, 2 * PERIOD_MS);
+    EXPECT(live_is_silent(stage));
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, SESSION_ID);
+    EXPECT(!live_is_silent(stage));
+    stage_hush(stage);
+    live_finish(stage);
+}
+
+/* ---- The session's end ------------------------------------------------------------------------
+ */
+
+static void end_of_the_session_ends_lease_and_timers(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    EXPECT_INT(stage->session.timers.count, 0);
+    EXPECT_INT(live_lease_left(stage), 0);
+    EXPECT(!live_is_fresh(stage));
+    stage_close(stage);
+}
+
+static void next_session_begins_with_a_lease_of_its_own(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_pass(stage, SESSION_TIMEOUT_MS);
+    zkl_session_connecting(&stage->session);
+    stage_pass(stage, 200);
+    stage_connect(stage, OTHER_SESSION_ID);
+    EXPECT_INT(live_lease_left(stage), LEASE_MS - 200);
+    stage_hold(stage, &stage->a);
+    live_finish(stage);
+}
+
+static void waiter_is_granted_by_the_lease_of_the_next_session(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_pass(stage, SESSION_TIMEOUT_MS);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    zkl_session_connecting(&stage->session);
+    stage_hush(stage);
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r; " PROBE);
+    stage_created(stage, 2, "lock-0000000007", 1);
+    stage_listed_own(stage, 2, "lock-0000000007", NULL);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    live_finish(stage);
+}
+
+static void session_that_took_too_long_to_begin_has_no_lease(void) {
+    run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, TICK_MS, NULL);
+    zkl_session_connecting(&stage->session);
+    stage_pass(stage, LEASE_MS);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_connect(stage, SESSION_ID);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    EXPECT_INT(live_lease_left(stage), 0);
+    EXPECT_INT(stage->a.verdicts, 0);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_hush(stage);
+    live_finish(stage);
+}
+
+/* The probe and the write of the last session are answered in the next. */
+static void own_calls_of_the_last_session_prove_nothing_in_the_next(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS);
+    EXPECT(live_is_asked(stage, PROBE) && live_is_asked(stage, WRITE));
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    zkl_session_connecting(&stage->session);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_hush(stage);
+    int64_t left = live_lease_left(stage);
+    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
+    EXPECT(!live_is_fresh(stage));
+    EXPECT_INT(live_lease_left(stage), left);
+    EXPECT_INT(stage->session.timers.count, 0); /* no write is due */
+    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
+    stage_hush(stage);
+    live_finish(stage);
+}
+
+static void probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_answer(stage, PROBE, ZKL_OUTCOME_SESSION_OVER);
+    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
+    stage_hold(stage, &stage->b);
+    stage_pass(stage, PERIOD_MS);
+    EXPECT(live_is_asked(stage, PROBE));
+    live_finish(stage);
+}
+
+static void replies_to_requests_of_the_last_session_prove_nothing_in_the_next(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    EXPECT(!live_is_fresh(stage));
+    stage_hush(stage);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+/* ---- The warning ---------------------------------------------------------------------------- */
+
+static void count_warning(void *arg, const zkl_log_record *record) {
+    unsigned *warnings = arg;
+    *warnings += record->event == ZKL_LOG_SHORT_SESSION ? 1U : 0U;
+}
+
+static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
+    unsigned warnings = 0;
+    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_log *log = zkl_log_open(count_warning, &warnings, ZKL_LOG_WARN, thread);
+    run_stage *stage = stage_open_live(session_timeout_ms, lease_tick_ms, log);
+    stage_connect(stage, SESSION_ID);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, SESSION_ID); /* the same session: not again */
+    stage_close(stage);
+    zkl_log_stop(log);
+    zkl_callback_thread_stop(thread); /* all is delivered */
+    zkl_log_free(log);
+    return warnings;
+}
+
+static void session_shorter_than_five_ticks_is_warned_of_once(void) {
+    EXPECT_INT(warnings_of(9999, 2000), 1);
+    EXPECT_INT(warnings_of(10000, 2000), 0);
+    EXPECT_INT(warnings_of(4000, 2000), 1);
+    EXPECT_INT(warnings_of(100, 0), 0); /* no lease is kept */
+}
+
+static CU_TestInfo tests[] = {
+    TEST(session_without_requests_is_not_probed),
+    TEST(session_with_a_request_is_probed_three_times_in_its_timeout),
+    TEST(probes_end_with_the_last_request),
+    TEST(further_requests_do_not_put_the_probe_off),
+    TEST(probe_that_is_not_answered_is_not_sent_twice),
+    TEST(probe_that_cannot_be_sent_is_sent_a_period_later),
+    TEST(nothing_is_probed_while_disconnected_and_all_at_once_when_connected),
+    TEST(new_connection_without_requests_is_not_probed),
+    TEST(request_begun_offline_is_sent_before_the_probe),
+    TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent),
+    TEST(probes_keep_it_fresh),
+    TEST(failures_that_are_not_the_servers_make_nothing_fresh),
+    TEST(nothing_is_fresh_on_a_new_connection_before_an_answer),
+    TEST(session_is_silent_two_periods_after_its_connection_or_last_answer),
+    TEST(end_of_the_session_ends_lease_and_timers),
+    TEST(next_session_begins_with_a_lease_of_its_own),
+    TEST(waiter_is_granted_by_the_lease_of_the_next_session),
+    TEST(session_that_took_too_long_to_begin_has_no_lease),
+    TEST(own_calls_of_the_last_session_prove_nothing_in_the_next),
+    TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever),
+    TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next),
+    TEST(session_shorter_than_five_ticks_is_warned_of_once),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("liveness", tests);
+}

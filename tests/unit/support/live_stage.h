@@ -1,0 +1,38 @@
+/*
+ * A stage (run_stage.h) whose session is watched over: its probes and the writes
+ * for its lease are heard. The session's timeout is 9,000 ms, so it is probed
+ * every 3,000; where a lease is kept, the servers' tick is 1,000.
+ */
+#ifndef ZKLOCK_TESTS_LIVE_STAGE_H
+#define ZKLOCK_TESTS_LIVE_STAGE_H
+
+#include "support/run_stage.h"
+
+enum { SESSION_TIMEOUT_MS = 9000, PERIOD_MS = 3000, TICK_MS = 1000 };
+enum { MARGIN_MS = PERIOD_MS + 9, LEASE_MS = SESSION_TIMEOUT_MS - MARGIN_MS };
+enum { CONNECTING_MS = 100 };              /* how long it takes */
+enum { WRITE_DUE_MS = TICK_MS + 1 + 375 }; /* after the answer to a probe */
+
+#define OWN_NODE "/r/#1-lock-0000000003"
+#define PROBE "exists /locks"
+#define WRITE "remove /locks/#2-settle"
+
+/** Connected. lease_tick_ms 0: no lease is kept. */
+run_stage *live_open(int32_t lease_tick_ms);
+/** Releases what is held, answers all that is asked, and closes. */
+void live_finish(run_stage *stage);
+
+int64_t live_lease_left(const run_stage *stage);
+bool live_is_fresh(const run_stage *stage);
+bool live_is_silent(const run_stage *stage);
+/** Whether a call whose text begins like this waits for its answer. */
+bool live_is_asked(const run_stage *stage, const char *call);
+
+/** Milliseconds pass one by one, and a good server answers at once. Adds up the
+ *  probes, and returns how many writes there were. */
+unsigned live_pass_served(run_stage *stage, int64_t ms, unsigned *probes);
+
+/** The process stands still: no timer fires. */
+void live_stop_for(run_stage *stage, int64_t ms);
+
+#endif

@@ -1,0 +1,73 @@
+#include "support/watch_desk.h"
+
+static const char *outcome_name(zkl_outcome outcome) {
+    static const char *const names[] = { "OK",      "NO_NODE", "UNKNOWN",
+                                         "NOT_NOW", "REFUSED", "SESSION_OVER" };
+    return names[outcome];
+}
+
+static void react(table_user *self) {
+    if (self->leaves) {
+        zkl_watch_table_remove(&self->link);
+    }
+    if (self->adds != NULL) {
+        const char *path = self->adds;
+        self->adds = NULL;
+        zkl_watch_table_add(&self->desk->table, path, &self->link);
+    }
+}
+
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    table_user *self = arg;
+    fake_note(&self->desk->fake, "armed %s %s", self->name, outcome_name(outcome));
+    EXPECT_INT(status, outcome == ZKL_OUTCOME_REFUSED ? ZKL_NO_PERMISSION : ZKL_OK);
+    react(self);
+}
+
+static void on_fired(void *arg, bool deleted) {
+    table_user *self = arg;
+    fake_note(&self->desk->fake, "%s %s", deleted ? "fired" : "changed", self->name);
+    react(self);
+}
+
+void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name) {
+    waiter->desk = at;
+    waiter->name = name;
+    waiter->link = (zkl_watch_waiter){ .arg = waiter, .armed = on_armed, .fired = on_fired };
+}
+
+watch_desk *watch_desk_open(void) {
+    static watch_desk desk;
+    desk.a = desk.b = desk.c = (table_user){ .adds = NULL };
+    fake_begin(&desk.fake);
+    zkl_watch_table_begin(&desk.table, &desk.fake.operations);
+    watch_desk_begin_waiter(&desk.a, &desk, "a");
+    watch_desk_begin_waiter(&desk.b, &desk, "b");
+    watch_desk_begin_waiter(&desk.c, &desk, "c");
+    return &desk;
+}
+
+void watch_desk_close(watch_desk *desk) {
+    EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
+    zkl_watch_table_clear(&desk->table);
+    fake_end(&desk->fake);
+}
+
+zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
+    return zkl_watch_table_add(&desk->table, path, &waiter->link);
+}
+
+void watch_desk_leave(watch_desk *desk, table_user *waiter) {
+    (void)desk;
+    zkl_watch_table_remove(&waiter->link);
+}
+
+void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path) {
+    EXPECT_INT(watch_desk_add(desk, waiter, path), ZKL_WATCH_ARMING);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    desk->fake.heard[0] = '\0';
+}
+
+void watch_desk_fire(watch_desk *desk, bool deleted) {
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, deleted);
+}

@@ -1,0 +1,40 @@
+/*
+ * A watch table and three who wait, over scripted operations. What the table
+ * asks of ZooKeeper and what it tells its waiters is one text
+ * (fake_operations.h); the waiters' part of it is "armed <waiter> <outcome>",
+ * "fired <waiter>" (the node was deleted) and "changed <waiter>".
+ */
+#ifndef ZKLOCK_TESTS_WATCH_DESK_H
+#define ZKLOCK_TESTS_WATCH_DESK_H
+
+#include "support/fake_operations.h"
+#include "support/unit.h"
+#include "zookeeper/watch_table.h"
+
+typedef struct table_user {
+    zkl_watch_waiter link;
+    struct watch_desk *desk;
+    const char *name;
+    const char *adds; /* a path to wait for as soon as the next news comes */
+    bool leaves;      /* leaves as soon as it is armed */
+} table_user;
+
+typedef struct watch_desk {
+    fake_operations fake;
+    zkl_watch_table table;
+    table_user a, b, c;
+} watch_desk;
+
+watch_desk *watch_desk_open(void);
+/** A table that is used up has forgotten everything. */
+void watch_desk_close(watch_desk *desk);
+
+void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name);
+zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path);
+void watch_desk_leave(watch_desk *desk, table_user *waiter);
+/** Adds, and has it answered. */
+void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path);
+/** Fires the watch that was asked for last. */
+void watch_desk_fire(watch_desk *desk, bool deleted);
+
+#endif

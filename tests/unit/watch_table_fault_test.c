@@ -1,0 +1,251 @@
+/*
+ * The watches of a session, over scripted operations (watch_desk.h): news out of
+ * turn, lost connections, sessions that end, and many of them.
+ */
+#include "support/watch_desk.h"
+
+#include <stdio.h>
+
+/* ---- News out of turn --------------------------------------------------------------- */
+
+static void watch_that_fires_before_its_reply_says_that_the_node_is_gone(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add(desk, &desk->a, "/r/x");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+/* The next watch of that path has not fired: it has to be believed. */
+static void watch_after_one_that_fired_before_its_reply_is_armed(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add(desk, &desk->a, "/r/x");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE");
+    watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed b OK");
+    watch_desk_leave(desk, &desk->b);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk->fake.heard[0] = '\0';
+    watch_desk_close(desk);
+}
+
+static void watch_that_fires_while_it_is_being_removed_tells_nobody(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void newcomer_is_not_told_of_the_old_watch(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "watch /r/x"); /* which will find out */
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed b NO_NODE");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void watch_that_nobody_knows_is_ignored(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id + 1, true);
+    zkl_watch_table_fired(&desk->table, 0, true);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired a");
+    watch_desk_close(desk);
+}
+
+/* ---- Disconnected --------------------------------------------------------------------- */
+
+static void removal_lost_in_disconnect_is_sent_again_after_reconnect(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    for (int i = 0; i < 3; i++) {
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
+        FAKE_HEARD(&desk->fake, "");
+        EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
+        zkl_watch_table_reconnected(&desk->table);
+        FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    }
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void removal_that_cannot_be_sent_is_sent_after_reconnect(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unsent unwatch /r/x");
+    desk->fake.sends = ZKL_OUTCOME_OK;
+    zkl_watch_table_reconnected(&desk->table);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void reconnect_leaves_watches_and_running_removals_alone(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_arm(desk, &desk->b, "/r/y");
+    watch_desk_add(desk, &desk->c, "/r/z");
+    watch_desk_leave(desk, &desk->b);
+    FAKE_HEARD(&desk->fake, "watch /r/z; unwatch /r/y");
+    zkl_watch_table_reconnected(&desk->table);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_UNKNOWN);
+    FAKE_HEARD(&desk->fake, "armed c UNKNOWN");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
+    EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    zkl_watch_table_reconnected(&desk->table);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed b OK");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired b");
+    watch_desk_close(desk);
+}
+
+/* ---- The session's end ------------------------------------------------------------------- */
+
+static void session_end_forgets_watches_in_every_state(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/armed");
+    watch_desk_arm(desk, &desk->b, "/r/removal-lost");
+    watch_desk_leave(desk, &desk->b);
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
+    watch_desk_arm(desk, &desk->b, "/r/removing");
+    watch_desk_leave(desk, &desk->b);
+    watch_desk_add(desk, &desk->b, "/r/arming");
+    watch_desk_add(desk, &desk->c, "/r/removing");
+    EXPECT_INT(zkl_watch_table_count(&desk->table), 4);
+    FAKE_HEARD(&desk->fake, "unwatch /r/removing; watch /r/arming");
+    zkl_watch_table_clear(&desk->table);
+    EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
+    zkl_watch_table_reconnected(&desk->table);
+    for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
+        zkl_watch_table_fired(&desk->table, id, true);
+    }
+    FAKE_HEARD(&desk->fake, "armed c SESSION_OVER; armed b SESSION_OVER");
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_close(desk);
+}
+
+static void waiters_may_leave_after_the_sessions_end(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_add(desk, &desk->b, "/r/y");
+    desk->fake.heard[0] = '\0';
+    zkl_watch_table_clear(&desk->table);
+    watch_desk_leave(desk, &desk->a);
+    watch_desk_leave(desk, &desk->b);
+    FAKE_HEARD(&desk->fake, "armed b SESSION_OVER"); /* who waits for a reply gets one */
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
+    watch_desk_close(desk);
+}
+
+static void reply_of_the_last_session_does_not_touch_the_watch_of_the_next(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add(desk, &desk->a, "/r/x");
+    uint64_t first = desk->fake.last_watch_id;
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    zkl_watch_table_clear(&desk->table);
+    FAKE_HEARD(&desk->fake, "armed a SESSION_OVER");
+    EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    EXPECT(desk->fake.last_watch_id != first);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* the old one: the oldest */
+    zkl_watch_table_fired(&desk->table, first, true);
+    FAKE_HEARD(&desk->fake, "");
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "armed b OK");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired b");
+    watch_desk_close(desk);
+}
+
+/* ---- Many ------------------------------------------------------------------------------------ */
+
+static void many_watches_are_told_apart(void) {
+    enum { MANY = 200 };
+    static table_user waiters[MANY];
+    static uint64_t ids[MANY];
+    static char names[MANY][16];
+    watch_desk *desk = watch_desk_open();
+    for (size_t i = 0; i < MANY; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "/r/%zu", i);
+        snprintf(names[i], sizeof(names[i]), "%zu", i);
+        watch_desk_begin_waiter(&waiters[i], desk, names[i]);
+        watch_desk_arm(desk, &waiters[i], path);
+        ids[i] = desk->fake.last_watch_id;
+    }
+    EXPECT_INT(zkl_watch_table_count(&desk->table), MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        char expected[32];
+        snprintf(expected, sizeof(expected), "fired %zu", MANY - 1 - i);
+        zkl_watch_table_fired(&desk->table, ids[MANY - 1 - i], true);
+        FAKE_HEARD(&desk->fake, expected);
+    }
+    watch_desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(watch_that_fires_before_its_reply_says_that_the_node_is_gone),
+    TEST(watch_after_one_that_fired_before_its_reply_is_armed),
+    TEST(watch_that_fires_while_it_is_being_removed_tells_nobody),
+    TEST(newcomer_is_not_told_of_the_old_watch),
+    TEST(watch_that_nobody_knows_is_ignored),
+    TEST(removal_lost_in_disconnect_is_sent_again_after_reconnect),
+    TEST(removal_that_cannot_be_sent_is_sent_after_reconnect),
+    TEST(reconnect_leaves_watches_and_running_removals_alone),
+    TEST(newcomer_finds_a_lost_removal_and_sends_it_again),
+    TEST(session_end_forgets_watches_in_every_state),
+    TEST(waiters_may_leave_after_the_sessions_end),
+    TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next),
+    TEST(many_watches_are_told_apart),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("watch_table_fault", tests);
+}
