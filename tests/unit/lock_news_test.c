@@ -21,6 +21,7 @@ enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, PROBE_MS = 3333, HEARD_SIZE
 /* ---- Memory and threads that run short ------------------------------------------ */
 
 static atomic_bool no_memory;
+static atomic_int failing_allocation; /* counted from the next one; 0: none */
 static atomic_bool no_threads;
 
 void *__real_calloc(size_t count, size_t size);
@@ -29,7 +30,9 @@ bool __real_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return atomic_load(&no_memory) ? NULL : __real_calloc(count, size);
+    bool fails = atomic_load(&no_memory) || (atomic_load(&failing_allocation) > 0 &&
+                                             atomic_fetch_sub(&failing_allocation, 1) == 1);
+    return fails ? NULL : __real_calloc(count, size);
 }
 
 bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
@@ -648,17 +651,31 @@ static void loss_is_told_though_memory_is_short(void) {
     close_with_ear(desk, &ear);
 }
 
-static void acquire_without_memory_for_its_news_leaves_the_handle_idle(void) {
+/* A try without a connection: it ends at once where memory suffices. */
+static int try_with_failing_allocation(int number) {
     news_ear ear;
-    lock_desk *desk = open_with_ear(&ear, 0, 0);
-    atomic_store(&no_memory, true);
-    int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
-    atomic_store(&no_memory, false);
-    EXPECT_INT(status, ZKL_NO_MEMORY);
-    DESK_HEARD(desk, "");
+    begin_ear(&ear);
+    zkl_lock_options options = options_for(&ear);
+    lock_desk *desk = desk_open_offline(&options);
+    atomic_store(&failing_allocation, number);
+    int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
+    atomic_store(&failing_allocation, 0);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    DESK_HEARD(desk, "");
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
     desk_hold(desk);
     close_with_ear(desk, &ear);
+    return status;
+}
+
+static void acquire_without_memory_leaves_the_handle_idle(void) {
+    int number = 1;
+    int status = try_with_failing_allocation(number);
+    while (status == ZKL_NO_MEMORY) {
+        status = try_with_failing_allocation(++number);
+    }
+    EXPECT_INT(status, ZKL_DISCONNECTED);
+    EXPECT(number > 2); /* its news and its request at least */
 }
 
 static void handle_without_memory_is_not_opened(void) {
@@ -715,7 +732,7 @@ static CU_TestInfo tests[] = {
     TEST(closed_handle_does_not_silence_the_others),
     TEST(client_close_waits_for_the_callbacks_and_tells_no_loss),
     TEST(loss_is_told_though_memory_is_short),
-    TEST(acquire_without_memory_for_its_news_leaves_the_handle_idle),
+    TEST(acquire_without_memory_leaves_the_handle_idle),
     TEST(handle_without_memory_is_not_opened),
     TEST(handle_without_a_thread_for_its_callback_is_not_opened),
     TEST_END,
