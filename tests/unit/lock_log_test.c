@@ -21,7 +21,7 @@ static const char *status_name(int status) {
     switch (status) {
 #define STATUS_NAME(name, value, text)                                                             \
     case name:                                                                                     \
-        return #name + 4;
+        return &#name[sizeof("ZKL_") - 1];
         ZKL_STATUS_LIST(STATUS_NAME)
 #undef STATUS_NAME
     default:
