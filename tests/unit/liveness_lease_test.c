@@ -101,8 +101,10 @@ static void own_reads_serve_as_no_write(void) {
     stage_start(stage, &stage->b, "/r", 0); /* a try: lists first */
     stage_listed(stage, "lock-0000000001", NULL);
     FAKE_HEARD(&stage->fake, "list /r; b decided -1; b ended");
-    stage_pass(stage, WRITE_DUE_MS - TICK_MS - 1);
-    FAKE_HEARD(&stage->fake, "remove /locks/#3-settle"); /* the first */
+    stage_pass(stage, WRITE_DUE_MS - TICK_MS - 2);
+    FAKE_HEARD(&stage->fake, ""); /* a second one would be due at once */
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, "remove /locks/#3-settle");
     live_finish(stage);
 }
 
@@ -237,6 +239,25 @@ static void request_after_an_idle_time_earns_a_lease_first(void) {
     live_finish(stage);
 }
 
+/* What was gathered before would earn a lease that is over: it begins anew. */
+static void request_after_others_and_an_idle_time_earns_as_fast(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    stage_release(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS); /* here the probes end */
+    live_stop_for(stage, SESSION_TIMEOUT_MS);
+    stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
+    stage_created(stage, 2, "lock-0000000004", 1);
+    stage_listed_own(stage, 2, "lock-0000000004", NULL);
+    unsigned probes = 0;
+    EXPECT_INT(live_lease_left(stage), 0);
+    EXPECT_INT(live_pass_served(stage, WRITE_DUE_MS + 1, &probes), 2);
+    EXPECT_INT(live_lease_left(stage), LEASE_MS - WRITE_DUE_MS - 1);
+    stage_listed_own(stage, 2, "lock-0000000004", NULL);
+    FAKE_HEARD(&stage->fake, "b decided 0");
+    live_finish(stage);
+}
+
 /* The chain took longer than what it proves. */
 static void lease_that_is_over_when_it_is_earned_is_not_told(void) {
     run_stage *stage = live_open(TICK_MS);
@@ -361,6 +382,7 @@ static CU_TestInfo tests[] = {
     TEST(lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node),
     TEST(lease_that_runs_out_while_disconnected_loses_the_lock_on_time),
     TEST(request_after_an_idle_time_earns_a_lease_first),
+    TEST(request_after_others_and_an_idle_time_earns_as_fast),
     TEST(lease_that_is_over_when_it_is_earned_is_not_told),
     TEST(list_that_arrives_after_the_end_of_the_lease_grants_nothing),
     TEST(deletion_that_arrives_after_the_end_of_the_lease_grants_nothing),

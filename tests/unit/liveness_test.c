@@ -236,6 +236,20 @@ static void waiter_is_granted_by_the_lease_of_the_next_session(void) {
     live_finish(stage);
 }
 
+static void waiter_whose_session_ended_before_its_lease_is_granted_by_the_next(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    zkl_session_connecting(&stage->session);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_created(stage, 2, "lock-0000000007", 1);
+    stage_hush(stage);
+    stage_listed_own(stage, 2, "lock-0000000007", NULL);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    live_finish(stage);
+}
+
 static void session_that_took_too_long_to_begin_has_no_lease(void) {
     run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, TICK_MS, NULL);
     zkl_session_connecting(&stage->session);
@@ -349,6 +363,7 @@ static CU_TestInfo tests[] = {
     TEST(end_of_the_session_ends_lease_and_timers),
     TEST(next_session_begins_with_a_lease_of_its_own),
     TEST(waiter_is_granted_by_the_lease_of_the_next_session),
+    TEST(waiter_whose_session_ended_before_its_lease_is_granted_by_the_next),
     TEST(session_that_took_too_long_to_begin_has_no_lease),
     TEST(own_calls_of_the_last_session_prove_nothing_in_the_next),
     TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever),

@@ -175,6 +175,22 @@ static void session_end_while_waiting_for_the_lease_joins_again(void) {
     PLAY(without_lease, lines);
 }
 
+/* A session that took long to begin has no lease yet. */
+static void session_end_while_waiting_for_the_lease_waits_again_in_the_next(void) {
+    static const char *const lines[] = {
+        "start         -> CREATE LIST",
+        "created me0   -> ",
+        "listed me0    -> ",
+        "session_ended -> REJOIN",
+        "connected     -> CREATE LIST",
+        "created me1   -> ",
+        "listed me1    -> ",
+        "lease_begun   -> LIST",
+        "listed me1    -> GRANT",
+    };
+    PLAY(without_lease, lines);
+}
+
 static void session_end_while_waiting_for_the_lease_fails_where_asked_for(void) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
@@ -257,6 +273,22 @@ static void lease_that_begins_again_does_not_bring_the_lock_back(void) {
         "lease_begun -> ",
         "released    -> DELETE me0",
         "deleted OK  -> END",
+    };
+    PLAY(leased, lines);
+}
+
+static void old_news_of_the_blocker_does_not_bring_the_lock_back(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired deleted -> GRANT",
+        "lease_ended         -> LOSE LEASE_ENDED",
+        "lease_begun         -> ",
+        "watch_fired deleted -> ",
+        "hold_limit          -> DELETE me3",
     };
     PLAY(leased, lines);
 }
@@ -345,12 +377,14 @@ static CU_TestInfo tests[] = {
     TEST(cancel_while_waiting_for_the_lease_leaves_the_queue),
     TEST(timeout_while_the_list_after_the_lease_is_under_way_is_no_grant),
     TEST(session_end_while_waiting_for_the_lease_joins_again),
+    TEST(session_end_while_waiting_for_the_lease_waits_again_in_the_next),
     TEST(session_end_while_waiting_for_the_lease_fails_where_asked_for),
     TEST(lease_of_the_last_session_does_not_serve_in_the_next),
     TEST(place_lost_while_waiting_for_the_lease_is_found_by_the_list),
     TEST(place_lost_while_waiting_for_the_lease_is_told_by_its_watch),
     TEST(lock_lost_with_its_lease_keeps_its_node_until_it_is_released),
     TEST(lease_that_begins_again_does_not_bring_the_lock_back),
+    TEST(old_news_of_the_blocker_does_not_bring_the_lock_back),
     TEST(session_end_while_the_node_is_kept_ends_the_request),
     TEST(kept_node_that_is_deleted_by_hand_ends_the_request),
     TEST(kept_node_that_was_changed_is_kept),

@@ -285,6 +285,27 @@ static void own_node_deleted_while_waiting_joins_again_at_once(void) {
     stage_cancel_and_close(stage);
 }
 
+/* The new node is watched in its turn, and the old one no more. */
+static void place_that_a_list_does_not_show_takes_its_own_watch_away(void) {
+    run_stage *stage = stage_open();
+    uint64_t blocker_watch = wait_next_in_line(stage);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
+    stage_hush(stage);
+    stage_listed(stage, "lock-0000000002", NULL);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; create /r/#1-lock-; list /r");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_created(stage, 1, "lock-0000000005", 1);
+    stage_listed_own(stage, 1, "lock-0000000005", "lock-0000000002");
+    FAKE_HEARD(&stage->fake, "watch /r/lock-0000000002; watch /r/#1-lock-0000000005");
+    blocker_watch = stage->fake.last_watch_id - 1;
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 2);
+    zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    end_handed_over(stage);
+}
+
 /* ---- The connection ------------------------------------------------------------------ */
 
 static void connection_is_told_while_the_lock_is_held(void) {
@@ -419,6 +440,7 @@ static CU_TestInfo tests[] = {
     TEST(change_is_no_hand_off),
     TEST(news_that_may_be_older_than_the_session_is_no_hand_off),
     TEST(own_node_deleted_while_waiting_joins_again_at_once),
+    TEST(place_that_a_list_does_not_show_takes_its_own_watch_away),
     TEST(connection_is_told_while_the_lock_is_held),
     TEST(connection_is_not_told_of_a_lock_that_is_not_held),
     TEST(connection_is_not_told_after_the_loss),
