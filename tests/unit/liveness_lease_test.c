@@ -108,6 +108,19 @@ static void own_reads_serve_as_no_write(void) {
     live_finish(stage);
 }
 
+static void write_that_is_not_answered_is_not_sent_twice(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, WRITE_DUE_MS);
+    FAKE_HEARD(&stage->fake, WRITE);
+    stage_pass(stage, PERIOD_MS - WRITE_DUE_MS);
+    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_pass(stage, PERIOD_MS / 2);
+    FAKE_HEARD(&stage->fake, "");
+    live_finish(stage);
+}
+
 static void write_that_cannot_be_sent_is_sent_after_the_next_answer(void) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
@@ -374,6 +387,7 @@ static CU_TestInfo tests[] = {
     TEST(own_create_and_delete_serve_as_the_writes),
     TEST(own_create_that_comes_too_early_serves_for_nothing),
     TEST(own_reads_serve_as_no_write),
+    TEST(write_that_is_not_answered_is_not_sent_twice),
     TEST(write_that_cannot_be_sent_is_sent_after_the_next_answer),
     TEST(write_without_random_numbers_is_sent_later),
     TEST(write_whose_reply_is_lost_proves_nothing_and_is_sent_again),
