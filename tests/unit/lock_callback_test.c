@@ -1,0 +1,344 @@
+/*
+ * The state callback: what may be done inside it, its thread, its end with the
+ * handle or the client, and what is told where memory is short.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "support/news_ear.h"
+#include "threads.h"
+
+/* ---- Memory and threads that run short ------------------------------------------ */
+
+static atomic_bool no_memory;
+static atomic_int failing_allocation; /* counted from the next one; 0: none */
+static atomic_bool no_threads;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+bool __real_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+void *__wrap_calloc(size_t count, size_t size) {
+    bool fails = atomic_load(&no_memory) || (atomic_load(&failing_allocation) > 0 &&
+                                             atomic_fetch_sub(&failing_allocation, 1) == 1);
+    return fails ? NULL : __real_calloc(count, size);
+}
+
+bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+    return !atomic_load(&no_threads) && __real_zkl_thread_start(thread, run, arg);
+}
+
+/* ---- Inside the callback ------------------------------------------------------------------------
+ */
+
+static void call_what_does_not_block(news_ear *ear, const zkl_lock_news *news) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
+    ear->said[0] = zkl_lock_check(news->lock, NULL);
+    ear->said[1] = zkl_lock_info(news->lock, &information);
+    ear->said[2] = (int)information.state;
+    ear->said[3] = zkl_lock_cancel(news->lock);
+    ear->said[4] = zkl_client_info(ear->desk->client, &client);
+    ear->said[5] = zkl_lock_release(news->lock, 0);
+    ear->said[6] = zkl_lock_check(news->lock, NULL);
+}
+
+static void calls_that_do_not_block_are_fine_inside(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear.reaction = call_what_does_not_block;
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    TOLD(desk, &ear, "suspect 4711");
+    EXPECT_INT(ear.said[0], ZKL_SUSPECT);
+    EXPECT_INT(ear.said[1], ZKL_OK);
+    EXPECT_INT(ear.said[2], ZKL_STATE_SUSPECT);
+    EXPECT_INT(ear.said[3], ZKL_NOT_WAITING);
+    EXPECT_INT(ear.said[4], ZKL_OK);
+    EXPECT_INT(ear.said[5], ZKL_OK);
+    EXPECT_INT(ear.said[6], ZKL_NOT_HELD);
+    ear_close_desk(desk, &ear);
+}
+
+static void call_what_blocks(news_ear *ear, const zkl_lock_news *news) {
+    zkl_client *client = NULL;
+    ear->said[0] = zkl_lock_acquire(news->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    ear->said[1] = zkl_lock_acquire(news->lock, ZKL_EXCLUSIVE, 0, NULL);
+    ear->said[2] = zkl_lock_release(news->lock, ZKL_FOREVER);
+    ear->said[3] = zkl_lock_release(news->lock, 1);
+    ear->said[4] = zkl_client_close(ear->desk->client, 0);
+    ear->said[5] = zkl_client_open("h:1", NULL, &client);
+    ear->said[6] = zkl_lock_check(news->lock, NULL);
+}
+
+static void calls_that_block_are_refused_inside(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear.reaction = call_what_blocks;
+    desk_forget_heard(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    TOLD(desk, &ear, "suspect 4711");
+    for (size_t i = 0; i < 6; i++) {
+        EXPECT_INT(ear.said[i], ZKL_IN_CALLBACK);
+    }
+    EXPECT_INT(ear.said[6], ZKL_SUSPECT); /* and nothing has changed */
+    DESK_HEARD(desk, "");
+    ear_close_desk(desk, &ear);
+}
+
+static void close_inside(news_ear *ear, const zkl_lock_news *news) {
+    zkl_lock_close(news->lock);
+    ear->desk->lock = NULL;
+}
+
+static void handle_can_be_closed_inside_and_is_told_no_more(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear.reaction = close_inside;
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED); /* waits to be told */
+    ear_wait_until_entered(&ear, 1);
+    desk_forget_heard(desk);
+    ear_set_gate(&ear, false);
+    TOLD(desk, &ear, "suspect 4711");
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
+    ear_close_desk(desk, &ear);
+}
+
+static void lost_handle_can_be_closed_inside(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear.reaction = close_inside;
+    desk_expire(desk);
+    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
+    EXPECT(desk->lock == NULL);
+    ear_close_desk(desk, &ear);
+}
+
+/* ---- Threads
+ * --------------------------------------------------------------------------------------- */
+
+static pthread_t log_thread;
+
+static void on_log(void *arg, const zkl_log_record *record) {
+    (void)record;
+    log_thread = pthread_self();
+    atomic_store((atomic_bool *)arg, true);
+}
+
+static void callback_has_a_thread_of_its_own(void) {
+    atomic_bool logged = false;
+    news_ear ear;
+    ear_begin(&ear);
+    zkl_lock_options options = ear_options(&ear);
+    lock_desk *desk =
+        desk_open_with(&(desk_options){ &options, .log_callback = on_log, .log_arg = &logged });
+    desk_hold(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    TOLD(desk, &ear, "suspect 4711");
+    EXPECT(!pthread_equal(ear.thread, pthread_self()));
+    EXPECT(!pthread_equal(ear.thread, desk->contender));
+    pthread_t told_on = ear.thread;
+    desk_expire(desk);
+    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
+    EXPECT(pthread_equal(ear.thread, told_on)); /* and it is the same for all */
+    desk_close(desk);                           /* delivers the log */
+    EXPECT(atomic_load(&logged));
+    EXPECT(!pthread_equal(log_thread, told_on));
+    ear_end(&ear);
+}
+
+static void slow_callback_delays_nobody_and_keeps_the_order(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    ear_wait_until_entered(&ear, 1);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED); /* returns, with the gate shut */
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_expire(desk);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST); /* ahead of its news */
+    ear_set_gate(&ear, false);
+    TOLD(desk, &ear, "suspect 4711; held 4711; suspect 4711; lost 4711 ZKL_SESSION_EXPIRED");
+    ear_close_desk(desk, &ear);
+}
+
+static int close_handle(lock_desk *desk) {
+    zkl_lock_close(desk->lock);
+    desk->lock = NULL;
+    return ZKL_OK;
+}
+
+/* A close that does not wait gets every chance to return before the gate opens. */
+static void give_way(void) {
+    for (int i = 0; i < 2000; i++) {
+        sched_yield();
+    }
+}
+
+static news_ear *closing_ear;
+
+static int close_handle_and_look(lock_desk *desk) {
+    (void)close_handle(desk);
+    return ear_has_returned(closing_ear, 1) ? ZKL_OK : ZKL_BUSY;
+}
+
+static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    ear_wait_until_entered(&ear, 1);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    desk_enter(desk);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk_leave(desk);
+    closing_ear = &ear;
+    desk_begin(desk, close_handle_and_look, 0);
+    desk_enter_at_calls(desk, 1); /* its deletion is sent: it has come as far as the wait */
+    desk_leave(desk);
+    give_way();
+    ear_set_gate(&ear, false);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    TOLD(desk, &ear, "suspect 4711");
+    ear_close_desk(desk, &ear);
+}
+
+static void closed_handle_does_not_silence_the_others(void) {
+    news_ear ear;
+    news_ear other_ear;
+    lock_desk *desk = ear_hold(&ear);
+    zkl_lock *first = desk->lock;
+    ear_begin(&other_ear);
+    zkl_lock_options options = ear_options(&other_ear);
+    EXPECT_INT(zkl_lock_open(desk->client, "stock", &options, &desk->lock), ZKL_OK);
+    desk_hold(desk); /* two may hold at this desk: the test plays the servers */
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    ear_wait_until_entered(&ear, 1);
+    ear_set_gate(&ear, false);
+    zkl_lock_close(first);
+    desk_expire(desk);
+    TOLD(desk, &other_ear, "suspect 4711; lost 4711 ZKL_SESSION_EXPIRED");
+    EXPECT(other_ear.lock == desk->lock);
+    TOLD(desk, &ear, "suspect 4711");
+    desk_close(desk);
+    ear_end(&other_ear);
+    ear_end(&ear);
+}
+
+static int close_client_and_look(lock_desk *desk) {
+    (void)zkl_client_close(desk->client, 0);
+    return ear_has_returned(closing_ear, 2) ? ZKL_OK : ZKL_BUSY;
+}
+
+static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    ear_wait_until_entered(&ear, 1);
+    closing_ear = &ear;
+    desk_begin(desk, close_client_and_look, 0);
+    give_way();
+    ear_set_gate(&ear, false);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk->client = NULL;
+    EXPECT_TEXT(ear.heard, "suspect 4711; held 4711");
+    EXPECT_INT(ear.entered, 2);
+    ear_close_desk(desk, &ear);
+}
+
+/* ---- Short of memory, or of threads
+ * -------------------------------------------------------------------- */
+
+static void loss_is_told_though_memory_is_short(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    atomic_store(&no_memory, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_expire(desk);
+    atomic_store(&no_memory, false);
+    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
+    ear_close_desk(desk, &ear);
+}
+
+/* A try without a connection: it ends at once where memory suffices. */
+static int try_with_failing_allocation(int number) {
+    news_ear ear;
+    ear_begin(&ear);
+    zkl_lock_options options = ear_options(&ear);
+    lock_desk *desk = desk_open_offline(&options);
+    atomic_store(&failing_allocation, number);
+    int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
+    atomic_store(&failing_allocation, 0);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    DESK_HEARD(desk, "");
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    desk_hold(desk);
+    ear_close_desk(desk, &ear);
+    return status;
+}
+
+static void acquire_without_memory_leaves_the_handle_idle(void) {
+    int number = 1;
+    int status = try_with_failing_allocation(number);
+    while (status == ZKL_NO_MEMORY) {
+        status = try_with_failing_allocation(++number);
+    }
+    EXPECT_INT(status, ZKL_DISCONNECTED);
+    EXPECT(number > 2); /* its news and its request at least */
+}
+
+static void handle_without_memory_is_not_opened(void) {
+    news_ear ear;
+    lock_desk *desk = ear_open_desk(&ear, 0, 0);
+    zkl_lock_options options = ear_options(&ear);
+    zkl_lock *lock = desk->lock;
+    atomic_store(&no_memory, true);
+    int status = zkl_lock_open(desk->client, "other", &options, &lock);
+    atomic_store(&no_memory, false);
+    EXPECT_INT(status, ZKL_NO_MEMORY);
+    EXPECT(lock == NULL);
+    ear_close_desk(desk, &ear);
+}
+
+static void handle_without_a_thread_for_its_callback_is_not_opened(void) {
+    news_ear ear;
+    ear_begin(&ear);
+    zkl_lock_options options = ear_options(&ear);
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock *lock = desk->lock;
+    atomic_store(&no_threads, true);
+    int status = zkl_lock_open(desk->client, "other", &options, &lock);
+    atomic_store(&no_threads, false);
+    EXPECT_INT(status, ZKL_SYSTEM);
+    EXPECT(lock == NULL);
+    EXPECT_INT(zkl_lock_open(desk->client, "other", &options, &lock), ZKL_OK);
+    zkl_lock_close(lock);
+    ear_close_desk(desk, &ear);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(calls_that_do_not_block_are_fine_inside),
+    TEST(calls_that_block_are_refused_inside),
+    TEST(handle_can_be_closed_inside_and_is_told_no_more),
+    TEST(lost_handle_can_be_closed_inside),
+    TEST(callback_has_a_thread_of_its_own),
+    TEST(slow_callback_delays_nobody_and_keeps_the_order),
+    TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest),
+    TEST(closed_handle_does_not_silence_the_others),
+    TEST(client_close_waits_for_the_callbacks_and_tells_no_loss),
+    TEST(loss_is_told_though_memory_is_short),
+    TEST(acquire_without_memory_leaves_the_handle_idle),
+    TEST(handle_without_memory_is_not_opened),
+    TEST(handle_without_a_thread_for_its_callback_is_not_opened),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock callback", tests);
+}
