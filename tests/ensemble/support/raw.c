@@ -212,3 +212,11 @@ void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char 
     int rc = zoo_create(raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, made, (int)size);
     require_ok(rc, "create", path); /* a lost reply would leave a second one */
 }
+
+void raw_visit_children(zhandle_t *raw, const char *path, child_visitor *visit, void *arg) {
+    struct String_vector children = list(raw, path);
+    for (int i = 0; i < children.count; i++) {
+        visit(arg, children.data[i]);
+    }
+    deallocate_String_vector(&children);
+}

@@ -45,4 +45,8 @@ void raw_delete_last_child(zhandle_t *raw, const char *path);
  *  append a number; writes the path that they gave it. */
 void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char *made, size_t size);
 
+/** Tells the name of each child. */
+typedef void child_visitor(void *arg, const char *name);
+void raw_visit_children(zhandle_t *raw, const char *path, child_visitor *visit, void *arg);
+
 #endif
