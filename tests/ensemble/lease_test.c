@@ -6,6 +6,7 @@
 #include "support/servers.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 /* For what must not happen; a wrong grant would come within a round trip. */
 #define QUIET_MS 300
@@ -14,9 +15,12 @@
 #define SESSION_TICKS 16
 /* Where it is to end, and a stopped process to be waited out. */
 #define SHORT_SESSION_TICKS 8
+/* Where it is to be over before a server that is cut off from the others gives
+ * up after its syncLimit, 10 ticks. */
+#define CUT_SESSION_TICKS 6
 
-static int32_t session_ms(void) {
-    return (int32_t)servers_tick_ms() * SESSION_TICKS;
+static int32_t ticks_ms(int ticks) {
+    return (int32_t)servers_tick_ms() * ticks;
 }
 
 /* ---- Clients and handles ------------------------------------------------------- */
@@ -43,10 +47,10 @@ struct hold {
     zkl_grant grant;
 };
 
-static void hold_begin(struct hold *hold, const char *stem, const char *hosts) {
+static void hold_begin_for(struct hold *hold, const char *stem, const char *hosts, int ticks) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     scene_begin(&hold->scene, stem);
-    hold->client = client_with_lease(hosts, session_ms());
+    hold->client = client_with_lease(hosts, ticks_ms(ticks));
     hold->timeout_ms = client_information(hold->client).session_timeout_ms;
     news_begin(&hold->news);
     options.state_callback = news_callback;
@@ -54,6 +58,10 @@ static void hold_begin(struct hold *hold, const char *stem, const char *hosts) {
     ASSERT_STATUS(zkl_lock_open(hold->client, hold->scene.resource, &options, &hold->lock), ZKL_OK);
     hold->grant = (zkl_grant)ZKL_GRANT_INIT;
     ASSERT_STATUS(zkl_lock_acquire(hold->lock, ZKL_EXCLUSIVE, PATIENCE_MS, &hold->grant), ZKL_OK);
+}
+
+static void hold_begin(struct hold *hold, const char *stem, const char *hosts) {
+    hold_begin_for(hold, stem, hosts, SESSION_TICKS);
 }
 
 static void hold_end(struct hold *hold) {
@@ -323,7 +331,7 @@ static void start_process(struct process *process, const struct scene *scene, in
     const struct process_options options = {
         .hosts = servers_hosts(),
         .resource = scene->resource,
-        .session_timeout_ms = (int32_t)servers_tick_ms() * SHORT_SESSION_TICKS,
+        .session_timeout_ms = ticks_ms(SHORT_SESSION_TICKS),
         .lease_tick_ms = lease_tick,
     };
     process_start(process, &options);
@@ -364,6 +372,77 @@ static void process_stopped_past_its_session_without_a_lease_never_says_ok(void)
     scene_end(&scene);
 }
 
+/* ---- A server that is cut off from the others ------------------------------------------ */
+
+/* What a client can know that reads from that server. Times are of CLOCK_BOOTTIME. */
+struct reader {
+    zhandle_t *raw;
+    int64_t answered_sent_at_ms; /* when the last read that was answered was sent */
+};
+
+static bool read_once(struct reader *reader) {
+    int64_t sent_at = boot_ms();
+    bool answered = zoo_exists(reader->raw, "/", 0, NULL) == ZOK;
+    if (answered) {
+        reader->answered_sent_at_ms = sent_at;
+    }
+    return answered;
+}
+
+/* Reads until the rival is granted. Returns when the holder could first know that
+ * it has lost; 0: not before that. */
+static int64_t read_until_the_rival_is_granted(struct reader *reader, struct hold *hold,
+                                               struct rival *rival) {
+    int64_t over_at = 0;
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!rival_is_done(rival) && now_ms() < end) {
+        int64_t left_ms;
+        int status = zkl_lock_check(hold->lock, &left_ms);
+        if (over_at == 0 && (status == ZKL_LOST || left_ms == 0)) {
+            over_at = boot_ms();
+        }
+        (void)read_once(reader);
+        nap();
+    }
+    return over_at;
+}
+
+/* The server that the holder knows goes on answering, and the other servers give
+ * the lock away. */
+static void holders_server_cut_off_the_lease_is_over_before_another_is_granted(void) {
+    struct hold hold;
+    struct rival rival;
+    int server = servers_follower();
+    if (!servers_can_cut()) {
+        printf("skipped: this driver cannot cut servers off; ");
+        return;
+    }
+    hold_begin_for(&hold, "lease-cut", server_host(server), CUT_SESSION_TICKS);
+    struct reader reader = { .raw = raw_open(server_host(server)) };
+    rival_begin(&rival, &hold, servers_leader());
+    server_cut(server);
+    int64_t over_at = read_until_the_rival_is_granted(&reader, &hold, &rival);
+    bool still_answers = read_once(&reader);
+    rival_join(&rival);
+    CU_ASSERT_TRUE(over_at != 0);
+    CU_ASSERT_TRUE(over_at < rival.granted_at_ms);
+    assert_lost_with_the_lease(&hold);
+    /* "The last answered request + the timeout" would have had it held for long yet. */
+    CU_ASSERT_TRUE(still_answers);
+    CU_ASSERT_TRUE(reader.answered_sent_at_ms + hold.timeout_ms > rival.granted_at_ms);
+    printf("lost %d ms before another was granted; by the last answered read %d ms after; ",
+           (int)(rival.granted_at_ms - over_at),
+           (int)(reader.answered_sent_at_ms + hold.timeout_ms - rival.granted_at_ms));
+    server_mend(server);
+    WAIT_UNTIL(client_information(hold.client).sessions_expired == 1);
+    ASSERT_STATUS(zkl_lock_check(hold.lock, NULL), ZKL_LOST);
+    ASSERT_STATUS(zkl_lock_release(hold.lock, PATIENCE_MS), ZKL_LOST);
+    ASSERT_NUMBER(news_count(&hold.news, ZKL_STATE_LOST), 1);
+    raw_close(reader.raw);
+    rival_end(&rival);
+    hold_end(&hold);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(client_that_is_new_has_a_lease_at_its_first_grant),
@@ -373,6 +452,7 @@ int main(int argc, char **argv) {
         TEST_CASE(only_server_killed_the_lock_is_lost_before_another_is_granted),
         TEST_CASE(lease_over_in_a_session_that_lives_the_node_stays_until_the_release),
         TEST_CASE(lease_over_in_a_session_that_lives_the_node_stays_until_the_close),
+        TEST_CASE(holders_server_cut_off_the_lease_is_over_before_another_is_granted),
         TEST_CASE(process_stopped_past_its_session_with_a_lease_says_lost_at_its_first_check),
         TEST_CASE(process_stopped_past_its_session_without_a_lease_never_says_ok),
     };
