@@ -113,8 +113,8 @@ static size_t earlier_by_the_rule(const queue *contest, const queued *own) {
     for (size_t i = 0; i < contest->count; i++) {
         const queued *other = &contest->list[i];
         const queued *pair[] = { other, own };
-        bool counts = other->letter != 'j' && !are_twins(own, other);
-        earlier += counts && compare(&pair[0], &pair[1]) < 0 ? 1U : 0U;
+        bool is_before = other->letter != 'j' && compare(&pair[0], &pair[1]) < 0;
+        earlier += is_before && !are_twins(own, other) ? 1U : 0U;
     }
     return earlier;
 }
@@ -159,8 +159,10 @@ static void expect_rule(const queue *contest, const queued *own, zkl_children ch
                __LINE__, "%s: %s waits for %s, expected %s", what, own->name, blocker,
                expected != NULL ? expected->name : "nobody");
     size_t earlier = earlier_by_the_rule(contest, own);
-    unit_check(view.earlier == earlier, __FILE__, __LINE__, "%s: %zu are before %s, expected %zu",
-               what, view.earlier, own->name, earlier);
+    if (view.earlier != earlier) { /* of millions that hold, none costs an assertion */
+        unit_check(false, __FILE__, __LINE__, "%s: %zu are before %s, expected %zu", what,
+                   view.earlier, own->name, earlier);
+    }
     bool unknown = unknown_waits_before(contest, own);
     unit_check((view.unknown != NULL) == unknown, __FILE__, __LINE__,
                "%s: %s is told of an unknown kind: %s", what, own->name,
