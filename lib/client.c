@@ -97,11 +97,11 @@ static void free_client(zkl_client *client) {
 /* Stops what has been started, in the order in which news flows. */
 static void shut_down(zkl_client *client) {
     zkl_log_stop(client->log);
-    zkl_service_free_sessions(client);
     zkl_callback_thread_stop(client->state_thread);
     client->state_thread = NULL;
     zkl_callback_thread_stop(client->log_thread);
     client->log_thread = NULL;
+    zkl_service_free_sessions(client); /* callbacks may have looked at them */
     zkl_log_free(client->log);
     client->log = NULL;
 }
@@ -134,6 +134,14 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
+static void note_lease_impossible(const zkl_client *client) {
+    char timeout[64];
+    snprintf(timeout, sizeof(timeout), "%d ms, with lease_tick_ms %d",
+             (int)client->sessions->session.timeout_ms, (int)client->lease_tick_ms);
+    zkl_input_note("session timeout", timeout,
+                   "a lease needs about four ticks, as granted by the servers");
+}
+
 static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
     const zkl_session *session = &client->sessions->session;
@@ -148,6 +156,9 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     int status = session->connected ? ZKL_OK : ZKL_TIMEOUT;
     if (session->auth_failed) {
         status = ZKL_AUTH_FAILED;
+    } else if (session->connected && !zkl_liveness_lease_is_possible(&session->liveness)) {
+        note_lease_impossible(client);
+        status = ZKL_LEASE_IMPOSSIBLE;
     }
     pthread_mutex_unlock(&client->mutex);
     return status;
@@ -311,33 +322,50 @@ static bool has_room(const zkl_client_session *one, size_t bytes) {
     return one->session.watched_bytes + bytes <= ZKL_WATCHED_BYTES_MAX;
 }
 
-static int add_session(zkl_client *client, size_t count, zkl_client_session **result) {
+static int add_session(zkl_client *client, zkl_client_session **result) {
+    size_t count = 0;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        count++;
+    }
     return count < ZKL_SESSIONS_MAX ? zkl_service_add_session(client, result)
                                     : ZKL_TOO_MANY_REQUESTS;
 }
 
-/* Filled in turn, so that as few sessions as possible are needed. The next one is
- * opened before the last is full, so that nobody has to wait for it. */
-int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session) {
-    size_t needed = zkl_request_runner_watched_bytes(path);
-    zkl_client_session *one = client->sessions;
-    size_t count = 1;
-    for (; !has_room(one, needed) && one->next != NULL; one = one->next) {
-        count++;
+/* Filled in turn, so that as few sessions as possible are needed; but rather one
+ * that is connected than one that is not. */
+static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
+    zkl_client_session *found = NULL;
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        bool better = found == NULL || (!found->session.connected && one->session.connected);
+        if (has_room(one, bytes) && better) {
+            found = one;
+        }
     }
-    if (!has_room(one, needed)) {
-        int status = add_session(client, count, &one);
+    return found;
+}
+
+/* The next one is opened before the last is full, so that nobody has to wait for it. */
+static void open_ahead(zkl_client *client, const zkl_client_session *used) {
+    if (used->next == NULL && !has_room(used, ZKL_WATCHED_BYTES_MAX / 4)) {
+        zkl_client_session *ahead = NULL;
+        (void)add_session(client, &ahead);
+    }
+}
+
+int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session) {
+    zkl_client_session *found = find_room(client, zkl_request_runner_watched_bytes(path));
+    if (found != NULL) {
+        open_ahead(client, found);
+    } else {
+        int status = add_session(client, &found);
         if (status != ZKL_OK) {
             return status;
         }
-    } else if (one->next == NULL && !has_room(one, ZKL_WATCHED_BYTES_MAX / 4)) {
-        zkl_client_session *ahead = NULL;
-        (void)add_session(client, count, &ahead);
     }
-    if (one->session.auth_failed) {
+    if (found->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
-    *session = &one->session;
+    *session = &found->session;
     return ZKL_OK;
 }
 

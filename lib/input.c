@@ -7,6 +7,17 @@
 
 enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 
+/* struct_size tells an older caller's struct from a newer one only if no field was
+ * ever put into padding at the end: there must be none. */
+#define HAS_NO_TAIL(type, last)                                                                    \
+    _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
+                   #type " ends in padding: fill it with a reserved field")
+HAS_NO_TAIL(zkl_client_options, lease_tick_ms);
+HAS_NO_TAIL(zkl_client_information, pending_deletions);
+HAS_NO_TAIL(zkl_lock_options, state_arg);
+HAS_NO_TAIL(zkl_lock_information, pending_deletions);
+HAS_NO_TAIL(zkl_grant, node);
+
 static _Thread_local char message[MESSAGE_SIZE];
 
 const char *zkl_input_message(void) {

@@ -170,6 +170,7 @@ void zkl_lock_close(zkl_lock *lock) {
     if (lock == NULL || zkl_client_check_process(lock->client) != ZKL_OK) {
         return;
     }
+    zkl_input_clear();
     zkl_client *client = lock->client;
     pthread_mutex_lock(&client->mutex);
     lock->closing = true;
@@ -184,6 +185,7 @@ void zkl_lock_close(zkl_lock *lock) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
     }
     zkl_lock_let_go(lock);
+    lock->state = LOCK_IDLE; /* a callback that is just running may still look */
     pthread_mutex_unlock(&client->mutex);
     zkl_lock_teller_close(lock->teller);
     free_lock(lock);
@@ -203,9 +205,10 @@ void zkl_lock_leave(zkl_lock *lock) {
     }
 }
 
-void zkl_lock_look_at_lease(const zkl_lock *lock) {
+void zkl_lock_look_at_clock(const zkl_lock *lock) {
     if (lock->runner != NULL) {
         zkl_liveness_check_lease(&lock->runner->session->liveness);
+        zkl_request_runner_check_hold(lock->runner);
     }
 }
 
@@ -219,5 +222,5 @@ bool zkl_lock_is_granted(const zkl_lock *lock) {
 }
 
 bool zkl_lock_is_owner(const zkl_lock *lock) {
-    return pthread_equal(lock->owner, pthread_self()) != 0;
+    return lock->owner == zkl_thread_number();
 }

@@ -32,7 +32,7 @@ struct zkl_lock {
     bool lost; /* after the grant */
     int lost_reason;
     zkl_lock_message *last_news; /* for the news of a loss */
-    pthread_t owner;             /* the thread that holds it */
+    uint64_t owner;              /* the thread that holds it */
     uint32_t holds;
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
@@ -60,9 +60,9 @@ void zkl_lock_leave(zkl_lock *lock);
 
 /** Not NULL, and of this process. Before the client's mutex is taken. */
 int zkl_lock_check_handle(const zkl_lock *lock);
-/** Makes sure that the end of a lease is known: the timer may be late, above all
- *  when this process was stopped. */
-void zkl_lock_look_at_lease(const zkl_lock *lock);
+/** Makes sure that the end of a lease, or of the time for which the lock may be
+ *  held, is known: timers may be late, above all when this process was stopped. */
+void zkl_lock_look_at_clock(const zkl_lock *lock);
 /** Whether it was granted, and not yet released: held or lost. */
 bool zkl_lock_is_granted(const zkl_lock *lock);
 /** Whether the calling thread is the one that it was granted to. */

@@ -1,6 +1,7 @@
 #include "callback_thread.h"
 #include "input.h"
 #include "lock.h"
+#include "threads.h"
 
 static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                          const zkl_grant *grant) {
@@ -96,7 +97,7 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
 static void begin_hold(zkl_lock *lock) {
     const zkl_request_runner *runner = lock->runner;
     lock->state = LOCK_HELD;
-    lock->owner = pthread_self();
+    lock->owner = zkl_thread_number();
     lock->holds = 1;
     lock->mode = runner->request.mode;
     lock->token = runner->request.zxid;
@@ -126,7 +127,7 @@ static int verdict_for_caller(const zkl_lock *lock) {
 }
 
 static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
-    zkl_lock_look_at_lease(lock);
+    zkl_lock_look_at_clock(lock);
     int status = verdict_for_caller(lock);
     if (status == ZKL_OK) {
         begin_hold(lock);
@@ -143,7 +144,7 @@ static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
 
 /* The owner of a reentrant handle comes again. */
 static int acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
-    zkl_lock_look_at_lease(lock);
+    zkl_lock_look_at_clock(lock);
     if (lock->state == LOCK_LOST) {
         return ZKL_LOST;
     }

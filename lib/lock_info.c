@@ -1,6 +1,5 @@
 #include "input.h"
 #include "lock.h"
-#include "threads.h"
 
 /* ---- Check --------------------------------------------------------------------------- */
 
@@ -8,7 +7,7 @@ static int check_held(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
-    zkl_lock_look_at_lease(lock);
+    zkl_lock_look_at_clock(lock);
     if (lock->state == LOCK_LOST) {
         return ZKL_LOST;
     }
@@ -20,15 +19,26 @@ static int check_held(const zkl_lock *lock) {
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
 
-static int64_t lease_left(const zkl_lock *lock) {
-    if (lock->client->lease_tick_ms == 0) {
-        return -1;
+static bool is_held(int status) {
+    return status == ZKL_OK || status == ZKL_SUSPECT;
+}
+
+/* What the handle is, and what is left of its lease, as of one moment. */
+static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
+    int status = check_held(lock);
+    *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
+    if (is_held(status) && lock->client->lease_tick_ms > 0) {
+        *lease_left_ms = zkl_liveness_lease_left(&lock->runner->session->liveness);
+        if (*lease_left_ms == 0) {
+            status = check_held(lock); /* it has just ended */
+        }
     }
-    return lock->state == LOCK_HELD ? zkl_liveness_lease_left(&lock->runner->session->liveness) : 0;
+    return status;
 }
 
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     zkl_input_clear();
+    int64_t left = 0;
     if (lease_left_ms != NULL) {
         *lease_left_ms = 0;
     }
@@ -37,9 +47,9 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
         return status;
     }
     pthread_mutex_lock(&lock->client->mutex);
-    status = check_held(lock);
+    status = look(lock, &left);
     if (lease_left_ms != NULL) {
-        *lease_left_ms = lease_left(lock);
+        *lease_left_ms = left;
     }
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
@@ -47,14 +57,14 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 /* ---- Information ---------------------------------------------------------------------- */
 
-static zkl_lock_state public_state(const zkl_lock *lock) {
+static zkl_lock_state public_state(const zkl_lock *lock, int status) {
     switch (lock->state) {
     case LOCK_IDLE:
         break;
     case LOCK_ACQUIRING:
         return ZKL_STATE_ACQUIRING;
     case LOCK_HELD:
-        return check_held(lock) == ZKL_OK ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
+        return status == ZKL_OK ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
     case LOCK_LOST:
         return ZKL_STATE_LOST;
     case LOCK_RELEASING:
@@ -76,10 +86,12 @@ static uint64_t count_left_behind(const zkl_lock *lock) {
 }
 
 static void tell_information(const zkl_lock *lock, zkl_lock_information *information) {
+    int64_t left = 0;
+    int status = look(lock, &left);
     *information = (zkl_lock_information){
         .struct_size = information->struct_size,
-        .state = public_state(lock),
-        .lease_left_ms = lease_left(lock),
+        .state = public_state(lock, status),
+        .lease_left_ms = left,
         .pending_deletions = count_left_behind(lock),
     };
     if (zkl_lock_is_granted(lock)) {
@@ -87,7 +99,8 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
         information->mode = lock->mode;
         information->token = lock->token;
         information->holds = lock->holds;
-        information->held_ms = zkl_clock_ms() - lock->granted_ms;
+        information->held_ms =
+            zkl_session_now_ms(&lock->client->sessions->session) - lock->granted_ms;
     }
 }
 
@@ -108,7 +121,6 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     if (lock->client->closed) {
         status = ZKL_CLOSED;
     } else {
-        zkl_lock_look_at_lease(lock);
         tell_information(lock, information);
     }
     pthread_mutex_unlock(&lock->client->mutex);

@@ -52,7 +52,7 @@ static int release(zkl_lock *lock, int64_t timeout_ms) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
-    zkl_lock_look_at_lease(lock);
+    zkl_lock_look_at_clock(lock);
     bool granted = zkl_lock_is_granted(lock);
     if (granted && lock->reentrant && !zkl_lock_is_owner(lock)) {
         return ZKL_NOT_OWNER;

@@ -23,6 +23,24 @@ struct zkl_log {
 static pthread_mutex_t open_logs_mutex = PTHREAD_MUTEX_INITIALIZER;
 static zkl_log *open_logs;
 
+/* A child of fork has none of its parent's threads, and so none of its logs. */
+static void before_fork(void) {
+    pthread_mutex_lock(&open_logs_mutex);
+}
+
+static void after_fork_in_parent(void) {
+    pthread_mutex_unlock(&open_logs_mutex);
+}
+
+static void after_fork_in_child(void) {
+    open_logs = NULL;
+    pthread_mutex_unlock(&open_logs_mutex);
+}
+
+static void prepare_for_forks(void) {
+    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
 /* One record on its way: the strings stand behind it in the same block. */
 typedef struct log_entry {
     zkl_callback callback;
@@ -33,6 +51,8 @@ typedef struct log_entry {
 
 zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
                       zkl_callback_thread *thread) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, prepare_for_forks);
     zkl_log *log = calloc(1, sizeof(*log));
     if (log == NULL) {
         return NULL;

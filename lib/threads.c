@@ -15,6 +15,15 @@ int64_t zkl_clock_ms(void) {
     return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
 }
 
+uint64_t zkl_thread_number(void) {
+    static _Atomic uint64_t last;
+    static _Thread_local uint64_t number;
+    if (number == 0) {
+        number = ++last;
+    }
+    return number;
+}
+
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     sigset_t all;
     sigset_t before;

@@ -9,6 +9,9 @@
 /** Starts a thread with all signals blocked: those are the application's. */
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
+/** A number for the calling thread that no other ever has in this process. */
+uint64_t zkl_thread_number(void);
+
 /** Milliseconds since some moment; goes on while the machine sleeps, never back. */
 int64_t zkl_clock_ms(void);
 

@@ -23,7 +23,8 @@
  *    deleted in the background, again and again until a server has confirmed
  *    it or the session has ended.
  * 5. After fork() the child must not use any handle of the parent: every call
- *    on one returns ZKL_FORKED there, and touches nothing.
+ *    on one returns ZKL_FORKED there, and touches nothing. It may open a client
+ *    of its own.
  *
  * Conventions
  * -----------
@@ -123,6 +124,7 @@ extern "C" {
     X(ZKL_INVALID_HOSTS, -34, "the host list is not host:port[,host:port...][/chroot]")            \
     X(ZKL_INVALID_ROOT, -35, "the lock root is not an absolute path of valid names")               \
     X(ZKL_INVALID_LABEL, -36, "the identity label is too long or has control characters")          \
+    X(ZKL_LEASE_IMPOSSIBLE, -37, "the session timeout is too short for a lease at this tick")      \
     X(ZKL_RESOURCE_EMPTY, -40, "a resource name must not be empty")                                \
     X(ZKL_RESOURCE_TOO_LONG, -41, "a resource name must not exceed 512 bytes")                     \
     X(ZKL_RESOURCE_DOT, -42, "a resource name must not be or contain the path name . or ..")       \
@@ -260,7 +262,7 @@ typedef struct zkl_client_options {
     zkl_log_level log_level;
     /**
      * 0: no lease. Else the tickTime of the servers in milliseconds (as in their
-     * configuration; a larger value is safe, a smaller one is not), at most
+     * configuration; a larger value is safe, a smaller one is not), up to
      * ZKL_LEASE_TICK_MAX_MS: the client keeps a lease on its session, that is a
      * local time before which the servers cannot expire it. A lock is then
      * granted only while a lease runs, zkl_lock_check tells how long it goes on,
@@ -269,9 +271,9 @@ typedef struct zkl_client_options {
      * It costs two small committed writes per third of the session timeout while
      * the client holds or awaits locks, unless its own traffic does the same. A
      * client that had none for some time has to earn a lease first: its next
-     * acquire takes a tick longer. The session timeout should be at least five
-     * ticks (a warning is logged otherwise). Not for ensembles with observers
-     * behind observers, nor with local sessions. Clocks may differ in rate by a
+     * acquire, a try as well, can take a tick longer. The session timeout should
+     * be at least five ticks (else a warning is logged); it must be about four. Not for ensembles
+     * with observers behind observers, nor with local sessions. Clocks may differ in rate by a
      * thousandth. Rule: docs/protocol.md, "Lease".
      */
     int32_t lease_tick_ms;
@@ -291,7 +293,8 @@ typedef struct zkl_client_options {
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
  * ZKL_TIMEOUT (no server answered in time), ZKL_AUTH_FAILED,
- * ZKL_CANNOT_RESOLVE, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
+ * ZKL_CANNOT_RESOLVE, ZKL_LEASE_IMPOSSIBLE (the servers granted less than about
+ * four ticks), ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
  * ZKL_INVALID_TIMEOUT, ZKL_INVALID_HOSTS, ZKL_INVALID_ROOT, ZKL_INVALID_LABEL,
  * ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_IN_CALLBACK. On any but ZKL_OK nothing is left running.
  */
@@ -361,7 +364,7 @@ typedef enum zkl_lock_state {
     ZKL_STATE_IDLE = 0,
     ZKL_STATE_ACQUIRING = 1,
     ZKL_STATE_HELD = 2,
-    ZKL_STATE_SUSPECT = 3,  /* held, as far as is known, but there is no connection */
+    ZKL_STATE_SUSPECT = 3,  /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,     /* was held; final until it is released */
     ZKL_STATE_RELEASING = 5 /* a thread waits in zkl_lock_release */
 } zkl_lock_state;
@@ -386,7 +389,8 @@ typedef struct zkl_lock_news {
  * it may be slow, but then the news of other handles wait; it must not call a
  * blocking zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check,
  * zkl_lock_release with a timeout of 0, zkl_lock_cancel and zkl_lock_close are
- * fine. It may come before zkl_lock_acquire has returned in its own thread, and
+ * fine. A mere silence of the servers, for which zkl_lock_check says ZKL_SUSPECT,
+ * is not told. It may come before zkl_lock_acquire has returned in its own thread, and
  * after the lock was released (see token); never after zkl_lock_close returned.
  * LOST is always told; SUSPECT and HELD may be left out when memory is short.
  */
@@ -447,7 +451,7 @@ typedef struct zkl_grant {
  *
  * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0), one of the
- * ZKL_RESOURCE_ statuses, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
+ * ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
  * the state callback).
  */
 ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
@@ -476,7 +480,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
  * LOST grant call zkl_lock_release first); of a reentrant handle, by the thread
  * that holds it, ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, or ZKL_LOST (release it as
- * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_NO_PERMISSION;
+ * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
+ * servers grant a shorter session timeout now); ZKL_NO_PERMISSION;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
  * a request now); ZKL_SEQUENCE_EXHAUSTED;
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);

@@ -3,7 +3,7 @@
 enum {
     PROBES_PER_TIMEOUT = 3,
     CLOCK_RATE_PARTS = 1000, /* clocks differ by one part in this many at most */
-    PATIENCE_PARTS = 8       /* of a period: how long to wait for a write that comes anyway */
+    PATIENCE_PARTS = 16      /* of a period: how long to wait for a write that comes anyway */
 };
 
 void zkl_lease_begin(zkl_lease *lease, int32_t tick_ms) {
@@ -15,6 +15,10 @@ int64_t zkl_lease_probe_period(int32_t timeout_ms) {
     return period > 0 ? period : 1;
 }
 
+static int64_t patience_of(const zkl_lease *lease) {
+    return lease->period_ms / PATIENCE_PARTS + 1;
+}
+
 static void extend(zkl_lease *lease, int64_t since_ms) {
     int64_t ends = since_ms + lease->timeout_ms - lease->margin_ms;
     if (ends > lease->ends_ms) {
@@ -24,13 +28,18 @@ static void extend(zkl_lease *lease, int64_t since_ms) {
 
 void zkl_lease_gather_anew(zkl_lease *lease) {
     lease->stage = ZKL_LEASE_NOTHING;
+    lease->has_next_probe = false;
     lease->probe_sent_ms = INT64_MIN;
 }
 
-void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_ms) {
+static void take_timeout(zkl_lease *lease, int32_t timeout_ms) {
     lease->timeout_ms = timeout_ms;
     lease->period_ms = zkl_lease_probe_period(timeout_ms);
     lease->margin_ms = lease->period_ms + timeout_ms / CLOCK_RATE_PARTS;
+}
+
+void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_ms) {
+    take_timeout(lease, timeout_ms);
     lease->ends_ms = INT64_MIN;
     zkl_lease_gather_anew(lease);
     if (lease->tick_ms > 0) {
@@ -38,36 +47,69 @@ void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_m
     }
 }
 
-/* One proof a period is enough, however much traffic there is. */
+/* The servers count the new timeout from the reconnect: what was earned with a
+ * longer one stands only as far as that goes. */
+void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t lost_ms) {
+    take_timeout(lease, timeout_ms);
+    int64_t latest = lost_ms + lease->timeout_ms - lease->margin_ms;
+    if (lease->ends_ms > latest) {
+        lease->ends_ms = latest;
+    }
+}
+
+/* One proof a period is enough, however much traffic there is; half of one, as
+ * timers and answers do not come to the millisecond. */
 static bool is_new_probe(const zkl_lease *lease, int64_t sent_ms) {
-    return lease->probe_sent_ms == INT64_MIN || sent_ms - lease->probe_sent_ms >= lease->period_ms;
+    return lease->probe_sent_ms == INT64_MIN ||
+           sent_ms - lease->probe_sent_ms >= lease->period_ms / 2;
+}
+
+static void begin_proof(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
+    lease->stage = ZKL_LEASE_PROBED;
+    lease->probe_sent_ms = sent_ms;
+    lease->probe_answered_ms = answered_ms;
+    lease->has_next_probe = false;
+}
+
+static void keep_for_next_proof(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
+    lease->has_next_probe = true;
+    lease->next_probe_sent_ms = sent_ms;
+    lease->next_probe_answered_ms = answered_ms;
+}
+
+static void end_proof(zkl_lease *lease) {
+    extend(lease, lease->probe_sent_ms);
+    lease->stage = ZKL_LEASE_NOTHING;
+    if (lease->has_next_probe) {
+        begin_proof(lease, lease->next_probe_sent_ms, lease->next_probe_answered_ms);
+    }
+}
+
+static bool is_first_write(const zkl_lease *lease, int64_t sent_ms) {
+    return lease->stage == ZKL_LEASE_PROBED && sent_ms > lease->probe_answered_ms + lease->tick_ms;
+}
+
+static bool is_second_write(const zkl_lease *lease, int64_t sent_ms) {
+    return lease->stage == ZKL_LEASE_FIRST_WRITE && sent_ms > lease->write_answered_ms;
 }
 
 bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, bool was_write) {
     if (lease->tick_ms == 0) {
         return false;
     }
-    switch (lease->stage) {
-    case ZKL_LEASE_NOTHING:
-        if (is_new_probe(lease, sent_ms)) {
-            lease->stage = ZKL_LEASE_PROBED;
-            lease->probe_sent_ms = sent_ms;
-            lease->probe_answered_ms = answered_ms;
+    if (was_write && is_second_write(lease, sent_ms)) {
+        end_proof(lease);
+        return true;
+    }
+    if (was_write && is_first_write(lease, sent_ms)) {
+        lease->stage = ZKL_LEASE_FIRST_WRITE;
+        lease->write_answered_ms = answered_ms;
+    } else if (is_new_probe(lease, sent_ms)) {
+        if (lease->stage == ZKL_LEASE_NOTHING) {
+            begin_proof(lease, sent_ms, answered_ms);
+        } else if (!lease->has_next_probe) {
+            keep_for_next_proof(lease, sent_ms, answered_ms);
         }
-        break;
-    case ZKL_LEASE_PROBED:
-        if (was_write && sent_ms > lease->probe_answered_ms + lease->tick_ms) {
-            lease->stage = ZKL_LEASE_FIRST_WRITE;
-            lease->write_answered_ms = answered_ms;
-        }
-        break;
-    case ZKL_LEASE_FIRST_WRITE:
-        if (was_write && sent_ms > lease->write_answered_ms) {
-            lease->stage = ZKL_LEASE_NOTHING;
-            extend(lease, lease->probe_sent_ms);
-            return true;
-        }
-        break;
     }
     return false;
 }
@@ -75,7 +117,7 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
 int64_t zkl_lease_write_due(const zkl_lease *lease) {
     switch (lease->stage) {
     case ZKL_LEASE_PROBED:
-        return lease->probe_answered_ms + lease->tick_ms + 1 + lease->period_ms / PATIENCE_PARTS;
+        return lease->probe_answered_ms + lease->tick_ms + patience_of(lease);
     case ZKL_LEASE_FIRST_WRITE:
         return lease->write_answered_ms + 1; /* later by the clock's own measure */
     case ZKL_LEASE_NOTHING:
@@ -86,4 +128,27 @@ int64_t zkl_lease_write_due(const zkl_lease *lease) {
 
 bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms) {
     return lease->tick_ms > 0 && now_ms < lease->ends_ms;
+}
+
+/* When the next extension is to be expected, if all is well. */
+static int64_t next_extension(const zkl_lease *lease, int64_t now_ms) {
+    if (lease->stage != ZKL_LEASE_NOTHING) {
+        int64_t due = zkl_lease_write_due(lease);
+        return due > now_ms ? due : now_ms;
+    }
+    int64_t probe = now_ms;
+    if (lease->probe_sent_ms != INT64_MIN && lease->probe_sent_ms + lease->period_ms > now_ms) {
+        probe = lease->probe_sent_ms + lease->period_ms;
+    }
+    return probe + lease->tick_ms + patience_of(lease);
+}
+
+bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms) {
+    return zkl_lease_runs(lease, now_ms) &&
+           lease->ends_ms > next_extension(lease, now_ms) + patience_of(lease);
+}
+
+bool zkl_lease_is_possible(const zkl_lease *lease) {
+    int64_t needed = lease->period_ms + lease->tick_ms + 2 * patience_of(lease);
+    return lease->tick_ms == 0 || needed < lease->timeout_ms - lease->margin_ms;
 }

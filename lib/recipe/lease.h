@@ -29,8 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** The servers take this many of their ticks at least as a session timeout's
- *  fair share: below, a lease can run out though all is well. */
+/** With fewer of the servers' ticks in a session timeout a slow answer is enough
+ *  for the lease to run out. */
 #define ZKL_LEASE_TICKS_MIN 5
 
 typedef enum zkl_lease_stage {
@@ -50,6 +50,9 @@ typedef struct zkl_lease {
     int64_t probe_sent_ms;
     int64_t probe_answered_ms;
     int64_t write_answered_ms; /* the first */
+    bool has_next_probe;       /* answered while that proof is under way */
+    int64_t next_probe_sent_ms;
+    int64_t next_probe_answered_ms;
 } zkl_lease;
 
 void zkl_lease_begin(zkl_lease *lease, int32_t tick_ms);
@@ -59,6 +62,10 @@ int64_t zkl_lease_probe_period(int32_t timeout_ms);
 
 /** A new session, with what the servers agreed to; begun no earlier than that. */
 void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_ms);
+
+/** A new connection of the same session, whose timeout is another from now on; the
+ *  old connection was lost no earlier than that. */
+void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t lost_ms);
 
 /** What has been gathered so far proves nothing any more: there is a new
  *  connection, or a pause in the probing. What was earned stands. */
@@ -73,5 +80,12 @@ int64_t zkl_lease_write_due(const zkl_lease *lease);
 
 /** Whether it runs at this time. */
 bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms);
+
+/** Whether it runs for so long that it will be extended before it ends, if all is
+ *  well: a grant on less would be lost for no reason. */
+bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms);
+
+/** Whether a lease can be kept at all, with this timeout and tick. */
+bool zkl_lease_is_possible(const zkl_lease *lease);
 
 #endif

@@ -382,8 +382,8 @@ static void on_watched(zkl_request *request, const zkl_event *event, zkl_actions
 
 /* Our own node is gone, and it was not us who deleted it. */
 static void on_own_node_gone(zkl_request *request, zkl_actions *actions) {
-    if (request->aim == ZKL_AIM_LEAVE) {
-        return; /* the delete that is due will find it out */
+    if (request->aim == ZKL_AIM_LEAVE || request->own_node != ZKL_OWN_NODE_OURS) {
+        return; /* the delete that is due will find it out; or a list has found it out */
     }
     if (!request->held && !request->keeps_node) {
         lose_place(request, actions);
@@ -651,6 +651,9 @@ static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *
         break;
     case ZKL_EVENT_LEASE_BEGUN:
         on_lease_begun(request);
+        break;
+    case ZKL_EVENT_LEASE_THIN:
+        request->lease_runs = false;
         break;
     case ZKL_EVENT_LEASE_ENDED:
         on_lease_ended(request, actions);

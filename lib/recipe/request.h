@@ -50,7 +50,8 @@ typedef enum zkl_event_kind {
     ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh */
     ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
     ZKL_EVENT_PROBE,           /* time to look after the node of a lock that is held */
-    ZKL_EVENT_LEASE_BEGUN,     /* the session has a lease (again) */
+    ZKL_EVENT_LEASE_BEGUN,     /* the session has a lease that is long enough for a grant */
+    ZKL_EVENT_LEASE_THIN,      /* it runs, but for too short a time to be granted anything */
     ZKL_EVENT_LEASE_ENDED,     /* the session's lease has run out */
     ZKL_EVENT_HOLD_LIMIT,      /* the lock has been held for as long as it may be */
     ZKL_EVENT_CONNECTED,       /* the session has a (new) connection */
@@ -116,7 +117,7 @@ typedef struct zkl_request_options {
     bool only_try;               /* give up rather than wait */
     bool fail_on_session_expiry; /* rather than join again in the next session */
     bool needs_lease;            /* is granted only while the session has a lease */
-    bool lease_runs;             /* now */
+    bool lease_runs;             /* now, and for long enough for a grant */
     const char *guid;            /* a fresh UUID */
 } zkl_request_options;
 

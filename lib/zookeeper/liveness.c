@@ -8,6 +8,8 @@
  * wrong: then the session's timeout is nearly over. */
 enum { PERIODS_OF_SILENCE = 2 };
 
+enum { RETRIES_PER_PERIOD = 8 };
+
 enum { SETTLE_PATH_SIZE = 2 * ZKL_ROOT_MAX + 2 + ZKL_NODE_NAME_SIZE };
 
 static int64_t now_of(const zkl_liveness *liveness) {
@@ -19,23 +21,29 @@ static int64_t period_of(const zkl_liveness *liveness) {
 }
 
 static void set_timer(zkl_liveness *liveness, zkl_timer *timer, int64_t deadline_ms) {
-    zkl_operations *operations = liveness->session->operations;
-    zkl_timers_set(&liveness->session->timers, timer, deadline_ms);
-    operations->table->wake(operations);
+    zkl_session_set_timer(liveness->session, timer, deadline_ms);
 }
 
 /* ---- The lease ----------------------------------------------------------- */
 
-static void tell_lease(zkl_liveness *liveness, bool runs) {
-    liveness->lease_runs = runs;
-    zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = runs ? ZKL_EVENT_LEASE_BEGUN
-                                                                       : ZKL_EVENT_LEASE_ENDED });
+static void tell_lease(zkl_liveness *liveness, zkl_event_kind news) {
+    zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = news });
 }
 
 void zkl_liveness_check_lease(zkl_liveness *liveness) {
-    if (liveness->lease_runs && !zkl_lease_runs(&liveness->lease, now_of(liveness))) {
-        tell_lease(liveness, false);
+    int64_t now = now_of(liveness);
+    if (liveness->lease_runs && !zkl_lease_runs(&liveness->lease, now)) {
+        liveness->lease_runs = false;
+        liveness->lease_ample = false;
+        tell_lease(liveness, ZKL_EVENT_LEASE_ENDED);
+    } else if (liveness->lease_ample && !zkl_lease_is_ample(&liveness->lease, now)) {
+        liveness->lease_ample = false;
+        tell_lease(liveness, ZKL_EVENT_LEASE_THIN);
     }
+}
+
+bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness) {
+    return zkl_lease_is_possible(&liveness->lease);
 }
 
 static void on_lease_end(void *arg) {
@@ -50,8 +58,10 @@ static void lease_extended(zkl_liveness *liveness) {
     if (liveness->awake) {
         set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
     }
-    if (!liveness->lease_runs) {
-        tell_lease(liveness, true);
+    liveness->lease_runs = true;
+    if (!liveness->lease_ample && zkl_lease_is_ample(&liveness->lease, now_of(liveness))) {
+        liveness->lease_ample = true;
+        tell_lease(liveness, ZKL_EVENT_LEASE_BEGUN);
     }
 }
 
@@ -70,8 +80,15 @@ static void set_write_timer(zkl_liveness *liveness) {
     if (due == INT64_MAX || liveness->write.under_way || !liveness->awake) {
         zkl_timers_stop(&liveness->session->timers, &liveness->write_timer);
     } else {
-        set_timer(liveness, &liveness->write_timer, due);
+        int64_t earliest = liveness->write_not_before_ms;
+        set_timer(liveness, &liveness->write_timer, due > earliest ? due : earliest);
     }
+}
+
+/* A write that failed while the connection stands is sent again, but not at once. */
+static void put_off_write(zkl_liveness *liveness) {
+    liveness->write_not_before_ms = now_of(liveness) + period_of(liveness) / RETRIES_PER_PERIOD;
+    set_write_timer(liveness);
 }
 
 static bool is_of_the_server(zkl_outcome outcome) {
@@ -87,7 +104,8 @@ void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t 
     if (sent_ms > liveness->answered_ms) {
         liveness->answered_ms = sent_ms;
     }
-    if (zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness), was_write)) {
+    bool committed = was_write && outcome != ZKL_OUTCOME_REFUSED;
+    if (zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness), committed)) {
         lease_extended(liveness);
     }
     set_write_timer(liveness);
@@ -100,6 +118,9 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     if (call->session_number == liveness->session->number) {
         zkl_liveness_check_lease(liveness);
         zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
+        if (!is_of_the_server(reply->outcome) || reply->outcome == ZKL_OUTCOME_REFUSED) {
+            put_off_write(liveness);
+        }
     }
 }
 
@@ -135,6 +156,9 @@ static void send_write(zkl_liveness *liveness) {
     snprintf(path, sizeof(path), "%s/%s", liveness->session->lock_root, name);
     begin_call(liveness, call);
     call->under_way = operations->table->remove(operations, path, on_reply, call) == ZKL_OUTCOME_OK;
+    if (!call->under_way) {
+        put_off_write(liveness);
+    }
 }
 
 /* ---- The probes ---------------------------------------------------------------- */
@@ -181,8 +205,8 @@ static void warn_of_short_timeout(zkl_liveness *liveness) {
     if (timeout_ms / ZKL_LEASE_TICKS_MIN < tick_ms) {
         char message[160];
         snprintf(message, sizeof(message),
-                 "the session timeout of %d ms is shorter than %d ticks of %d ms: the lease can "
-                 "run out though all is well",
+                 "the session timeout of %d ms is shorter than %d ticks of %d ms: a slow answer "
+                 "is enough for the lease to run out",
                  (int)timeout_ms, ZKL_LEASE_TICKS_MIN, (int)tick_ms);
         zkl_session_log(liveness->session, ZKL_LOG_WARN, ZKL_LOG_SHORT_SESSION, ZKL_OK, message);
     }
@@ -202,8 +226,16 @@ void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session) {
                               liveness->connecting_ms);
         warn_of_short_timeout(liveness);
         lease_extended(liveness);
+    } else if (liveness->lease.timeout_ms != liveness->session->timeout_ms) {
+        zkl_lease_timeout_changed(&liveness->lease, liveness->session->timeout_ms,
+                                  liveness->disconnected_ms);
+        warn_of_short_timeout(liveness);
     }
     zkl_liveness_check_lease(liveness);
+}
+
+void zkl_liveness_disconnected(zkl_liveness *liveness) {
+    liveness->disconnected_ms = now_of(liveness);
 }
 
 void zkl_liveness_probe_now(zkl_liveness *liveness) {
@@ -219,6 +251,7 @@ void zkl_liveness_session_ended(zkl_liveness *liveness) {
     zkl_timers_stop(timers, &liveness->write_timer);
     zkl_timers_stop(timers, &liveness->end_timer);
     zkl_lease_begin(&liveness->lease, liveness->lease.tick_ms);
+    liveness->lease_ample = false;
     liveness->lease_runs = false; /* the end of the session says so to the requests */
     liveness->awake = false;
     liveness->answered_ms = INT64_MIN;

@@ -32,10 +32,13 @@ struct zkl_liveness {
     zkl_session *session;
     zkl_lease lease;
     bool lease_runs;       /* as the requests have been told */
+    bool lease_ample;      /* and that it is long enough for a grant */
     bool awake;            /* the probes go on */
     int64_t connecting_ms; /* when the session was asked for */
     int64_t connected_ms;  /* when its connection was made */
-    int64_t answered_ms;   /* when the last request answered on it was sent; INT64_MIN: none */
+    int64_t disconnected_ms;
+    int64_t write_not_before_ms; /* one has just failed */
+    int64_t answered_ms; /* when the last request answered on it was sent; INT64_MIN: none */
     char settle_guid[ZKL_GUID_SIZE];
     zkl_timer probe_timer;
     zkl_timer write_timer;
@@ -50,6 +53,7 @@ void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t le
 /** What happens to the session. */
 void zkl_liveness_connecting(zkl_liveness *liveness);
 void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session);
+void zkl_liveness_disconnected(zkl_liveness *liveness);
 void zkl_liveness_session_ended(zkl_liveness *liveness);
 
 /** On a new connection, once the requests know of it. */
@@ -62,7 +66,10 @@ void zkl_liveness_wake(zkl_liveness *liveness);
 void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
                            bool was_write);
 
-/** Tells the requests if the lease has run out. A process may have been stopped,
+/** Whether a lease is not asked for, or can be kept with the session's timeout. */
+bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness);
+
+/** Tells the requests if the lease has run out, or nearly. A process may have been stopped,
  *  and the timer be late: so it is asked before anything is granted or told. */
 void zkl_liveness_check_lease(zkl_liveness *liveness);
 

@@ -116,7 +116,7 @@ static void on_watch_fired(void *arg, bool deleted) {
     zkl_event event = {
         .kind = ZKL_EVENT_WATCH_FIRED,
         .deleted = deleted,
-        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .fresh = !runner->blocker_is_ours && zkl_liveness_is_fresh(&runner->session->liveness),
     };
     zkl_request_runner_feed(runner, &event);
 }
@@ -234,9 +234,8 @@ static void back_off(zkl_request_runner *runner) {
     uint32_t random = 0;
     (void)operations->table->random(operations, &random, sizeof(random));
     int64_t pause = longest - random % (longest / 2 + 1);
-    zkl_timers_set(&runner->session->timers, &runner->back_off,
-                   zkl_session_now_ms(runner->session) + pause);
-    operations->table->wake(operations);
+    zkl_session_set_timer(runner->session, &runner->back_off,
+                          zkl_session_now_ms(runner->session) + pause);
 }
 
 /* ---- Making the parent -------------------------------------------------- */
@@ -307,10 +306,8 @@ static void make_parent(zkl_request_runner *runner) {
 static void set_timer(zkl_request_runner *runner, zkl_timer *timer, int64_t from_ms,
                       int64_t duration_ms) {
     if (duration_ms > 0) {
-        zkl_operations *operations = runner->session->operations;
         int64_t end = duration_ms < INT64_MAX - from_ms ? from_ms + duration_ms : INT64_MAX - 1;
-        zkl_timers_set(&runner->session->timers, timer, end);
-        operations->table->wake(operations);
+        zkl_session_set_timer(runner->session, timer, end);
     }
 }
 
@@ -330,7 +327,9 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
-    zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
+    if (!runner->request.keeps_node) {
+        zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
+    }
     log_request(runner, ZKL_LOG_ERROR, ZKL_LOG_LOST, NULL, status);
     if (runner->owner.lost != NULL) {
         runner->owner.lost(runner->owner.arg, status);
@@ -365,6 +364,19 @@ static void end(zkl_request_runner *runner) {
     free(runner);
 }
 
+/* Whether another request of this session made the node. When the session ends
+ * one transaction deletes it together with our own, and the news of the two
+ * come in any order: then its deletion is no hand-off. */
+static bool is_ours(const zkl_request_runner *runner, const char *node) {
+    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+        if (strcmp(one->request.node, node) == 0 &&
+            strcmp(one->parent_path, runner->parent_path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void perform(zkl_request_runner *runner, const zkl_action *action) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
@@ -378,6 +390,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         break;
     case ZKL_ACTION_WATCH:
         log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, action->node, ZKL_OK);
+        runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, action->node);
         watch_node(runner, ZKL_EVENT_WATCHED, action->node, &runner->watch);
         break;
     case ZKL_ACTION_UNWATCH:
@@ -503,8 +516,19 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     return runner;
 }
 
+void zkl_request_runner_check_hold(zkl_request_runner *runner) {
+    bool is_limited = runner->max_hold_ms > 0 && runner->granted_ms >= 0;
+    if (is_limited &&
+        zkl_session_now_ms(runner->session) - runner->granted_ms >= runner->max_hold_ms) {
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
+    }
+}
+
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
                              zkl_request_runner **result) {
+    if (session->established && !zkl_liveness_lease_is_possible(&session->liveness)) {
+        return ZKL_LEASE_IMPOSSIBLE;
+    }
     char guid[ZKL_GUID_SIZE];
     if (!zkl_session_make_guid(session, guid)) {
         return ZKL_SYSTEM;
@@ -519,7 +543,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
         .only_try = options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
         .needs_lease = session->liveness.lease.tick_ms > 0,
-        .lease_runs = session->liveness.lease_runs,
+        .lease_runs = session->liveness.lease_ample,
         .guid = guid,
     };
     zkl_request_begin(&runner->request, &request, session->connected);

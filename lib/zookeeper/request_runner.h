@@ -64,6 +64,7 @@ struct zkl_request_runner {
     int64_t granted_ms; /* -1 before */
     zkl_watch_waiter watch;
     zkl_watch_waiter own_watch;
+    bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
     zkl_call calls[ZKL_CALL_KINDS];
@@ -74,13 +75,17 @@ struct zkl_request_runner {
 };
 
 /** Starts a request, and stores it in `result` before its first step, in which it
- *  may be decided and even end. ZKL_OK,
- *  ZKL_NO_MEMORY or ZKL_SYSTEM (no random numbers); then nothing was started. */
+ *  may be decided and even end. ZKL_OK, or nothing was started: ZKL_NO_MEMORY,
+ *  ZKL_SYSTEM (no random numbers) or ZKL_LEASE_IMPOSSIBLE. */
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
                              zkl_request_runner **result);
 
 /** Hands an event to the request; the runner may be gone when it returns. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
+
+/** Tells the request if the lock has been held for as long as it may be: the timer
+ *  may be late. The runner is still there when it returns. */
+void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
 /** What a request for this resource may come to need of its session's watches:
  *  one on its blocker and one on its own node. */

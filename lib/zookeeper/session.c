@@ -25,6 +25,17 @@ int64_t zkl_session_now_ms(const zkl_session *session) {
     return session->operations->table->now_ms(session->operations);
 }
 
+/* Whoever fires them is woken only for a deadline that is earlier than all others. */
+void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms) {
+    if (timer->place != 0 && timer->deadline_ms == deadline_ms) {
+        return;
+    }
+    zkl_timers_set(&session->timers, timer, deadline_ms);
+    if (zkl_timers_next(&session->timers) == deadline_ms) {
+        session->operations->table->wake(session->operations);
+    }
+}
+
 bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
     unsigned char b[16];
     if (!session->operations->table->random(session->operations, b, sizeof(b))) {
@@ -71,6 +82,10 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     zkl_watch_table_reconnected(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    if (!zkl_liveness_lease_is_possible(&session->liveness)) {
+        zkl_session_feed_all(
+            session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
+    }
     zkl_liveness_probe_now(&session->liveness);
 }
 
@@ -79,6 +94,7 @@ static void on_disconnected(zkl_session *session) {
         return;
     }
     session->connected = false;
+    zkl_liveness_disconnected(&session->liveness);
     zkl_session_log(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT, "");
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }

@@ -72,6 +72,9 @@ void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
 void zkl_session_log(zkl_session *session, zkl_log_level level, zkl_log_event event, int status,
                      const char *message);
 
+/** Room for it must have been reserved. */
+void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);
+
 int64_t zkl_session_now_ms(const zkl_session *session);
 
 #endif

@@ -19,7 +19,8 @@ struct zkl_watch {
     uint64_t id;
     watch_state state;
     bool reply_awaited;
-    bool fired_early; /* fired before its exists was answered */
+    bool fired_early; /* before its exists was answered */
+    bool deleted_early;
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
     UT_hash_handle id_handle;
@@ -113,6 +114,10 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     if (free_if_dead(watch)) {
         return;
     }
+    bool changed_early = watch->fired_early && !watch->deleted_early;
+    if (changed_early && watch->waiters != NULL && send_exists(watch)) {
+        return; /* it fired, but the node may still be there */
+    }
     zkl_outcome outcome = watch->fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
     if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
         watch->state = WATCH_ARMED;
@@ -204,6 +209,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     }
     if (watch->state == WATCH_ARMING) {
         watch->fired_early = true;
+        watch->deleted_early = deleted;
         return;
     }
     if (watch->state == WATCH_REMOVING) {

@@ -196,6 +196,8 @@ static void our_end_does_not_take_the_successors_watch_away(void) {
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; ended"); /* no unwatch */
     zkl_session_on_watch_fired(&stage->session, shared_watch, true);
+    FAKE_HEARD(&stage->fake, "list /r"); /* of one session: no hand-off */
+    stage_listed_own(stage, 2, "lock-0000000004", NULL);
     FAKE_HEARD(&stage->fake, "b decided 0");
     stage_feed(&stage->b, ZKL_EVENT_RELEASED);
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);

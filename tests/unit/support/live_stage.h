@@ -11,7 +11,7 @@
 enum { SESSION_TIMEOUT_MS = 9000, PERIOD_MS = 3000, TICK_MS = 1000 };
 enum { MARGIN_MS = PERIOD_MS + 9, LEASE_MS = SESSION_TIMEOUT_MS - MARGIN_MS };
 enum { CONNECTING_MS = 100 };              /* how long it takes */
-enum { WRITE_DUE_MS = TICK_MS + 1 + 375 }; /* after the answer to a probe */
+enum { WRITE_DUE_MS = TICK_MS + 187 + 1 }; /* after the answer to a probe */
 
 #define OWN_NODE "/r/#1-lock-0000000003"
 #define PROBE "exists /locks"

@@ -80,6 +80,7 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
     case ZKL_EVENT_LEASE_BEGUN:
         monitor->lease_runs = true;
         break;
+    case ZKL_EVENT_LEASE_THIN:
     case ZKL_EVENT_LEASE_ENDED:
         monitor->lease_runs = false;
         break;

@@ -42,6 +42,7 @@ static const char *const event_names[] = {
     [ZKL_EVENT_OWN_WATCH_FIRED] = "own_watch_fired",
     [ZKL_EVENT_PROBE] = "probe",
     [ZKL_EVENT_LEASE_BEGUN] = "lease_begun",
+    [ZKL_EVENT_LEASE_THIN] = "lease_thin",
     [ZKL_EVENT_LEASE_ENDED] = "lease_ended",
     [ZKL_EVENT_HOLD_LIMIT] = "hold_limit",
     [ZKL_EVENT_CONNECTED] = "connected",
