@@ -607,15 +607,8 @@ static unsigned operation_answered_by(zkl_event_kind kind) {
     }
 }
 
-static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+static void take_reply(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     switch (event->kind) {
-    case ZKL_EVENT_START:
-        if (request->only_try && !request->connected) {
-            fail(request, actions, ZKL_DISCONNECTED);
-        }
-        break;
-    case ZKL_EVENT_BACKED_OFF:
-        break;
     case ZKL_EVENT_CREATED:
         on_created(request, event, actions);
         break;
@@ -639,6 +632,18 @@ static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *
         break;
     case ZKL_EVENT_OWN_WATCHED:
         on_own_watched(request, event, actions);
+        break;
+    default:
+        break; /* the end of a pause says no more than that */
+    }
+}
+
+static void take_news(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    switch (event->kind) {
+    case ZKL_EVENT_START:
+        if (request->only_try && !request->connected) {
+            fail(request, actions, ZKL_DISCONNECTED);
+        }
         break;
     case ZKL_EVENT_WATCH_FIRED:
         on_watch_fired(request, event, actions);
@@ -679,6 +684,8 @@ static void dispatch(zkl_request *request, const zkl_event *event, zkl_actions *
     case ZKL_EVENT_RELEASED:
         on_released(request);
         break;
+    default:
+        break;
     }
 }
 
@@ -697,7 +704,12 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     actions->count = 0;
-    request->outstanding &= ~operation_answered_by(event->kind);
-    dispatch(request, event, actions);
+    unsigned answered = operation_answered_by(event->kind);
+    request->outstanding &= ~answered;
+    if (answered != 0) {
+        take_reply(request, event, actions);
+    } else {
+        take_news(request, event, actions);
+    }
     advance(request, actions);
 }
