@@ -369,8 +369,7 @@ static void end(zkl_request_runner *runner) {
  * come in any order: then its deletion is no hand-off. */
 static bool is_ours(const zkl_request_runner *runner, const char *node) {
     for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
-        if (strcmp(one->request.node, node) == 0 &&
-            strcmp(one->parent_path, runner->parent_path) == 0) {
+        if (zkl_node_name_has_guid(node, one->request.guid)) { /* known before its node is */
             return true;
         }
     }
