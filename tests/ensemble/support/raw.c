@@ -18,7 +18,8 @@ static zhandle_t *connect_as(const char *hosts, const clientid_t *session) {
     int64_t end = now_ms() + PATIENCE_MS;
     while (zoo_state(raw) != ZOO_CONNECTED_STATE && zoo_state(raw) != ZOO_EXPIRED_SESSION_STATE) {
         if (now_ms() >= end) {
-            give_up("no connection to %s", hosts);
+            give_up("no connection to %s in state %d, session %" PRIx64, hosts, zoo_state(raw),
+                    session != NULL ? (uint64_t)session->client_id : 0);
         }
         nap();
     }
