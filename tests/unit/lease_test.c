@@ -257,6 +257,87 @@ static void one_proof_half_a_period_is_enough(void) {
     expect_chain_earns(&lease, BEGUN_MS + 1000 + PERIOD_MS / 2);
 }
 
+/* Timers and clocks do not agree to the millisecond. */
+static void probe_one_ms_before_a_period_has_passed_is_not_thrown_away(void) {
+    zkl_lease lease = begin_session();
+    expect_chain_earns(&lease, BEGUN_MS + 1000);
+    expect_chain_earns(&lease, BEGUN_MS + 1000 + PERIOD_MS - 1);
+}
+
+static void probe_answered_while_a_proof_is_under_way_begins_the_next(void) {
+    zkl_lease lease = begin_session();
+    EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
+    EXPECT(!probe(&lease, BEGUN_MS + 4000, BEGUN_MS + 4005)); /* its writes are slow */
+    EXPECT(!write(&lease, BEGUN_MS + 4010, BEGUN_MS + 4400));
+    EXPECT(write(&lease, BEGUN_MS + 4401, BEGUN_MS + 4800));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
+    EXPECT_INT(zkl_lease_write_due(&lease), BEGUN_MS + 4005 + TICK_MS + PERIOD_MS / 16 + 1);
+    EXPECT(!write(&lease, BEGUN_MS + 5006, BEGUN_MS + 5010));
+    EXPECT(write(&lease, BEGUN_MS + 5011, BEGUN_MS + 5020));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 4000 + TIMEOUT_MS - MARGIN_MS);
+}
+
+/* ---- Another timeout ------------------------------------------------------------------ */
+
+static void shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost(void) {
+    zkl_lease lease = begin_session();
+    zkl_lease_timeout_changed(&lease, 3000, BEGUN_MS + 2000);
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 2000 + 3000 - 1000 - 3);
+    zkl_lease_gather_anew(&lease);
+    EXPECT(!probe(&lease, BEGUN_MS + 2100, BEGUN_MS + 2101));
+    EXPECT(!write(&lease, BEGUN_MS + 3102, BEGUN_MS + 3103));
+    EXPECT(write(&lease, BEGUN_MS + 3104, BEGUN_MS + 3105));
+    EXPECT_INT(lease.ends_ms, BEGUN_MS + 2100 + 3000 - 1000 - 3);
+}
+
+static void other_timeout_lengthens_nothing(void) {
+    static const int32_t timeouts[] = { 8000, TIMEOUT_MS, 90000 };
+    for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
+        zkl_lease lease = begin_session();
+        zkl_lease_timeout_changed(&lease, timeouts[i], BEGUN_MS + 5000);
+        EXPECT_INT(lease.ends_ms, FIRST_END_MS);
+    }
+}
+
+static void other_timeout_is_no_lease_where_there_was_none(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, TICK_MS);
+    zkl_lease_timeout_changed(&lease, TIMEOUT_MS, BEGUN_MS);
+    EXPECT(!zkl_lease_runs(&lease, BEGUN_MS));
+}
+
+/* ---- Whether it is long enough ----------------------------------------------------------- */
+
+/* Without a probe yet: the next request is one, its writes come a tick and some patience later. */
+static void lease_is_ample_as_long_as_it_will_be_extended_before_it_ends(void) {
+    zkl_lease lease = begin_session();
+    int64_t patience = PERIOD_MS / 16 + 1;
+    int64_t last = FIRST_END_MS - TICK_MS - 2 * patience - 1;
+    EXPECT(zkl_lease_is_ample(&lease, BEGUN_MS));
+    EXPECT(zkl_lease_is_ample(&lease, last));
+    EXPECT(!zkl_lease_is_ample(&lease, last + 1));
+    EXPECT(!zkl_lease_is_ample(&lease, FIRST_END_MS));
+}
+
+static void lease_is_possible_with_about_four_ticks(void) {
+    static const struct {
+        int32_t timeout_ms;
+        int32_t tick_ms;
+        bool possible;
+    } rows[] = {
+        { 10000, 2000, true }, { 8000, 2000, true },      { 7000, 2000, true },
+        { 6800, 2000, false }, { 6000, 2000, false },     { 10000, 60000, false },
+        { 2000, 500, true },   { 100, INT32_MAX, false }, { 100, 0, true },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        zkl_lease lease;
+        zkl_lease_begin(&lease, rows[i].tick_ms);
+        zkl_lease_new_session(&lease, rows[i].timeout_ms, BEGUN_MS);
+        unit_check(zkl_lease_is_possible(&lease) == rows[i].possible, __FILE__, __LINE__,
+                   "timeout %d ms, tick %d ms", (int)rows[i].timeout_ms, (int)rows[i].tick_ms);
+    }
+}
+
 static void write_is_due_a_tick_after_the_probe_and_one_more_after_the_first(void) {
     zkl_lease lease = begin_session();
     EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
@@ -307,6 +388,13 @@ static CU_TestInfo tests[] = {
     TEST(what_was_earned_stands_over_a_new_connection),
     TEST(chain_about_an_old_probe_does_not_shorten_the_lease),
     TEST(one_proof_half_a_period_is_enough),
+    TEST(probe_one_ms_before_a_period_has_passed_is_not_thrown_away),
+    TEST(probe_answered_while_a_proof_is_under_way_begins_the_next),
+    TEST(shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost),
+    TEST(other_timeout_lengthens_nothing),
+    TEST(other_timeout_is_no_lease_where_there_was_none),
+    TEST(lease_is_ample_as_long_as_it_will_be_extended_before_it_ends),
+    TEST(lease_is_possible_with_about_four_ticks),
     TEST(write_is_due_a_tick_after_the_probe_and_one_more_after_the_first),
     TEST(writes_that_are_sent_when_they_are_due_keep_the_lease),
     TEST_END,

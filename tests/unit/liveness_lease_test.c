@@ -208,6 +208,22 @@ static void lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node(void) 
     live_finish(stage);
 }
 
+/* It keeps others out no longer than the holder asked for. */
+static void hold_limit_deletes_a_node_that_was_kept_after_the_lease(void) {
+    run_stage *stage = live_open(TICK_MS);
+    stage->a.max_hold_ms = 8000;
+    stage_hold(stage, &stage->a);
+    stage_pass(stage, LEASE_MS - CONNECTING_MS);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, WRITE "; " PROBE "; watch " OWN_NODE "; lost -23");
+    live_stop_for(stage, 8000 - LEASE_MS + CONNECTING_MS - 1);
+    zkl_timers_fire_due(&stage->session.timers, stage->fake.now_ms);
+    EXPECT(!live_is_asked(stage, "remove " OWN_NODE));
+    stage_pass(stage, 1);
+    EXPECT(live_is_asked(stage, "remove " OWN_NODE));
+    live_finish(stage);
+}
+
 static void lease_that_runs_out_while_disconnected_loses_the_lock_on_time(void) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
@@ -386,6 +402,7 @@ static CU_TestInfo tests[] = {
     TEST(write_that_fails_proves_nothing_and_is_sent_again_after_a_pause),
     TEST(new_connection_gathers_anew),
     TEST(lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node),
+    TEST(hold_limit_deletes_a_node_that_was_kept_after_the_lease),
     TEST(lease_that_runs_out_while_disconnected_loses_the_lock_on_time),
     TEST(request_after_an_idle_time_earns_a_lease_first),
     TEST(request_after_others_and_an_idle_time_earns_as_fast),

@@ -206,6 +206,40 @@ static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
     ear_close_desk(desk, &ear);
 }
 
+static void check_and_look_at_handle(news_ear *ear, const zkl_lock_news *news) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    int64_t left = -99;
+    ear->said[0] = zkl_lock_check(news->lock, &left);
+    ear->said[1] = (int)left;
+    ear->said[2] = zkl_lock_info(news->lock, &information);
+    ear->said[3] = (int)information.state;
+}
+
+/* The close has let its request go, and waits for this very callback. */
+static void check_in_a_callback_that_close_waits_for_is_not_held(void) {
+    news_ear ear;
+    lock_desk *desk = ear_open_desk(&ear, 2000, 0);
+    desk_hold(desk);
+    ear.reaction = check_and_look_at_handle;
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    ear_wait_until_entered(&ear, 1);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    desk_enter(desk);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk_leave(desk);
+    desk_begin(desk, close_handle, 0);
+    desk_enter_at_calls(desk, 1); /* its deletion is sent */
+    desk_leave(desk);
+    ear_set_gate(&ear, false);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    EXPECT_INT(ear.said[0], ZKL_NOT_HELD);
+    EXPECT_INT(ear.said[1], 0);
+    EXPECT_INT(ear.said[2], ZKL_OK);
+    EXPECT_INT(ear.said[3], ZKL_STATE_IDLE);
+    ear_close_desk(desk, &ear);
+}
+
 static void closed_handle_does_not_silence_the_others(void) {
     news_ear ear;
     news_ear other_ear;
@@ -249,6 +283,46 @@ static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
     desk->client = NULL;
     EXPECT_TEXT(ear.heard, "suspect 4711; held 4711");
     EXPECT_INT(ear.entered, 2);
+    ear_close_desk(desk, &ear);
+}
+
+static zkl_client *closing_client;
+
+static void look_at_client(news_ear *ear, const zkl_lock_news *news) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    ear->said[0] = zkl_client_info(closing_client, &information);
+    ear->said[1] = (int)information.session_timeout_ms;
+    ear->said[2] = zkl_lock_check(news->lock, NULL);
+}
+
+static void wait_until_sessions_are_finished(lock_desk *desk) {
+    for (bool finished = false; !finished; sched_yield()) {
+        desk_enter(desk);
+        finished = desk->client->sessions == NULL || desk->client->sessions->session.finished;
+        desk_leave(desk);
+    }
+}
+
+static void client_info_in_a_callback_that_client_close_waits_for_is_fine(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    ear.reaction = look_at_client;
+    closing_client = desk->client;
+    closing_ear = &ear;
+    ear_set_gate(&ear, true);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    ear_wait_until_entered(&ear, 1);
+    desk_begin(desk, close_client_and_look, 0);
+    wait_until_sessions_are_finished(desk);
+    give_way();
+    ear_set_gate(&ear, false);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk->client = NULL;
+    EXPECT_INT(ear.entered, 2);
+    EXPECT_INT(ear.said[0], ZKL_OK);
+    EXPECT_INT(ear.said[1], DESK_SESSION_TIMEOUT_MS);
+    EXPECT_INT(ear.said[2], ZKL_CLOSED);
     ear_close_desk(desk, &ear);
 }
 
@@ -330,8 +404,10 @@ static CU_TestInfo tests[] = {
     TEST(callback_has_a_thread_of_its_own),
     TEST(slow_callback_delays_nobody_and_keeps_the_order),
     TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest),
+    TEST(check_in_a_callback_that_close_waits_for_is_not_held),
     TEST(closed_handle_does_not_silence_the_others),
     TEST(client_close_waits_for_the_callbacks_and_tells_no_loss),
+    TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine),
     TEST(loss_is_told_though_memory_is_short),
     TEST(acquire_without_memory_leaves_the_handle_idle),
     TEST(handle_without_memory_is_not_opened),

@@ -133,6 +133,16 @@ static void reentrant_acquire_finds_the_end_of_a_lease_as_well(void) {
     desk_close(desk);
 }
 
+static void check_of_the_lease_after_the_client_closed_is_closed(void) {
+    lock_desk *desk = open_with_lease();
+    desk_hold(desk);
+    (void)desk_close_client(desk);
+    int64_t left = -99;
+    EXPECT_INT(zkl_lock_check(desk->lock, &left), ZKL_CLOSED);
+    EXPECT_INT(left, 0);
+    desk_close(desk);
+}
+
 static void lease_of_an_earlier_session_is_none(void) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
@@ -480,6 +490,7 @@ static CU_TestInfo tests[] = {
     TEST(info_finds_the_end_of_a_lease_as_well),
     TEST(release_finds_the_end_of_a_lease_as_well),
     TEST(reentrant_acquire_finds_the_end_of_a_lease_as_well),
+    TEST(check_of_the_lease_after_the_client_closed_is_closed),
     TEST(lease_of_an_earlier_session_is_none),
     TEST(idle_handle_has_nothing_to_tell),
     TEST(waiting_handle_is_acquiring),

@@ -319,6 +319,28 @@ static void release_that_waits_ends_with_its_client(void) {
     desk_close(desk);
 }
 
+static int close_client_patiently(lock_desk *desk) {
+    return zkl_client_close(desk->client, desk->timeout_ms);
+}
+
+static void handle_of_a_client_that_closes_is_not_opened(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock *late = desk->lock;
+    desk_hold(desk);
+    desk_begin(desk, close_client_patiently, INT64_MAX);
+    desk_enter_at_calls(desk, 1); /* it waits for the deletion */
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_open(desk->client, "stock", NULL, &late), ZKL_CLOSED);
+    EXPECT(late == NULL);
+    desk_enter(desk);
+    FAKE_ANSWER(&desk->fake, "remove /app/locks/stock", .outcome = ZKL_OUTCOME_OK);
+    pthread_cond_broadcast(&desk->client->changed); /* as the service does */
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk->client = NULL;
+    desk_close(desk);
+}
+
 static void client_without_requests_closes_at_once(void) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(desk_close_client(desk), ZKL_OK);
@@ -351,6 +373,7 @@ static CU_TestInfo tests[] = {
     TEST(acquire_that_waits_ends_with_its_client),
     TEST(acquire_that_is_granted_when_its_client_closes_has_nothing),
     TEST(release_that_waits_ends_with_its_client),
+    TEST(handle_of_a_client_that_closes_is_not_opened),
     TEST(client_without_requests_closes_at_once),
     TEST_END,
 };

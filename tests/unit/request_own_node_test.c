@@ -94,6 +94,22 @@ static void list_without_our_node_takes_the_own_watch_away(void) {
     PLAY(exclusive, lines);
 }
 
+/* The list finds it out while the own watch is being set again: that answer tells nothing new. */
+static void place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",
+        "created me3         -> ",
+        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+        "watched OK          -> ",
+        "own_watched OK      -> ",
+        "watch_fired changed -> LIST",
+        "own_watch_fired     -> WATCH_OWN me3",
+        "listed x2           -> REJOIN",
+        "own_watched NO_NODE -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
 static void own_node_deleted_on_the_way_out_is_no_rejoining(void) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
@@ -115,6 +131,7 @@ static CU_TestInfo tests[] = {
     TEST(own_node_gone_while_the_blocker_is_being_watched_joins_again),
     TEST(own_node_deleted_again_and_again_is_made_again_after_pauses),
     TEST(list_without_our_node_takes_the_own_watch_away),
+    TEST(place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once),
     TEST(own_node_deleted_on_the_way_out_is_no_rejoining),
     TEST_END,
 };

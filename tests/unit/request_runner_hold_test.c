@@ -124,6 +124,25 @@ static void node_of_a_held_lock_is_watched_and_its_deletion_told(void) {
     stage_close(stage);
 }
 
+/* As by a setData: the watch is gone, but the node is there. */
+static void own_node_changed_before_its_watch_is_answered_is_no_loss(void) {
+    run_stage *stage = stage_open();
+    stage_hold(stage, &stage->a);
+    probe(stage);
+    stage_fire(stage, false);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    EXPECT(!stage->a.ended);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_fire(stage, true); /* this one is armed */
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -22; ended");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    stage_close(stage);
+}
+
 static void own_watch_that_cannot_be_sent_waits_for_the_next_probe(void) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
@@ -203,6 +222,30 @@ static void our_end_does_not_take_the_successors_watch_away(void) {
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
     stage_hush(stage);
+    stage_close(stage);
+}
+
+/* No delete of a's node was ever sent: the servers deleted it with the session, and
+ * b's own together with it; the news of that come in any order. */
+static void end_of_the_session_is_no_hand_off_between_two_of_its_requests(void) {
+    run_stage *stage = stage_open();
+    hold_and_watch(stage, &stage->a);
+    uint64_t shared_watch = stage->fake.last_watch_id;
+    begin_successor(stage);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    hear_of_the_server(stage);
+    stage_hush(stage);
+    zkl_session_on_watch_fired(&stage->session, shared_watch, true);
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; list /r");
+    EXPECT_INT(stage->b.verdicts, 0);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    EXPECT_INT(stage->b.verdicts, 0); /* it joins again in the next session */
+    if (stage->b.runner != NULL) {
+        stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
+    }
+    FAKE_HEARD(&stage->fake, "b decided -3; b ended");
     stage_close(stage);
 }
 
@@ -432,10 +475,12 @@ static CU_TestInfo tests[] = {
     TEST(request_that_fails_has_no_hold_limit),
     TEST(longest_hold_limit_does_not_overflow),
     TEST(node_of_a_held_lock_is_watched_and_its_deletion_told),
+    TEST(own_node_changed_before_its_watch_is_answered_is_no_loss),
     TEST(own_watch_that_cannot_be_sent_waits_for_the_next_probe),
     TEST(own_watch_fired_by_our_own_deletion_is_no_loss),
     TEST(successor_of_the_same_client_shares_the_watch_of_our_node),
     TEST(our_end_does_not_take_the_successors_watch_away),
+    TEST(end_of_the_session_is_no_hand_off_between_two_of_its_requests),
     TEST(end_of_the_session_leaves_no_own_watch_behind),
     TEST(session_end_while_the_own_watch_is_being_set_is_told_once),
     TEST(deletion_is_a_hand_off_without_a_list),

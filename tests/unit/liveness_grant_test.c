@@ -1,0 +1,265 @@
+/*
+ * Which leases a lock is granted on, and that no lock is lost while all is well:
+ * whole lives of sessions, millisecond by millisecond, with a server that
+ * answers (served_stage.h).
+ */
+#include "support/served_stage.h"
+
+enum { TIMEOUT_OF_FIVE_TICKS_MS = 10000, TIMEOUT_OF_FOUR_TICKS_MS = 8000, TICK_MS = 2000 };
+enum { HOLD_MS = 20000 };
+
+/* How it is with the lock of `a`, who has got it and goes on holding it. */
+static bool is_held(const served_stage *served) {
+    const lock_owner *a = &served->stage->a;
+    return a->verdict == ZKL_OK && a->runner != NULL && a->runner->request.held;
+}
+
+static void acquire(served_stage *served) {
+    EXPECT_INT(stage_start(served->stage, &served->stage->a, "/r", ZKL_FOREVER), ZKL_OK);
+}
+
+/* ---- Acquires at any time of a session's life --------------------------------------- */
+
+/* The session is idle until then: its first lease is full, half over, nearly
+ * over, or over. */
+static void acquire_and_hold_from(int32_t timeout_ms, int64_t from_ms) {
+    served_stage *served = served_open(timeout_ms, TICK_MS);
+    served_pass_until(served, from_ms);
+    acquire(served);
+    served_pass(served, TICK_MS + 500);
+    unit_check(served->stage->a.verdict == ZKL_OK, __FILE__, __LINE__,
+               "acquired at %d ms: not granted within a tick", (int)from_ms);
+    served_pass(served, HOLD_MS);
+    unit_check(is_held(served), __FILE__, __LINE__, "acquired at %d ms: lost in %d ms",
+               (int)from_ms, HOLD_MS);
+    served_close(served);
+}
+
+static void lock_granted_on_the_first_lease_is_not_lost_while_all_is_well(void) {
+    for (int64_t from_ms = 0; from_ms <= 4000; from_ms += 500) {
+        acquire_and_hold_from(TIMEOUT_OF_FIVE_TICKS_MS, from_ms);
+    }
+    for (int64_t from_ms = 0; from_ms <= 2500; from_ms += 500) {
+        acquire_and_hold_from(TIMEOUT_OF_FOUR_TICKS_MS, from_ms);
+    }
+}
+
+/* Between two holds the session has nothing to do, and its lease nearly runs out. */
+static void locks_held_with_pauses_between_are_not_lost_while_all_is_well(void) {
+    for (int64_t pause_ms = 1000; pause_ms <= 7000; pause_ms += 1000) {
+        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+        for (unsigned i = 0; i < 5; i++) {
+            acquire(served);
+            served_pass(served, TICK_MS + 3000);
+            unit_check(is_held(served), __FILE__, __LINE__, "pauses of %d ms: lost at hold %u",
+                       (int)pause_ms, i);
+            stage_feed(&served->stage->a, ZKL_EVENT_RELEASED);
+            served_pass(served, pause_ms);
+        }
+        served_close(served);
+    }
+}
+
+/* The rest would end before the extension, which alone is worth a grant. */
+static void acquire_on_the_rest_of_a_lease_waits_for_the_extension(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    int64_t rest_ms = 1500; /* less than a tick */
+    served_pass_until(served, served_lease_end(served) - rest_ms);
+    int64_t rest_ends = served_lease_end(served);
+    acquire(served);
+    served_pass(served, 10 * (int64_t)SERVED_LATENCY_MS);
+    EXPECT_INT(served->stage->a.verdict, 1); /* none, with its node at the head */
+    EXPECT_INT(served->node_count, 1);
+    while (served->stage->a.verdict == 1 && served_now(served) < 2 * rest_ends) {
+        served_pass(served, 1);
+    }
+    EXPECT_INT(served->stage->a.verdict, ZKL_OK);
+    EXPECT(served_lease_end(served) > rest_ends);
+    served_close(served);
+}
+
+static void acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    served_pass_until(served, served_lease_end(served) - TICK_MS - 500);
+    acquire(served);
+    served_pass(served, 2 * (int64_t)SERVED_LATENCY_MS);
+    EXPECT_INT(served->stage->a.verdict, ZKL_OK);
+    served_close(served);
+}
+
+/* ---- Timers and answers that do not come to the millisecond -------------------------- */
+
+static void probe_one_ms_early_after_the_wake_keeps_the_lease(void) {
+    for (unsigned look = 1; look <= 12; look++) {
+        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+        served_tick_at_look(served, look);
+        acquire(served);
+        served_pass(served, 3 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
+        unit_check(is_held(served), __FILE__, __LINE__, "the clock ticked at look %u", look);
+        served_close(served);
+    }
+}
+
+static void probe_one_ms_early_after_a_reconnect_keeps_the_lease(void) {
+    for (unsigned look = 1; look <= 12; look++) {
+        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+        acquire(served);
+        served_pass_until(served, HOLD_MS);
+        served_disconnect(served);
+        served_pass(served, 50);
+        served_tick_at_look(served, look);
+        served_reconnect(served, TIMEOUT_OF_FIVE_TICKS_MS);
+        served_pass(served, 3 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
+        unit_check(is_held(served), __FILE__, __LINE__, "the clock ticked at look %u", look);
+        served_close(served);
+    }
+}
+
+static void slow_answers_do_not_lose_a_lease_of_five_ticks(void) {
+    for (int64_t latency_ms = 10; latency_ms <= 370; latency_ms += 40) {
+        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+        served->latency_ms = latency_ms;
+        acquire(served);
+        served_pass(served, 4 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
+        unit_check(is_held(served), __FILE__, __LINE__, "answers after %d ms", (int)latency_ms);
+        served_close(served);
+    }
+}
+
+/* ---- Another timeout after a reconnect ------------------------------------------------- */
+
+/* The servers count it from the reconnect on at the latest. */
+static served_stage *hold_and_reconnect(int32_t before_ms, int32_t after_ms) {
+    served_stage *served = served_open(before_ms, TICK_MS);
+    acquire(served);
+    served_pass_until(served, 25000);
+    served_disconnect(served);
+    served_pass(served, 100);
+    served_reconnect(served, after_ms);
+    return served;
+}
+
+static void shorter_timeout_at_a_reconnect_caps_the_lease_at_once(void) {
+    served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
+    EXPECT_INT(served_lease_end(served), 25000 + 10000 - 3333 - 10);
+    served_pass(served, 100);
+    EXPECT_INT(served_lease_end(served), 25000 + 10000 - 3333 - 10);
+    served_close(served);
+}
+
+/* Cut off at any time after it, for good. */
+static void shorter_timeout_at_a_reconnect_bounds_all_later_leases(void) {
+    served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
+    for (int64_t cut_ms = 25200; cut_ms < 60000; cut_ms += 100) {
+        served_pass_until(served, cut_ms);
+        unit_check(served_lease_end(served) <= cut_ms + TIMEOUT_OF_FIVE_TICKS_MS, __FILE__,
+                   __LINE__, "cut off at %d ms: expires by %d ms, lease until %d ms", (int)cut_ms,
+                   (int)cut_ms + TIMEOUT_OF_FIVE_TICKS_MS, (int)served_lease_end(served));
+    }
+    EXPECT(is_held(served)); /* and all the while it was extended */
+    served_close(served);
+}
+
+static void longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    acquire(served);
+    served_pass_until(served, HOLD_MS);
+    int64_t earned = served_lease_end(served);
+    while (served_lease_end(served) == earned) {
+        served_pass(served, 1); /* it has just been extended */
+    }
+    earned = served_lease_end(served);
+    int64_t reconnected = served_now(served);
+    served_disconnect(served);
+    served_reconnect(served, 30000);
+    EXPECT_INT(served_lease_end(served), earned);
+    served_pass_until(served, earned - 1);
+    EXPECT_INT(served_lease_end(served), reconnected + 30000 - 10000 - 30);
+    EXPECT(is_held(served));
+    served_close(served);
+}
+
+/* ---- Sessions that are too short ----------------------------------------------------------- */
+
+static void request_in_a_session_too_short_for_a_lease_is_not_started(void) {
+    run_stage *stage = stage_open_live(TIMEOUT_OF_FIVE_TICKS_MS, 60000, NULL);
+    stage_connect(stage, SESSION_ID);
+    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_LEASE_IMPOSSIBLE);
+    EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_LEASE_IMPOSSIBLE); /* a try as well */
+    EXPECT(stage->a.runner == NULL);
+    FAKE_HEARD(&stage->fake, "");
+    stage_close(stage);
+}
+
+/* Started before the servers have said what they grant. */
+static void request_that_waits_for_a_session_too_short_for_a_lease_is_given_up(void) {
+    run_stage *stage = stage_open_live(TIMEOUT_OF_FIVE_TICKS_MS, 60000, NULL);
+    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_OK);
+    FAKE_HEARD(&stage->fake, "");
+    stage_connect(stage, SESSION_ID);
+    EXPECT_INT(stage->a.verdict, ZKL_LEASE_IMPOSSIBLE);
+    EXPECT_INT(stage->a.verdicts, 1);
+    stage_cancel_and_close(stage);
+}
+
+static void reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    lock_owner *b = &served->stage->b;
+    acquire(served);
+    served_pass(served, 10);
+    EXPECT_INT(stage_start(served->stage, b, "/r", ZKL_FOREVER), ZKL_OK);
+    served_pass(served, 10);
+    EXPECT_INT(b->verdict, 1);
+    EXPECT_INT(served->node_count, 2);
+    served_disconnect(served);
+    served_reconnect(served, 2 * TICK_MS);
+    EXPECT_INT(b->verdict, ZKL_LEASE_IMPOSSIBLE);
+    served_pass(served, 10);
+    EXPECT(b->ended);
+    EXPECT_INT(served->node_count, 1); /* the holder's own */
+    served_close(served);
+}
+
+/* ---- The timer thread ---------------------------------------------------------------------- */
+
+/* Their deadlines and limits are none of the next timer's. */
+static void short_locks_with_a_lease_hardly_ever_wake_the_timer_thread(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    lock_owner *b = &served->stage->b;
+    acquire(served);
+    served_pass(served, 10);
+    unsigned before = served->stage->fake.wakes;
+    b->max_hold_ms = 60000;
+    for (unsigned i = 0; i < 500; i++) {
+        EXPECT_INT(stage_start(served->stage, b, "/q", i % 2 == 0 ? ZKL_FOREVER : 60000), ZKL_OK);
+        served_pass(served, 6);
+        EXPECT_INT(b->verdict, ZKL_OK);
+        stage_feed(b, ZKL_EVENT_RELEASED);
+        served_pass(served, 6);
+        EXPECT(b->ended);
+    }
+    EXPECT(served->stage->fake.wakes - before <= 12); /* 6 s: two periods */
+    served_close(served);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(lock_granted_on_the_first_lease_is_not_lost_while_all_is_well),
+    TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well),
+    TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension),
+    TEST(acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait),
+    TEST(probe_one_ms_early_after_the_wake_keeps_the_lease),
+    TEST(probe_one_ms_early_after_a_reconnect_keeps_the_lease),
+    TEST(slow_answers_do_not_lose_a_lease_of_five_ticks),
+    TEST(shorter_timeout_at_a_reconnect_caps_the_lease_at_once),
+    TEST(shorter_timeout_at_a_reconnect_bounds_all_later_leases),
+    TEST(longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it),
+    TEST(request_in_a_session_too_short_for_a_lease_is_not_started),
+    TEST(request_that_waits_for_a_session_too_short_for_a_lease_is_given_up),
+    TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node),
+    TEST(short_locks_with_a_lease_hardly_ever_wake_the_timer_thread),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("liveness_grant", tests);
+}

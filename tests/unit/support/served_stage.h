@@ -1,0 +1,47 @@
+/*
+ * A stage (run_stage.h) with a good server: each request is answered in its
+ * turn, after a latency of the test's choice. The server keeps the nodes that
+ * are made, and nobody else makes any. It is for what must go well over a long
+ * time; what is heard is forgotten.
+ */
+#ifndef ZKLOCK_TESTS_SERVED_STAGE_H
+#define ZKLOCK_TESTS_SERVED_STAGE_H
+
+#include "support/run_stage.h"
+
+enum { SERVED_NODES_MAX = 8, SERVED_LATENCY_MS = 2 };
+
+typedef struct served_stage {
+    run_stage *stage;
+    zkl_operations_table table; /* the stage's, with the clock below */
+    int64_t latency_ms;
+    int64_t begun_ms;
+    int64_t asked_ms[FAKE_CALLS_MAX]; /* when each call that waits was asked for */
+    size_t known;                     /* of the calls that wait */
+    char nodes[SERVED_NODES_MAX][FAKE_CALL_SIZE];
+    size_t node_count;
+    int32_t next_sequence;
+} served_stage;
+
+/** Connected, with a session of that timeout. */
+served_stage *served_open(int32_t session_timeout_ms, int32_t lease_tick_ms);
+/** Releases and ends what there is. */
+void served_close(served_stage *served);
+
+/** Milliseconds pass one by one until that time, which counts from the opening. */
+void served_pass_until(served_stage *served, int64_t ms);
+void served_pass(served_stage *served, int64_t ms);
+int64_t served_now(const served_stage *served);
+
+/** The connection breaks, and what was under way with it is lost. */
+void served_disconnect(served_stage *served);
+/** The same session again, with what timeout the servers grant now. */
+void served_reconnect(served_stage *served, int32_t session_timeout_ms);
+
+/** The clock goes on by 1 ms at the n-th look at it from now on. */
+void served_tick_at_look(served_stage *served, unsigned look);
+
+/** When the lease ends, on the same scale as served_now. */
+int64_t served_lease_end(const served_stage *served);
+
+#endif
