@@ -6,6 +6,9 @@
 #include "support/scene.h"
 #include "support/servers.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* A reconnect takes a sixtieth of it. */
 #define SESSION_MS 6000
 /* For what must not happen; it would come within a round trip. */
@@ -185,6 +188,111 @@ static void release_lost_with_its_session_is_ok(void) {
     ASSERT_STATUS(zkl_lock_acquire(stage.lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     ASSERT_STATUS(zkl_lock_release(stage.lock, PATIENCE_MS), ZKL_OK);
     stage_end(&stage);
+}
+
+/* ---- Many handles of one session ------------------------------------------ */
+
+/* The session's end deletes the nodes of all of them in one transaction, and the
+ * news of each deletion come while the connection still stands: who is next in
+ * line must not take the holder's for a hand-off. */
+#define SIBLINGS 8
+
+/* What the log says, in its order; the log's thread alone writes it. */
+struct siblings_log {
+    char holder[256]; /* the node of the grant that has not ended; "": none */
+    atomic_int grants;
+    atomic_int overlaps; /* granted, and the one before had neither lost it nor let it go */
+};
+
+static void follow_grants(void *arg, const zkl_log_record *record) {
+    struct siblings_log *log = arg;
+    bool ended = record->event == ZKL_LOG_LOST || record->event == ZKL_LOG_RELEASED;
+    if (record->event == ZKL_LOG_ACQUIRED) {
+        atomic_fetch_add(&log->grants, 1);
+        atomic_fetch_add(&log->overlaps, log->holder[0] != '\0' ? 1 : 0);
+        snprintf(log->holder, sizeof log->holder, "%s", record->node);
+    } else if (ended && strcmp(log->holder, record->node) == 0) {
+        log->holder[0] = '\0';
+    }
+}
+
+struct sibling {
+    zkl_lock *lock;
+    atomic_bool *stop;
+    int status; /* of the last acquire */
+    pthread_t thread;
+};
+
+/* Holds until the lock is lost, again and again. */
+static void *hold_until_lost(void *arg) {
+    struct sibling *sibling = arg;
+    do {
+        sibling->status = zkl_lock_acquire(sibling->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+        while (!atomic_load(sibling->stop) && zkl_lock_check(sibling->lock, NULL) != ZKL_LOST) {
+            nap();
+        }
+        (void)zkl_lock_release(sibling->lock, 0);
+    } while (!atomic_load(sibling->stop) && sibling->status == ZKL_OK);
+    return NULL;
+}
+
+static void siblings_start(struct sibling *siblings, zkl_client *client, const char *resource,
+                           atomic_bool *stop) {
+    for (int i = 0; i < SIBLINGS; i++) {
+        siblings[i] = (struct sibling){ .lock = lock_open(client, resource), .stop = stop };
+        thread_start(&siblings[i].thread, hold_until_lost, &siblings[i]);
+    }
+}
+
+/* Each lets the next one in. */
+static void siblings_end(struct sibling *siblings) {
+    for (int i = 0; i < SIBLINGS; i++) {
+        pthread_join(siblings[i].thread, NULL);
+        ASSERT_STATUS(siblings[i].status, ZKL_OK);
+        zkl_lock_close(siblings[i].lock);
+    }
+}
+
+static zkl_client *open_logging_to(struct siblings_log *log, const char *hosts) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    options.session_timeout_ms = SESSION_MS;
+    options.log_callback = follow_grants;
+    options.log_arg = log;
+    ASSERT_STATUS(zkl_client_open(hosts, &options, &client), ZKL_OK);
+    return client;
+}
+
+/* Each but the last is watched by the next one. */
+static void wait_until_all_are_in_line(struct scene *scene) {
+    WAIT_UNTIL(scene_queue(scene) == SIBLINGS && servers_watches(scene->path) >= SIBLINGS - 1);
+}
+
+static void expired_session_hands_nothing_over_between_its_own_handles(void) {
+    const int rounds = 20;
+    struct siblings_log log = { .holder = "" };
+    struct sibling siblings[SIBLINGS];
+    struct scene scene;
+    atomic_bool stop = false;
+    scene_begin(&scene, "expired-siblings");
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = open_logging_to(&log, proxy_hosts(proxy));
+    siblings_start(siblings, client, scene.resource, &stop);
+    for (int round = 1; round <= rounds; round++) {
+        wait_until_all_are_in_line(&scene);
+        clientid_t session = proxy_session(proxy);
+        raw_expire(servers_hosts(), &session);
+        WAIT_UNTIL(client_information(client).sessions_expired == (uint64_t)round);
+    }
+    wait_until_all_are_in_line(&scene);
+    ASSERT_NUMBER(atomic_load(&log.overlaps), 0);
+    ASSERT_NUMBER(atomic_load(&log.grants), 1 + rounds); /* one in each session */
+    atomic_store(&stop, true);
+    siblings_end(siblings);
+    client_close(client);
+    ASSERT_NUMBER(atomic_load(&log.overlaps), 0);
+    proxy_stop(proxy);
+    scene_end(&scene);
 }
 
 /* ---- A waiter ----------------------------------------------------------- */
@@ -407,6 +515,7 @@ int main(int argc, char **argv) {
         TEST_CASE(expired_reader_has_lost_for_good_and_the_writers_token_is_greater),
         TEST_CASE(expired_writer_has_lost_for_good_and_the_readers_token_is_greater),
         TEST_CASE(release_lost_with_its_session_is_ok),
+        TEST_CASE(expired_session_hands_nothing_over_between_its_own_handles),
         TEST_CASE(expired_waiter_rejoins_at_the_tail),
         TEST_CASE(expired_waiting_reader_rejoins_at_the_tail),
         TEST_CASE(expired_waiting_writer_lets_the_reader_behind_it_in_and_rejoins),
