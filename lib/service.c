@@ -23,6 +23,13 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     pthread_cond_broadcast(&self->client->changed);
 }
 
+/* Its thread closes it, and opens another. */
+static void on_abandon(void *arg) {
+    zkl_client_session *self = arg;
+    zkl_libzookeeper_abandon(self->zookeeper);
+    on_session_news(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+}
+
 static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     zkl_client_session *self = arg;
     zkl_session_on_watch_fired(&self->session, watch_id, deleted);
@@ -180,6 +187,8 @@ static zkl_client_session *make_session(zkl_client *client) {
     zkl_session_begin(&self->session, &options);
     self->session.request_ended = on_request_ended;
     self->session.request_ended_arg = client;
+    self->session.abandon = on_abandon;
+    self->session.abandon_arg = self;
     zkl_condition_begin(&self->changed);
     return self;
 }

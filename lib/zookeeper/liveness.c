@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "zookeeper/request_runner.h"
 #include "zookeeper/session.h"
 
 /* Probes are answered well within this many of their periods, or something is
@@ -167,10 +168,40 @@ static bool has_work(const zkl_liveness *liveness) {
     return liveness->session->connected && liveness->session->runners != NULL;
 }
 
+static int64_t silence_of(const zkl_liveness *liveness) {
+    int64_t since = liveness->answered_ms > liveness->connected_ms ? liveness->answered_ms
+                                                                   : liveness->connected_ms;
+    return now_of(liveness) - since;
+}
+
+static bool holds_anything(const zkl_session *session) {
+    for (const zkl_request_runner *runner = session->runners; runner != NULL;
+         runner = runner->next) {
+        if (runner->request.held || runner->request.keeps_node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A server can be left with a connection whose session has ended just as it was
+ * made: it answers pings, and nothing else, for ever (seen on 3.9.3). Whoever
+ * waits there would wait for ever too. What is held is not given up by us: its
+ * holder may be at work, and its session may live. */
+static bool is_to_be_abandoned(const zkl_liveness *liveness) {
+    const zkl_session *session = liveness->session;
+    int64_t limit = (int64_t)ZKL_TIMEOUTS_OF_SILENCE_MAX * session->timeout_ms;
+    return session->abandon != NULL && silence_of(liveness) >= limit && !holds_anything(session);
+}
+
 static void on_probe_due(void *arg) {
     zkl_liveness *liveness = arg;
     if (!has_work(liveness)) {
         liveness->awake = false;
+        return;
+    }
+    if (is_to_be_abandoned(liveness)) {
+        liveness->session->abandon(liveness->session->abandon_arg);
         return;
     }
     send_probe(liveness);
@@ -263,9 +294,7 @@ bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
 }
 
 bool zkl_liveness_is_silent(const zkl_liveness *liveness) {
-    int64_t since = liveness->answered_ms > liveness->connected_ms ? liveness->answered_ms
-                                                                   : liveness->connected_ms;
-    return now_of(liveness) - since >= PERIODS_OF_SILENCE * period_of(liveness);
+    return silence_of(liveness) >= PERIODS_OF_SILENCE * period_of(liveness);
 }
 
 void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t lease_tick_ms) {

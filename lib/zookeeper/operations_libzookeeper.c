@@ -31,6 +31,7 @@ struct zkl_libzookeeper {
     void *wake_arg;
     zhandle_t *handle;
     bool connecting; /* the handle's first events may come before we know it */
+    bool abandoned;
     pending *pending;
 };
 
@@ -83,8 +84,12 @@ static zkl_reply reply_of(int rc) {
 
 /* ---- Requests ------------------------------------------------------------ */
 
+static bool is_usable(const zkl_libzookeeper *self) {
+    return self->handle != NULL && !self->abandoned;
+}
+
 static pending *make_pending(zkl_libzookeeper *self, zkl_reply_callback *done, void *arg) {
-    pending *request = self->handle != NULL ? malloc(sizeof(*request)) : NULL;
+    pending *request = is_usable(self) ? malloc(sizeof(*request)) : NULL;
     if (request != NULL) {
         *request = (pending){ .self = self, .done = done, .arg = arg };
         DL_APPEND(self->pending, request);
@@ -93,7 +98,7 @@ static pending *make_pending(zkl_libzookeeper *self, zkl_reply_callback *done, v
 }
 
 static zkl_outcome not_made(const zkl_libzookeeper *self) {
-    return self->handle == NULL ? ZKL_OUTCOME_SESSION_OVER : ZKL_OUTCOME_NOT_NOW;
+    return is_usable(self) ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
 }
 
 /* What the call that was to send a request returned. Here no reply can be lost:
@@ -244,7 +249,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
         return;
     }
     pthread_mutex_lock(self->mutex);
-    if (self->handle == handle) {
+    if (self->handle == handle && !self->abandoned) {
         self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
                                    type == ZOO_DELETED_EVENT);
     }
@@ -277,7 +282,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
         self->handle = handle;
         self->connecting = false;
     }
-    if (self->handle == handle) {
+    if (self->handle == handle && !self->abandoned) {
         self->listener.session(self->listener.arg, &news);
     }
     pthread_mutex_unlock(self->mutex);
@@ -350,9 +355,14 @@ zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self) {
     return &self->operations;
 }
 
+void zkl_libzookeeper_abandon(zkl_libzookeeper *self) {
+    self->abandoned = true;
+}
+
 static void set_connecting(zkl_libzookeeper *self, bool connecting) {
     pthread_mutex_lock(self->mutex);
     self->connecting = connecting;
+    self->abandoned = false;
     pthread_mutex_unlock(self->mutex);
 }
 

@@ -21,6 +21,10 @@ zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self);
  *  mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *addresses, int32_t timeout_ms);
 
+/** Gives the session up: nothing is delivered of it or sent on it any more. It is
+ *  ended by zkl_libzookeeper_disconnect. With the mutex held. */
+void zkl_libzookeeper_abandon(zkl_libzookeeper *self);
+
 /** Replaces the addresses, for the next time that it connects. On the thread
  *  that connects and disconnects, without the mutex. */
 void zkl_libzookeeper_set_servers(zkl_libzookeeper *self, const char *addresses);

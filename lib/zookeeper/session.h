@@ -33,6 +33,8 @@ struct zkl_session {
     const char *lock_root;
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
     void *request_ended_arg;
+    void (*abandon)(void *arg); /* give this session up for another; may be NULL */
+    void *abandon_arg;
     bool established; /* the servers have made this session */
     bool connected;
     bool auth_failed;

@@ -345,6 +345,42 @@ static void session_shorter_than_five_ticks_is_warned_of_once(void) {
     EXPECT_INT(warnings_of(100, 0), 0); /* no lease is kept */
 }
 
+/* ---- A connection on which nothing is answered --------------------------------------- */
+
+static void count_abandoned(void *arg) {
+    unsigned *abandoned = arg;
+    (*abandoned)++;
+}
+
+static unsigned abandoned_after(run_stage *stage, unsigned periods) {
+    unsigned abandoned = 0;
+    stage->session.abandon = count_abandoned;
+    stage->session.abandon_arg = &abandoned;
+    for (unsigned i = 0; i < periods; i++) {
+        stage_pass(stage, PERIOD_MS);
+    }
+    stage->session.abandon = NULL;
+    return abandoned;
+}
+
+static void session_that_answers_nothing_is_given_up_for_its_waiters(void) {
+    run_stage *stage = live_open(0);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    EXPECT_INT(abandoned_after(stage, 8), 0);
+    EXPECT_INT(abandoned_after(stage, 1), 1); /* three timeouts */
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_hush(stage);
+    live_finish(stage);
+}
+
+static void session_that_answers_nothing_is_kept_while_something_is_held(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    EXPECT_INT(abandoned_after(stage, 30), 0);
+    live_finish(stage);
+}
+
 static CU_TestInfo tests[] = {
     TEST(session_without_requests_is_not_probed),
     TEST(session_with_a_request_is_probed_three_times_in_its_timeout),
@@ -369,6 +405,8 @@ static CU_TestInfo tests[] = {
     TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever),
     TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next),
     TEST(session_shorter_than_five_ticks_is_warned_of_once),
+    TEST(session_that_answers_nothing_is_given_up_for_its_waiters),
+    TEST(session_that_answers_nothing_is_kept_while_something_is_held),
     TEST_END,
 };
 
