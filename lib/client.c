@@ -139,7 +139,7 @@ static void note_lease_impossible(const zkl_client *client) {
     snprintf(timeout, sizeof(timeout), "%d ms, with lease_tick_ms %d",
              (int)client->sessions->session.timeout_ms, (int)client->lease_tick_ms);
     zkl_input_note("session timeout", timeout,
-                   "a lease needs about four ticks, as granted by the servers");
+                   "a lease needs more than three and a half ticks, as granted by the servers");
 }
 
 static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {

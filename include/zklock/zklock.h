@@ -272,9 +272,9 @@ typedef struct zkl_client_options {
      * the client holds or awaits locks, unless its own traffic does the same. A
      * client that had none for some time has to earn a lease first: its next
      * acquire, a try as well, can take a tick longer. The session timeout should
-     * be at least five ticks (else a warning is logged); it must be about four. Not for ensembles
-     * with observers behind observers, nor with local sessions. Clocks may differ in rate by a
-     * thousandth. Rule: docs/protocol.md, "Lease".
+     * be at least five ticks (else a warning is logged); it must be more than three and a half. Not
+     * for ensembles with observers behind observers, nor with local sessions. Clocks may differ in
+     * rate by a thousandth. Rule: docs/protocol.md, "Lease".
      */
     int32_t lease_tick_ms;
 } zkl_client_options;
@@ -293,8 +293,8 @@ typedef struct zkl_client_options {
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
  * ZKL_TIMEOUT (no server answered in time), ZKL_AUTH_FAILED,
- * ZKL_CANNOT_RESOLVE, ZKL_LEASE_IMPOSSIBLE (the servers granted less than about
- * four ticks), ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
+ * ZKL_CANNOT_RESOLVE, ZKL_LEASE_IMPOSSIBLE (the servers granted no more than
+ * about three and a half ticks), ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
  * ZKL_INVALID_TIMEOUT, ZKL_INVALID_HOSTS, ZKL_INVALID_ROOT, ZKL_INVALID_LABEL,
  * ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_IN_CALLBACK. On any but ZKL_OK nothing is left running.
  */

@@ -104,12 +104,12 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
     if (was_write && is_first_write(lease, sent_ms)) {
         lease->stage = ZKL_LEASE_FIRST_WRITE;
         lease->write_answered_ms = answered_ms;
-    } else if (is_new_probe(lease, sent_ms)) {
-        if (lease->stage == ZKL_LEASE_NOTHING) {
+    } else if (lease->stage == ZKL_LEASE_NOTHING) {
+        if (is_new_probe(lease, sent_ms)) {
             begin_proof(lease, sent_ms, answered_ms);
-        } else if (!lease->has_next_probe) {
-            keep_for_next_proof(lease, sent_ms, answered_ms);
         }
+    } else if (sent_ms - lease->probe_sent_ms >= patience_of(lease)) {
+        keep_for_next_proof(lease, sent_ms, answered_ms); /* the last one is worth most */
     }
     return false;
 }

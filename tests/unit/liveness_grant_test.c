@@ -3,6 +3,8 @@
  * whole lives of sessions, millisecond by millisecond, with a server that
  * answers (served_stage.h).
  */
+#include <stdio.h>
+
 #include "support/served_stage.h"
 
 enum { TIMEOUT_OF_FIVE_TICKS_MS = 10000, TIMEOUT_OF_FOUR_TICKS_MS = 8000, TICK_MS = 2000 };
@@ -35,12 +37,33 @@ static void acquire_and_hold_from(int32_t timeout_ms, int64_t from_ms) {
     served_close(served);
 }
 
-static void lock_granted_on_the_first_lease_is_not_lost_while_all_is_well(void) {
-    for (int64_t from_ms = 0; from_ms <= 4000; from_ms += 500) {
+static void lock_acquired_at_any_time_of_an_idle_session_is_not_lost_while_all_is_well(void) {
+    for (int64_t from_ms = 0; from_ms <= TIMEOUT_OF_FIVE_TICKS_MS; from_ms += 500) {
         acquire_and_hold_from(TIMEOUT_OF_FIVE_TICKS_MS, from_ms);
     }
-    for (int64_t from_ms = 0; from_ms <= 2500; from_ms += 500) {
+}
+
+static void lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either(void) {
+    for (int64_t from_ms = 0; from_ms <= TIMEOUT_OF_FOUR_TICKS_MS; from_ms += 500) {
         acquire_and_hold_from(TIMEOUT_OF_FOUR_TICKS_MS, from_ms);
+    }
+}
+
+/* Each answered request is a probe, and may take the place of a better one. */
+static void reads_between_the_probes_lose_no_lease(void) {
+    for (int64_t every_ms = 50; every_ms <= 3350; every_ms += 150) {
+        served_stage *served = served_open(TIMEOUT_OF_FOUR_TICKS_MS, TICK_MS);
+        acquire(served);
+        served_pass(served, 10);
+        snprintf(served->nodes[served->node_count++], FAKE_CALL_SIZE, "/q/lock-0000000001");
+        while (served_now(served) < HOLD_MS) {
+            served->stage->b.verdict = 1;
+            stage_start(served->stage, &served->stage->b, "/q", 0); /* a try: one read */
+            served_pass(served, every_ms);
+            EXPECT_INT(served->stage->b.verdict, ZKL_BUSY);
+        }
+        unit_check(is_held(served), __FILE__, __LINE__, "a read every %d ms", (int)every_ms);
+        served_close(served);
     }
 }
 
@@ -243,7 +266,9 @@ static void short_locks_with_a_lease_hardly_ever_wake_the_timer_thread(void) {
 }
 
 static CU_TestInfo tests[] = {
-    TEST(lock_granted_on_the_first_lease_is_not_lost_while_all_is_well),
+    TEST(lock_acquired_at_any_time_of_an_idle_session_is_not_lost_while_all_is_well),
+    TEST(lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either),
+    TEST(reads_between_the_probes_lose_no_lease),
     TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well),
     TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension),
     TEST(acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait),

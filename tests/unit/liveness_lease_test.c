@@ -75,8 +75,8 @@ static void own_create_and_delete_serve_as_the_writes(void) {
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
     stage_answer(stage, "remove /r", ZKL_OUTCOME_OK);
     EXPECT_INT(live_lease_left(stage), LEASE_MS - TICK_MS - 2);
-    stage_pass(stage, PERIOD_MS - TICK_MS - 3);
-    FAKE_HEARD(&stage->fake, "remove " OWN_NODE "; ended"); /* and no writes of its own */
+    stage_pass(stage, WRITE_DUE_MS - 3);
+    FAKE_HEARD(&stage->fake, "remove " OWN_NODE "; ended"); /* and no write of its own */
     live_finish(stage);
 }
 
