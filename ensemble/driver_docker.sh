@@ -155,6 +155,20 @@ driver_can() { # VERB
     :
 }
 
+# As an archive of the directory version-2. The server is down: another container has its volume for a moment.
+driver_read_data() { # N
+    with_data_of "$1" 'tar --sparse -c version-2'
+}
+
+driver_write_data() { # N
+    with_data_of "$1" 'rm -rf version-2 && tar -x'
+}
+
+with_data_of() { # N SHELL_COMMAND
+    docker run --rm --interactive --network none --volumes-from "$(container "$1")" --workdir /data/data \
+        --label "com.docker.compose.project=$project" --entrypoint bash "$image" -c "$2"
+}
+
 # Removes whatever carries the project's label; fails when something stays.
 driver_destroy() {
     local log

@@ -47,6 +47,14 @@ create_node() { # PORT PATH VALUE
     request "$1" "00000001$(hex_string "$2")$(hex_string "$3")00000001""0000001f""$(hex_string world)$(hex_string anyone)00000000" >/dev/null
 }
 
+# Prints the path that the server gave it, with a sequence number after it.
+create_sequential() { # PORT PATH
+    local reply
+    reply=$(request "$1" "00000001$(hex_string "$2")$(hex_string '')00000001""0000001f""$(hex_string world)$(hex_string anyone)00000002") || return 1
+    # shellcheck disable=SC2059 # the format is the path, byte by byte
+    printf "$(sed 's/../\\x&/g' <<<"${reply:8}")"
+}
+
 node_is() { # PORT PATH VALUE
     local value
     value=$(request "$1" "00000004$(hex_string "$2")00") || return 1
