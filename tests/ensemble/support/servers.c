@@ -327,6 +327,22 @@ void server_mend(int server) {
     }
 }
 
+bool servers_can_age(void) {
+    return run_ensemble("can age") == 0;
+}
+
+void servers_age(const struct age *ages, int count) {
+    char arguments[3072] = "age";
+    for (int i = 0; i < count; i++) {
+        size_t length = strlen(arguments);
+        snprintf(arguments + length, sizeof arguments - length, " '%s' %" PRId64, ages[i].path,
+                 ages[i].creates);
+    }
+    note_hurt(true);
+    require_run(arguments);
+    note_hurt(false);
+}
+
 /* Of the verbs those that do not fit fail. The start is one of all, as a server
  * alone never serves. What is still ill is met by the next test, or program, at
  * its beginning. */

@@ -58,6 +58,17 @@ void server_cut(int server);
 /** Returns when it serves, with the others again. */
 void server_mend(int server);
 
+/** Whether the servers can be made to believe in creates that never were. */
+bool servers_can_age(void);
+/** A node, and how many creates of children it has seen: from 2^31 on they have
+ *  overflown. */
+struct age {
+    const char *path;
+    int64_t creates;
+};
+/** Stops and starts all servers. Nobody may create children there meanwhile. */
+void servers_age(const struct age *ages, int count);
+
 /** Heals what a test has hurt and not healed itself. */
 void servers_heal(void);
 
