@@ -71,14 +71,13 @@ static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_l
     const char *label = options->label != NULL ? options->label : program;
     client->servers = strndup(hosts, servers_length);
     client->chroot = strdup(chroot);
-    client->lock_root = strdup(options->lock_root);
     client->label = strndup(label, ZKL_LABEL_MAX);
-    client->full_lock_root = join(chroot, options->lock_root);
+    client->lock_root = join(chroot, options->lock_root);
     if (client->label != NULL) {
         client->identity = make_identity(client->label);
     }
     return client->servers != NULL && client->chroot != NULL && client->lock_root != NULL &&
-           client->full_lock_root != NULL && client->identity != NULL;
+           client->identity != NULL;
 }
 
 static void free_client(zkl_client *client) {
@@ -88,7 +87,6 @@ static void free_client(zkl_client *client) {
     free(client->servers);
     free(client->chroot);
     free(client->lock_root);
-    free(client->full_lock_root);
     free(client->label);
     free(client->identity);
     free(client);
@@ -422,6 +420,6 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
 void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]) {
     bool absolute = resource[0] == '/';
-    snprintf(path, ZKL_PARENT_PATH_SIZE, "%s%s%s%s", client->chroot,
-             absolute ? "" : client->lock_root, absolute ? "" : "/", resource);
+    snprintf(path, ZKL_PARENT_PATH_SIZE, "%s%s%s", absolute ? client->chroot : client->lock_root,
+             absolute ? "" : "/", resource);
 }

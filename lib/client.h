@@ -41,10 +41,9 @@ struct zkl_client {
     bool stopping; /* tells all threads to end */
     char *servers;
     char *chroot;
-    char *lock_root;
+    char *lock_root; /* with the chroot */
     char *label;
     char *identity;
-    char *full_lock_root; /* with the chroot */
     int32_t session_timeout_ms;
     int32_t lease_tick_ms;
     uint64_t last_lock_id;

@@ -181,7 +181,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .log = client->log,
         .identity = client->identity,
         .label = client->label,
-        .lock_root = client->full_lock_root,
+        .lock_root = client->lock_root,
         .lease_tick_ms = client->lease_tick_ms,
     };
     zkl_session_begin(&self->session, &options);

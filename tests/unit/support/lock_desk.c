@@ -21,7 +21,7 @@ static void begin_session(zkl_client_session *self) {
                                               .log = self->client->log,
                                               .identity = self->client->identity,
                                               .label = self->client->label,
-                                              .lock_root = self->client->full_lock_root,
+                                              .lock_root = self->client->lock_root,
                                               .lease_tick_ms = self->client->lease_tick_ms });
 }
 
