@@ -13,8 +13,6 @@ struct zkl_callback_thread {
     bool stopping;
 };
 
-static _Thread_local bool is_callback_thread;
-
 static zkl_callback *take_first(zkl_callback_thread *thread) {
     zkl_callback *callback = thread->first;
     thread->first = callback->next;
@@ -26,11 +24,11 @@ static zkl_callback *take_first(zkl_callback_thread *thread) {
 
 static void *run(void *arg) {
     zkl_callback_thread *thread = arg;
-    is_callback_thread = true;
+    zkl_thread_runs_callbacks();
     pthread_mutex_lock(&thread->mutex);
     while (thread->first != NULL || !thread->stopping) {
         if (thread->first == NULL) {
-            pthread_cond_wait(&thread->posted, &thread->mutex);
+            zkl_condition_wait(&thread->posted, &thread->mutex, INT64_MAX);
             continue;
         }
         zkl_callback *callback = take_first(thread);
@@ -48,11 +46,11 @@ zkl_callback_thread *zkl_callback_thread_start(void) {
         return NULL;
     }
     pthread_mutex_init(&thread->mutex, NULL);
-    pthread_cond_init(&thread->posted, NULL);
+    zkl_condition_begin(&thread->posted);
     if (zkl_thread_start(&thread->thread, run, thread)) {
         return thread;
     }
-    pthread_cond_destroy(&thread->posted);
+    zkl_condition_end(&thread->posted);
     pthread_mutex_destroy(&thread->mutex);
     free(thread);
     return NULL;
@@ -64,10 +62,10 @@ void zkl_callback_thread_stop(zkl_callback_thread *thread) {
     }
     pthread_mutex_lock(&thread->mutex);
     thread->stopping = true;
-    pthread_cond_signal(&thread->posted);
+    zkl_condition_signal(&thread->posted);
     pthread_mutex_unlock(&thread->mutex);
-    pthread_join(thread->thread, NULL);
-    pthread_cond_destroy(&thread->posted);
+    zkl_thread_join(thread->thread);
+    zkl_condition_end(&thread->posted);
     pthread_mutex_destroy(&thread->mutex);
     free(thread);
 }
@@ -81,10 +79,10 @@ void zkl_callback_thread_post(zkl_callback_thread *thread, zkl_callback *callbac
         thread->last->next = callback;
     }
     thread->last = callback;
-    pthread_cond_signal(&thread->posted);
+    zkl_condition_signal(&thread->posted);
     pthread_mutex_unlock(&thread->mutex);
 }
 
 bool zkl_callback_thread_is_current(void) {
-    return is_callback_thread;
+    return zkl_thread_is_for_callbacks();
 }

@@ -81,8 +81,8 @@ static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_l
 }
 
 static void free_client(zkl_client *client) {
-    pthread_cond_destroy(&client->timers_changed);
-    pthread_cond_destroy(&client->changed);
+    zkl_condition_end(&client->timers_changed);
+    zkl_condition_end(&client->changed);
     pthread_mutex_destroy(&client->mutex);
     free(client->servers);
     free(client->chroot);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "zklock/zklock.h"
-#include "zookeeper/operations_libzookeeper.h"
+#include "zookeeper/connection.h"
 #include "zookeeper/session.h"
 
 /** Room for a full parent path, with its NUL: chroot, lock root, resource. */
@@ -22,7 +22,7 @@
  *  the thread that keeps it connected. */
 typedef struct zkl_client_session {
     zkl_client *client;
-    zkl_libzookeeper *zookeeper;
+    zkl_connection *connection;
     zkl_session session;
     bool is_over;           /* tells its thread to open another */
     pthread_cond_t changed; /* for its thread: the connection, or is_over */

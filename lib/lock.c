@@ -12,7 +12,7 @@ void zkl_lock_on_decided(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->decided = true;
     lock->verdict = status;
-    pthread_cond_broadcast(&lock->changed);
+    zkl_condition_broadcast(&lock->changed);
 }
 
 /* The application hears only of a grant that it has got. */
@@ -42,7 +42,7 @@ void zkl_lock_on_ended(void *arg) {
     zkl_lock *lock = arg;
     lock->abandoned = lock->runner->session->finished;
     lock->runner = NULL;
-    pthread_cond_broadcast(&lock->changed);
+    zkl_condition_broadcast(&lock->changed);
 }
 
 /* ---- Opening and closing ------------------------------------------------------ */
@@ -72,7 +72,7 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
 }
 
 static void free_lock(zkl_lock *lock) {
-    pthread_cond_destroy(&lock->changed);
+    zkl_condition_end(&lock->changed);
     free(lock->last_news);
     free(lock->resource);
     free(lock->path);
@@ -177,9 +177,9 @@ void zkl_lock_close(zkl_lock *lock) {
     if (lock->state == LOCK_ACQUIRING) {
         zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
     }
-    pthread_cond_broadcast(&lock->changed);
+    zkl_condition_broadcast(&lock->changed);
     while (lock->threads > 0) {
-        pthread_cond_wait(&lock->changed, &client->mutex);
+        zkl_condition_wait(&lock->changed, &client->mutex, INT64_MAX);
     }
     if (lock->state == LOCK_HELD || lock->state == LOCK_LOST) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
@@ -201,7 +201,7 @@ void zkl_lock_enter(zkl_lock *lock) {
 void zkl_lock_leave(zkl_lock *lock) {
     lock->threads--;
     if (lock->closing) {
-        pthread_cond_broadcast(&lock->changed);
+        zkl_condition_broadcast(&lock->changed);
     }
 }
 

@@ -175,7 +175,7 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant 
         return status;
     }
     while (!lock->decided) {
-        pthread_cond_wait(&lock->changed, &lock->client->mutex);
+        zkl_condition_wait(&lock->changed, &lock->client->mutex, INT64_MAX);
     }
     return take_verdict(lock, grant);
 }

@@ -3,13 +3,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "threads.h"
+
 struct zkl_lock_teller {
     pthread_mutex_t mutex;
     pthread_cond_t returned; /* the callback has */
     size_t references;       /* the handle's and the messages' */
     bool closed;
     bool running;
-    pthread_t runs_on;
+    uint64_t runs_on; /* the number of a thread */
     zkl_callback_thread *thread;
     zkl_lock *lock;
     zkl_lock_state_callback *callback;
@@ -27,7 +29,7 @@ zkl_lock_teller *zkl_lock_teller_open(zkl_callback_thread *thread, zkl_lock *loc
     zkl_lock_teller *teller = calloc(1, sizeof(*teller));
     if (teller != NULL) {
         pthread_mutex_init(&teller->mutex, NULL);
-        pthread_cond_init(&teller->returned, NULL);
+        zkl_condition_begin(&teller->returned);
         teller->references = 1;
         teller->thread = thread;
         teller->lock = lock;
@@ -42,14 +44,14 @@ static void drop(zkl_lock_teller *teller) {
     bool last = --teller->references == 0;
     pthread_mutex_unlock(&teller->mutex);
     if (last) {
-        pthread_cond_destroy(&teller->returned);
+        zkl_condition_end(&teller->returned);
         pthread_mutex_destroy(&teller->mutex);
         free(teller);
     }
 }
 
 static bool runs_elsewhere(const zkl_lock_teller *teller) {
-    return teller->running && !pthread_equal(teller->runs_on, pthread_self());
+    return teller->running && teller->runs_on != zkl_thread_number();
 }
 
 void zkl_lock_teller_close(zkl_lock_teller *teller) {
@@ -59,7 +61,7 @@ void zkl_lock_teller_close(zkl_lock_teller *teller) {
     pthread_mutex_lock(&teller->mutex);
     teller->closed = true;
     while (runs_elsewhere(teller)) {
-        pthread_cond_wait(&teller->returned, &teller->mutex);
+        zkl_condition_wait(&teller->returned, &teller->mutex, INT64_MAX);
     }
     drop(teller);
 }
@@ -70,12 +72,12 @@ zkl_lock_message *zkl_lock_message_make(void) {
 
 static void call_back(zkl_lock_teller *teller, const zkl_lock_news *news) {
     teller->running = true;
-    teller->runs_on = pthread_self();
+    teller->runs_on = zkl_thread_number();
     pthread_mutex_unlock(&teller->mutex);
     teller->callback(teller->arg, news);
     pthread_mutex_lock(&teller->mutex);
     teller->running = false;
-    pthread_cond_broadcast(&teller->returned);
+    zkl_condition_broadcast(&teller->returned);
 }
 
 static void deliver(zkl_callback *callback) {

@@ -19,14 +19,14 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     if (news->state == ZKL_SESSION_STATE_EXPIRED) {
         self->is_over = true;
     }
-    pthread_cond_signal(&self->changed);
-    pthread_cond_broadcast(&self->client->changed);
+    zkl_condition_signal(&self->changed);
+    zkl_condition_broadcast(&self->client->changed);
 }
 
 /* Its thread closes it, and opens another. */
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
-    zkl_libzookeeper_abandon(self->zookeeper);
+    zkl_connection_abandon(self->connection);
     on_session_news(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
 }
 
@@ -38,13 +38,13 @@ static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
 static void on_request_ended(void *arg) {
     zkl_client *client = arg;
     if (client->closed) {
-        pthread_cond_broadcast(&client->changed);
+        zkl_condition_broadcast(&client->changed);
     }
 }
 
 static void on_wake(void *arg) {
     zkl_client_session *self = arg;
-    pthread_cond_signal(&self->client->timers_changed);
+    zkl_condition_signal(&self->client->timers_changed);
 }
 
 /* ---- Timers ---------------------------------------------------------------- */
@@ -82,8 +82,7 @@ static int connect_session(zkl_client_session *self) {
         pthread_mutex_lock(&self->client->mutex);
         zkl_session_connecting(&self->session);
         pthread_mutex_unlock(&self->client->mutex);
-        status =
-            zkl_libzookeeper_connect(self->zookeeper, addresses, self->client->session_timeout_ms);
+        status = zkl_connection_open(self->connection, addresses, self->client->session_timeout_ms);
     }
     free(addresses);
     return status;
@@ -106,7 +105,7 @@ static void pause_connecting(zkl_client_session *self, int64_t ms) {
 static void open_next_session(zkl_client_session *self) {
     self->is_over = false;
     pthread_mutex_unlock(&self->client->mutex);
-    zkl_libzookeeper_disconnect(self->zookeeper);
+    zkl_connection_close(self->connection);
     int status = connect_session(self);
     pthread_mutex_lock(&self->client->mutex);
     if (status != ZKL_OK) {
@@ -120,7 +119,7 @@ static void look_up_again(zkl_client_session *self) {
     char *addresses = NULL;
     pthread_mutex_unlock(&self->client->mutex);
     if (zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK) {
-        zkl_libzookeeper_set_servers(self->zookeeper, addresses);
+        zkl_connection_set_servers(self->connection, addresses);
     }
     free(addresses);
     pthread_mutex_lock(&self->client->mutex);
@@ -151,16 +150,16 @@ static void *keep_connected(void *arg) {
         }
     }
     pthread_mutex_unlock(&self->client->mutex);
-    zkl_libzookeeper_disconnect(self->zookeeper);
+    zkl_connection_close(self->connection);
     return NULL;
 }
 
 /* ---- Sessions ------------------------------------------------------------------ */
 
 static void free_session(zkl_client_session *self) {
-    zkl_libzookeeper_free(self->zookeeper);
+    zkl_connection_free(self->connection);
     zkl_session_destroy(&self->session);
-    pthread_cond_destroy(&self->changed);
+    zkl_condition_end(&self->changed);
     free(self);
 }
 
@@ -171,13 +170,13 @@ static zkl_client_session *make_session(zkl_client *client) {
     }
     zkl_listener listener = { self, on_session_news, on_watch_fired };
     self->client = client;
-    self->zookeeper = zkl_libzookeeper_make(&client->mutex, &listener, on_wake, self);
-    if (self->zookeeper == NULL) {
+    self->connection = zkl_connection_make(&client->mutex, &listener, on_wake, self);
+    if (self->connection == NULL) {
         free(self);
         return NULL;
     }
     zkl_session_options options = {
-        .operations = zkl_libzookeeper_operations(self->zookeeper),
+        .operations = zkl_connection_operations(self->connection),
         .log = client->log,
         .identity = client->identity,
         .label = client->label,
@@ -226,15 +225,15 @@ int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
 static void stop_threads(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->stopping = true;
-    pthread_cond_signal(&client->timers_changed);
+    zkl_condition_signal(&client->timers_changed);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        pthread_cond_signal(&one->changed);
+        zkl_condition_signal(&one->changed);
     }
     pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->timer_thread, NULL);
+    zkl_thread_join(client->timer_thread);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         if (one->thread_runs) {
-            pthread_join(one->thread, NULL);
+            zkl_thread_join(one->thread);
         }
     }
 }
@@ -251,12 +250,12 @@ int zkl_service_start(zkl_client *client) {
         return status;
     }
     if (!zkl_thread_start(&client->timer_thread, fire_timers, client)) {
-        zkl_libzookeeper_disconnect(first->zookeeper);
+        zkl_connection_close(first->connection);
         return ZKL_SYSTEM;
     }
     if (!start_thread(first)) {
         stop_threads(client);
-        zkl_libzookeeper_disconnect(first->zookeeper);
+        zkl_connection_close(first->connection);
         return ZKL_SYSTEM;
     }
     return ZKL_OK;

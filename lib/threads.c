@@ -24,6 +24,16 @@ uint64_t zkl_thread_number(void) {
     return number;
 }
 
+static _Thread_local bool runs_callbacks;
+
+void zkl_thread_runs_callbacks(void) {
+    runs_callbacks = true;
+}
+
+bool zkl_thread_is_for_callbacks(void) {
+    return runs_callbacks;
+}
+
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     sigset_t all;
     sigset_t before;
@@ -34,12 +44,28 @@ bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     return error == 0;
 }
 
+void zkl_thread_join(pthread_t thread) {
+    pthread_join(thread, NULL);
+}
+
 void zkl_condition_begin(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+void zkl_condition_end(pthread_cond_t *condition) {
+    pthread_cond_destroy(condition);
+}
+
+void zkl_condition_signal(pthread_cond_t *condition) {
+    pthread_cond_signal(condition);
+}
+
+void zkl_condition_broadcast(pthread_cond_t *condition) {
+    pthread_cond_broadcast(condition);
 }
 
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {

@@ -1,4 +1,11 @@
-/* Threads and condition variables, as zklock wants them everywhere. */
+/*
+ * Threads, condition variables and the clock, as zklock wants them everywhere.
+ * All that waits, waits here: the library for tests of applications has a
+ * testing/threads_simulated.c in place of threads.c, in which threads are tasks
+ * that take turns and the clock is a number. So nothing else of zklock may call
+ * pthread_create, pthread_join, pthread_cond_* or clock_gettime. A mutex is never
+ * held while its holder waits, unless the wait lets it go.
+ */
 #ifndef ZKLOCK_THREADS_H
 #define ZKLOCK_THREADS_H
 
@@ -9,14 +16,27 @@
 /** Starts a thread with all signals blocked: those are the application's. */
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
+/** Waits for a thread's end. */
+void zkl_thread_join(pthread_t thread);
+
 /** A number for the calling thread that no other ever has in this process. */
 uint64_t zkl_thread_number(void);
+
+/** Says of the calling thread that it runs the application's callbacks. */
+void zkl_thread_runs_callbacks(void);
+/** Whether the calling thread has said so. */
+bool zkl_thread_is_for_callbacks(void);
 
 /** Milliseconds since some moment; goes on while the machine sleeps, never back. */
 int64_t zkl_clock_ms(void);
 
 /** A condition variable on the monotonic clock. */
 void zkl_condition_begin(pthread_cond_t *condition);
+void zkl_condition_end(pthread_cond_t *condition);
+
+/** Wakes one of those that wait, or all; with the mutex held. */
+void zkl_condition_signal(pthread_cond_t *condition);
+void zkl_condition_broadcast(pthread_cond_t *condition);
 
 /** Waits until signalled, or for `ms` (INT64_MAX: for ever); may return early,
  *  so that zkl_clock_ms tells what has passed. */

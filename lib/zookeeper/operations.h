@@ -1,7 +1,7 @@
 /*
  * All that the protocol needs of the world, as one table: requests to
  * ZooKeeper, a clock, random numbers, and a wake-up for timers. The library
- * runs on operations_libzookeeper.c; a simulated ensemble can take its place
+ * runs on connection_libzookeeper.c; a simulated ensemble can take its place
  * under the same code.
  */
 #ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H

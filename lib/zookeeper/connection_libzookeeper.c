@@ -1,4 +1,5 @@
-#include "zookeeper/operations_libzookeeper.h"
+/* The connection on libzookeeper_mt. Uses its asynchronous calls only. */
+#include "zookeeper/connection.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +18,13 @@ enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
 /* A request on its way. libzookeeper forgets some completions when a handle is
  * closed, so they are all kept in a list here. */
 typedef struct pending {
-    zkl_libzookeeper *self;
+    zkl_connection *self;
     zkl_reply_callback *done;
     void *arg;
     struct pending *prev, *next;
 } pending;
 
-struct zkl_libzookeeper {
+struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
     zkl_listener listener;
@@ -35,8 +36,8 @@ struct zkl_libzookeeper {
     pending *pending;
 };
 
-static zkl_libzookeeper *of(zkl_operations *operations) {
-    return (zkl_libzookeeper *)operations;
+static zkl_connection *of(zkl_operations *operations) {
+    return (zkl_connection *)operations;
 }
 
 /* ---- Outcomes ----------------------------------------------------------- */
@@ -84,11 +85,11 @@ static zkl_reply reply_of(int rc) {
 
 /* ---- Requests ------------------------------------------------------------ */
 
-static bool is_usable(const zkl_libzookeeper *self) {
+static bool is_usable(const zkl_connection *self) {
     return self->handle != NULL && !self->abandoned;
 }
 
-static pending *make_pending(zkl_libzookeeper *self, zkl_reply_callback *done, void *arg) {
+static pending *make_pending(zkl_connection *self, zkl_reply_callback *done, void *arg) {
     pending *request = is_usable(self) ? malloc(sizeof(*request)) : NULL;
     if (request != NULL) {
         *request = (pending){ .self = self, .done = done, .arg = arg };
@@ -97,7 +98,7 @@ static pending *make_pending(zkl_libzookeeper *self, zkl_reply_callback *done, v
     return request;
 }
 
-static zkl_outcome not_made(const zkl_libzookeeper *self) {
+static zkl_outcome not_made(const zkl_connection *self) {
     return is_usable(self) ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
 }
 
@@ -115,7 +116,7 @@ static zkl_outcome sent(pending *request, int rc) {
 
 static void answer(const void *data, const zkl_reply *reply) {
     pending *request = (pending *)data;
-    zkl_libzookeeper *self = request->self;
+    zkl_connection *self = request->self;
     pthread_mutex_lock(self->mutex);
     DL_DELETE(self->pending, request);
     request->done(request->arg, reply);
@@ -161,7 +162,7 @@ static void on_done(int rc, const void *data) {
 static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const char *path,
                                                const char *data, zkl_reply_callback *done,
                                                void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -173,7 +174,7 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
 
 static zkl_outcome create_persistent(zkl_operations *operations, const char *path,
                                      zkl_reply_callback *done, void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -184,7 +185,7 @@ static zkl_outcome create_persistent(zkl_operations *operations, const char *pat
 
 static zkl_outcome list_children(zkl_operations *operations, const char *path,
                                  zkl_reply_callback *done, void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -202,7 +203,7 @@ static void *watch_context(uint64_t watch_id) {
 
 static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
                                 zkl_reply_callback *done, void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -213,7 +214,7 @@ static zkl_outcome check_exists(zkl_operations *operations, const char *path, ui
 
 static zkl_outcome remove_node(zkl_operations *operations, const char *path,
                                zkl_reply_callback *done, void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -223,7 +224,7 @@ static zkl_outcome remove_node(zkl_operations *operations, const char *path,
 
 static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
                                   zkl_reply_callback *done, void *arg) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
@@ -244,7 +245,7 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)state;
     (void)path;
-    zkl_libzookeeper *self = (zkl_libzookeeper *)zoo_get_context(handle);
+    zkl_connection *self = (zkl_connection *)zoo_get_context(handle);
     if (type == ZOO_SESSION_EVENT) {
         return;
     }
@@ -272,7 +273,7 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
 
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)path;
-    zkl_libzookeeper *self = context;
+    zkl_connection *self = context;
     if (type != ZOO_SESSION_EVENT) {
         return;
     }
@@ -319,7 +320,7 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
 }
 
 static void wake(zkl_operations *operations) {
-    zkl_libzookeeper *self = of(operations);
+    zkl_connection *self = of(operations);
     self->wake(self->wake_arg);
 }
 
@@ -338,9 +339,9 @@ static const zkl_operations_table table = {
     .wake = wake,
 };
 
-zkl_libzookeeper *zkl_libzookeeper_make(pthread_mutex_t *mutex, const zkl_listener *listener,
-                                        void (*wake_function)(void *arg), void *wake_arg) {
-    zkl_libzookeeper *self = calloc(1, sizeof(*self));
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
+                                    void (*wake_function)(void *arg), void *wake_arg) {
+    zkl_connection *self = calloc(1, sizeof(*self));
     if (self != NULL) {
         self->operations.table = &table;
         self->mutex = mutex;
@@ -351,22 +352,22 @@ zkl_libzookeeper *zkl_libzookeeper_make(pthread_mutex_t *mutex, const zkl_listen
     return self;
 }
 
-zkl_operations *zkl_libzookeeper_operations(zkl_libzookeeper *self) {
+zkl_operations *zkl_connection_operations(zkl_connection *self) {
     return &self->operations;
 }
 
-void zkl_libzookeeper_abandon(zkl_libzookeeper *self) {
+void zkl_connection_abandon(zkl_connection *self) {
     self->abandoned = true;
 }
 
-static void set_connecting(zkl_libzookeeper *self, bool connecting) {
+static void set_connecting(zkl_connection *self, bool connecting) {
     pthread_mutex_lock(self->mutex);
     self->connecting = connecting;
     self->abandoned = false;
     pthread_mutex_unlock(self->mutex);
 }
 
-int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *addresses, int32_t timeout_ms) {
+int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     set_connecting(self, true);
     zhandle_t *handle =
         zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, zkl_log_zookeeper_line);
@@ -384,7 +385,7 @@ int zkl_libzookeeper_connect(zkl_libzookeeper *self, const char *addresses, int3
     return ZKL_OK;
 }
 
-void zkl_libzookeeper_set_servers(zkl_libzookeeper *self, const char *addresses) {
+void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     pthread_mutex_lock(self->mutex);
     zhandle_t *handle = self->handle;
     pthread_mutex_unlock(self->mutex);
@@ -393,7 +394,7 @@ void zkl_libzookeeper_set_servers(zkl_libzookeeper *self, const char *addresses)
     }
 }
 
-static void answer_forgotten(zkl_libzookeeper *self) {
+static void answer_forgotten(zkl_connection *self) {
     zkl_reply reply = { .outcome = ZKL_OUTCOME_SESSION_OVER };
     pthread_mutex_lock(self->mutex);
     while (self->pending != NULL) {
@@ -405,7 +406,7 @@ static void answer_forgotten(zkl_libzookeeper *self) {
     pthread_mutex_unlock(self->mutex);
 }
 
-void zkl_libzookeeper_disconnect(zkl_libzookeeper *self) {
+void zkl_connection_close(zkl_connection *self) {
     pthread_mutex_lock(self->mutex);
     zhandle_t *handle = self->handle;
     self->handle = NULL;
@@ -416,6 +417,6 @@ void zkl_libzookeeper_disconnect(zkl_libzookeeper *self) {
     }
 }
 
-void zkl_libzookeeper_free(zkl_libzookeeper *self) {
+void zkl_connection_free(zkl_connection *self) {
     free(self);
 }
