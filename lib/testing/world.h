@@ -82,8 +82,11 @@ zkl_task *zkl_task_start(void *(*run)(void *), void *arg);
 bool zkl_task_has_ended(const zkl_task *task);
 /** The running task, or NULL: the program's own main, or an event. */
 zkl_task *zkl_task_current(void);
-/** From 1; the program's own main has 0. */
+/** From 1; the program's own main has 0, and so have events. */
 uint64_t zkl_task_number(void);
+/** A mark that the running task can give itself, for ever. An event has none. */
+void zkl_task_mark(void);
+bool zkl_task_is_marked(void);
 
 /** Lets time pass, in microseconds of the world. A task waits; the program's main
  *  runs the world meanwhile. Not from an event. */

@@ -1,0 +1,40 @@
+#include "testing/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *insist(void *memory) {
+    if (memory == NULL) {
+        zkl_testing_fail("out of memory");
+    }
+    return memory;
+}
+
+void *zkl_testing_allocate(size_t size) {
+    return insist(calloc(1, size > 0 ? size : 1));
+}
+
+void *zkl_testing_reallocate(void *memory, size_t size) {
+    return insist(realloc(memory, size > 0 ? size : 1));
+}
+
+char *zkl_testing_copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    return memcpy(zkl_testing_allocate(size), text, size);
+}
+
+void zkl_testing_free(void *memory) {
+    free(memory);
+}
+
+void zkl_testing_fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("zklock testing: ", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    abort();
+}

@@ -1,0 +1,23 @@
+/*
+ * The memory of the simulation itself. A simulation that runs out of it ends the
+ * program; and what makes the allocations of the code under test fail does not
+ * reach these.
+ */
+#ifndef ZKLOCK_TESTING_MEMORY_H
+#define ZKLOCK_TESTING_MEMORY_H
+
+#include <stddef.h>
+
+/** Zeroed. Never NULL. */
+void *zkl_testing_allocate(size_t size);
+/** As realloc does it; what is new is not zeroed. Never NULL. */
+void *zkl_testing_reallocate(void *memory, size_t size);
+/** A copy of a string. Never NULL. */
+char *zkl_testing_copy_text(const char *text);
+/** NULL is fine. */
+void zkl_testing_free(void *memory);
+
+/** Prints why a simulation cannot go on, and aborts. */
+_Noreturn void zkl_testing_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,198 @@
+#include "testing/world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/unit.h"
+#include "threads.h"
+
+enum { MS = 1000, TRACE_SIZE = 4096 };
+
+static char trace[TRACE_SIZE];
+
+static void note(const char *what, uint64_t number) {
+    size_t used = strlen(trace);
+    snprintf(trace + used, sizeof(trace) - used, "%lld %s%llu\n", (long long)zkl_world_now_us(),
+             what, (unsigned long long)number);
+}
+
+static void *sleep_and_note(void *arg) {
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        zkl_world_sleep_us(zkl_world_random_between(0, 20));
+        note("task ", zkl_task_number());
+    }
+    return NULL;
+}
+
+static void run_a_trace(uint64_t seed) {
+    trace[0] = '\0';
+    zkl_world_begin(seed);
+    for (int i = 0; i < 4; i++) {
+        (void)zkl_task_start(sleep_and_note, NULL);
+    }
+    zkl_world_sleep_us(100);
+    zkl_world_end();
+}
+
+static void same_seed_gives_the_same_run_and_another_another(void) {
+    char first[TRACE_SIZE];
+    run_a_trace(7);
+    memcpy(first, trace, sizeof(first));
+    run_a_trace(7);
+    EXPECT_TEXT(trace, first);
+    run_a_trace(8);
+    EXPECT(strcmp(first, trace) != 0);
+}
+
+static void note_event(void *arg) {
+    note(arg, 0);
+}
+
+static void events_happen_by_moment_and_then_in_order(void) {
+    trace[0] = '\0';
+    zkl_world_begin(1);
+    zkl_world_event events[5] = {
+        { .run = note_event, .arg = "a" }, { .run = note_event, .arg = "b" },
+        { .run = note_event, .arg = "c" }, { .run = note_event, .arg = "d" },
+        { .run = note_event, .arg = "e" },
+    };
+    zkl_world_schedule(&events[0], 30);
+    zkl_world_schedule(&events[1], 10);
+    zkl_world_schedule(&events[2], 10);
+    zkl_world_schedule(&events[3], 20);
+    zkl_world_schedule(&events[4], 5);
+    zkl_world_schedule(&events[1], 20); /* moved, behind d */
+    zkl_world_unschedule(&events[4]);
+    zkl_world_sleep_us(50);
+    EXPECT_TEXT(trace, "10 c0\n20 d0\n20 b0\n30 a0\n");
+    zkl_world_end();
+}
+
+static void stopped_process_gets_its_events_in_order_when_it_goes_on(void) {
+    trace[0] = '\0';
+    zkl_world_begin(1);
+    zkl_process *process = zkl_process_begin(0);
+    zkl_world_event events[3] = {
+        { .run = note_event, .arg = "a", .process = process },
+        { .run = note_event, .arg = "b", .process = process },
+        { .run = note_event, .arg = "c", .process = process },
+    };
+    for (int i = 0; i < 3; i++) {
+        zkl_world_schedule(&events[i], 10 * (i + 1));
+    }
+    zkl_process_stop(process);
+    zkl_world_sleep_us(100);
+    EXPECT_TEXT(trace, "");
+    zkl_world_unschedule(&events[1]);
+    zkl_process_continue(process);
+    zkl_world_sleep_us(1);
+    EXPECT_TEXT(trace, "100 a0\n100 c0\n");
+    zkl_world_end();
+}
+
+static void *note_after_ten_ms(void *arg) {
+    zkl_world_sleep_us(10 * MS);
+    note("woke", 0);
+    return arg;
+}
+
+static void task_of_a_stopped_process_does_not_wake_up(void) {
+    trace[0] = '\0';
+    zkl_world_begin(1);
+    zkl_process *process = zkl_process_begin(0);
+    zkl_process *mine = zkl_process_enter(process);
+    (void)zkl_task_start(note_after_ten_ms, NULL);
+    (void)zkl_process_enter(mine);
+    zkl_world_sleep_us(1);
+    zkl_process_stop(process);
+    zkl_world_sleep_us(50 * MS);
+    EXPECT_TEXT(trace, "");
+    zkl_process_continue(process);
+    zkl_world_sleep_us(1);
+    EXPECT_TEXT(trace, "50001 woke0\n");
+    zkl_world_end();
+}
+
+static void clock_of_a_process_runs_at_its_own_rate(void) {
+    zkl_world_begin(1);
+    const zkl_process *fast = zkl_process_begin(1000);
+    const zkl_process *slow = zkl_process_begin(-1000);
+    zkl_world_sleep_us(10 * 1000 * MS);
+    EXPECT_INT(zkl_process_now_us(fast), 10010 * MS);
+    EXPECT_INT(zkl_process_now_us(slow), 9990 * MS);
+    zkl_world_end();
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+static int waiting;
+
+static void *wait_for_change(void *arg) {
+    pthread_mutex_lock(&mutex);
+    waiting++;
+    zkl_condition_wait(&changed, &mutex, INT64_MAX);
+    waiting--;
+    pthread_mutex_unlock(&mutex);
+    return arg;
+}
+
+static void signal_wakes_one_thread_and_broadcast_all(void) {
+    zkl_world_begin(3);
+    pthread_t threads[3];
+    waiting = 0;
+    for (int i = 0; i < 3; i++) {
+        EXPECT(zkl_thread_start(&threads[i], wait_for_change, NULL));
+    }
+    zkl_world_sleep_us(10);
+    EXPECT_INT(waiting, 3);
+    zkl_condition_signal(&changed);
+    zkl_world_sleep_us(10);
+    EXPECT_INT(waiting, 2);
+    zkl_condition_broadcast(&changed);
+    for (int i = 0; i < 3; i++) {
+        zkl_thread_join(threads[i]);
+    }
+    EXPECT_INT(waiting, 0);
+    zkl_world_end();
+}
+
+static void wait_ends_after_its_time_and_little_more(void) {
+    zkl_world_begin(1);
+    int64_t start = zkl_clock_ms();
+    pthread_mutex_lock(&mutex);
+    zkl_condition_wait(&changed, &mutex, 250);
+    pthread_mutex_unlock(&mutex);
+    int64_t passed = zkl_clock_ms() - start;
+    EXPECT(passed == 250 || passed == 251);
+    zkl_world_end();
+}
+
+static void threads_have_numbers_and_marks_of_their_own(void) {
+    zkl_world_begin(1);
+    uint64_t mine = zkl_thread_number();
+    EXPECT(!zkl_thread_is_for_callbacks());
+    zkl_thread_runs_callbacks();
+    EXPECT(zkl_thread_is_for_callbacks());
+    EXPECT_INT(zkl_thread_number(), mine);
+    zkl_world_end();
+    zkl_world_begin(1);
+    EXPECT(!zkl_thread_is_for_callbacks());
+    zkl_world_end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(same_seed_gives_the_same_run_and_another_another),
+    TEST(events_happen_by_moment_and_then_in_order),
+    TEST(stopped_process_gets_its_events_in_order_when_it_goes_on),
+    TEST(task_of_a_stopped_process_does_not_wake_up),
+    TEST(clock_of_a_process_runs_at_its_own_rate),
+    TEST(signal_wakes_one_thread_and_broadcast_all),
+    TEST(wait_ends_after_its_time_and_little_more),
+    TEST(threads_have_numbers_and_marks_of_their_own),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("world", tests);
+}
