@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_allocating;
+
+bool zkl_testing_is_allocating(void) {
+    return is_allocating;
+}
+
 static void *insist(void *memory) {
+    is_allocating = false;
     if (memory == NULL) {
         zkl_testing_fail("out of memory");
     }
@@ -13,10 +20,12 @@ static void *insist(void *memory) {
 }
 
 void *zkl_testing_allocate(size_t size) {
+    is_allocating = true;
     return insist(calloc(1, size > 0 ? size : 1));
 }
 
 void *zkl_testing_reallocate(void *memory, size_t size) {
+    is_allocating = true;
     return insist(realloc(memory, size > 0 ? size : 1));
 }
 

@@ -6,6 +6,7 @@
 #ifndef ZKLOCK_TESTING_MEMORY_H
 #define ZKLOCK_TESTING_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Zeroed. Never NULL. */
@@ -16,6 +17,9 @@ void *zkl_testing_reallocate(void *memory, size_t size);
 char *zkl_testing_copy_text(const char *text);
 /** NULL is fine. */
 void zkl_testing_free(void *memory);
+
+/** Whether the allocation under way is one of these: for tests that make others fail. */
+bool zkl_testing_is_allocating(void);
 
 /** Prints why a simulation cannot go on, and aborts. */
 _Noreturn void zkl_testing_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

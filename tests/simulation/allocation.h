@@ -1,0 +1,12 @@
+/* Makes allocations of the code under test fail; those of the simulation do not. */
+#ifndef ZKLOCK_TESTS_SIMULATION_ALLOCATION_H
+#define ZKLOCK_TESTS_SIMULATION_ALLOCATION_H
+
+#include <stdint.h>
+
+#define ALLOCATION_NEVER UINT64_MAX
+
+/** The one after so many fails, once. */
+void allocation_fail_after(uint64_t count);
+
+#endif

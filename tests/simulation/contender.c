@@ -1,0 +1,139 @@
+#include "contender.h"
+
+#include <stdio.h>
+
+#include "oracle.h"
+#include "threads.h"
+#include "trace.h"
+
+enum { US_PER_MS = 1000, PIECES_OF_A_HOLD = 3 };
+
+static void sleep_ms(int64_t ms) {
+    zkl_world_sleep_us(ms * US_PER_MS);
+}
+
+static void on_news(void *arg, const zkl_lock_news *news) {
+    const contender *self = arg;
+    oracle_told(self->number, news);
+}
+
+static void open_handle(contender *self) {
+    char resource[32];
+    snprintf(resource, sizeof(resource), "resource-%u", self->plan->resource);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
+    options.reentrant = self->plan->reentrant;
+    options.max_hold_ms = self->plan->max_hold_ms;
+    if (self->plan->hears_news) {
+        options.state_callback = on_news;
+        options.state_arg = self;
+    }
+    int status = zkl_lock_open(self->client, resource, &options, &self->lock);
+    while (status != ZKL_OK) {
+        oracle_opened(self->number, status);
+        sleep_ms(10);
+        status = zkl_lock_open(self->client, resource, &options, &self->lock);
+    }
+}
+
+static void close_handle(contender *self) {
+    trace_call(self->number, "close");
+    oracle_leaves(self->number);
+    zkl_lock *lock = self->lock;
+    self->lock = NULL;
+    zkl_lock_close(lock);
+    oracle_closed(self->number);
+}
+
+/* ---- A turn ------------------------------------------------------------------------ */
+
+static void on_cancel(void *arg) {
+    const contender *self = arg;
+    int status = zkl_lock_cancel(self->lock);
+    trace_call(self->number, "cancel: %s", zkl_strerror(status));
+}
+
+static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
+    zkl_world_event cancel = { .run = on_cancel, .arg = self, .process = self->process };
+    if (turn->cancel_after_ms >= 0) {
+        zkl_world_schedule(&cancel,
+                           zkl_world_now_us() + turn->cancel_after_ms * (int64_t)US_PER_MS);
+    }
+    trace_call(self->number, "acquire, mode %d, timeout %lld ms", (int)turn->mode,
+               (long long)turn->timeout_ms);
+    self->acquire_began_ms = zkl_clock_ms();
+    oracle_asks(self->number, turn);
+    int status = zkl_lock_acquire(self->lock, turn->mode, turn->timeout_ms, grant);
+    zkl_world_unschedule(&cancel);
+    trace_call(self->number, "acquired: %s", zkl_strerror(status));
+    oracle_acquired(self->number, self->lock, self->process, turn, status, grant);
+    self->acquire_began_ms = -1;
+    return status;
+}
+
+static int acquire_again(const contender *self, const plan_turn *turn) {
+    int times = 0;
+    for (int i = 0; i < turn->acquire_again; i++) {
+        zkl_mode mode = turn->mode == ZKL_WRITE && i % 2 == 1 ? ZKL_READ : turn->mode;
+        zkl_grant grant = ZKL_GRANT_INIT;
+        int status = zkl_lock_acquire(self->lock, mode, turn->timeout_ms, &grant);
+        oracle_acquired_again(self->number, self->plan->reentrant, status, &grant);
+        times += status == ZKL_OK;
+    }
+    return times;
+}
+
+/* Works on the store as docs/guarantees.md has it: claims it before it reads, and
+ * requires that very token for the write. */
+static void work(const contender *self, const plan_turn *turn) {
+    int64_t value = 0;
+    bool claimed = turn->writes && oracle_store_claim(self->number, &value);
+    for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
+        sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
+        oracle_checks(self->number);
+    }
+    if (claimed) {
+        oracle_store_write(self->number, value + 1);
+    }
+}
+
+static void leave(contender *self, const plan_turn *turn, int times) {
+    if (turn->closes) {
+        close_handle(self);
+        open_handle(self);
+        return;
+    }
+    for (int i = 0; i < times; i++) {
+        int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
+        oracle_released_once(self->number, status);
+    }
+    trace_call(self->number, "release");
+    oracle_leaves(self->number);
+    int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
+    trace_call(self->number, "released: %s", zkl_strerror(status));
+    oracle_released(self->number, turn, status);
+}
+
+static void take_turn(contender *self, const plan_turn *turn) {
+    sleep_ms(turn->rest_ms);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    if (acquire(self, turn, &grant) == ZKL_OK) {
+        int times = acquire_again(self, turn);
+        work(self, turn);
+        leave(self, turn, times);
+    }
+}
+
+void *contender_run(void *arg) {
+    contender *self = arg;
+    open_handle(self);
+    for (size_t i = 0; i < self->plan->turn_count; i++) {
+        if (!self->plan->turns[i].left_out) {
+            take_turn(self, &self->plan->turns[i]);
+        }
+    }
+    close_handle(self);
+    self->done = true;
+    zkl_world_wake_all(self);
+    return NULL;
+}

@@ -1,0 +1,25 @@
+/*
+ * The threads of the simulated application: each uses one handle, turn after
+ * turn, through the public API only, and tells the oracle what it was told.
+ */
+#ifndef ZKLOCK_TESTS_SIMULATION_CONTENDER_H
+#define ZKLOCK_TESTS_SIMULATION_CONTENDER_H
+
+#include "plan.h"
+#include "testing/world.h"
+
+typedef struct contender {
+    const plan_contender *plan;
+    const run_plan *run;
+    unsigned number;
+    zkl_client *client;
+    zkl_process *process;
+    zkl_lock *lock;
+    bool done;
+    int64_t acquire_began_ms; /* on its own clock; -1: it is not in one */
+} contender;
+
+/** The task of one contender; `arg` is it. Its client is open, and stays so until it is done. */
+void *contender_run(void *arg);
+
+#endif

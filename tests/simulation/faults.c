@@ -1,0 +1,322 @@
+#include "faults.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "allocation.h"
+#include "oracle.h"
+#include "testing/ensemble.h"
+#include "trace.h"
+
+enum { US_PER_MS = 1000, PATH_SIZE = 256 };
+
+/* A fault that lasts has an end, which is an event of its own. */
+typedef struct fault {
+    const plan_fault *plan;
+    zkl_world_event begin;
+    zkl_world_event end;
+} fault;
+
+static struct {
+    const run_plan *plan;
+    zkl_process *const *processes;
+    fault faults[PLAN_FAULTS_MAX];
+    int64_t stopped_at_us[PLAN_CLIENTS_MAX]; /* -1: it runs */
+    int64_t foreign_session;
+} all;
+
+static int64_t duration_us(const fault *self) {
+    return self->plan->duration_ms * (int64_t)US_PER_MS;
+}
+
+static uint32_t server_of(const fault *self) {
+    return self->plan->target % zkl_ensemble_server_count(zkl_ensemble_current());
+}
+
+static size_t client_of(const fault *self) {
+    return self->plan->target % all.plan->client_count;
+}
+
+/* A session of a client that is alive; 0: there is none. */
+static int64_t session_of(const fault *self) {
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t alive[PLAN_CLIENTS_MAX * 8];
+    size_t count = 0;
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        if (zkl_ensemble_session_is_alive(ensemble, session_id)) {
+            alive[count++ % (PLAN_CLIENTS_MAX * 8)] = session_id;
+        }
+    }
+    return count > 0 ? alive[self->plan->target % count] : 0;
+}
+
+static void resource_path(const fault *self, char path[PATH_SIZE]) {
+    snprintf(path, PATH_SIZE, "/locks/resource-%u", self->plan->target % all.plan->resource_count);
+}
+
+/* ---- Faults of one moment --------------------------------------------------------------- */
+
+static void cut_connection(const fault *self) {
+    int64_t session_id = session_of(self);
+    if (session_id == 0) {
+        return;
+    }
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    zkl_cut cut = (zkl_cut)(self->plan->choice % 3);
+    zkl_call_kind kind = self->plan->choice / 3 % 2 == 0 ? ZKL_CALL_CREATE : ZKL_CALL_DELETE;
+    if (self->plan->choice / 6 % 2 == 0) {
+        (void)zkl_ensemble_cut(ensemble, session_id, cut);
+    } else if (cut != ZKL_CUT_SILENT) {
+        int64_t late_us = self->plan->choice / 12 % 2 == 0 ? 0 : duration_us(self) / 8;
+        zkl_ensemble_cut_next(ensemble, session_id, kind, cut, late_us);
+    }
+}
+
+static void expire_session(const fault *self) {
+    int64_t session_id = session_of(self);
+    if (session_id != 0) {
+        oracle_ends_by_hand(session_id);
+        zkl_ensemble_expire(zkl_ensemble_current(), session_id);
+    }
+}
+
+/* One of the resource's children, ours or another's. */
+static void delete_node(const fault *self) {
+    char parent_path[PATH_SIZE];
+    resource_path(self, parent_path);
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    const zkl_tree *tree = zkl_ensemble_tree(ensemble);
+    const zkl_node *parent = zkl_tree_find(tree, parent_path, ZKL_LATEST_ZXID);
+    size_t count = parent != NULL ? zkl_node_get_stat(parent).child_count : 0;
+    if (count == 0) {
+        return;
+    }
+    const zkl_node *child = zkl_node_first_child(parent, ZKL_LATEST_ZXID);
+    for (size_t i = self->plan->choice % count; i > 0; i--) {
+        child = zkl_node_next_child(child, ZKL_LATEST_ZXID);
+    }
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "%s", zkl_node_path(child));
+    oracle_deletes_by_hand(path);
+    (void)zkl_ensemble_delete(ensemble, path);
+}
+
+static void delete_parent(const fault *self) {
+    char path[PATH_SIZE];
+    resource_path(self, path);
+    (void)zkl_ensemble_delete(zkl_ensemble_current(), path);
+}
+
+static void repeat_news(const fault *self) {
+    int64_t session_id = session_of(self);
+    if (session_id != 0) {
+        (void)zkl_ensemble_repeat_news(zkl_ensemble_current(), session_id);
+    }
+}
+
+/* ---- Faults that last ---------------------------------------------------------------------- */
+
+static void stop_all_servers(void) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        zkl_ensemble_stop_server(ensemble, i);
+    }
+}
+
+static void start_all_servers(void) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        zkl_ensemble_start_server(ensemble, i);
+    }
+}
+
+static void lag(const fault *self) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t by_us = self->plan->choice % 500 * US_PER_MS;
+    if (self->plan->choice / 500 % 2 == 0) {
+        zkl_ensemble_slow_server(ensemble, server_of(self), by_us, duration_us(self));
+    } else {
+        zkl_ensemble_slow_commits(ensemble, by_us, duration_us(self));
+    }
+}
+
+static void stop_process(const fault *self) {
+    size_t client = client_of(self);
+    if (all.stopped_at_us[client] < 0) {
+        all.stopped_at_us[client] = zkl_world_now_us();
+        zkl_process_stop(all.processes[client]);
+    }
+}
+
+static void continue_process(size_t client) {
+    if (all.stopped_at_us[client] >= 0) {
+        oracle_was_stopped((unsigned)client, zkl_world_now_us() - all.stopped_at_us[client]);
+        all.stopped_at_us[client] = -1;
+        zkl_process_continue(all.processes[client]);
+    }
+}
+
+static void foreign_name(const fault *self, char path[PATH_SIZE]) {
+    static const char *const names[] = {
+        "_c_00000000-0000-4000-8000-000000000000-lock-",
+        "_c_00000000-0000-4000-8000-000000000000-__READ__",
+        "_c_00000000-0000-4000-8000-000000000000-__WRIT__",
+        "00000000000000000000000000000000__lock__",
+        "00000000000000000000000000000000__rlock__",
+        "stranger-",
+        "no-sequence",
+    };
+    size_t count = sizeof(names) / sizeof(names[0]);
+    char parent[PATH_SIZE];
+    resource_path(self, parent);
+    snprintf(path, PATH_SIZE, "%.100s/%s", parent, names[self->plan->choice % count]);
+}
+
+/* A contender of another library, for a while. */
+static void add_foreign_node(const fault *self) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    if (all.foreign_session == 0) {
+        all.foreign_session = zkl_ensemble_make_session(ensemble);
+    }
+    char path[PATH_SIZE];
+    foreign_name(self, path);
+    bool sequential = strstr(path, "no-sequence") == NULL;
+    (void)zkl_ensemble_create(ensemble, all.foreign_session, path, NULL, true, sequential, NULL, 0);
+}
+
+static void remove_foreign_nodes(void) {
+    if (all.foreign_session != 0) {
+        zkl_ensemble_expire(zkl_ensemble_current(), all.foreign_session);
+        all.foreign_session = 0;
+    }
+}
+
+static void refuse(const fault *self) {
+    char path[PATH_SIZE];
+    resource_path(self, path);
+    bool creates = self->plan->choice % 3 != 1;
+    bool deletions = self->plan->choice % 3 != 0;
+    zkl_ensemble_refuse_path(zkl_ensemble_current(), path, creates, deletions, duration_us(self));
+}
+
+/* ---- Beginning and end of each ---------------------------------------------------------------- */
+
+static void begin(void *arg) {
+    const fault *self = arg;
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    trace_event("FAULT", "%s for %d ms, target %u, choice %u", plan_fault_name(self->plan->kind),
+                (int)self->plan->duration_ms, self->plan->target, self->plan->choice);
+    switch (self->plan->kind) {
+    case PLAN_CUT_CONNECTION:
+        cut_connection(self);
+        break;
+    case PLAN_CUT_SERVER_OFF:
+        zkl_ensemble_cut_off_server(ensemble, server_of(self));
+        break;
+    case PLAN_STOP_SERVER:
+        zkl_ensemble_stop_server(ensemble, server_of(self));
+        break;
+    case PLAN_STOP_ALL_SERVERS:
+        stop_all_servers();
+        break;
+    case PLAN_ELECT:
+        zkl_ensemble_change_leader(ensemble);
+        break;
+    case PLAN_LAG:
+        lag(self);
+        break;
+    case PLAN_EXPIRE_SESSION:
+        expire_session(self);
+        break;
+    case PLAN_STOP_PROCESS:
+        stop_process(self);
+        break;
+    case PLAN_DELETE_NODE:
+        delete_node(self);
+        break;
+    case PLAN_FOREIGN_NODE:
+        add_foreign_node(self);
+        break;
+    case PLAN_DELETE_PARENT:
+        delete_parent(self);
+        break;
+    case PLAN_REFUSE:
+        refuse(self);
+        break;
+    case PLAN_THROTTLE:
+        zkl_ensemble_throttle(ensemble, server_of(self), duration_us(self));
+        break;
+    case PLAN_ALLOCATION:
+        allocation_fail_after(self->plan->choice % 50);
+        break;
+    case PLAN_REPEAT_NEWS:
+        repeat_news(self);
+        break;
+    case PLAN_MUTE:
+        zkl_ensemble_mute_connections(ensemble, server_of(self), duration_us(self));
+        break;
+    case PLAN_FAULT_KINDS:
+        break;
+    }
+}
+
+static void end(void *arg) {
+    const fault *self = arg;
+    trace_event("FAULT", "end of %s", plan_fault_name(self->plan->kind));
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    if (self->plan->kind == PLAN_CUT_SERVER_OFF) {
+        zkl_ensemble_mend_server(ensemble, server_of(self));
+    } else if (self->plan->kind == PLAN_STOP_SERVER) {
+        zkl_ensemble_start_server(ensemble, server_of(self));
+    } else if (self->plan->kind == PLAN_STOP_ALL_SERVERS) {
+        start_all_servers();
+    } else if (self->plan->kind == PLAN_STOP_PROCESS) {
+        continue_process(client_of(self));
+    } else if (self->plan->kind == PLAN_FOREIGN_NODE) {
+        remove_foreign_nodes();
+    } else if (self->plan->kind == PLAN_ALLOCATION) {
+        allocation_fail_after(ALLOCATION_NEVER);
+    }
+}
+
+void faults_begin(const run_plan *plan, zkl_process *const *processes) {
+    memset(&all, 0, sizeof(all));
+    all.plan = plan;
+    all.processes = processes;
+    for (size_t i = 0; i < PLAN_CLIENTS_MAX; i++) {
+        all.stopped_at_us[i] = -1;
+    }
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        fault *self = &all.faults[i];
+        self->plan = &plan->faults[i];
+        if (self->plan->left_out) {
+            continue;
+        }
+        self->begin = (zkl_world_event){ .run = begin, .arg = self };
+        self->end = (zkl_world_event){ .run = end, .arg = self };
+        int64_t at_us = self->plan->at_ms * (int64_t)US_PER_MS;
+        zkl_world_schedule(&self->begin, at_us);
+        zkl_world_schedule(&self->end, at_us + duration_us(self));
+    }
+}
+
+void faults_heal(void) {
+    trace_event("FAULT", "nothing goes wrong from here on");
+    for (size_t i = 0; i < all.plan->fault_count; i++) {
+        zkl_world_unschedule(&all.faults[i].begin);
+        zkl_world_unschedule(&all.faults[i].end);
+    }
+    for (size_t i = 0; i < all.plan->client_count; i++) {
+        continue_process(i);
+    }
+    remove_foreign_nodes();
+    allocation_fail_after(ALLOCATION_NEVER);
+    zkl_ensemble_heal(zkl_ensemble_current());
+}
+
+void faults_end(void) {
+    allocation_fail_after(ALLOCATION_NEVER);
+    memset(&all, 0, sizeof(all));
+}

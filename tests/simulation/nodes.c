@@ -1,0 +1,308 @@
+#include "nodes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+#include "testing/ensemble.h"
+#include "testing/memory.h"
+#include "trace.h"
+
+enum { SESSIONS_MAX = 256, SEQUENCE_DIGITS = 10 };
+
+typedef struct session_record {
+    int64_t id;
+    bool ended;
+    bool by_hand;
+} session_record;
+
+static struct {
+    node_record **all;
+    size_t count;
+    size_t capacity;
+    session_record sessions[SESSIONS_MAX];
+    size_t session_count;
+    void (*on_step)(void);
+} nodes;
+
+/* ---- Names, read independently of the library ------------------------------------------ */
+
+typedef struct rank {
+    bool is_request;
+    bool reads;
+    int64_t sequence;
+} rank;
+
+static const struct {
+    const char *mark;
+    bool reads;
+} marks[] = {
+    { "-lock-", false },   { "-__READ__", true }, { "-__WRIT__", false },
+    { "__lock__", false }, { "__rlock__", true },
+};
+
+static bool read_sequence(const char *text, int64_t *sequence) {
+    char *end = NULL;
+    *sequence = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && strlen(text) >= SEQUENCE_DIGITS;
+}
+
+static rank rank_of(const char *name) {
+    rank its = { .is_request = false };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const char *mark = strstr(name, marks[i].mark);
+        if (mark != NULL && read_sequence(mark + strlen(marks[i].mark), &its.sequence)) {
+            return (rank){ true, marks[i].reads, its.sequence };
+        }
+    }
+    size_t length = strlen(name);
+    its.is_request = length >= SEQUENCE_DIGITS &&
+                     strspn(name + length - SEQUENCE_DIGITS, "0123456789") == SEQUENCE_DIGITS &&
+                     read_sequence(name + length - SEQUENCE_DIGITS, &its.sequence);
+    return its;
+}
+
+static bool is_before(const node_record *one, rank one_rank, const node_record *other,
+                      rank other_rank) {
+    if (one_rank.sequence != other_rank.sequence) {
+        return one_rank.sequence < other_rank.sequence;
+    }
+    if (one_rank.reads != other_rank.reads) {
+        return other_rank.reads;
+    }
+    return strcmp(one->name, other->name) < 0;
+}
+
+static bool are_siblings(const node_record *one, const node_record *other) {
+    size_t length = (size_t)(one->name - one->path);
+    return length == (size_t)(other->name - other->path) &&
+           strncmp(one->path, other->path, length) == 0;
+}
+
+const char *nodes_blocker(const node_record *node) {
+    rank its = rank_of(node->name);
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        if (!other->alive || other == node || !are_siblings(node, other)) {
+            continue;
+        }
+        rank others = rank_of(other->name);
+        if (others.is_request && !(its.reads && others.reads) &&
+            is_before(other, others, node, its)) {
+            return other->name;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+static node_record *find(const char *path) {
+    for (size_t i = nodes.count; i > 0; i--) {
+        if (strcmp(nodes.all[i - 1]->path, path) == 0) {
+            return nodes.all[i - 1];
+        }
+    }
+    return NULL;
+}
+
+const node_record *nodes_find(const char *path) {
+    return find(path);
+}
+
+static void on_created(const zkl_node *made) {
+    zkl_node_stat stat = zkl_node_get_stat(made);
+    node_record *node = zkl_testing_allocate(sizeof(*node));
+    node->path = zkl_testing_copy_text(zkl_node_path(made));
+    node->name = strrchr(node->path, '/') + 1;
+    node->czxid = stat.czxid;
+    node->owner = stat.ephemeral_owner;
+    node->alive = true;
+    if (nodes.count == nodes.capacity) {
+        nodes.capacity = nodes.capacity == 0 ? 64 : 2 * nodes.capacity;
+        nodes.all = zkl_testing_reallocate(nodes.all, nodes.capacity * sizeof(node_record *));
+    }
+    nodes.all[nodes.count++] = node;
+}
+
+/* Who is before it is found out while all that one transaction deletes is there. */
+static void note_blocker(const zkl_node *gone) {
+    node_record *node = find(zkl_node_path(gone));
+    if (node != NULL && node->alive) {
+        const char *blocker = nodes_blocker(node);
+        node->blocked_by = zkl_testing_copy_text(blocker != NULL ? blocker : "");
+    }
+}
+
+static void on_deleted(const zkl_node *gone) {
+    node_record *node = find(zkl_node_path(gone));
+    if (node != NULL) {
+        node->alive = false;
+    }
+}
+
+void nodes_delete_by_hand(const char *path) {
+    node_record *node = find(path);
+    if (node != NULL) {
+        node->by_hand = true;
+    }
+}
+
+/* ---- Sessions ------------------------------------------------------------------------------ */
+
+static session_record *session_of(int64_t id) {
+    for (size_t i = 0; i < nodes.session_count; i++) {
+        if (nodes.sessions[i].id == id) {
+            return &nodes.sessions[i];
+        }
+    }
+    if (nodes.session_count == SESSIONS_MAX) {
+        zkl_testing_fail("a run with more than %d sessions", (int)SESSIONS_MAX);
+    }
+    session_record *session = &nodes.sessions[nodes.session_count++];
+    *session = (session_record){ .id = id };
+    return session;
+}
+
+bool nodes_session_ended(int64_t session_id) {
+    const session_record *session = session_of(session_id);
+    return session->ended && !session->by_hand;
+}
+
+void nodes_end_by_hand(int64_t session_id) {
+    session_of(session_id)->by_hand = true;
+    for (size_t i = 0; i < nodes.count; i++) {
+        if (nodes.all[i]->owner == session_id && nodes.all[i]->alive) {
+            nodes.all[i]->by_hand = true;
+        }
+    }
+}
+
+/* ---- The servers' news ------------------------------------------------------------------------
+ */
+
+static void trace_transaction(const zkl_transaction *transaction) {
+    if (transaction->kind == ZKL_WRITE_CREATE_SESSION) {
+        trace_event("servers", "zxid %" PRId64 ": session %" PRIx64 " begins", transaction->zxid,
+                    (uint64_t)transaction->session_id);
+    } else if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
+        trace_event("servers", "zxid %" PRId64 ": session %" PRIx64 " ends", transaction->zxid,
+                    (uint64_t)transaction->session_id);
+    }
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        const zkl_change *change = &transaction->changes[i];
+        trace_event("servers", "zxid %" PRId64 ": %s %s", transaction->zxid,
+                    change->created ? "create" : "delete", zkl_node_path(change->node));
+    }
+}
+
+static void on_committed(void *arg, const zkl_transaction *transaction) {
+    (void)arg;
+    trace_transaction(transaction);
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        if (!transaction->changes[i].created) {
+            note_blocker(transaction->changes[i].node);
+        }
+    }
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        const zkl_change *change = &transaction->changes[i];
+        if (change->created) {
+            on_created(change->node);
+        } else {
+            on_deleted(change->node);
+        }
+    }
+    if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
+        session_of(transaction->session_id)->ended = true;
+    }
+    nodes.on_step();
+}
+
+static void on_delivered(void *arg, const zkl_delivery *delivery) {
+    (void)arg;
+    static const char *const kinds[] = { "reply", "watch", "connecting", "connected", "expired" };
+    static const char *const calls[] = { "create", "delete",         "multi",       "list",
+                                         "exists", "remove watches", "set watches", "ping",
+                                         "connect", "close" };
+    if (delivery->kind == ZKL_DELIVERY_REPLY) {
+        trace_event("client", "%u: reply to %s: %s%s%s (server %u at zxid %" PRId64 ")",
+                    delivery->process, calls[delivery->call],
+                    delivery->lost ? "lost" : zkl_server_error_name(delivery->error),
+                    delivery->path != NULL ? " " : "",
+                    delivery->path != NULL ? delivery->path : "", delivery->server,
+                    delivery->applied_zxid);
+    } else {
+        trace_event("client", "%u: %s %s%s", delivery->process, kinds[delivery->kind],
+                    delivery->path != NULL ? delivery->path : "",
+                    delivery->kind == ZKL_DELIVERY_WATCH && delivery->deleted ? " is deleted" : "");
+    }
+    nodes.on_step();
+}
+
+zkl_ensemble_hooks nodes_hooks(void) {
+    return (zkl_ensemble_hooks){ .committed = on_committed, .delivered = on_delivered };
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+/* Foreign nodes belong to sessions that no client of ours has opened. */
+static bool is_ours(int64_t owner) {
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        if (session_id == owner) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool nodes_are_gone(void) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        if (nodes.all[i]->alive && is_ours(nodes.all[i]->owner)) {
+            return false;
+        }
+    }
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        if (zkl_ensemble_watch_count(ensemble, session_id) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void nodes_judge_quiescence(void) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *node = nodes.all[i];
+        if (node->alive && is_ours(node->owner)) {
+            oracle_violated("node %s is left, and nobody asks for its lock", node->path);
+        }
+    }
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        size_t watches = zkl_ensemble_watch_count(ensemble, session_id);
+        if (watches > 0) {
+            oracle_violated("session %" PRIx64 " has %zu watches left, and no requests",
+                            (uint64_t)session_id, watches);
+        }
+    }
+}
+
+void nodes_begin(void (*on_step)(void)) {
+    memset(&nodes, 0, sizeof(nodes));
+    nodes.on_step = on_step;
+}
+
+void nodes_end(void) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        zkl_testing_free(nodes.all[i]->path);
+        zkl_testing_free(nodes.all[i]->blocked_by);
+        zkl_testing_free(nodes.all[i]);
+    }
+    zkl_testing_free(nodes.all);
+    memset(&nodes, 0, sizeof(nodes));
+}

@@ -1,0 +1,46 @@
+/*
+ * The oracle's record of every node and session that the servers have ever
+ * committed, made from their transactions: which request a node belongs to, who
+ * is before whom, what was deleted by hand, and what was left behind.
+ */
+#ifndef ZKLOCK_TESTS_SIMULATION_NODES_H
+#define ZKLOCK_TESTS_SIMULATION_NODES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "testing/ensemble.h"
+
+typedef struct node_record {
+    char *path;
+    const char *name; /* its last part */
+    int64_t czxid;
+    int64_t owner; /* the session; 0: persistent */
+    bool alive;
+    bool by_hand; /* somebody deleted it, or ended its session, on purpose */
+    bool foreign;
+    char *blocked_by; /* when it went: who was before it, empty: nobody */
+} node_record;
+
+/** `on_step` is called after every transaction and every delivery. */
+void nodes_begin(void (*on_step)(void));
+/** What the ensemble is to be begun with. */
+zkl_ensemble_hooks nodes_hooks(void);
+void nodes_end(void);
+
+/** The latest node with this path, or NULL. */
+const node_record *nodes_find(const char *path);
+/** The name of a conflicting node that lives and is before this one, or NULL. */
+const char *nodes_blocker(const node_record *node);
+/** Whether the servers have ended this session because it had timed out. */
+bool nodes_session_ended(int64_t session_id);
+
+void nodes_end_by_hand(int64_t session_id);
+void nodes_delete_by_hand(const char *path);
+
+/** Whether no node and no watch of a request is left. */
+bool nodes_are_gone(void);
+/** Says which are left. */
+void nodes_judge_quiescence(void);
+
+#endif

@@ -1,0 +1,424 @@
+#include "oracle.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock.h"
+#include "nodes.h"
+#include "store.h"
+#include "threads.h"
+#include "trace.h"
+
+enum { VIOLATION_SIZE = 600, LATE_MAX_MS = 5 };
+
+/* What a contender believes, as it was told by the library. */
+typedef struct record {
+    zkl_lock *lock;
+    zkl_process *process;
+    const node_record *node; /* of its grant */
+    bool holds;              /* granted, and it has not begun to leave */
+    bool knows_of_loss;      /* it was told LOST, one way or the other */
+    zkl_mode mode;
+    int64_t token;
+    int64_t last_token; /* of the grant before */
+    int64_t asked_ms;   /* on its own clock */
+    int64_t stopped_us; /* its client's, when it asked */
+    unsigned losses_told;
+} record;
+
+typedef struct client_record {
+    zkl_client *client;
+    zkl_process *process;
+    int64_t stopped_us;
+} client_record;
+
+static struct {
+    const run_plan *plan;
+    bool violated;
+    char violation[VIOLATION_SIZE];
+    record records[PLAN_CONTENDERS_MAX];
+    client_record clients[PLAN_CLIENTS_MAX];
+    /* The greatest token of a grant so far whose node was alive, by resource. */
+    int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
+    int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
+} oracle;
+
+/* ---- Violations ----------------------------------------------------------------------- */
+
+const char *oracle_violation(void) {
+    return oracle.violated ? oracle.violation : NULL;
+}
+
+void oracle_violated(const char *format, ...) {
+    if (oracle.violated) {
+        return;
+    }
+    oracle.violated = true;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(oracle.violation, sizeof(oracle.violation), format, arguments);
+    va_end(arguments);
+    trace_event("VIOLATION", "%s", oracle.violation);
+}
+
+/* ---- Leases ----------------------------------------------------------------------------- */
+
+/* On the clock of the process: its own timers may be late, and must not matter. */
+static int64_t lease_left_ms(const zkl_session *session, zkl_process *process) {
+    zkl_process *mine = zkl_process_enter(process);
+    int64_t left_ms = zkl_liveness_lease_left(&session->liveness);
+    (void)zkl_process_enter(mine);
+    return left_ms;
+}
+
+static bool has_running_lease(const record *one) {
+    const zkl_request_runner *runner = one->lock->runner;
+    return one->lock->state == LOCK_HELD && runner != NULL &&
+           lease_left_ms(runner->session, one->process) > 0;
+}
+
+/* A session that the servers have ended of their own accord has no lease left. */
+static void judge_lease(const client_record *one) {
+    for (const zkl_client_session *its = one->client->sessions; its != NULL; its = its->next) {
+        const zkl_session *session = &its->session;
+        if (nodes_session_ended(session->id) && session->liveness.lease.tick_ms > 0 &&
+            lease_left_ms(session, one->process) > 0) {
+            oracle_violated("session %" PRIx64 " was ended by the servers, and its client has a "
+                            "lease that runs for %" PRId64 " ms more",
+                            (uint64_t)session->id, lease_left_ms(session, one->process));
+        }
+    }
+}
+
+static void judge_leases(void) {
+    for (size_t i = 0; i < oracle.plan->client_count; i++) {
+        if (oracle.clients[i].client != NULL) {
+            judge_lease(&oracle.clients[i]);
+        }
+    }
+}
+
+static bool modes_conflict(zkl_mode one, zkl_mode other) {
+    return one != ZKL_READ || other != ZKL_READ;
+}
+
+/* ---- Grants ------------------------------------------------------------------------------- */
+
+static unsigned resource_of(unsigned contender) {
+    return oracle.plan->contenders[contender].resource;
+}
+
+static void judge_justification(unsigned contender, const record *one) {
+    const node_record *node = one->node;
+    if (node == NULL) {
+        oracle_violated("contender %u was granted a lock with a node that never was", contender);
+        return;
+    }
+    if (node->czxid != one->token) {
+        oracle_violated("contender %u was granted token %" PRId64
+                        ", but its node has czxid %" PRId64,
+                        contender, one->token, node->czxid);
+    }
+    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
+    if (blocker != NULL && blocker[0] != '\0') {
+        oracle_violated("contender %u was granted with node %s%s, but %s is before it", contender,
+                        node->name, node->alive ? "" : " (which is gone)", blocker);
+    }
+    bool leased =
+        one->lock->runner != NULL && one->lock->runner->session->liveness.lease.tick_ms > 0;
+    if (leased && !node->alive && !node->by_hand) {
+        oracle_violated("contender %u was granted on a lease, but its node %s is gone", contender,
+                        node->name);
+    }
+}
+
+/* Of grants whose nodes live: one whose node has gone is an old one that comes late. */
+static void judge_token_order(unsigned contender, const record *one) {
+    unsigned resource = resource_of(contender);
+    if (one->token <= one->last_token) {
+        oracle_violated("contender %u was granted token %" PRId64 " after its own %" PRId64,
+                        contender, one->token, one->last_token);
+    }
+    if (one->node == NULL || !one->node->alive) {
+        return;
+    }
+    int64_t before = one->mode == ZKL_READ ? oracle.greatest_writer_token[resource]
+                                           : oracle.greatest_token[resource];
+    if (one->token <= before) {
+        oracle_violated("contender %u was granted token %" PRId64 " after a conflicting %" PRId64,
+                        contender, one->token, before);
+    }
+    if (one->token > oracle.greatest_token[resource]) {
+        oracle.greatest_token[resource] = one->token;
+    }
+    if (one->mode != ZKL_READ && one->token > oracle.greatest_writer_token[resource]) {
+        oracle.greatest_writer_token[resource] = one->token;
+    }
+}
+
+static bool is_excused(const record *one) {
+    return one->node == NULL || one->node->by_hand;
+}
+
+static void judge_pair(unsigned contender, unsigned other) {
+    const record *one = &oracle.records[contender];
+    const record *with = &oracle.records[other];
+    if (contender == other || !with->holds || resource_of(contender) != resource_of(other) ||
+        !modes_conflict(one->mode, with->mode) || is_excused(one) || is_excused(with)) {
+        return;
+    }
+    bool both_alive = one->node->alive && with->node->alive;
+    bool both_leased = has_running_lease(one) && has_running_lease(with);
+    bool over_a_lease = has_running_lease(with);
+    if (both_alive || both_leased || over_a_lease) {
+        oracle_violated("contenders %u and %u both hold resource %u (%s)", contender, other,
+                        resource_of(contender), both_alive ? "both nodes live" : "a lease runs");
+    }
+}
+
+static void judge_grant(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    judge_justification(contender, one);
+    judge_token_order(contender, one);
+    for (unsigned other = 0; other < oracle.plan->contender_count; other++) {
+        judge_pair(contender, other);
+    }
+}
+
+/* ---- What contenders are told -----------------------------------------------------------------
+ */
+
+static bool allocations_fail(void) {
+    for (size_t i = 0; i < oracle.plan->fault_count; i++) {
+        if (oracle.plan->faults[i].kind == PLAN_ALLOCATION && !oracle.plan->faults[i].left_out) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void oracle_opened(unsigned contender, int status) {
+    if ((status != ZKL_NO_MEMORY && status != ZKL_SYSTEM) || !allocations_fail()) {
+        oracle_violated("contender %u could not open its handle: %s", contender,
+                        zkl_strerror(status));
+    }
+}
+
+void oracle_asks(unsigned contender, const plan_turn *turn) {
+    (void)turn;
+    record *one = &oracle.records[contender];
+    one->asked_ms = zkl_clock_ms();
+    one->stopped_us = oracle.clients[oracle.plan->contenders[contender].client].stopped_us;
+}
+
+static bool may_be_refused(int status, const plan_contender *contender, const plan_turn *turn) {
+    bool leased = oracle.plan->clients[contender->client].lease_tick_ms > 0;
+    switch (status) {
+    case ZKL_OK:
+        return true;
+    case ZKL_BUSY:
+    case ZKL_DISCONNECTED:
+        return turn->timeout_ms == 0;
+    case ZKL_TIMEOUT:
+        return turn->timeout_ms > 0;
+    case ZKL_CANCELLED:
+        return turn->cancel_after_ms >= 0;
+    case ZKL_LEASE_ENDED:
+        return leased;
+    case ZKL_LEASE_IMPOSSIBLE:
+        return false;
+    case ZKL_HOLD_LIMIT:
+        return contender->max_hold_ms > 0;
+    case ZKL_SEQUENCE_EXHAUSTED:
+        return oracle.plan->first_sequence_to_end >= 0;
+    case ZKL_NO_MEMORY:
+        return allocations_fail();
+    case ZKL_SESSION_EXPIRED:
+    case ZKL_NODE_DELETED:
+    case ZKL_NO_PERMISSION:
+    case ZKL_SERVER_REFUSED:
+        return oracle.plan->fault_count > 0 || oracle.plan->lost_before_ppm > 0 ||
+               oracle.plan->lost_after_ppm > 0;
+    default:
+        return false;
+    }
+}
+
+/* One deadline over all: a stop of the process is all that may make it late. */
+static void judge_deadline(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    if (turn->timeout_ms <= 0) {
+        return;
+    }
+    int64_t took_ms = zkl_clock_ms() - one->asked_ms;
+    int64_t stopped_us =
+        oracle.clients[oracle.plan->contenders[contender].client].stopped_us - one->stopped_us;
+    if (took_ms > turn->timeout_ms + stopped_us / 1000 + LATE_MAX_MS) {
+        oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
+                        contender, turn->timeout_ms, took_ms);
+    }
+}
+
+void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
+                     const plan_turn *turn, int status, const zkl_grant *grant) {
+    record *one = &oracle.records[contender];
+    const plan_contender *plan = &oracle.plan->contenders[contender];
+    if (!may_be_refused(status, plan, turn)) {
+        oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
+    }
+    judge_deadline(contender, turn);
+    if (status != ZKL_OK) {
+        return;
+    }
+    one->lock = lock;
+    one->process = process;
+    one->mode = grant->mode;
+    one->token = grant->token;
+    one->node = nodes_find(grant->node);
+    one->holds = true;
+    one->knows_of_loss = false;
+    one->losses_told = 0;
+    if (grant->mode != turn->mode) {
+        oracle_violated("contender %u was granted another mode than it asked for", contender);
+    }
+    judge_grant(contender);
+    one->last_token = one->token;
+}
+
+void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant) {
+    const record *one = &oracle.records[contender];
+    int expected = reentrant ? ZKL_OK : ZKL_ALREADY_HELD;
+    bool lost = reentrant && status == ZKL_LOST;
+    if (status != expected && !lost) {
+        oracle_violated("contender %u acquired again and was told: %s", contender,
+                        zkl_strerror(status));
+    }
+    if (status == ZKL_OK && grant->token != one->token) {
+        oracle_violated("contender %u acquired again with another token", contender);
+    }
+}
+
+void oracle_released_once(unsigned contender, int status) {
+    if (status != ZKL_OK && status != ZKL_LOST) {
+        oracle_violated("contender %u released one hold of several and was told: %s", contender,
+                        zkl_strerror(status));
+    }
+}
+
+void oracle_checks(unsigned contender) {
+    record *one = &oracle.records[contender];
+    int64_t lease_ms = 0;
+    int status = zkl_lock_check(one->lock, &lease_ms);
+    if (status != ZKL_OK && status != ZKL_SUSPECT && status != ZKL_LOST) {
+        oracle_violated("contender %u holds, and check says: %s", contender, zkl_strerror(status));
+    }
+    if (one->knows_of_loss && status != ZKL_LOST) {
+        oracle_violated("contender %u was told LOST, and then: %s", contender,
+                        zkl_strerror(status));
+    }
+    if (status == ZKL_LOST) {
+        one->knows_of_loss = true;
+    } else if (lease_ms > 0 && one->node != NULL && !one->node->alive && !one->node->by_hand) {
+        oracle_violated("contender %u is told of a lease of %" PRId64 " ms on a node that is gone",
+                        contender, lease_ms);
+    }
+}
+
+void oracle_told(unsigned contender, const zkl_lock_news *news) {
+    record *one = &oracle.records[contender];
+    trace_call(contender, "is told: %s (%s)", zkl_lock_state_name(news->state),
+               zkl_strerror(news->reason));
+    if (news->state != ZKL_STATE_LOST || news->token != one->token) {
+        return;
+    }
+    one->knows_of_loss = one->knows_of_loss || one->holds;
+    if (++one->losses_told > 1) {
+        oracle_violated("contender %u was told twice that one grant is lost", contender);
+    }
+}
+
+void oracle_leaves(unsigned contender) {
+    oracle.records[contender].holds = false;
+}
+
+void oracle_released(unsigned contender, const plan_turn *turn, int status) {
+    const record *one = &oracle.records[contender];
+    bool fine = status == ZKL_OK || status == ZKL_LOST ||
+                (status == ZKL_PENDING && turn->release_timeout_ms > 0);
+    if (!fine) {
+        oracle_violated("contender %u released and was told: %s", contender, zkl_strerror(status));
+    }
+    if (one->knows_of_loss && status != ZKL_LOST) {
+        oracle_violated("contender %u knew that its lock was lost, and release said: %s", contender,
+                        zkl_strerror(status));
+    }
+    bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
+    if (confirmed && one->node != NULL && one->node->alive) {
+        oracle_violated("contender %u was told that it has released, but %s is still there",
+                        contender, one->node->name);
+    }
+}
+
+void oracle_closed(unsigned contender) {
+    oracle.records[contender] = (record){ .last_token = oracle.records[contender].last_token };
+}
+
+/* ---- The store
+ * ----------------------------------------------------------------------------------- */
+
+bool oracle_store_claim(unsigned contender, int64_t *value) {
+    return store_claim(resource_of(contender), oracle.records[contender].token, value);
+}
+
+void oracle_store_write(unsigned contender, int64_t value) {
+    const char *wrong = store_write(resource_of(contender), oracle.records[contender].token, value);
+    if (wrong != NULL) {
+        oracle_violated("contender %u wrote to the store: %s", contender, wrong);
+    }
+}
+
+/* ---- What happens to them
+ * --------------------------------------------------------------------------- */
+
+void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
+    oracle.clients[number].client = client;
+    oracle.clients[number].process = process;
+}
+
+void oracle_was_stopped(unsigned client, int64_t us) {
+    oracle.clients[client].stopped_us += us;
+}
+
+void oracle_ends_by_hand(int64_t session_id) {
+    nodes_end_by_hand(session_id);
+}
+
+void oracle_deletes_by_hand(const char *path) {
+    nodes_delete_by_hand(path);
+}
+
+/* ---- Beginning and end
+ * ---------------------------------------------------------------------------------- */
+
+void oracle_judge_quiescence(void) {
+    nodes_judge_quiescence();
+    for (unsigned resource = 0; resource < oracle.plan->resource_count; resource++) {
+        const char *wrong = store_judge(resource);
+        if (wrong != NULL) {
+            oracle_violated("the store of resource %u: %s", resource, wrong);
+        }
+    }
+}
+
+void oracle_begin(const run_plan *plan) {
+    memset(&oracle, 0, sizeof(oracle));
+    oracle.plan = plan;
+    nodes_begin(judge_leases);
+    store_begin();
+}
+
+void oracle_end(void) {
+    nodes_end();
+}

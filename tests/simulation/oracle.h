@@ -1,0 +1,56 @@
+/*
+ * What must hold in every run, judged from outside: by the servers' committed
+ * state, which no client sees, and by what the contenders were told.
+ *
+ * It does not stop a run: the first violation is kept, and the run is given up
+ * at its next step.
+ */
+#ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_H
+#define ZKLOCK_TESTS_SIMULATION_ORACLE_H
+
+#include "plan.h"
+#include "testing/world.h"
+
+void oracle_begin(const run_plan *plan);
+void oracle_end(void);
+
+/** The first thing that was wrong, or NULL. */
+const char *oracle_violation(void);
+__attribute__((format(printf, 1, 2))) void oracle_violated(const char *format, ...);
+
+/** A client that is open, or NULL when it is to be closed. */
+void oracle_client(unsigned number, zkl_client *client, zkl_process *process);
+
+/* ---- What the contenders do and are told --------------------------------------------- */
+
+void oracle_opened(unsigned contender, int status);
+void oracle_asks(unsigned contender, const plan_turn *turn);
+void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
+                     const plan_turn *turn, int status, const zkl_grant *grant);
+void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant);
+void oracle_released_once(unsigned contender, int status);
+/** Asks the handle whether it holds the lock, and compares. */
+void oracle_checks(unsigned contender);
+/** From here on it does not count as a holder. */
+void oracle_leaves(unsigned contender);
+void oracle_released(unsigned contender, const plan_turn *turn, int status);
+void oracle_closed(unsigned contender);
+void oracle_told(unsigned contender, const zkl_lock_news *news);
+
+/** The store that is fenced by tokens. False: the holder's claim came too late. */
+bool oracle_store_claim(unsigned contender, int64_t *value);
+void oracle_store_write(unsigned contender, int64_t value);
+
+/* ---- What happens to them -------------------------------------------------------------- */
+
+/** A client's process was stopped for so long. */
+void oracle_was_stopped(unsigned client, int64_t us);
+/** The servers are about to end a session that is alive and well, or to delete a
+ *  node, as somebody asked them to. */
+void oracle_ends_by_hand(int64_t session_id);
+void oracle_deletes_by_hand(const char *path);
+
+/** At the end, when nothing goes wrong any more and all contenders are done. */
+void oracle_judge_quiescence(void);
+
+#endif

@@ -1,0 +1,262 @@
+#include "plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "testing/world.h"
+
+/* So that the stream of numbers that draws the plan is not the one of the run. */
+#define PLAN_STREAM 0x706c616e00000000U
+
+enum { FAULTS_LAST_MS = 12000, HEALED_AFTER_MS = 1000 };
+
+static bool one_in(uint64_t n) {
+    return zkl_world_random(n) == 0;
+}
+
+static int32_t between(int32_t low, int32_t high) {
+    return (int32_t)zkl_world_random_between(low, high);
+}
+
+/* Mostly short, sometimes long: so that both short races and long waits come up. */
+static int32_t about(int32_t most) {
+    return one_in(4) ? between(0, most) : between(0, most / 20 + 1);
+}
+
+static void draw_client(run_plan *plan, plan_client *client, bool leases) {
+    client->session_timeout_ms = plan->tick_ms * between(4, 12);
+    bool has_lease = leases && !one_in(4);
+    client->lease_tick_ms = has_lease ? plan->tick_ms : 0;
+    client->rate_ppm = one_in(2) ? 0 : between(-1000, 1000);
+    client->logs = one_in(4);
+}
+
+static int64_t draw_timeout(void) {
+    switch (zkl_world_random(6)) {
+    case 0:
+        return 0;
+    case 1:
+    case 2:
+        return ZKL_FOREVER;
+    case 3:
+        return between(1, 300);
+    default:
+        return between(300, 20000);
+    }
+}
+
+static void draw_turn(plan_turn *turn, zkl_mode mode) {
+    turn->rest_ms = about(3000);
+    turn->mode = mode;
+    turn->timeout_ms = draw_timeout();
+    turn->cancel_after_ms = one_in(8) ? about(3000) : -1;
+    turn->hold_ms = about(4000);
+    turn->acquire_again = one_in(2) ? between(1, 3) : 0;
+    turn->writes = mode != ZKL_READ && !one_in(4);
+    turn->closes = one_in(10);
+    turn->release_timeout_ms = one_in(2) ? 0 : one_in(2) ? ZKL_FOREVER : between(1, 2000);
+}
+
+static zkl_mode draw_mode(unsigned flavour) {
+    switch (flavour) {
+    case 0:
+        return ZKL_EXCLUSIVE;
+    case 1:
+        return one_in(2) ? ZKL_READ : ZKL_WRITE;
+    default:
+        return (zkl_mode)zkl_world_random(3);
+    }
+}
+
+static void draw_contender(const run_plan *plan, plan_contender *contender, unsigned flavour) {
+    contender->client = (unsigned)zkl_world_random(plan->client_count);
+    contender->resource = (unsigned)zkl_world_random(plan->resource_count);
+    contender->reentrant = one_in(3);
+    contender->fail_on_session_expiry = one_in(4);
+    contender->hears_news = one_in(2);
+    contender->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
+    contender->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < contender->turn_count; i++) {
+        draw_turn(&contender->turns[i], draw_mode(flavour));
+    }
+}
+
+static void draw_fault(plan_fault *fault, const bool *wanted) {
+    do {
+        fault->kind = (plan_fault_kind)zkl_world_random(PLAN_FAULT_KINDS);
+    } while (!wanted[fault->kind]);
+    fault->at_ms = between(0, FAULTS_LAST_MS);
+    fault->duration_ms = about(8000);
+    fault->target = (uint32_t)zkl_world_random(UINT32_MAX);
+    fault->choice = (uint32_t)zkl_world_random(UINT32_MAX);
+}
+
+/* Few kinds at a time, each with a good chance: a run in which everything goes
+ * wrong at once shows little. One in eight has no faults at all. */
+static void draw_faults(run_plan *plan) {
+    bool wanted[PLAN_FAULT_KINDS] = { false };
+    size_t kinds = one_in(8) ? 0 : (size_t)between(1, 4);
+    for (size_t i = 0; i < kinds; i++) {
+        wanted[zkl_world_random(PLAN_FAULT_KINDS)] = true;
+    }
+    if (kinds > 0) {
+        plan->fault_count = (size_t)between(1, PLAN_FAULTS_MAX);
+        for (size_t i = 0; i < plan->fault_count; i++) {
+            draw_fault(&plan->faults[i], wanted);
+        }
+    }
+    if (kinds > 0 && one_in(2)) {
+        plan->lost_before_ppm = (uint32_t)between(0, 60000);
+        plan->lost_after_ppm = (uint32_t)between(0, 60000);
+    }
+}
+
+static void find_end_of_faults(run_plan *plan) {
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
+        if (end_ms > plan->faults_end_ms) {
+            plan->faults_end_ms = end_ms;
+        }
+    }
+    plan->faults_end_ms += HEALED_AFTER_MS;
+}
+
+void plan_draw(run_plan *plan, uint64_t seed) {
+    zkl_world_begin(seed ^ PLAN_STREAM);
+    memset(plan, 0, sizeof(*plan));
+    plan->seed = seed;
+    plan->tick_ms = between(2, 10) * 50;
+    plan->resource_count = one_in(3) ? PLAN_RESOURCES_MAX : 1;
+    plan->client_count = (size_t)between(1, PLAN_CLIENTS_MAX);
+    bool leases = one_in(2);
+    for (size_t i = 0; i < plan->client_count; i++) {
+        draw_client(plan, &plan->clients[i], leases);
+    }
+    unsigned flavour = (unsigned)zkl_world_random(3);
+    plan->contender_count = (size_t)between(1, PLAN_CONTENDERS_MAX);
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        draw_contender(plan, &plan->contenders[i], flavour);
+    }
+    draw_faults(plan);
+    find_end_of_faults(plan);
+    plan->first_sequence_to_end = one_in(50) ? between(0, (1 << 20) + 20) : -1;
+    zkl_world_end();
+}
+
+/* ---- Parts ------------------------------------------------------------------------ */
+
+size_t plan_part_count(const run_plan *plan) {
+    size_t count = 1 + plan->fault_count;
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        count += 1 + plan->contenders[i].turn_count;
+    }
+    return count;
+}
+
+static bool flip(bool *flag, bool left_out) {
+    bool changes = *flag != left_out;
+    *flag = left_out;
+    return changes;
+}
+
+/* Its rates cannot be taken in again one by one: the caller keeps a copy. */
+static bool leave_losses_out(run_plan *plan, bool left_out) {
+    bool changes = left_out && plan->lost_before_ppm + plan->lost_after_ppm > 0;
+    if (changes) {
+        plan->lost_before_ppm = 0;
+        plan->lost_after_ppm = 0;
+    }
+    return changes;
+}
+
+bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
+    if (part == 0) {
+        return leave_losses_out(plan, left_out);
+    }
+    part--;
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan_contender *contender = &plan->contenders[i];
+        if (part == 0) {
+            return flip(&contender->left_out, left_out);
+        }
+        part--;
+        if (part < contender->turn_count) {
+            return !contender->left_out && flip(&contender->turns[part].left_out, left_out);
+        }
+        part -= contender->turn_count;
+    }
+    return part < plan->fault_count && flip(&plan->faults[part].left_out, left_out);
+}
+
+/* ---- Text -------------------------------------------------------------------------- */
+
+const char *plan_fault_name(plan_fault_kind kind) {
+    static const char *const names[] = {
+#define PLAN_FAULT_NAME(name, text) text,
+        PLAN_FAULT_LIST(PLAN_FAULT_NAME)
+#undef PLAN_FAULT_NAME
+    };
+    return kind < PLAN_FAULT_KINDS ? names[kind] : "unknown";
+}
+
+static const char *mode_name(zkl_mode mode) {
+    return mode == ZKL_READ ? "read" : mode == ZKL_WRITE ? "write" : "exclusive";
+}
+
+static void print_turn(const plan_turn *turn, FILE *file) {
+    fprintf(file, "    rest %d ms, %s, timeout %" PRId64 " ms", (int)turn->rest_ms,
+            mode_name(turn->mode), turn->timeout_ms);
+    if (turn->cancel_after_ms >= 0) {
+        fprintf(file, ", cancelled after %d ms", (int)turn->cancel_after_ms);
+    }
+    fprintf(file, ", hold %d ms%s", (int)turn->hold_ms, turn->writes ? " and write" : "");
+    if (turn->closes) {
+        fprintf(file, ", close\n");
+    } else {
+        fprintf(file, ", release with %" PRId64 " ms\n", turn->release_timeout_ms);
+    }
+}
+
+static void print_contender(const run_plan *plan, size_t number, FILE *file) {
+    const plan_contender *contender = &plan->contenders[number];
+    fprintf(file, "  contender %zu: client %u, resource %u%s%s", number, contender->client,
+            contender->resource, contender->reentrant ? ", reentrant" : "",
+            contender->fail_on_session_expiry ? ", fails on expiry" : "");
+    if (contender->max_hold_ms > 0) {
+        fprintf(file, ", holds for %" PRId64 " ms at most", contender->max_hold_ms);
+    }
+    fputc('\n', file);
+    for (size_t i = 0; i < contender->turn_count; i++) {
+        if (!contender->turns[i].left_out) {
+            print_turn(&contender->turns[i], file);
+        }
+    }
+}
+
+void plan_print(const run_plan *plan, FILE *file) {
+    fprintf(file, "plan of seed %" PRIu64 ": tick %d ms", plan->seed, (int)plan->tick_ms);
+    if (plan->first_sequence_to_end >= 0) {
+        fprintf(file, ", sequences from 2^31 - %d", (int)plan->first_sequence_to_end);
+    }
+    fprintf(file, ", lost before %u and after %u of a million, healed after %d ms\n",
+            plan->lost_before_ppm, plan->lost_after_ppm, (int)plan->faults_end_ms);
+    for (size_t i = 0; i < plan->client_count; i++) {
+        const plan_client *client = &plan->clients[i];
+        fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm\n", i,
+                (int)client->session_timeout_ms, client->lease_tick_ms > 0 ? "with" : "no",
+                (int)client->rate_ppm);
+    }
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        if (!plan->contenders[i].left_out) {
+            print_contender(plan, i, file);
+        }
+    }
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        const plan_fault *fault = &plan->faults[i];
+        if (!fault->left_out) {
+            fprintf(file, "  at %d ms: %s for %d ms (target %u, choice %u)\n", (int)fault->at_ms,
+                    plan_fault_name(fault->kind), (int)fault->duration_ms, fault->target,
+                    fault->choice);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/*
+ * What one run of the simulation is to do, drawn from its seed: who contends for
+ * what, and what goes wrong. It is plain data, so that parts of it can be left
+ * out when a run that failed is made smaller.
+ */
+#ifndef ZKLOCK_TESTS_SIMULATION_PLAN_H
+#define ZKLOCK_TESTS_SIMULATION_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "zklock/zklock.h"
+
+enum {
+    PLAN_CLIENTS_MAX = 4,
+    PLAN_RESOURCES_MAX = 2,
+    PLAN_CONTENDERS_MAX = 10,
+    PLAN_TURNS_MAX = 4,
+    PLAN_FAULTS_MAX = 24,
+    PLAN_PARTS_MAX = PLAN_CONTENDERS_MAX * (PLAN_TURNS_MAX + 1) + PLAN_FAULTS_MAX + 1
+};
+
+/** One process with one client. */
+typedef struct plan_client {
+    int32_t session_timeout_ms;
+    int32_t lease_tick_ms; /* 0: no lease */
+    int32_t rate_ppm;      /* of its clock */
+    bool logs;
+} plan_client;
+
+/** One acquire, and what follows it. */
+typedef struct plan_turn {
+    bool left_out;
+    int32_t rest_ms; /* before it */
+    zkl_mode mode;
+    int64_t timeout_ms;
+    int32_t cancel_after_ms; /* -1: nobody cancels it */
+    int32_t hold_ms;
+    int32_t acquire_again; /* how often, of a reentrant handle */
+    bool writes;           /* to the store, under its token */
+    bool closes;           /* the handle, rather than release the lock */
+    int64_t release_timeout_ms;
+} plan_turn;
+
+/** One handle, and the thread that uses it. */
+typedef struct plan_contender {
+    bool left_out;
+    unsigned client;
+    unsigned resource;
+    bool reentrant;
+    bool fail_on_session_expiry;
+    bool hears_news;
+    int64_t max_hold_ms;
+    size_t turn_count;
+    plan_turn turns[PLAN_TURNS_MAX];
+} plan_contender;
+
+#define PLAN_FAULT_LIST(X)                                                                         \
+    X(PLAN_CUT_CONNECTION, "cut-connection")                                                       \
+    X(PLAN_CUT_SERVER_OFF, "cut-server-off")                                                       \
+    X(PLAN_STOP_SERVER, "stop-server")                                                             \
+    X(PLAN_STOP_ALL_SERVERS, "stop-all-servers")                                                   \
+    X(PLAN_ELECT, "elect")                                                                         \
+    X(PLAN_LAG, "lag")                                                                             \
+    X(PLAN_EXPIRE_SESSION, "expire-session")                                                       \
+    X(PLAN_STOP_PROCESS, "stop-process")                                                           \
+    X(PLAN_DELETE_NODE, "delete-node")                                                             \
+    X(PLAN_FOREIGN_NODE, "foreign-node")                                                           \
+    X(PLAN_DELETE_PARENT, "delete-parent")                                                         \
+    X(PLAN_REFUSE, "refuse")                                                                       \
+    X(PLAN_THROTTLE, "throttle")                                                                   \
+    X(PLAN_ALLOCATION, "allocation")                                                               \
+    X(PLAN_REPEAT_NEWS, "repeat-news")                                                             \
+    X(PLAN_MUTE, "mute")
+
+typedef enum plan_fault_kind {
+#define PLAN_FAULT_ENUM(name, text) name,
+    PLAN_FAULT_LIST(PLAN_FAULT_ENUM)
+#undef PLAN_FAULT_ENUM
+        PLAN_FAULT_KINDS
+} plan_fault_kind;
+
+typedef struct plan_fault {
+    bool left_out;
+    plan_fault_kind kind;
+    int32_t at_ms;
+    int32_t duration_ms;
+    uint32_t target; /* which server, client, resource or child, modulo their number */
+    uint32_t choice; /* among variants */
+} plan_fault;
+
+typedef struct run_plan {
+    uint64_t seed;
+    int32_t tick_ms; /* of the servers */
+    unsigned resource_count;
+    size_t client_count;
+    plan_client clients[PLAN_CLIENTS_MAX];
+    size_t contender_count;
+    plan_contender contenders[PLAN_CONTENDERS_MAX];
+    size_t fault_count;
+    plan_fault faults[PLAN_FAULTS_MAX];
+    int32_t faults_end_ms;         /* from here on nothing goes wrong any more */
+    uint32_t lost_before_ppm;      /* of requests: the connection breaks before they are applied */
+    uint32_t lost_after_ppm;       /* ... and after */
+    int32_t first_sequence_to_end; /* >= 0: so far from 2^31 the counters of the resources begin */
+} run_plan;
+
+/** Draws a plan. Ends the simulated world that there may be. */
+void plan_draw(run_plan *plan, uint64_t seed);
+
+/** The parts of a plan that can be left out; part 0 is the loss of messages. */
+size_t plan_part_count(const run_plan *plan);
+/** Leaves a part out, or takes it in again. False: it is not there, or was so already. */
+bool plan_leave_out(run_plan *plan, size_t part, bool left_out);
+
+/** Writes it, without what is left out, for people to read. */
+void plan_print(const run_plan *plan, FILE *file);
+
+const char *plan_fault_name(plan_fault_kind kind);
+
+#endif

@@ -1,0 +1,26 @@
+/* One run: servers, processes, contenders and faults of a plan, and the oracle over all. */
+#ifndef ZKLOCK_TESTS_SIMULATION_SIMULATION_H
+#define ZKLOCK_TESTS_SIMULATION_SIMULATION_H
+
+#include "plan.h"
+
+/** What happened in runs, for the reader to see that they were not idle. */
+typedef struct simulation_counts {
+    uint64_t runs;
+    uint64_t grants;
+    uint64_t refusals;
+    uint64_t losses;
+    uint64_t waits; /* grants that did not come at once */
+    uint64_t requests;
+    uint64_t sessions_expired;
+    uint64_t virtual_seconds;
+} simulation_counts;
+
+void simulation_counts_add(simulation_counts *sum, const simulation_counts *one);
+void simulation_counts_print(const simulation_counts *counts, FILE *file);
+
+/** Runs it. What went wrong (valid until the next run), or NULL. `counts` are added to; NULL is
+ *  fine. */
+const char *simulation_run(const run_plan *plan, simulation_counts *counts);
+
+#endif
