@@ -44,7 +44,7 @@ typedef struct zkl_call {
     int64_t sent_ms;
 } zkl_call;
 
-#define ZKL_CALL_KINDS 7
+#define ZKL_ANSWER_KINDS 7
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -67,7 +67,7 @@ struct zkl_request_runner {
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
-    zkl_call calls[ZKL_CALL_KINDS];
+    zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;
     bool stepping;

@@ -201,7 +201,8 @@ static void refuse(const fault *self) {
     zkl_ensemble_refuse_path(zkl_ensemble_current(), path, creates, deletions, duration_us(self));
 }
 
-/* ---- Beginning and end of each ---------------------------------------------------------------- */
+/* ---- Beginning and end of each ----------------------------------------------------------------
+ */
 
 static void begin(void *arg) {
     const fault *self = arg;

@@ -222,16 +222,15 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
 static void on_delivered(void *arg, const zkl_delivery *delivery) {
     (void)arg;
     static const char *const kinds[] = { "reply", "watch", "connecting", "connected", "expired" };
-    static const char *const calls[] = { "create", "delete",         "multi",       "list",
-                                         "exists", "remove watches", "set watches", "ping",
+    static const char *const calls[] = { "create",  "delete",         "multi",       "list",
+                                         "exists",  "remove watches", "set watches", "ping",
                                          "connect", "close" };
     if (delivery->kind == ZKL_DELIVERY_REPLY) {
         trace_event("client", "%u: reply to %s: %s%s%s (server %u at zxid %" PRId64 ")",
                     delivery->process, calls[delivery->call],
                     delivery->lost ? "lost" : zkl_server_error_name(delivery->error),
-                    delivery->path != NULL ? " " : "",
-                    delivery->path != NULL ? delivery->path : "", delivery->server,
-                    delivery->applied_zxid);
+                    delivery->path != NULL ? " " : "", delivery->path != NULL ? delivery->path : "",
+                    delivery->server, delivery->applied_zxid);
     } else {
         trace_event("client", "%u: %s %s%s", delivery->process, kinds[delivery->kind],
                     delivery->path != NULL ? delivery->path : "",

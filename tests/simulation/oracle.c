@@ -43,6 +43,10 @@ static struct {
     /* The greatest token of a grant so far whose node was alive, by resource. */
     int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
     int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
+    uint64_t grants;
+    uint64_t waits;
+    uint64_t refusals;
+    uint64_t losses;
 } oracle;
 
 /* ---- Violations ----------------------------------------------------------------------- */
@@ -270,8 +274,11 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     }
     judge_deadline(contender, turn);
     if (status != ZKL_OK) {
+        oracle.refusals++;
         return;
     }
+    oracle.grants++;
+    oracle.waits += grant->waited_ms > 0;
     one->lock = lock;
     one->process = process;
     one->mode = grant->mode;
@@ -345,6 +352,7 @@ void oracle_leaves(unsigned contender) {
 
 void oracle_released(unsigned contender, const plan_turn *turn, int status) {
     const record *one = &oracle.records[contender];
+    oracle.losses += status == ZKL_LOST;
     bool fine = status == ZKL_OK || status == ZKL_LOST ||
                 (status == ZKL_PENDING && turn->release_timeout_ms > 0);
     if (!fine) {
@@ -401,6 +409,13 @@ void oracle_deletes_by_hand(const char *path) {
 
 /* ---- Beginning and end
  * ---------------------------------------------------------------------------------- */
+
+void oracle_count(simulation_counts *counts) {
+    counts->grants += oracle.grants;
+    counts->waits += oracle.waits;
+    counts->refusals += oracle.refusals;
+    counts->losses += oracle.losses;
+}
 
 void oracle_judge_quiescence(void) {
     nodes_judge_quiescence();

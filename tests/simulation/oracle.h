@@ -9,6 +9,7 @@
 #define ZKLOCK_TESTS_SIMULATION_ORACLE_H
 
 #include "plan.h"
+#include "simulation.h"
 #include "testing/world.h"
 
 void oracle_begin(const run_plan *plan);
@@ -49,6 +50,9 @@ void oracle_was_stopped(unsigned client, int64_t us);
  *  node, as somebody asked them to. */
 void oracle_ends_by_hand(int64_t session_id);
 void oracle_deletes_by_hand(const char *path);
+
+/** What it has seen so far is added. */
+void oracle_count(simulation_counts *counts);
 
 /** At the end, when nothing goes wrong any more and all contenders are done. */
 void oracle_judge_quiescence(void);

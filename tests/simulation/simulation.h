@@ -12,7 +12,7 @@ typedef struct simulation_counts {
     uint64_t losses;
     uint64_t waits; /* grants that did not come at once */
     uint64_t requests;
-    uint64_t sessions_expired;
+    uint64_t sessions;
     uint64_t virtual_seconds;
 } simulation_counts;
 

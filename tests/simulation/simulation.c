@@ -1,0 +1,267 @@
+#include "simulation.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "contender.h"
+#include "faults.h"
+#include "nodes.h"
+#include "oracle.h"
+#include "testing/ensemble.h"
+#include "trace.h"
+
+enum {
+    US_PER_MS = 1000,
+    US_PER_SECOND = 1000000,
+    LOOK_EVERY_US = 50 * US_PER_MS,
+    SERVERS = 3,
+    FINISH_WITHIN_S = 900,    /* all turns, when nothing goes wrong any more */
+    QUIET_WITHIN_TIMEOUTS = 6 /* of the longest session that there can be: 20 ticks */
+};
+
+/* One process with its client, and the task that opens and closes it. */
+typedef struct client_run {
+    const plan_client *plan;
+    unsigned number;
+    zkl_process *process;
+    zkl_client *client;
+    bool done; /* with all turns */
+    bool may_close;
+    bool closed;
+} client_run;
+
+static struct {
+    const run_plan *plan;
+    client_run clients[PLAN_CLIENTS_MAX];
+    zkl_process *processes[PLAN_CLIENTS_MAX];
+    contender contenders[PLAN_CONTENDERS_MAX];
+} run;
+
+/* ---- The application ---------------------------------------------------------------- */
+
+static void on_log(void *arg, const zkl_log_record *record) {
+    const client_run *self = arg;
+    trace_event("log", "%u: %s %s %s%s%s %s", self->number, zkl_log_event_name((int)record->event),
+                record->resource, record->node, record->behind[0] != '\0' ? " behind " : "",
+                record->behind, record->status != ZKL_OK ? zkl_strerror(record->status) : "");
+}
+
+static void open_client(client_run *self) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = self->plan->session_timeout_ms;
+    options.lease_tick_ms = self->plan->lease_tick_ms;
+    options.label = "simulation";
+    if (self->plan->logs) {
+        options.log_callback = on_log;
+        options.log_arg = self;
+        options.log_level = ZKL_LOG_DEBUG;
+    }
+    while (zkl_client_open("server:2181", &options, &self->client) != ZKL_OK) {
+        zkl_world_sleep_us(10 * (int64_t)US_PER_MS);
+    }
+    oracle_client(self->number, self->client, self->process);
+}
+
+static void start_contenders(const client_run *self) {
+    for (unsigned i = 0; i < run.plan->contender_count; i++) {
+        const plan_contender *plan = &run.plan->contenders[i];
+        if (plan->client != self->number || plan->left_out) {
+            continue;
+        }
+        run.contenders[i] = (contender){
+            .plan = plan,
+            .run = run.plan,
+            .number = i,
+            .client = self->client,
+            .process = self->process,
+            .acquire_began_ms = -1,
+        };
+        (void)zkl_task_start(contender_run, &run.contenders[i]);
+    }
+}
+
+static void wait_for_contenders(const client_run *self) {
+    for (size_t i = 0; i < run.plan->contender_count; i++) {
+        const contender *one = &run.contenders[i];
+        while (one->plan != NULL && one->plan->client == self->number && !one->done) {
+            zkl_world_wait_on(one, INT64_MAX);
+        }
+    }
+}
+
+static void *run_client(void *arg) {
+    client_run *self = arg;
+    open_client(self);
+    start_contenders(self);
+    wait_for_contenders(self);
+    self->done = true;
+    while (!self->may_close) {
+        zkl_world_wait_on(&self->may_close, INT64_MAX);
+    }
+    oracle_client(self->number, NULL, NULL);
+    (void)zkl_client_close(self->client, 1000);
+    self->closed = true;
+    return NULL;
+}
+
+/* ---- Servers -------------------------------------------------------------------------- */
+
+static void begin_servers(void) {
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.servers = SERVERS;
+    options.tick_ms = run.plan->tick_ms;
+    options.rates.request_lost = run.plan->lost_before_ppm;
+    options.rates.reply_lost = run.plan->lost_after_ppm / 2;
+    options.rates.request_late = run.plan->lost_after_ppm / 2;
+    options.hooks = nodes_hooks();
+    (void)zkl_ensemble_begin(&options);
+}
+
+/* As if the resources had seen nearly 2^31 requests. */
+static void age_resources(void) {
+    if (run.plan->first_sequence_to_end < 0) {
+        return;
+    }
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    (void)zkl_ensemble_create(ensemble, 0, "/locks", NULL, false, false, NULL, 0);
+    for (unsigned i = 0; i < run.plan->resource_count; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/locks/resource-%u", i);
+        (void)zkl_ensemble_create(ensemble, 0, path, NULL, false, false, NULL, 0);
+        (void)zkl_ensemble_set_creates(ensemble, path, INT32_MAX - run.plan->first_sequence_to_end);
+    }
+}
+
+/* ---- The course of a run ----------------------------------------------------------------- */
+
+static void start_clients(void) {
+    for (unsigned i = 0; i < run.plan->client_count; i++) {
+        client_run *self = &run.clients[i];
+        self->plan = &run.plan->clients[i];
+        self->number = i;
+        self->process = zkl_process_begin(self->plan->rate_ppm);
+        run.processes[i] = self->process;
+        zkl_process *mine = zkl_process_enter(self->process);
+        (void)zkl_task_start(run_client, self);
+        (void)zkl_process_enter(mine);
+    }
+}
+
+static bool all_done(void) {
+    bool done = true;
+    for (size_t i = 0; i < run.plan->client_count; i++) {
+        done = done && run.clients[i].done;
+    }
+    return done;
+}
+
+static bool all_closed(void) {
+    bool closed = true;
+    for (size_t i = 0; i < run.plan->client_count; i++) {
+        closed = closed && run.clients[i].closed;
+    }
+    return closed;
+}
+
+/* Lets time pass until something is so, or was not in time. */
+static bool wait_until(bool (*is_so)(void), int64_t within_us) {
+    int64_t until_us = zkl_world_now_us() + within_us;
+    while (oracle_violation() == NULL && !is_so() && zkl_world_now_us() < until_us) {
+        zkl_world_sleep_us(LOOK_EVERY_US);
+    }
+    return is_so();
+}
+
+static void let_clients_close(void) {
+    for (size_t i = 0; i < run.plan->client_count; i++) {
+        run.clients[i].may_close = true;
+        zkl_world_wake_all(&run.clients[i].may_close);
+    }
+}
+
+static void name_the_stuck(void) {
+    for (unsigned i = 0; i < run.plan->contender_count; i++) {
+        const contender *one = &run.contenders[i];
+        if (one->plan != NULL && !one->done) {
+            oracle_violated("contender %u is stuck %s", i,
+                            one->acquire_began_ms >= 0 ? "in an acquire" : "outside of an acquire");
+        }
+    }
+    oracle_violated("a client is stuck");
+}
+
+/* Faults; then none, and everything must come to its end. */
+static void run_its_course(void) {
+    (void)wait_until(all_done, run.plan->faults_end_ms * (int64_t)US_PER_MS);
+    faults_heal();
+    if (!wait_until(all_done, FINISH_WITHIN_S * (int64_t)US_PER_SECOND)) {
+        name_the_stuck();
+    }
+    int64_t quiet_us = QUIET_WITHIN_TIMEOUTS * 20 * (int64_t)US_PER_MS * run.plan->tick_ms;
+    if (!wait_until(nodes_are_gone, quiet_us)) {
+        oracle_judge_quiescence();
+    }
+    oracle_judge_quiescence();
+    let_clients_close();
+    if (!wait_until(all_closed, quiet_us)) {
+        oracle_violated("a client cannot be closed");
+    }
+}
+
+static void count(simulation_counts *counts) {
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    oracle_count(counts);
+    counts->runs++;
+    counts->virtual_seconds += (uint64_t)(zkl_world_now_us() / US_PER_SECOND);
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        counts->sessions++;
+        for (int kind = 0; kind < ZKL_CALL_PING; kind++) {
+            counts->requests +=
+                zkl_ensemble_request_count(ensemble, session_id, (zkl_call_kind)kind);
+        }
+    }
+}
+
+const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
+    memset(&run, 0, sizeof(run));
+    run.plan = plan;
+    zkl_world_begin(plan->seed);
+    oracle_begin(plan);
+    begin_servers();
+    age_resources();
+    start_clients();
+    faults_begin(plan, run.processes);
+    run_its_course();
+    if (counts != NULL) {
+        count(counts);
+    }
+    faults_end();
+    zkl_ensemble_end();
+    oracle_end();
+    zkl_world_end();
+    return oracle_violation();
+}
+
+/* ---- Counts -----------------------------------------------------------------------------------
+ */
+
+void simulation_counts_add(simulation_counts *sum, const simulation_counts *one) {
+    sum->runs += one->runs;
+    sum->grants += one->grants;
+    sum->refusals += one->refusals;
+    sum->losses += one->losses;
+    sum->waits += one->waits;
+    sum->requests += one->requests;
+    sum->sessions += one->sessions;
+    sum->virtual_seconds += one->virtual_seconds;
+}
+
+void simulation_counts_print(const simulation_counts *counts, FILE *file) {
+    fprintf(file,
+            "%" PRIu64 " runs over %" PRIu64 " hours of virtual time: %" PRIu64
+            " requests in %" PRIu64 " sessions, %" PRIu64 " grants (%" PRIu64
+            " after a wait), %" PRIu64 " refusals, %" PRIu64 " locks lost\n",
+            counts->runs, counts->virtual_seconds / 3600, counts->requests, counts->sessions,
+            counts->grants, counts->waits, counts->refusals, counts->losses);
+}
