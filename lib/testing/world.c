@@ -44,6 +44,12 @@ struct zkl_task {
     zkl_task *next_of_all;
 };
 
+/* Memory that goes with the world. */
+typedef struct allocation {
+    struct allocation *next;
+    max_align_t memory[];
+} allocation;
+
 typedef struct stack_pool {
     char **stacks;
     size_t count;
@@ -53,13 +59,15 @@ typedef struct stack_pool {
 static struct {
     uint64_t random[4];
     int64_t now_us;
-    zkl_process *processes; /* the first is the world's own */
+    zkl_process *processes;
+    zkl_process *first_process; /* the world's own */
     zkl_process *current_process;
     uint32_t process_count;
     zkl_world_event **heap; /* heap[0] is not used */
     size_t event_count;
     size_t event_capacity;
     uint64_t last_order;
+    allocation *allocations;
     zkl_task *tasks;
     zkl_task *waiting;
     zkl_task **ready;
@@ -260,6 +268,10 @@ zkl_process *zkl_process_enter(zkl_process *process) {
     return before;
 }
 
+zkl_process *zkl_process_first(void) {
+    return world.first_process;
+}
+
 uint32_t zkl_process_number(const zkl_process *process) {
     return process->number;
 }
@@ -395,7 +407,7 @@ static void run_earliest_event(void) {
         keep_for_later(event);
         return;
     }
-    world.current_process = event->process != NULL ? event->process : world.main.process;
+    world.current_process = event->process != NULL ? event->process : world.first_process;
     event->run(event->arg);
 }
 
@@ -478,10 +490,25 @@ void zkl_world_begin(uint64_t seed) {
     for (size_t i = 0; i < sizeof(world.random) / sizeof(world.random[0]); i++) {
         world.random[i] = split_mix(&seed);
     }
-    world.main.process = zkl_process_begin(0);
+    world.first_process = zkl_process_begin(0);
+    world.main.process = world.first_process;
     world.main.deadline = (zkl_world_event){ .run = on_deadline, .arg = &world.main };
-    world.current_process = world.main.process;
+    world.current_process = world.first_process;
     world.running = &world.main;
+}
+
+void *zkl_world_allocate(size_t size) {
+    allocation *one = zkl_testing_allocate(sizeof(*one) + size);
+    LL_PREPEND(world.allocations, one);
+    return one->memory;
+}
+
+static void free_allocations(void) {
+    allocation *one;
+    allocation *next;
+    LL_FOREACH_SAFE(world.allocations, one, next) {
+        zkl_testing_free(one);
+    }
 }
 
 static void free_tasks(void) {
@@ -504,6 +531,7 @@ static void free_processes(void) {
 }
 
 void zkl_world_end(void) {
+    free_allocations();
     free_tasks();
     free_processes();
     zkl_testing_free(world.heap);

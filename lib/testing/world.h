@@ -22,6 +22,9 @@ void zkl_world_begin(uint64_t seed);
  *  own is not freed. Events are forgotten. */
 void zkl_world_end(void);
 
+/** Zeroed memory that is freed with the world. */
+void *zkl_world_allocate(size_t size);
+
 /** Microseconds of virtual time since the world began. */
 int64_t zkl_world_now_us(void);
 
@@ -49,6 +52,8 @@ zkl_process *zkl_process_current(void);
 /** From now on, what the caller does it does as this process; the one before is
  *  returned. A task or an event that ends takes it with it. */
 zkl_process *zkl_process_enter(zkl_process *process);
+/** The world's own. */
+zkl_process *zkl_process_first(void);
 /** A counter from 1 in order of their beginnings; the world's own is 0. */
 uint32_t zkl_process_number(const zkl_process *process);
 
