@@ -1,0 +1,220 @@
+/*
+ * A simulated ZooKeeper ensemble, in the world of world.h: some servers with a
+ * leader, whose promises are ZooKeeper's and whose delays and failures are drawn
+ * or told. The connection of connection_simulated.c talks to it, so that all of
+ * zklock runs on it.
+ *
+ * What it keeps to:
+ * - A write goes to the leader, is committed and takes a zxid there, and is answered
+ *   when the client's own server has carried it out. A read is answered from what
+ *   that server has carried out, which may be old.
+ * - A session's requests are carried out in order. A watch's event comes before any
+ *   answer that could show what it is about.
+ * - The leader ends sessions that it has not heard of. A server tells it of its
+ *   clients only when it is asked, twice in a tick.
+ * - A server that is cut off from the leader goes on answering reads, until it
+ *   notices.
+ *
+ * There is one ensemble at a time, for the world that has begun. Durations are in
+ * microseconds, unless their names say otherwise.
+ */
+#ifndef ZKLOCK_TESTING_ENSEMBLE_H
+#define ZKLOCK_TESTING_ENSEMBLE_H
+
+#include "testing/tree.h"
+
+enum { ZKL_SERVERS_MAX = 9 };
+
+/** What a client asks for. */
+typedef enum zkl_call_kind {
+    ZKL_CALL_CREATE,
+    ZKL_CALL_DELETE,
+    ZKL_CALL_MULTI,
+    ZKL_CALL_LIST,
+    ZKL_CALL_EXISTS,
+    ZKL_CALL_REMOVE_WATCHES,
+    ZKL_CALL_SET_WATCHES,
+    ZKL_CALL_PING,
+    ZKL_CALL_CONNECT,
+    ZKL_CALL_CLOSE,
+    ZKL_CALL_KINDS
+} zkl_call_kind;
+
+/** Both included. */
+typedef struct zkl_range {
+    int64_t low;
+    int64_t high;
+} zkl_range;
+
+/** How often, in a million, something goes wrong with a message. All 0: nothing ever. */
+typedef struct zkl_ensemble_rates {
+    uint32_t request_lost;    /* the connection breaks before the request arrives */
+    uint32_t reply_lost;      /* the connection breaks once it has arrived */
+    uint32_t request_late;    /* likewise, and what it asks for is carried out late */
+    uint32_t connection_mute; /* per connect: it is made, and only pings are answered on it */
+    uint32_t connect_refused; /* per connect */
+    uint32_t slow_message;    /* between client and server: of `slow_message_us` */
+    uint32_t slow_commit;     /* of `slow_commit_us` */
+    uint32_t slow_apply;      /* of `slow_apply_us` */
+    uint32_t slow_delivery;   /* of `slow_delivery_us` */
+    uint32_t news_repeated;   /* per news of the session: it comes twice */
+    uint32_t throttled;       /* per request: "not now" */
+} zkl_ensemble_rates;
+
+typedef enum zkl_delivery_kind {
+    ZKL_DELIVERY_REPLY,
+    ZKL_DELIVERY_WATCH,
+    ZKL_DELIVERY_CONNECTING,
+    ZKL_DELIVERY_CONNECTED,
+    ZKL_DELIVERY_EXPIRED
+} zkl_delivery_kind;
+
+/** What a client is given, just before it is. */
+typedef struct zkl_delivery {
+    zkl_delivery_kind kind;
+    uint32_t process;   /* zkl_process_number */
+    int64_t session_id; /* 0: none yet */
+    zkl_call_kind call; /* of a reply */
+    bool lost;          /* the reply never came: the connection broke, or the session is over */
+    zkl_server_error error;
+    const char *path; /* create: as it was made; NULL: none */
+    bool deleted;     /* of a watch */
+    uint32_t server;
+    int64_t applied_zxid; /* what that server had carried out when it answered; 0: nobody did */
+} zkl_delivery;
+
+/** For who judges a run. They may read the tree, and must change nothing. Each may be NULL. */
+typedef struct zkl_ensemble_hooks {
+    void *arg;
+    /* In the order of the zxids, just after the tree has changed. */
+    void (*committed)(void *arg, const zkl_transaction *transaction);
+    void (*delivered)(void *arg, const zkl_delivery *delivery);
+} zkl_ensemble_hooks;
+
+typedef struct zkl_ensemble_options {
+    uint32_t servers;
+    int32_t tick_ms;
+    int32_t sync_limit_ticks;  /* until a server that is cut off notices */
+    zkl_range message_us;      /* between client and server, each way */
+    zkl_range link_us;         /* between leader and server, each way */
+    zkl_range commit_us;       /* from the leader's numbering of a write to its commit */
+    zkl_range apply_us;        /* from hearing of a commit to carrying it out */
+    zkl_range delivery_us;     /* within the client: from its socket to its callback */
+    zkl_range election_us;     /* without a leader */
+    zkl_range join_us;         /* of a server, to the leader */
+    zkl_range slow_message_us; /* and now for the rates */
+    zkl_range slow_commit_us;
+    zkl_range slow_apply_us;
+    zkl_range slow_delivery_us;
+    zkl_ensemble_rates rates;
+    zkl_ensemble_hooks hooks;
+} zkl_ensemble_options;
+
+/** Three servers, ZooKeeper's usual tick, a fast network, no faults. */
+zkl_ensemble_options zkl_ensemble_defaults(void);
+
+typedef struct zkl_ensemble zkl_ensemble;
+
+/** After zkl_world_begin. It ends one that is still there. */
+zkl_ensemble *zkl_ensemble_begin(const zkl_ensemble_options *options);
+/** Before zkl_world_end. Connections that are left find no server any more. */
+void zkl_ensemble_end(void);
+/** NULL: none. */
+zkl_ensemble *zkl_ensemble_current(void);
+
+/* ---- Faults of servers: numbered from 0 -------------------------------------------- */
+
+/** Stops it, as a kill does: its connections break. The leader: another is elected. */
+void zkl_ensemble_stop_server(zkl_ensemble *ensemble, uint32_t server);
+void zkl_ensemble_start_server(zkl_ensemble *ensemble, uint32_t server);
+/** Cuts it off from the other servers; clients reach it. */
+void zkl_ensemble_cut_off_server(zkl_ensemble *ensemble, uint32_t server);
+void zkl_ensemble_mend_server(zkl_ensemble *ensemble, uint32_t server);
+/** It carries each transaction out so much later, for so long. */
+void zkl_ensemble_slow_server(zkl_ensemble *ensemble, uint32_t server, int64_t by_us,
+                              int64_t for_us);
+/** It takes no connection. */
+void zkl_ensemble_refuse_connections(zkl_ensemble *ensemble, uint32_t server, int64_t for_us);
+/** Connections that it takes: the session is good, but only pings are answered
+ *  (seen on 3.9.3), as long as they last. */
+void zkl_ensemble_mute_connections(zkl_ensemble *ensemble, uint32_t server, int64_t for_us);
+/** It turns requests away: "not now". */
+void zkl_ensemble_throttle(zkl_ensemble *ensemble, uint32_t server, int64_t for_us);
+/** The leader steps down. */
+void zkl_ensemble_change_leader(zkl_ensemble *ensemble);
+/** Every commit takes so much longer, for so long: slow disks. */
+void zkl_ensemble_slow_commits(zkl_ensemble *ensemble, int64_t by_us, int64_t for_us);
+/** Mends and starts all, and ends all that was to last for some time; rates are 0 from now on. */
+void zkl_ensemble_heal(zkl_ensemble *ensemble);
+
+/** For a client's end of a connection. */
+void zkl_ensemble_tell_delivered(const zkl_delivery *delivery);
+const zkl_ensemble_options *zkl_ensemble_get_options(const zkl_ensemble *ensemble);
+
+bool zkl_ensemble_has_leader(const zkl_ensemble *ensemble);
+/** Who leads, or led last. */
+uint32_t zkl_ensemble_leader(const zkl_ensemble *ensemble);
+uint32_t zkl_ensemble_server_count(const zkl_ensemble *ensemble);
+bool zkl_ensemble_server_serves(const zkl_ensemble *ensemble, uint32_t server);
+
+/* ---- Faults of connections and sessions --------------------------------------------- */
+
+typedef enum zkl_cut {
+    ZKL_CUT_REQUESTS_LOST, /* what is on its way to the server never arrives */
+    ZKL_CUT_REPLIES_LOST,  /* what is on its way to the server arrives, and is carried out */
+    ZKL_CUT_SILENT         /* nothing passes any more, and nobody is told */
+} zkl_cut;
+
+/** Cuts the connection of a session now. False: it has none. */
+bool zkl_ensemble_cut(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
+
+/** Cuts it when its next request of a kind gets to the server: before it does
+ *  (REQUESTS_LOST), or after (REPLIES_LOST); then the commit of a write takes `late_us` longer. */
+void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_kind kind,
+                           zkl_cut cut, int64_t late_us);
+
+/** The leader ends the session, as when it has not heard of it. */
+void zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id);
+
+/** Repeats the latest news of the session: CONNECTED, or CONNECTING, once more. False: no
+ *  client of the session is there. */
+bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id);
+
+/** Refuses creates, or deletions, of all whose path begins so, for want of permission. */
+void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool creates,
+                              bool deletions, int64_t for_us);
+
+/* ---- By hand: committed at once ------------------------------------------------------- */
+
+/** A session of somebody else, which lives until zkl_ensemble_expire. */
+int64_t zkl_ensemble_make_session(zkl_ensemble *ensemble);
+/** As anybody (session 0, persistent) or as a session. `made`: the path, NULL if of no interest. */
+zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id, const char *path,
+                                     const char *data, bool ephemeral, bool sequential, char *made,
+                                     size_t made_size);
+zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path);
+/** As if a node had seen so many creates of children: the next sequence number. False: no node. */
+bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates);
+
+/* ---- What is so --------------------------------------------------------------------- */
+
+/** What is committed. */
+const zkl_tree *zkl_ensemble_tree(const zkl_ensemble *ensemble);
+int64_t zkl_ensemble_committed_zxid(const zkl_ensemble *ensemble);
+int64_t zkl_ensemble_applied_zxid(const zkl_ensemble *ensemble, uint32_t server);
+
+/** Whether the session has not been ended, by a committed transaction. */
+bool zkl_ensemble_session_is_alive(const zkl_ensemble *ensemble, int64_t session_id);
+/** As negotiated at last; 0: no such session. */
+int32_t zkl_ensemble_session_timeout_ms(const zkl_ensemble *ensemble, int64_t session_id);
+/** The server of its connection, or -1: none that it and a server know of. */
+int32_t zkl_ensemble_session_server(const zkl_ensemble *ensemble, int64_t session_id);
+/** How many watches servers keep for it. */
+size_t zkl_ensemble_watch_count(const zkl_ensemble *ensemble, int64_t session_id);
+/** How many requests of a kind have got to a server from it. */
+uint64_t zkl_ensemble_request_count(const zkl_ensemble *ensemble, int64_t session_id,
+                                    zkl_call_kind kind);
+/** Sessions that clients have opened, in order; 0: no more. Foreign ones are not among them. */
+int64_t zkl_ensemble_session_at(const zkl_ensemble *ensemble, size_t index);
+
+#endif

@@ -1,0 +1,586 @@
+/* A server: the sessions' requests in their order, and the transactions in theirs. */
+#include <string.h>
+
+#include "testing/servers.h"
+
+/* ---- Packets -------------------------------------------------------------------------- */
+
+zkl_packet *zkl_packet_make(zkl_packet_kind kind, zkl_call *call, zkl_log_entry *entry) {
+    zkl_packet *packet = zkl_testing_allocate(sizeof(*packet));
+    packet->kind = kind;
+    packet->call = call;
+    packet->entry = entry;
+    if (call != NULL) {
+        call->references++;
+    }
+    return packet;
+}
+
+void zkl_packet_free(zkl_packet *packet) {
+    if (packet->call != NULL) {
+        zkl_call_release(packet->call);
+    }
+    zkl_testing_free(packet);
+}
+
+void zkl_packets_free(zkl_message *list) {
+    while (list != NULL) {
+        zkl_message *next = list->next;
+        zkl_packet_free((zkl_packet *)list);
+        list = next;
+    }
+}
+
+/* ---- To and from the leader --------------------------------------------------------------- */
+
+bool zkl_server_leads(const zkl_server *server) {
+    const zkl_ensemble *ensemble = server->ensemble;
+    return ensemble->in_office && ensemble->leader == server->number;
+}
+
+static void send_to_leader(zkl_server *server, zkl_packet *packet) {
+    packet->link_number = server->link_number;
+    if (zkl_server_leads(server)) {
+        zkl_leader_receive(server->ensemble, packet);
+    } else {
+        zkl_channel_send(&server->to_leader, &packet->message,
+                         zkl_ensemble_draw(&server->ensemble->options.link_us));
+    }
+}
+
+static void arrive_at_leader(void *arg, zkl_message *message) {
+    const zkl_server *server = arg;
+    zkl_leader_receive(server->ensemble, (zkl_packet *)message);
+}
+
+/* ---- Attachments ----------------------------------------------------------------------------- */
+
+static zkl_attachment *attach(zkl_server *server, zkl_server_session *session) {
+    zkl_attachment *attachment = session->attachments[server->number];
+    if (attachment == NULL) {
+        attachment = zkl_testing_allocate(sizeof(*attachment));
+        attachment->server = server;
+        attachment->session = session;
+        session->attachments[server->number] = attachment;
+        DL_APPEND(server->attachments, attachment);
+    }
+    return attachment;
+}
+
+/* The session's earlier connection to the same server is closed. */
+static void take_wire(zkl_attachment *attachment, zkl_wire *wire) {
+    if (attachment->wire != NULL) {
+        zkl_wire_close(attachment->wire);
+    }
+    attachment->wire = wire;
+    wire->attachment = attachment;
+}
+
+void zkl_server_forget_wire(zkl_wire *wire) {
+    zkl_server_unwatch_all(wire);
+    if (wire->attachment != NULL) {
+        wire->attachment->wire = NULL;
+        wire->attachment = NULL;
+    }
+}
+
+static void take_call_off(zkl_attachment *attachment, zkl_call *call) {
+    DL_DELETE(attachment->calls, call);
+    call->attachment = NULL;
+}
+
+static void detach(zkl_attachment *attachment) {
+    if (attachment->wire != NULL) {
+        zkl_wire_close(attachment->wire);
+    }
+    while (attachment->calls != NULL) {
+        zkl_call *call = attachment->calls;
+        take_call_off(attachment, call);
+        zkl_call_release(call);
+    }
+    attachment->session->attachments[attachment->server->number] = NULL;
+    DL_DELETE(attachment->server->attachments, attachment);
+    zkl_testing_free(attachment);
+}
+
+static void touch(zkl_attachment *attachment) {
+    attachment->touched = true;
+    if (zkl_server_leads(attachment->server)) {
+        zkl_leader_touch(attachment->session);
+    }
+}
+
+/* ---- Answers ------------------------------------------------------------------------------------
+ */
+
+static zkl_answer *make_reply(const zkl_call *call) {
+    const char *path = call->made_path != NULL ? call->made_path : call->path;
+    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_REPLY, path);
+    answer->call = call->kind;
+    answer->xid = call->xid;
+    answer->error = call->error;
+    return answer;
+}
+
+static void answer_write(zkl_wire *wire, const zkl_call *call) {
+    zkl_answer *answer = make_reply(call);
+    answer->czxid = call->zxid;
+    zkl_wire_answer(wire, answer);
+    if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED || call->kind == ZKL_CALL_CLOSE) {
+        zkl_wire_close(wire);
+    }
+}
+
+/* Servers give children in no order. */
+static void shuffle(const char **names, size_t count) {
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)zkl_world_random(i);
+        const char *name = names[i - 1];
+        names[i - 1] = names[other];
+        names[other] = name;
+    }
+}
+
+static zkl_answer *make_list(const zkl_call *call, const zkl_node *node, int64_t zxid) {
+    size_t count = 0;
+    size_t size = 0;
+    for (const zkl_node *child = zkl_node_first_child(node, zxid); child != NULL;
+         child = zkl_node_next_child(child, zxid)) {
+        count++;
+        size += strlen(zkl_node_last_name(child)) + 1;
+    }
+    size_t path_size = strlen(call->path) + 1;
+    zkl_answer *answer =
+        zkl_testing_allocate(sizeof(*answer) + count * sizeof(char *) + path_size + size);
+    answer->kind = ZKL_ANSWER_REPLY;
+    answer->call = call->kind;
+    answer->xid = call->xid;
+    answer->names = (const char **)(answer + 1);
+    char *room = (char *)(answer->names + count);
+    answer->path = memcpy(room, call->path, path_size);
+    room += path_size;
+    for (const zkl_node *child = zkl_node_first_child(node, zxid); child != NULL;
+         child = zkl_node_next_child(child, zxid)) {
+        size_t name_size = strlen(zkl_node_last_name(child)) + 1;
+        memcpy(room, zkl_node_last_name(child), name_size);
+        answer->names[answer->name_count++] = room;
+        room += name_size;
+    }
+    shuffle(answer->names, answer->name_count);
+    return answer;
+}
+
+static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
+    if (node == NULL) {
+        call->error = ZKL_SERVER_ERROR_NO_NODE;
+        zkl_wire_answer(wire, make_reply(call));
+    } else {
+        zkl_wire_answer(wire, make_list(call, node, server->applied_zxid));
+    }
+}
+
+/* The watch stays in both cases. */
+static void answer_exists(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
+    if (call->watch) {
+        zkl_server_watch(server, wire, call->path);
+    }
+    call->error = node != NULL ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_NO_NODE;
+    zkl_answer *answer = make_reply(call);
+    if (node != NULL) {
+        zkl_node_stat stat = zkl_node_get_stat(node);
+        answer->czxid = stat.czxid;
+        answer->ephemeral_owner = stat.ephemeral_owner;
+    }
+    zkl_wire_answer(wire, answer);
+}
+
+static void answer_remove_watches(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    if (!zkl_server_unwatch(server, wire, call->path)) {
+        call->error = ZKL_SERVER_ERROR_NO_WATCHER;
+    }
+    zkl_wire_answer(wire, make_reply(call));
+}
+
+static void tell_missed(zkl_wire *wire, const char *path, zkl_watch_event event) {
+    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_WATCH, path);
+    answer->event = event;
+    zkl_wire_answer(wire, answer);
+}
+
+/* As DataTree.setWatches: what has changed since the client's last zxid fires now. */
+static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watched *watched,
+                            int64_t since_zxid) {
+    const zkl_node *node =
+        zkl_tree_find(server->ensemble->tree, watched->path, server->applied_zxid);
+    if (watched->existed && node == NULL) {
+        tell_missed(wire, watched->path, ZKL_WATCH_EVENT_DELETED);
+    } else if (watched->existed && zkl_node_get_stat(node).czxid > since_zxid) {
+        tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHANGED);
+    } else if (!watched->existed && node != NULL) {
+        tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CREATED);
+    } else {
+        zkl_server_watch(server, wire, watched->path);
+    }
+}
+
+static void answer_set_watches(zkl_server *server, zkl_wire *wire, const zkl_call *call) {
+    for (size_t i = 0; i < call->watched_count; i++) {
+        set_watch_again(server, wire, &call->watched[i], call->last_zxid);
+    }
+    zkl_wire_answer(wire, make_reply(call));
+}
+
+static void answer_connected(zkl_attachment *attachment, zkl_wire *wire, const zkl_call *call) {
+    zkl_server *server = attachment->server;
+    take_wire(attachment, wire);
+    wire->mute = server->mute_until_us > zkl_world_now_us() ||
+                 zkl_world_chance(server->ensemble->options.rates.connection_mute);
+    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_CONNECTED, NULL);
+    answer->session_id = attachment->session->id;
+    answer->timeout_ms = call->timeout_ms;
+    zkl_wire_answer(wire, answer);
+}
+
+static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    switch (call->kind) {
+    case ZKL_CALL_LIST:
+        answer_list(server, wire, call);
+        break;
+    case ZKL_CALL_EXISTS:
+        answer_exists(server, wire, call);
+        break;
+    case ZKL_CALL_REMOVE_WATCHES:
+        answer_remove_watches(server, wire, call);
+        break;
+    case ZKL_CALL_SET_WATCHES:
+        answer_set_watches(server, wire, call);
+        break;
+    default:
+        zkl_wire_answer(wire, make_reply(call));
+        break;
+    }
+}
+
+static bool is_write(const zkl_call *call) {
+    return call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
+           call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_CLOSE ||
+           call->kind == ZKL_CALL_CONNECT;
+}
+
+static void answer(zkl_attachment *attachment, zkl_call *call) {
+    zkl_wire *wire = call->wire;
+    if (!wire->server_open) {
+        return;
+    }
+    if (call->error == ZKL_SERVER_ERROR_THROTTLED) {
+        zkl_wire_answer(wire, make_reply(call));
+    } else if (call->kind == ZKL_CALL_CONNECT) {
+        answer_connected(attachment, wire, call);
+    } else if (is_write(call)) {
+        answer_write(wire, call);
+    } else {
+        answer_read(attachment->server, wire, call);
+    }
+}
+
+/* Answers what can be answered: a read waits for the session's earlier writes. */
+static void pump(zkl_attachment *attachment) {
+    while (attachment->calls != NULL && attachment->calls->decided) {
+        zkl_call *call = attachment->calls;
+        take_call_off(attachment, call);
+        answer(attachment, call);
+        zkl_call_release(call);
+    }
+}
+
+/* ---- Requests
+ * -------------------------------------------------------------------------------------- */
+
+static void enqueue(zkl_attachment *attachment, zkl_call *call) {
+    call->attachment = attachment;
+    DL_APPEND(attachment->calls, call);
+    call->session_id = attachment->session->id;
+    if (is_write(call) && !call->decided) {
+        zkl_packet *packet = zkl_packet_make(ZKL_PACKET_WRITE, call, NULL);
+        send_to_leader(attachment->server, packet);
+    } else {
+        call->decided = true;
+    }
+    pump(attachment);
+}
+
+static bool takes_connections(const zkl_server *server) {
+    return server->state == ZKL_SERVER_SERVING && server->refuse_until_us <= zkl_world_now_us() &&
+           !zkl_world_chance(server->ensemble->options.rates.connect_refused);
+}
+
+static int32_t negotiate(const zkl_ensemble *ensemble, int32_t timeout_ms) {
+    const int32_t least_ticks = 2;
+    const int32_t most_ticks = 20;
+    int32_t least_ms = least_ticks * ensemble->options.tick_ms;
+    int32_t most_ms = most_ticks * ensemble->options.tick_ms;
+    timeout_ms = timeout_ms > least_ms ? timeout_ms : least_ms;
+    return timeout_ms < most_ms ? timeout_ms : most_ms;
+}
+
+static void tell_expired(zkl_wire *wire) {
+    zkl_wire_answer(wire, zkl_answer_make(ZKL_ANSWER_EXPIRED, NULL));
+    zkl_wire_close(wire);
+}
+
+static void accept_connect(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    if (!takes_connections(server) || call->last_zxid > server->applied_zxid) {
+        zkl_call_release(call);
+        zkl_wire_close(wire);
+        return;
+    }
+    zkl_ensemble *ensemble = server->ensemble;
+    call->timeout_ms = negotiate(ensemble, call->timeout_ms);
+    call->write = ZKL_WRITE_CREATE_SESSION;
+    if (call->session_id == 0) {
+        zkl_server_session *session =
+            zkl_ensemble_add_session(ensemble, server->number, call->timeout_ms);
+        enqueue(attach(server, session), call);
+        return;
+    }
+    if (zkl_ensemble_find_session(ensemble, call->session_id) != NULL) {
+        send_to_leader(server, zkl_packet_make(ZKL_PACKET_REVALIDATE, call, NULL));
+    } else {
+        tell_expired(wire);
+    }
+    zkl_call_release(call);
+}
+
+static void on_revalidated(zkl_server *server, const zkl_call *call, bool valid) {
+    zkl_server_session *session = zkl_ensemble_find_session(server->ensemble, call->session_id);
+    if (!call->wire->server_open) {
+        return;
+    }
+    if (!valid) {
+        tell_expired(call->wire);
+        return;
+    }
+    session->timeout_ms = call->timeout_ms;
+    answer_connected(attach(server, session), call->wire, call);
+}
+
+/* Whether the connection breaks with this request, and how. */
+static bool draw_cut(zkl_ensemble *ensemble, zkl_server_session *session, zkl_call *call,
+                     zkl_cut *cut) {
+    const zkl_ensemble_rates *rates = &ensemble->options.rates;
+    if (session->cut_is_next && session->cut_kind == call->kind) {
+        session->cut_is_next = false;
+        *cut = session->cut;
+        call->late_us = session->cut_late_us;
+        return true;
+    }
+    if (call->kind == ZKL_CALL_PING) {
+        return false;
+    }
+    if (zkl_world_chance(rates->request_lost)) {
+        *cut = ZKL_CUT_REQUESTS_LOST;
+        return true;
+    }
+    if (zkl_world_chance(rates->request_late)) {
+        call->late_us = zkl_ensemble_draw(&ensemble->options.slow_commit_us);
+        *cut = ZKL_CUT_REPLIES_LOST;
+        return true;
+    }
+    *cut = ZKL_CUT_REPLIES_LOST;
+    return zkl_world_chance(rates->reply_lost);
+}
+
+static bool is_throttled(const zkl_server *server, const zkl_call *call) {
+    if (call->kind >= ZKL_CALL_SET_WATCHES) {
+        return false;
+    }
+    return server->throttle_until_us > zkl_world_now_us() ||
+           zkl_world_chance(server->ensemble->options.rates.throttled);
+}
+
+void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    zkl_attachment *attachment = wire->attachment;
+    if (call->kind == ZKL_CALL_CONNECT) {
+        accept_connect(server, wire, call);
+        return;
+    }
+    if (attachment == NULL) {
+        zkl_call_release(call);
+        return;
+    }
+    attachment->session->requests[call->kind]++;
+    touch(attachment);
+    if (wire->mute && call->kind != ZKL_CALL_PING) {
+        zkl_call_release(call);
+        return;
+    }
+    zkl_cut cut = ZKL_CUT_SILENT;
+    if (draw_cut(server->ensemble, attachment->session, call, &cut)) {
+        zkl_wire_cut(wire, cut);
+        if (cut == ZKL_CUT_REQUESTS_LOST) {
+            zkl_call_release(call);
+            return;
+        }
+    }
+    if (is_throttled(server, call)) {
+        call->error = ZKL_SERVER_ERROR_THROTTLED;
+        call->decided = true;
+    }
+    enqueue(attachment, call);
+}
+
+/* ---- Transactions
+ * ------------------------------------------------------------------------------------ */
+
+static void decide(zkl_server *server, zkl_call *call) {
+    zkl_attachment *attachment = call->attachment;
+    if (attachment != NULL && attachment->server == server) {
+        call->decided = true;
+        pump(attachment);
+    }
+}
+
+static void apply(zkl_server *server, const zkl_log_entry *entry) {
+    const zkl_transaction *transaction = entry->transaction;
+    server->applied_zxid = transaction->zxid;
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        const zkl_change *change = &transaction->changes[i];
+        zkl_server_fire_watches(server, zkl_node_path(change->node),
+                                change->created ? ZKL_WATCH_EVENT_CREATED
+                                                : ZKL_WATCH_EVENT_DELETED);
+    }
+    if (entry->call != NULL) {
+        decide(server, entry->call);
+    }
+    if (transaction->kind == ZKL_WRITE_CLOSE_SESSION &&
+        transaction->error == ZKL_SERVER_ERROR_NONE) {
+        const zkl_server_session *session =
+            zkl_ensemble_find_session(server->ensemble, transaction->session_id);
+        zkl_attachment *attachment = session != NULL ? session->attachments[server->number] : NULL;
+        if (attachment != NULL) {
+            detach(attachment);
+        }
+    }
+    zkl_leader_trim_log(server->ensemble);
+}
+
+static void apply_packet(void *arg, zkl_message *message) {
+    zkl_packet *packet = (zkl_packet *)message;
+    const zkl_log_entry *entry = packet->entry;
+    zkl_packet_free(packet);
+    apply(arg, entry);
+}
+
+static int64_t draw_apply_delay(const zkl_server *server) {
+    const zkl_ensemble_options *options = &server->ensemble->options;
+    bool slow = zkl_world_chance(options->rates.slow_apply);
+    int64_t delay_us = zkl_ensemble_draw(slow ? &options->slow_apply_us : &options->apply_us);
+    return delay_us + (server->slow_until_us > zkl_world_now_us() ? server->slow_by_us : 0);
+}
+
+/* In its answer to the leader's ping a server tells of the sessions it has heard from. */
+static void answer_ping(zkl_server *server) {
+    size_t count = 0;
+    for (const zkl_attachment *one = server->attachments; one != NULL; one = one->next) {
+        count += one->touched ? 1 : 0;
+    }
+    if (count == 0) {
+        return;
+    }
+    zkl_packet *packet =
+        zkl_testing_allocate(sizeof(*packet) + count * sizeof(packet->sessions[0]));
+    packet->kind = ZKL_PACKET_TOUCHES;
+    for (zkl_attachment *one = server->attachments; one != NULL; one = one->next) {
+        if (one->touched) {
+            one->touched = false;
+            packet->sessions[packet->session_count++] = one->session;
+        }
+    }
+    send_to_leader(server, packet);
+}
+
+static void arrive_from_leader(void *arg, zkl_message *message) {
+    zkl_server *server = arg;
+    zkl_packet *packet = (zkl_packet *)message;
+    switch (packet->kind) {
+    case ZKL_PACKET_COMMIT:
+        zkl_channel_send(&server->applying, &packet->message, draw_apply_delay(server));
+        return;
+    case ZKL_PACKET_PING:
+        answer_ping(server);
+        break;
+    default:
+        on_revalidated(server, packet->call, packet->valid);
+        break;
+    }
+    zkl_packet_free(packet);
+}
+
+void zkl_server_send(zkl_server *server, zkl_packet *packet) {
+    if (zkl_server_leads(server)) {
+        arrive_from_leader(server, &packet->message);
+    } else {
+        zkl_channel_send(&server->from_leader, &packet->message,
+                         zkl_ensemble_draw(&server->ensemble->options.link_us));
+    }
+}
+
+/* ---- Coming and going
+ * ---------------------------------------------------------------------------------- */
+
+void zkl_server_begin(zkl_server *server, zkl_ensemble *ensemble, uint32_t number) {
+    server->ensemble = ensemble;
+    server->number = number;
+    server->state = ZKL_SERVER_LOOKING;
+    zkl_channel_begin(&server->to_leader, arrive_at_leader, server, NULL);
+    zkl_channel_begin(&server->from_leader, arrive_from_leader, server, NULL);
+    zkl_channel_begin(&server->applying, apply_packet, server, NULL);
+}
+
+void zkl_server_end(zkl_server *server) {
+    zkl_server_stop_serving(server, ZKL_SERVER_STOPPED);
+    zkl_packets_free(zkl_channel_take(&server->to_leader, 0));
+    zkl_world_unschedule(&server->joining);
+    zkl_world_unschedule(&server->noticing);
+}
+
+/* Some of what it has sent to the leader may still arrive there. */
+static void lose_some_requests(zkl_server *server) {
+    size_t count = zkl_channel_count(&server->to_leader);
+    if (count > 0) {
+        size_t keep = (size_t)zkl_world_random(count + 1);
+        zkl_packets_free(zkl_channel_take(&server->to_leader, keep));
+    }
+}
+
+void zkl_server_stop_serving(zkl_server *server, zkl_server_state state) {
+    server->state = state;
+    server->linked = false;
+    zkl_world_unschedule(&server->noticing);
+    lose_some_requests(server);
+    zkl_packets_free(zkl_channel_take(&server->from_leader, 0));
+    zkl_packets_free(zkl_channel_take(&server->applying, 0));
+    while (server->attachments != NULL) {
+        detach(server->attachments);
+    }
+    /* Those as well that were only about to get a session. */
+    zkl_wire *wire = NULL;
+    zkl_wire *next = NULL;
+    DL_FOREACH_SAFE(server->ensemble->wires, wire, next) {
+        if (wire->server == server->number) {
+            zkl_wire_close(wire);
+        }
+    }
+}
+
+void zkl_server_start_serving(zkl_server *server) {
+    zkl_ensemble *ensemble = server->ensemble;
+    server->state = ZKL_SERVER_SERVING;
+    server->linked = true;
+    server->link_number = ++ensemble->last_link_number;
+    server->applied_zxid = ensemble->zxid;
+    zkl_channel_release(&server->to_leader);
+    zkl_channel_release(&server->from_leader);
+}

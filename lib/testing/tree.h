@@ -1,0 +1,144 @@
+/*
+ * What the servers agree on: znodes and sessions, as a state machine that is
+ * given one write after the other, each with its zxid. Servers that lag see an
+ * earlier state of the same tree: each node knows the transaction that made it
+ * and the one that deleted it, so nothing is ever copied.
+ */
+#ifndef ZKLOCK_TESTING_TREE_H
+#define ZKLOCK_TESTING_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What a server answers; `NONE` is ZOK. */
+typedef enum zkl_server_error {
+    ZKL_SERVER_ERROR_NONE,
+    ZKL_SERVER_ERROR_NO_NODE,
+    ZKL_SERVER_ERROR_NODE_EXISTS,
+    ZKL_SERVER_ERROR_NOT_EMPTY,
+    ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS,
+    ZKL_SERVER_ERROR_BAD_VERSION,
+    ZKL_SERVER_ERROR_BAD_ARGUMENTS,
+    ZKL_SERVER_ERROR_NO_PERMISSION,
+    ZKL_SERVER_ERROR_SESSION_EXPIRED,
+    ZKL_SERVER_ERROR_SESSION_MOVED,
+    ZKL_SERVER_ERROR_THROTTLED,
+    ZKL_SERVER_ERROR_NO_WATCHER,
+    ZKL_SERVER_ERROR_ROLLED_BACK /* of a multi: after the operation that failed */
+} zkl_server_error;
+
+/** "NoNode", as ZooKeeper calls it. */
+const char *zkl_server_error_name(zkl_server_error error);
+
+/** Read its fields freely; only the tree writes them. */
+typedef struct zkl_node zkl_node;
+
+typedef struct zkl_node_stat {
+    int64_t czxid;
+    int64_t pzxid; /* of the last create or deletion of a child */
+    int64_t ephemeral_owner;
+    int32_t version;
+    int32_t creates; /* the sequence number of the next child; sticks at 2^31 - 1 */
+    size_t child_count;
+} zkl_node_stat;
+
+typedef enum zkl_write_kind {
+    ZKL_WRITE_CREATE,
+    ZKL_WRITE_DELETE,
+    ZKL_WRITE_CHECK,
+    ZKL_WRITE_MULTI,
+    ZKL_WRITE_CREATE_SESSION,
+    ZKL_WRITE_CLOSE_SESSION
+} zkl_write_kind;
+
+/** ZooKeeper's -1 for a version. */
+#define ZKL_ANY_VERSION (-1)
+
+/** One create, deletion or check. */
+typedef struct zkl_operation {
+    zkl_write_kind kind;
+    const char *path;
+    const char *data; /* create; NULL: none */
+    bool ephemeral;
+    bool sequential;
+    int32_t version; /* delete, check; ZKL_ANY_VERSION */
+} zkl_operation;
+
+typedef struct zkl_write_request {
+    zkl_write_kind kind;
+    int64_t session_id;
+    int32_t timeout_ms;              /* create session */
+    const zkl_operation *operations; /* one, or those of a multi */
+    size_t operation_count;
+    zkl_server_error refusal; /* it is known to fail; it takes a zxid all the same */
+    /* The last transaction that the leader had carried out when it numbered this
+     * one. Those between are on their way, and their sequence numbers count on
+     * from each other. */
+    int64_t seen_zxid;
+} zkl_write_request;
+
+/** A node that a transaction made or deleted. */
+typedef struct zkl_change {
+    zkl_node *node;
+    bool created;
+} zkl_change;
+
+typedef struct zkl_operation_result {
+    zkl_server_error error;
+    const char *path; /* create: as it was made */
+} zkl_operation_result;
+
+/** What became of a write. Its nodes live until zkl_tree_forget is told of its zxid. */
+typedef struct zkl_transaction {
+    int64_t zxid;
+    zkl_write_kind kind;
+    int64_t session_id;
+    zkl_server_error error; /* that of the first operation that failed */
+    zkl_operation_result *results;
+    size_t result_count;
+    zkl_change *changes;
+    size_t change_count;
+} zkl_transaction;
+
+typedef struct zkl_tree zkl_tree;
+
+/** With a root node, and nothing else. */
+zkl_tree *zkl_tree_make(void);
+/** NULL is fine. */
+void zkl_tree_free(zkl_tree *tree);
+
+/** Carries a write out, or fails it as a whole. Zxids must rise. Free what it gives. */
+zkl_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request, int64_t zxid);
+void zkl_transaction_free(zkl_transaction *transaction);
+
+/** Nobody will ask for a state before this one any more. */
+void zkl_tree_forget(zkl_tree *tree, int64_t zxid);
+
+/** The node as of a zxid, or NULL. INT64_MAX - 1: the latest state. */
+#define ZKL_LATEST_ZXID (INT64_MAX - 1)
+zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid);
+
+const char *zkl_node_path(const zkl_node *node);
+/** What follows the last slash. */
+const char *zkl_node_last_name(const zkl_node *node);
+/** "" if it was made without data. */
+const char *zkl_node_data(const zkl_node *node);
+/** As it is at the latest; czxid, owner and version never change. */
+zkl_node_stat zkl_node_get_stat(const zkl_node *node);
+
+/** The first child as of a zxid, and the next after one; in the order of their making. */
+const zkl_node *zkl_node_first_child(const zkl_node *node, int64_t zxid);
+const zkl_node *zkl_node_next_child(const zkl_node *child, int64_t zxid);
+
+/** As if so many children had been made: the next sequence number. False: no such node. */
+bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates);
+
+bool zkl_tree_has_session(const zkl_tree *tree, int64_t session_id);
+size_t zkl_tree_session_count(const zkl_tree *tree);
+/** Nodes that live, the root included. */
+size_t zkl_tree_node_count(const zkl_tree *tree);
+/** Nodes that a session owns. */
+size_t zkl_tree_owned_count(const zkl_tree *tree, int64_t session_id);
+
+#endif
