@@ -40,7 +40,13 @@ void zkl_lock_on_connection(void *arg, bool connected) {
 
 void zkl_lock_on_ended(void *arg) {
     zkl_lock *lock = arg;
-    lock->abandoned = lock->runner->session->finished;
+    const zkl_session *session = lock->runner->session;
+    lock->ended = ZKL_OK;
+    if (session->finished) {
+        lock->ended = ZKL_CLOSED;
+    } else if (session->given_up) {
+        lock->ended = ZKL_PENDING;
+    }
     lock->runner = NULL;
     zkl_condition_broadcast(&lock->changed);
 }

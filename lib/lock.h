@@ -37,7 +37,8 @@ struct zkl_lock {
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
     int64_t granted_ms;
-    bool abandoned; /* the request ended with its client, not by a server's word */
+    int ended;      /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
+                       ZKL_PENDING with a session that was given up before the servers end it */
     size_t threads; /* inside a blocking call on this handle */
     bool closing;
     pthread_cond_t changed;

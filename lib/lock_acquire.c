@@ -78,7 +78,7 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     lock->decided = false;
     lock->lost = false;
     lock->lost_reason = ZKL_OK;
-    lock->abandoned = false;
+    lock->ended = ZKL_OK;
     lock->state = LOCK_ACQUIRING;
     zkl_session *session = NULL;
     int status = prepare_news(lock);

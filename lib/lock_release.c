@@ -33,10 +33,7 @@ static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
         }
         zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
     }
-    if (lock->runner != NULL) {
-        return ZKL_PENDING;
-    }
-    return lock->abandoned ? ZKL_CLOSED : ZKL_OK;
+    return lock->runner != NULL ? ZKL_PENDING : lock->ended;
 }
 
 static int release_held(zkl_lock *lock, int64_t timeout_ms) {

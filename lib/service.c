@@ -13,21 +13,27 @@ enum { RETRY_PAUSE_MS = 1000, LOOK_UP_AGAIN_MS = 10000 };
 
 /* ---- News from the operations, with the mutex held ------------------------- */
 
+static void tell_threads(zkl_client_session *self) {
+    zkl_condition_signal(&self->changed);
+    zkl_condition_broadcast(&self->client->changed);
+}
+
 static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_client_session *self = arg;
     zkl_session_on_news(&self->session, news);
     if (news->state == ZKL_SESSION_STATE_EXPIRED) {
         self->is_over = true;
     }
-    zkl_condition_signal(&self->changed);
-    zkl_condition_broadcast(&self->client->changed);
+    tell_threads(self);
 }
 
 /* Its thread closes it, and opens another. */
 static void on_abandon(void *arg) {
     zkl_client_session *self = arg;
     zkl_connection_abandon(self->connection);
-    on_session_news(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    zkl_session_give_up(&self->session);
+    self->is_over = true;
+    tell_threads(self);
 }
 
 static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {

@@ -551,7 +551,9 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
  *             queues the deletion and returns at once.
  *
  * Returns ZKL_OK (deleted; with timeout 0: queued); ZKL_PENDING (not confirmed
- * in time; it goes on in the background); ZKL_LOST (the grant had been lost
+ * in time; it goes on in the background. Or, whatever the timeout: the servers did not
+ * answer for so long that the session was given up; they delete its nodes when they end
+ * it, after its timeout at the latest); ZKL_LOST (the grant had been lost
  * before; the handle can acquire again, and a node that is left is deleted in
  * the background); ZKL_NOT_HELD; ZKL_NOT_OWNER (of a reentrant handle only the
  * thread that holds it can release it; zkl_lock_close always can);

@@ -94,7 +94,12 @@ static void put_off_write(zkl_liveness *liveness) {
 
 static bool is_of_the_server(zkl_outcome outcome) {
     return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE ||
-           outcome == ZKL_OUTCOME_REFUSED;
+           outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_NOW;
+}
+
+/* A server that turns a request away has heard it, but has done nothing about it. */
+static bool was_carried_out(zkl_outcome outcome) {
+    return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
 }
 
 void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
@@ -105,8 +110,9 @@ void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t 
     if (sent_ms > liveness->answered_ms) {
         liveness->answered_ms = sent_ms;
     }
-    bool committed = was_write && outcome != ZKL_OUTCOME_REFUSED;
-    if (zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness), committed)) {
+    if (outcome != ZKL_OUTCOME_NOT_NOW &&
+        zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness),
+                           was_write && was_carried_out(outcome))) {
         lease_extended(liveness);
     }
     set_write_timer(liveness);
@@ -119,7 +125,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     if (call->session_number == liveness->session->number) {
         zkl_liveness_check_lease(liveness);
         zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
-        if (!is_of_the_server(reply->outcome) || reply->outcome == ZKL_OUTCOME_REFUSED) {
+        if (!was_carried_out(reply->outcome)) {
             put_off_write(liveness);
         }
     }

@@ -141,6 +141,12 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
     }
 }
 
+void zkl_session_give_up(zkl_session *session) {
+    session->given_up = true;
+    zkl_session_on_news(session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    session->given_up = false;
+}
+
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {
     zkl_liveness_check_lease(&session->liveness);
     zkl_watch_table_fired(&session->watches, watch_id, deleted);

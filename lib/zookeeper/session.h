@@ -39,6 +39,7 @@ struct zkl_session {
     bool connected;
     bool auth_failed;
     bool finished;   /* no session will follow */
+    bool given_up;   /* as it ends: by us, and the servers have not ended it yet */
     uint64_t number; /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;
@@ -60,6 +61,10 @@ void zkl_session_connecting(zkl_session *session);
 /** News from the operations. */
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news);
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted);
+
+/** We end the session, as it does not answer: for the requests it has expired, but
+ *  that their nodes are gone is not known. */
+void zkl_session_give_up(zkl_session *session);
 
 /** The session is over for good and no other will follow: requests that are
  *  left give `status` as their verdict and end. */

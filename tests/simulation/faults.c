@@ -186,10 +186,31 @@ static void add_foreign_node(const fault *self) {
     (void)zkl_ensemble_create(ensemble, all.foreign_session, path, NULL, true, sequential, NULL, 0);
 }
 
+static const zkl_node *find_foreign_node(void) {
+    const zkl_tree *tree = zkl_ensemble_tree(zkl_ensemble_current());
+    for (unsigned i = 0; all.foreign_session != 0 && i < all.plan->resource_count; i++) {
+        char path[PATH_SIZE];
+        snprintf(path, sizeof(path), "/locks/resource-%u", i);
+        const zkl_node *parent = zkl_tree_find(tree, path, ZKL_LATEST_ZXID);
+        const zkl_node *child =
+            parent != NULL ? zkl_node_first_child(parent, ZKL_LATEST_ZXID) : NULL;
+        for (; child != NULL; child = zkl_node_next_child(child, ZKL_LATEST_ZXID)) {
+            if (zkl_node_get_stat(child).ephemeral_owner == all.foreign_session) {
+                return child;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The others release their locks, and leave the queue. */
 static void remove_foreign_nodes(void) {
-    if (all.foreign_session != 0) {
-        zkl_ensemble_expire(zkl_ensemble_current(), all.foreign_session);
-        all.foreign_session = 0;
+    const zkl_node *node;
+    zkl_server_error error = ZKL_SERVER_ERROR_NONE;
+    while (error == ZKL_SERVER_ERROR_NONE && (node = find_foreign_node()) != NULL) {
+        char path[PATH_SIZE];
+        snprintf(path, sizeof(path), "%s", zkl_node_path(node));
+        error = zkl_ensemble_delete(zkl_ensemble_current(), path);
     }
 }
 
@@ -312,9 +333,9 @@ void faults_heal(void) {
     for (size_t i = 0; i < all.plan->client_count; i++) {
         continue_process(i);
     }
-    remove_foreign_nodes();
     allocation_fail_after(ALLOCATION_NEVER);
     zkl_ensemble_heal(zkl_ensemble_current());
+    remove_foreign_nodes();
 }
 
 void faults_end(void) {

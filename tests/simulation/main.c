@@ -178,6 +178,7 @@ static void work(worker *self, const options *its, int number_of_it, int64_t unt
         self->seed = its->from + i;
         run_plan plan;
         plan_draw(&plan, self->seed);
+        alarm(TRIAL_LIMIT_S);
         const char *violation = simulation_run(&plan, &self->counts);
         if (violation != NULL) {
             snprintf(self->violation, sizeof(self->violation), "%s", violation);

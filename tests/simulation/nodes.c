@@ -96,59 +96,6 @@ const char *nodes_blocker(const node_record *node) {
     return NULL;
 }
 
-/* ---- Nodes --------------------------------------------------------------------------------- */
-
-static node_record *find(const char *path) {
-    for (size_t i = nodes.count; i > 0; i--) {
-        if (strcmp(nodes.all[i - 1]->path, path) == 0) {
-            return nodes.all[i - 1];
-        }
-    }
-    return NULL;
-}
-
-const node_record *nodes_find(const char *path) {
-    return find(path);
-}
-
-static void on_created(const zkl_node *made) {
-    zkl_node_stat stat = zkl_node_get_stat(made);
-    node_record *node = zkl_testing_allocate(sizeof(*node));
-    node->path = zkl_testing_copy_text(zkl_node_path(made));
-    node->name = strrchr(node->path, '/') + 1;
-    node->czxid = stat.czxid;
-    node->owner = stat.ephemeral_owner;
-    node->alive = true;
-    if (nodes.count == nodes.capacity) {
-        nodes.capacity = nodes.capacity == 0 ? 64 : 2 * nodes.capacity;
-        nodes.all = zkl_testing_reallocate(nodes.all, nodes.capacity * sizeof(node_record *));
-    }
-    nodes.all[nodes.count++] = node;
-}
-
-/* Who is before it is found out while all that one transaction deletes is there. */
-static void note_blocker(const zkl_node *gone) {
-    node_record *node = find(zkl_node_path(gone));
-    if (node != NULL && node->alive) {
-        const char *blocker = nodes_blocker(node);
-        node->blocked_by = zkl_testing_copy_text(blocker != NULL ? blocker : "");
-    }
-}
-
-static void on_deleted(const zkl_node *gone) {
-    node_record *node = find(zkl_node_path(gone));
-    if (node != NULL) {
-        node->alive = false;
-    }
-}
-
-void nodes_delete_by_hand(const char *path) {
-    node_record *node = find(path);
-    if (node != NULL) {
-        node->by_hand = true;
-    }
-}
-
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
 static session_record *session_of(int64_t id) {
@@ -176,6 +123,60 @@ void nodes_end_by_hand(int64_t session_id) {
         if (nodes.all[i]->owner == session_id && nodes.all[i]->alive) {
             nodes.all[i]->by_hand = true;
         }
+    }
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+static node_record *find(const char *path) {
+    for (size_t i = nodes.count; i > 0; i--) {
+        if (strcmp(nodes.all[i - 1]->path, path) == 0) {
+            return nodes.all[i - 1];
+        }
+    }
+    return NULL;
+}
+
+const node_record *nodes_find(const char *path) {
+    return find(path);
+}
+
+static void on_created(const zkl_node *made) {
+    zkl_node_stat stat = zkl_node_get_stat(made);
+    node_record *node = zkl_testing_allocate(sizeof(*node));
+    node->path = zkl_testing_copy_text(zkl_node_path(made));
+    node->name = strrchr(node->path, '/') + 1;
+    node->czxid = stat.czxid;
+    node->owner = stat.ephemeral_owner;
+    node->alive = true;
+    node->by_hand = node->owner != 0 && session_of(node->owner)->by_hand;
+    if (nodes.count == nodes.capacity) {
+        nodes.capacity = nodes.capacity == 0 ? 64 : 2 * nodes.capacity;
+        nodes.all = zkl_testing_reallocate(nodes.all, nodes.capacity * sizeof(node_record *));
+    }
+    nodes.all[nodes.count++] = node;
+}
+
+/* Who is before it is found out while all that one transaction deletes is there. */
+static void note_blocker(const zkl_node *gone) {
+    node_record *node = find(zkl_node_path(gone));
+    if (node != NULL && node->alive) {
+        const char *blocker = nodes_blocker(node);
+        node->blocked_by = zkl_testing_copy_text(blocker != NULL ? blocker : "");
+    }
+}
+
+static void on_deleted(const zkl_node *gone) {
+    node_record *node = find(zkl_node_path(gone));
+    if (node != NULL) {
+        node->alive = false;
+    }
+}
+
+void nodes_delete_by_hand(const char *path) {
+    node_record *node = find(path);
+    if (node != NULL) {
+        node->by_hand = true;
     }
 }
 

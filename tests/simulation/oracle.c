@@ -354,7 +354,7 @@ void oracle_released(unsigned contender, const plan_turn *turn, int status) {
     const record *one = &oracle.records[contender];
     oracle.losses += status == ZKL_LOST;
     bool fine = status == ZKL_OK || status == ZKL_LOST ||
-                (status == ZKL_PENDING && turn->release_timeout_ms > 0);
+                (status == ZKL_PENDING && turn->release_timeout_ms != 0);
     if (!fine) {
         oracle_violated("contender %u released and was told: %s", contender, zkl_strerror(status));
     }
