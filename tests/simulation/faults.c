@@ -9,7 +9,7 @@
 #include "testing/ensemble.h"
 #include "trace.h"
 
-enum { US_PER_MS = 1000, PATH_SIZE = 256 };
+enum { US_PER_MS = 1000, PATH_SIZE = 256, SWEEP_EVERY_US = 200 * US_PER_MS };
 
 /* A fault that lasts has an end, which is an event of its own. */
 typedef struct fault {
@@ -24,6 +24,7 @@ static struct {
     fault faults[PLAN_FAULTS_MAX];
     int64_t stopped_at_us[PLAN_CLIENTS_MAX]; /* -1: it runs */
     int64_t foreign_session;
+    zkl_world_event last_sweep; /* of the foreign nodes: there may be no leader at first */
 } all;
 
 static int64_t duration_us(const fault *self) {
@@ -324,6 +325,15 @@ void faults_begin(const run_plan *plan, zkl_process *const *processes) {
     }
 }
 
+static void sweep(void *arg) {
+    (void)arg;
+    remove_foreign_nodes();
+    if (find_foreign_node() != NULL) {
+        all.last_sweep.run = sweep;
+        zkl_world_schedule(&all.last_sweep, zkl_world_now_us() + SWEEP_EVERY_US);
+    }
+}
+
 void faults_heal(void) {
     trace_event("FAULT", "nothing goes wrong from here on");
     for (size_t i = 0; i < all.plan->fault_count; i++) {
@@ -335,7 +345,7 @@ void faults_heal(void) {
     }
     allocation_fail_after(ALLOCATION_NEVER);
     zkl_ensemble_heal(zkl_ensemble_current());
-    remove_foreign_nodes();
+    sweep(NULL);
 }
 
 void faults_end(void) {
