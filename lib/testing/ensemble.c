@@ -56,7 +56,9 @@ static void on_noticed(void *arg) {
 }
 
 zkl_ensemble *zkl_ensemble_begin(const zkl_ensemble_options *options) {
-    zkl_ensemble_end();
+    if (current != NULL) {
+        zkl_testing_fail("the ensemble before must be ended, and that before its world");
+    }
     if (options->servers < 1 || options->servers > ZKL_SERVERS_MAX) {
         zkl_testing_fail("an ensemble has 1 to %d servers, not %u", ZKL_SERVERS_MAX,
                          (unsigned)options->servers);

@@ -115,9 +115,9 @@ zkl_ensemble_options zkl_ensemble_defaults(void);
 
 typedef struct zkl_ensemble zkl_ensemble;
 
-/** After zkl_world_begin. It ends one that is still there. */
+/** After zkl_world_begin, and after zkl_ensemble_end of the one before. */
 zkl_ensemble *zkl_ensemble_begin(const zkl_ensemble_options *options);
-/** Before zkl_world_end. Connections that are left find no server any more. */
+/** Before zkl_world_end. Connections that are left find no server any more. None: fine. */
 void zkl_ensemble_end(void);
 /** NULL: none. */
 zkl_ensemble *zkl_ensemble_current(void);

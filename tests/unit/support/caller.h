@@ -1,0 +1,61 @@
+/*
+ * A client of the simulated ensemble without any of zklock's protocol: it asks for
+ * what it is told to, and writes down what it is given, a line for each:
+ *
+ *     connecting, connected, expired
+ *     create OK /a/b-0000000000       as asked for: create, parent, list, exists, delete, unwatch
+ *     list OK x y                     in alphabetical order
+ *     exists NO_NODE
+ *     watch 7 deleted                 or changed
+ */
+#ifndef ZKLOCK_TESTS_CALLER_H
+#define ZKLOCK_TESTS_CALLER_H
+
+#include <pthread.h>
+
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "zookeeper/connection.h"
+
+enum { CALLER_LOG_SIZE = 4096, MS = 1000 };
+
+typedef struct caller {
+    pthread_mutex_t mutex;
+    zkl_connection *connection;
+    zkl_operations *operations;
+    int64_t session_id; /* as told by the latest news */
+    int32_t timeout_ms;
+    char log[CALLER_LOG_SIZE];
+} caller;
+
+/** A world, and an ensemble that is as quick as it can be, with ticks of 100 ms. */
+zkl_ensemble_options caller_options(void);
+zkl_ensemble *caller_world_begin(uint64_t seed, const zkl_ensemble_options *options);
+/** All callers are closed. */
+void caller_world_end(void);
+
+/** Begins to connect; a caller of its own process where one has been entered. */
+void caller_open(caller *self, int32_t timeout_ms);
+/** Likewise, and waits until it is connected, to that server. */
+void caller_open_on(caller *self, int32_t timeout_ms, uint32_t server);
+void caller_close(caller *self);
+
+zkl_outcome caller_create(caller *self, const char *path);
+zkl_outcome caller_make_parent(caller *self, const char *path);
+zkl_outcome caller_list(caller *self, const char *path);
+/** watch: 0, none. */
+zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch);
+zkl_outcome caller_delete(caller *self, const char *path);
+zkl_outcome caller_unwatch(caller *self, const char *path);
+
+void run_ms(int64_t ms);
+
+/** Compares what has been written down since the last time, line by line. */
+#define EXPECT_LOG(self, ...)                                                                      \
+    caller_expect_log((self), (const char *const[]){ __VA_ARGS__, NULL }, __FILE__, __LINE__)
+#define EXPECT_NO_LOG(self) EXPECT_TEXT((self)->log, "")
+void caller_expect_log(caller *self, const char *const *lines, const char *file, int line);
+void caller_forget_log(caller *self);
+
+#endif

@@ -1,0 +1,608 @@
+/* The simulated servers: what they promise, what their faults do, and that a seed says it all. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/caller.h"
+
+enum { TICK_MS = 100, TIMEOUT_MS = 600, SYNC_LIMIT_MS = 5 * TICK_MS, TRACE_SIZE = 64 * 1024 };
+
+static zkl_ensemble *ensemble;
+static uint32_t leader;
+static uint32_t follower;
+static uint32_t other;
+
+static void begin_with(const zkl_ensemble_options *options) {
+    ensemble = caller_world_begin(1, options);
+    leader = zkl_ensemble_leader(ensemble);
+    follower = (leader + 1) % 3;
+    other = (leader + 2) % 3;
+}
+
+static void begin(void) {
+    begin_with(NULL);
+}
+
+static void make(const char *path) {
+    EXPECT_INT(zkl_ensemble_create(ensemble, 0, path, "", false, false, NULL, 0),
+               ZKL_SERVER_ERROR_NONE);
+}
+
+static bool exists(const char *path) {
+    return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
+}
+
+static bool is_alive(const caller *self) {
+    return zkl_ensemble_session_is_alive(ensemble, self->session_id);
+}
+
+/* Asks again and again, as a client with a pulse of its own does. */
+static void list_for(caller *self, int64_t ms) {
+    for (int64_t i = 0; i < ms / 20; i++) {
+        caller_list(self, "/");
+        run_ms(20);
+    }
+}
+
+/* ---- Reads and writes ----------------------------------------------------------------------- */
+
+static void read_on_a_server_that_lags_is_old_but_not_for_who_has_written(void) {
+    caller writer;
+    caller reader;
+    begin();
+    caller_open_on(&writer, TIMEOUT_MS, leader);
+    caller_open_on(&reader, TIMEOUT_MS, follower);
+    zkl_ensemble_slow_server(ensemble, follower, 50 * MS, 1000 * MS);
+    caller_make_parent(&writer, "/p");
+    caller_list(&writer, "/");
+    run_ms(5);
+    EXPECT_LOG(&writer, "parent OK", "list OK p");
+    caller_list(&reader, "/");
+    run_ms(5);
+    EXPECT_LOG(&reader, "list OK");
+    caller_make_parent(&reader, "/q");
+    caller_list(&reader, "/");
+    run_ms(40);
+    EXPECT_NO_LOG(&reader);
+    run_ms(40);
+    EXPECT_LOG(&reader, "parent OK", "list OK p q");
+    caller_close(&writer);
+    caller_close(&reader);
+    caller_world_end();
+}
+
+static void watch_fires_once_and_before_the_answer_that_shows_why(void) {
+    caller self;
+    begin();
+    make("/p");
+    run_ms(5);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    caller_exists(&self, "/p", 1);
+    caller_exists(&self, "/q", 2);
+    run_ms(5);
+    caller_forget_log(&self);
+    caller_delete(&self, "/p");
+    caller_make_parent(&self, "/q");
+    caller_list(&self, "/");
+    caller_delete(&self, "/q");
+    run_ms(20);
+    EXPECT_LOG(&self, "watch 1 deleted", "delete OK", "watch 2 changed", "parent OK", "list OK q",
+               "delete OK");
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+static void timeout_is_granted_between_2_and_20_ticks(void) {
+    static const int32_t wishes[] = { 1, 600, 100000 };
+    static const int32_t granted[] = { 2 * TICK_MS, 600, 20 * TICK_MS };
+    begin();
+    for (size_t i = 0; i < COUNT_OF(wishes); i++) {
+        caller self;
+        caller_open(&self, wishes[i]);
+        run_ms(20);
+        EXPECT_INT(self.timeout_ms, granted[i]);
+        EXPECT_INT(zkl_ensemble_session_timeout_ms(ensemble, self.session_id), granted[i]);
+        caller_close(&self);
+    }
+    caller_world_end();
+}
+
+static void session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes(void) {
+    caller self;
+    begin();
+    zkl_process *process = zkl_process_begin(0);
+    zkl_process *before = zkl_process_enter(process);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    (void)zkl_process_enter(before);
+    caller_create(&self, "/mine-");
+    run_ms(TICK_MS);
+    zkl_process_stop(process);
+    run_ms(TIMEOUT_MS - TICK_MS);
+    EXPECT(is_alive(&self) && exists("/mine-0000000000"));
+    run_ms(3 * TICK_MS); /* its touch went with a ping, half a tick late; and the tick's own */
+    EXPECT(!is_alive(&self) && !exists("/mine-0000000000"));
+    zkl_process_continue(process);
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions(void) {
+    caller self;
+    zkl_ensemble_options options = caller_options();
+    options.sync_limit_ticks = 10;
+    begin_with(&options);
+    caller_open_on(&self, 3 * TICK_MS, follower);
+    caller_create(&self, "/mine-");
+    run_ms(10);
+    caller_forget_log(&self);
+    zkl_ensemble_cut_off_server(ensemble, follower);
+    list_for(&self, 6 * TICK_MS);
+    EXPECT(!is_alive(&self) && !exists("/mine-0000000000"));
+    EXPECT(strstr(self.log, "list OK mine-0000000000\n") != NULL); /* old news */
+    EXPECT(strstr(self.log, "connecting") == NULL);
+    caller_forget_log(&self);
+    run_ms(6 * TICK_MS); /* it notices, and the next server knows */
+    EXPECT_LOG(&self, "connecting", "expired");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void touches_reach_the_leader_by_its_pings_only(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, 3 * TICK_MS, follower);
+    list_for(&self, 20 * TICK_MS);
+    EXPECT(is_alive(&self));
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed(void) {
+    caller self;
+    begin();
+    zkl_process *process = zkl_process_begin(0);
+    zkl_process *before = zkl_process_enter(process);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    (void)zkl_process_enter(before);
+    caller_create(&self, "/mine-");
+    run_ms(10);
+    zkl_process_stop(process);
+    run_ms(TIMEOUT_MS - 100);
+    zkl_ensemble_change_leader(ensemble);
+    EXPECT(!zkl_ensemble_has_leader(ensemble));
+    EXPECT(!zkl_ensemble_server_serves(ensemble, follower));
+    run_ms(300 + TIMEOUT_MS - 50); /* an election, and nearly another timeout */
+    EXPECT(is_alive(&self) && exists("/mine-0000000000"));
+    run_ms(3 * TICK_MS);
+    EXPECT(!is_alive(&self));
+    zkl_process_continue(process);
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* ---- Writes that come late, or never
+ * -------------------------------------------------------------- */
+
+static void late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it(void) {
+    caller self;
+    begin();
+    make("/p");
+    run_ms(5);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_REPLIES_LOST,
+                          100 * MS);
+    caller_create(&self, "/p/n-");
+    run_ms(30);
+    EXPECT_LOG(&self, "connecting", "create UNKNOWN", "connected");
+    caller_list(&self, "/p");
+    run_ms(5);
+    EXPECT_LOG(&self, "list OK");
+    run_ms(100);
+    caller_list(&self, "/p");
+    run_ms(5);
+    EXPECT_LOG(&self, "list OK n-0000000000");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out(void) {
+    caller self;
+    zkl_ensemble_options options = caller_options();
+    options.sync_limit_ticks = 20;
+    begin_with(&options);
+    caller_open_on(&self, 20 * TICK_MS, follower);
+    zkl_ensemble_cut_off_server(ensemble, follower);
+    caller_make_parent(&self, "/p");
+    run_ms(5); /* it is on its way from the follower to the leader */
+    zkl_ensemble_refuse_connections(ensemble, follower, 1000 * MS);
+    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REPLIES_LOST));
+    run_ms(100);
+    EXPECT_LOG(&self, "connecting", "parent UNKNOWN", "connected");
+    zkl_ensemble_mend_server(ensemble, follower);
+    run_ms(100);
+    EXPECT(!exists("/p"));
+    EXPECT(is_alive(&self));
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void write_on_a_follower_that_is_mended_in_time_is_carried_out(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, 20 * TICK_MS, follower);
+    zkl_ensemble_cut_off_server(ensemble, follower);
+    caller_make_parent(&self, "/p");
+    caller_list(&self, "/"); /* and a read behind it waits for it */
+    run_ms(TICK_MS);
+    EXPECT_NO_LOG(&self);
+    EXPECT(!exists("/p"));
+    zkl_ensemble_mend_server(ensemble, follower);
+    run_ms(10);
+    EXPECT_LOG(&self, "parent OK", "list OK p");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void request_cut_before_it_arrives_is_never_carried_out(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_REQUESTS_LOST, 0);
+    caller_list(&self, "/");
+    caller_make_parent(&self, "/p");
+    run_ms(100);
+    EXPECT(!exists("/p"));
+    EXPECT(strstr(self.log, "parent UNKNOWN\nconnected\n") != NULL);
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* ---- Servers that come and go
+ * ----------------------------------------------------------------------- */
+
+static void nothing_is_committed_without_a_majority_and_all_goes_on_with_one(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, 20 * TICK_MS, leader);
+    zkl_ensemble_stop_server(ensemble, follower);
+    caller_make_parent(&self, "/p");
+    run_ms(10);
+    EXPECT_LOG(&self, "parent OK");
+    zkl_ensemble_stop_server(ensemble, other);
+    caller_make_parent(&self, "/q");
+    run_ms(SYNC_LIMIT_MS - 50);
+    EXPECT(!exists("/q"));
+    EXPECT_NO_LOG(&self);
+    run_ms(100);
+    EXPECT(!zkl_ensemble_has_leader(ensemble)); /* it has stepped down */
+    EXPECT_LOG(&self, "connecting", "parent UNKNOWN");
+    run_ms(1000);
+    EXPECT(!zkl_ensemble_has_leader(ensemble));
+    zkl_ensemble_start_server(ensemble, other);
+    run_ms(1000);
+    EXPECT(zkl_ensemble_has_leader(ensemble));
+    EXPECT_LOG(&self, "connected");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void leader_that_is_cut_off_is_replaced_and_joins_the_next_one(void) {
+    begin();
+    zkl_ensemble_cut_off_server(ensemble, leader);
+    run_ms(SYNC_LIMIT_MS + 400);
+    EXPECT(zkl_ensemble_has_leader(ensemble));
+    EXPECT(zkl_ensemble_leader(ensemble) != leader);
+    EXPECT(!zkl_ensemble_server_serves(ensemble, leader));
+    make("/p");
+    zkl_ensemble_mend_server(ensemble, leader);
+    run_ms(50);
+    EXPECT(zkl_ensemble_server_serves(ensemble, leader));
+    EXPECT_INT(zkl_ensemble_applied_zxid(ensemble, leader), zkl_ensemble_committed_zxid(ensemble));
+    caller_world_end();
+}
+
+static void server_that_is_started_again_knows_all(void) {
+    caller self;
+    begin();
+    zkl_ensemble_stop_server(ensemble, follower);
+    EXPECT(!zkl_ensemble_server_serves(ensemble, follower));
+    make("/p");
+    zkl_ensemble_start_server(ensemble, follower);
+    run_ms(50);
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    caller_list(&self, "/");
+    run_ms(5);
+    EXPECT_LOG(&self, "list OK p");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void client_is_turned_away_by_a_server_that_has_seen_less_than_it(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, 20 * TICK_MS, leader);
+    zkl_ensemble_slow_server(ensemble, follower, 500 * MS, 1000 * MS);
+    zkl_ensemble_slow_server(ensemble, other, 200 * MS, 1000 * MS);
+    caller_make_parent(&self, "/p");
+    run_ms(5);
+    EXPECT_LOG(&self, "parent OK");
+    zkl_ensemble_refuse_connections(ensemble, leader, 1000 * MS);
+    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REPLIES_LOST));
+    run_ms(100);
+    EXPECT_LOG(&self, "connecting");
+    run_ms(200);
+    EXPECT_LOG(&self, "connected");
+    EXPECT_INT(zkl_ensemble_session_server(ensemble, self.session_id), other);
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* ---- Servers that refuse
+ * ---------------------------------------------------------------------------------- */
+
+static void path_without_permission_is_refused_for_its_time(void) {
+    caller self;
+    begin();
+    make("/p");
+    make("/q");
+    caller_open_on(&self, TIMEOUT_MS, leader);
+    zkl_ensemble_refuse_path(ensemble, "/p", true, false, 50 * MS);
+    caller_create(&self, "/p/n-");
+    caller_create(&self, "/q/n-");
+    caller_delete(&self, "/p");
+    run_ms(10);
+    EXPECT_LOG(&self, "create REFUSED", "create OK /q/n-0000000000", "delete OK");
+    zkl_ensemble_refuse_path(ensemble, "/q", false, true, 50 * MS);
+    caller_delete(&self, "/q/n-0000000000");
+    run_ms(60);
+    caller_delete(&self, "/q/n-0000000000");
+    run_ms(10);
+    EXPECT_LOG(&self, "delete REFUSED", "delete OK");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void busy_server_turns_requests_away_unapplied(void) {
+    caller self;
+    begin();
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_throttle(ensemble, follower, 50 * MS);
+    caller_make_parent(&self, "/p");
+    caller_list(&self, "/");
+    run_ms(60);
+    EXPECT_LOG(&self, "parent NOT_NOW", "list NOT_NOW");
+    caller_list(&self, "/");
+    run_ms(5);
+    EXPECT_LOG(&self, "list OK");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void mute_connection_answers_pings_and_nothing_else(void) {
+    caller self;
+    begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        zkl_ensemble_mute_connections(ensemble, i, 50 * MS);
+    }
+    caller_open(&self, TIMEOUT_MS);
+    run_ms(10 * TIMEOUT_MS);
+    EXPECT_LOG(&self, "connected");
+    EXPECT(is_alive(&self));
+    caller_list(&self, "/");
+    run_ms(TIMEOUT_MS / 3);
+    EXPECT_NO_LOG(&self);
+    run_ms(TIMEOUT_MS); /* an open request keeps libzookeeper from pinging: it gives up */
+    EXPECT_LOG(&self, "connecting", "list UNKNOWN", "connected");
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* ---- By hand
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static void others_make_and_delete_what_they_like(void) {
+    char path[64] = "";
+    begin();
+    int64_t foreign = zkl_ensemble_make_session(ensemble);
+    make("/p");
+    EXPECT_INT(zkl_ensemble_create(ensemble, foreign, "/p/x-", "hi", true, true, path, sizeof path),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_TEXT(path, "/p/x-0000000000");
+    const zkl_node *node = zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID);
+    EXPECT_TEXT(zkl_node_data(node), "hi");
+    EXPECT_INT(zkl_node_get_stat(node).ephemeral_owner, foreign);
+    EXPECT_INT(zkl_ensemble_delete(ensemble, "/p"), ZKL_SERVER_ERROR_NOT_EMPTY);
+    run_ms(100LL * TICK_MS);
+    EXPECT(exists(path)); /* it lives until it is told to end */
+    zkl_ensemble_expire(ensemble, foreign);
+    run_ms(10);
+    EXPECT(!exists(path));
+    EXPECT_INT(zkl_ensemble_delete(ensemble, "/p"), ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(zkl_ensemble_session_at(ensemble, 0), 0);
+    caller_world_end();
+}
+
+/* ---- Chance
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static char trace[TRACE_SIZE];
+static size_t trace_used;
+
+static void note(const char *text) {
+    int length = snprintf(trace + trace_used, sizeof(trace) - trace_used, "%lld %s\n",
+                          (long long)zkl_world_now_us(), text);
+    trace_used += (size_t)length;
+}
+
+static void note_commit(void *arg, const zkl_transaction *transaction) {
+    char line[256];
+    (void)arg;
+    snprintf(line, sizeof line, "commit %llx kind %d %s", (unsigned long long)transaction->zxid,
+             (int)transaction->kind, zkl_server_error_name(transaction->error));
+    note(line);
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        note(zkl_node_path(transaction->changes[i].node));
+    }
+}
+
+static void note_delivery(void *arg, const zkl_delivery *delivery) {
+    char line[256];
+    (void)arg;
+    snprintf(line, sizeof line,
+             "delivery %d session %llx call %d lost %d %s %s server %u zxid %llx",
+             (int)delivery->kind, (unsigned long long)delivery->session_id, (int)delivery->call,
+             delivery->lost, zkl_server_error_name(delivery->error),
+             delivery->path != NULL ? delivery->path : "-", (unsigned)delivery->server,
+             (unsigned long long)delivery->applied_zxid);
+    note(line);
+}
+
+static zkl_ensemble_options adverse_options(void) {
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.tick_ms = TICK_MS;
+    options.hooks = (zkl_ensemble_hooks){ NULL, note_commit, note_delivery };
+    options.rates = (zkl_ensemble_rates){
+        .request_lost = 20000,
+        .reply_lost = 20000,
+        .request_late = 20000,
+        .connection_mute = 20000,
+        .connect_refused = 100000,
+        .slow_message = 50000,
+        .slow_commit = 50000,
+        .slow_apply = 50000,
+        .slow_delivery = 50000,
+        .news_repeated = 100000,
+        .throttled = 20000,
+    };
+    return options;
+}
+
+static void ask_at_random(caller *callers, size_t count) {
+    caller *self = &callers[zkl_world_random(count)];
+    switch (zkl_world_random(5)) {
+    case 0:
+        (void)caller_create(self, "/n-");
+        break;
+    case 1:
+        (void)caller_list(self, "/");
+        break;
+    case 2:
+        (void)caller_exists(self, "/n-0000000003", zkl_world_random(3));
+        break;
+    case 3:
+        (void)caller_delete(self, "/n-0000000003");
+        break;
+    default:
+        (void)caller_unwatch(self, "/n-0000000003");
+        break;
+    }
+    caller_forget_log(self);
+}
+
+static void hurt_at_random(void) {
+    uint32_t server = (uint32_t)zkl_world_random(3);
+    switch (zkl_world_random(40)) {
+    case 0:
+        zkl_ensemble_change_leader(ensemble);
+        break;
+    case 1:
+        zkl_ensemble_cut_off_server(ensemble, server);
+        break;
+    case 2:
+        zkl_ensemble_mend_server(ensemble, server);
+        break;
+    case 3:
+        zkl_ensemble_stop_server(ensemble, server);
+        break;
+    case 4:
+        zkl_ensemble_start_server(ensemble, server);
+        break;
+    case 5:
+        zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, server));
+        break;
+    case 6:
+        (void)zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, server),
+                               (zkl_cut)zkl_world_random(3));
+        break;
+    case 7:
+        zkl_ensemble_heal(ensemble);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A run of everything at once, which must also end. */
+static void run_adversity(uint64_t seed) {
+    zkl_ensemble_options options = adverse_options();
+    caller callers[3];
+    trace_used = 0;
+    ensemble = caller_world_begin(seed, &options);
+    for (size_t i = 0; i < COUNT_OF(callers); i++) {
+        caller_open(&callers[i], TIMEOUT_MS);
+    }
+    for (int i = 0; i < 200; i++) {
+        ask_at_random(callers, COUNT_OF(callers));
+        hurt_at_random();
+        zkl_world_sleep_us((int64_t)zkl_world_random(20 * MS));
+    }
+    zkl_ensemble_heal(ensemble);
+    run_ms(20000);
+    EXPECT(zkl_ensemble_has_leader(ensemble));
+    for (size_t i = 0; i < COUNT_OF(callers); i++) {
+        caller_close(&callers[i]);
+    }
+    run_ms(20000);
+    EXPECT_INT(zkl_tree_session_count(zkl_ensemble_tree(ensemble)), 0);
+    EXPECT_INT(zkl_tree_node_count(zkl_ensemble_tree(ensemble)), 1);
+    caller_world_end();
+}
+
+static void same_seed_gives_the_same_stream_of_deliveries_and_another_another(void) {
+    static char first[TRACE_SIZE];
+    run_adversity(7);
+    strcpy(first, trace);
+    run_adversity(8);
+    EXPECT(strcmp(trace, first) != 0);
+    run_adversity(7);
+    EXPECT(strcmp(trace, first) == 0);
+    EXPECT(trace_used > 4096);
+}
+
+static void all_faults_at_once_leave_nothing_behind(void) {
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        run_adversity(seed);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    TEST(read_on_a_server_that_lags_is_old_but_not_for_who_has_written),
+    TEST(watch_fires_once_and_before_the_answer_that_shows_why),
+    TEST(timeout_is_granted_between_2_and_20_ticks),
+    TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes),
+    TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions),
+    TEST(touches_reach_the_leader_by_its_pings_only),
+    TEST(new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed),
+    TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it),
+    TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out),
+    TEST(write_on_a_follower_that_is_mended_in_time_is_carried_out),
+    TEST(request_cut_before_it_arrives_is_never_carried_out),
+    TEST(nothing_is_committed_without_a_majority_and_all_goes_on_with_one),
+    TEST(leader_that_is_cut_off_is_replaced_and_joins_the_next_one),
+    TEST(server_that_is_started_again_knows_all),
+    TEST(client_is_turned_away_by_a_server_that_has_seen_less_than_it),
+    TEST(path_without_permission_is_refused_for_its_time),
+    TEST(busy_server_turns_requests_away_unapplied),
+    TEST(mute_connection_answers_pings_and_nothing_else),
+    TEST(others_make_and_delete_what_they_like),
+    TEST(same_seed_gives_the_same_stream_of_deliveries_and_another_another),
+    TEST(all_faults_at_once_leave_nothing_behind),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("ensemble", tests);
+}
