@@ -550,7 +550,8 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
  * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
  *             queues the deletion and returns at once.
  *
- * Returns ZKL_OK (deleted; with timeout 0: queued); ZKL_PENDING (not confirmed
+ * Returns ZKL_OK (deleted, or the servers have said that the session is over, which
+ * deletes it; with timeout 0: queued); ZKL_PENDING (not confirmed
  * in time; it goes on in the background. Or, whatever the timeout: the servers did not
  * answer for so long that the session was given up; they delete its nodes when they end
  * it, after its timeout at the latest); ZKL_LOST (the grant had been lost

@@ -15,6 +15,7 @@ typedef struct session_record {
     int64_t id;
     bool ended;
     bool by_hand;
+    bool told_expired;
 } session_record;
 
 static struct {
@@ -115,6 +116,10 @@ static session_record *session_of(int64_t id) {
 bool nodes_session_ended(int64_t session_id) {
     const session_record *session = session_of(session_id);
     return session->ended && !session->by_hand;
+}
+
+bool nodes_session_told_expired(int64_t session_id) {
+    return session_of(session_id)->told_expired;
 }
 
 void nodes_end_by_hand(int64_t session_id) {
@@ -236,6 +241,9 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
         trace_event("client", "%u: %s %s%s", delivery->process, kinds[delivery->kind],
                     delivery->path != NULL ? delivery->path : "",
                     delivery->kind == ZKL_DELIVERY_WATCH && delivery->deleted ? " is deleted" : "");
+    }
+    if (delivery->kind == ZKL_DELIVERY_EXPIRED) {
+        session_of(delivery->session_id)->told_expired = true;
     }
     nodes.on_step();
 }

@@ -35,6 +35,9 @@ const char *nodes_blocker(const node_record *node);
 /** Whether the servers have ended this session because it had timed out. */
 bool nodes_session_ended(int64_t session_id);
 
+/** Whether its client was told that it has expired, which may be a little earlier. */
+bool nodes_session_told_expired(int64_t session_id);
+
 void nodes_end_by_hand(int64_t session_id);
 void nodes_delete_by_hand(const char *path);
 

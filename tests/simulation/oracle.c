@@ -363,7 +363,8 @@ void oracle_released(unsigned contender, const plan_turn *turn, int status) {
                         zkl_strerror(status));
     }
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
-    if (confirmed && one->node != NULL && one->node->alive) {
+    if (confirmed && one->node != NULL && one->node->alive &&
+        !nodes_session_told_expired(one->node->owner)) {
         oracle_violated("contender %u was told that it has released, but %s is still there",
                         contender, one->node->name);
     }
