@@ -148,8 +148,7 @@ static void probes_keep_it_fresh(void) {
 }
 
 static void failures_that_are_not_the_servers_make_nothing_fresh(void) {
-    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
-                                            ZKL_OUTCOME_SESSION_OVER };
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_SESSION_OVER };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         run_stage *stage = live_open(0);
         stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -161,6 +160,19 @@ static void failures_that_are_not_the_servers_make_nothing_fresh(void) {
         stage_hush(stage);
         stage_close(stage);
     }
+}
+
+static void request_that_is_turned_away_has_been_answered(void) {
+    run_stage *stage = live_open(0);
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage_answer(stage, "list", ZKL_OUTCOME_NOT_NOW);
+    EXPECT(live_is_fresh(stage));
+    EXPECT(!live_is_silent(stage));
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_hush(stage);
+    stage_close(stage);
 }
 
 static void nothing_is_fresh_on_a_new_connection_before_an_answer(void) {
@@ -394,6 +406,7 @@ static CU_TestInfo tests[] = {
     TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent),
     TEST(probes_keep_it_fresh),
     TEST(failures_that_are_not_the_servers_make_nothing_fresh),
+    TEST(request_that_is_turned_away_has_been_answered),
     TEST(nothing_is_fresh_on_a_new_connection_before_an_answer),
     TEST(session_is_silent_two_periods_after_its_connection_or_last_answer),
     TEST(end_of_the_session_ends_lease_and_timers),

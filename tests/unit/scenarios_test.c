@@ -1,0 +1,113 @@
+/*
+ * Scenarios in which the simulation found something wrong, each as a story of its
+ * own: tests/simulation draws its runs from seeds, and what a seed means changes with it.
+ */
+#include "client.h"
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "threads.h"
+#include "zklock/zklock.h"
+
+enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3 };
+
+static zkl_ensemble *ensemble;
+
+static void begin(uint64_t seed) {
+    zkl_world_begin(seed);
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.servers = SERVERS;
+    options.tick_ms = TICK_MS;
+    ensemble = zkl_ensemble_begin(&options);
+}
+
+static void end(void) {
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+static zkl_client *open_client(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    return client;
+}
+
+static zkl_lock *hold(zkl_client *client) {
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    return lock;
+}
+
+static int64_t session_of(zkl_client *client) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_OK);
+    return information.session_id;
+}
+
+static void throttle_all(int64_t for_ms) {
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_throttle(ensemble, i, for_ms * US_PER_MS);
+    }
+}
+
+/* Seed 135: the answers "not now" did not count as answers, so the session was given up, */
+static void servers_that_turn_requests_away_for_long_keep_the_session(void) {
+    begin(135);
+    zkl_client *client = open_client();
+    zkl_lock *lock = hold(client);
+    int64_t session_id = session_of(client);
+    throttle_all(6 * SESSION_MS);
+    EXPECT_INT(zkl_lock_release(lock, 5 * SESSION_MS), ZKL_PENDING);
+    EXPECT_INT(session_of(client), session_id);
+    zkl_world_sleep_us(10 * SESSION_MS * (int64_t)US_PER_MS);
+    EXPECT_INT(zkl_tree_owned_count(zkl_ensemble_tree(ensemble), session_id), 0);
+    zkl_lock_close(lock);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    end();
+}
+
+static int released;
+
+static void *release_in_a_task(void *lock) {
+    released = zkl_lock_release(lock, ZKL_FOREVER);
+    return NULL;
+}
+
+/* ... and the release said that the node was gone, when it was not. */
+static void release_whose_session_is_given_up_is_not_confirmed(void) {
+    begin(135);
+    zkl_client *client = open_client();
+    zkl_lock *lock = hold(client);
+    int64_t session_id = session_of(client);
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_stop_server(ensemble, i);
+    }
+    zkl_world_sleep_us(US_PER_MS);
+    pthread_t task;
+    EXPECT(zkl_thread_start(&task, release_in_a_task, lock));
+    zkl_world_sleep_us(US_PER_MS);
+    pthread_mutex_lock(&client->mutex);
+    zkl_session *session = &client->sessions->session;
+    session->abandon(session->abandon_arg);
+    pthread_mutex_unlock(&client->mutex);
+    zkl_thread_join(task);
+    EXPECT_INT(released, ZKL_PENDING);
+    EXPECT(zkl_ensemble_session_is_alive(ensemble, session_id));
+    zkl_ensemble_heal(ensemble);
+    zkl_lock_close(lock);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(servers_that_turn_requests_away_for_long_keep_the_session),
+    TEST(release_whose_session_is_given_up_is_not_confirmed),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("scenarios", tests);
+}
