@@ -24,9 +24,7 @@ void zkl_channel_begin(zkl_channel *channel, void (*deliver)(void *arg, zkl_mess
 }
 
 void zkl_channel_send(zkl_channel *channel, zkl_message *message, int64_t delay_us) {
-    int64_t at_us = zkl_world_now_us() + delay_us;
-    channel->last_at_us = at_us > channel->last_at_us ? at_us : channel->last_at_us;
-    message->at_us = channel->last_at_us;
+    message->at_us = zkl_world_now_us() + delay_us; /* if the one before has arrived by then */
     message->next = NULL;
     if (channel->first != NULL) {
         channel->last->next = message;

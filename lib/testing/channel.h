@@ -20,7 +20,6 @@ typedef struct zkl_message {
 typedef struct zkl_channel {
     zkl_world_event event;
     zkl_message *first, *last;
-    int64_t last_at_us;
     bool held;
     void (*deliver)(void *arg, zkl_message *message);
     void *arg;

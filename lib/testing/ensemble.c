@@ -36,7 +36,7 @@ int64_t zkl_ensemble_tick_us(const zkl_ensemble *ensemble) {
     return (int64_t)ensemble->options.tick_ms * ZKL_US_PER_MS;
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static void on_join(void *arg) {
     zkl_server *server = arg;
@@ -128,7 +128,7 @@ void zkl_ensemble_tell_delivered(const zkl_delivery *delivery) {
     }
 }
 
-/* ---- Sessions ------------------------------------------------------------------------------ */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 zkl_server_session *zkl_ensemble_find_session(const zkl_ensemble *ensemble, int64_t session_id) {
     zkl_server_session *session = NULL;
@@ -349,8 +349,7 @@ void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool c
     ensemble->path_rules = rule;
 }
 
-/* ---- By hand
- * ---------------------------------------------------------------------------------------- */
+/* ---- By hand --------------------------------------------------------------------------------- */
 
 static zkl_server_error write_by_hand(zkl_ensemble *ensemble, int64_t session_id,
                                       const zkl_operation *operation, char *made,
@@ -404,8 +403,7 @@ bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t 
     return zkl_tree_set_creates(ensemble->tree, path, creates);
 }
 
-/* ---- What is so
- * --------------------------------------------------------------------------------------- */
+/* ---- What is so ------------------------------------------------------------------------------ */
 
 const zkl_tree *zkl_ensemble_tree(const zkl_ensemble *ensemble) {
     return ensemble->tree;

@@ -59,6 +59,7 @@ typedef struct zkl_ensemble_rates {
     uint32_t slow_delivery;   /* of `slow_delivery_us` */
     uint32_t news_repeated;   /* per news of the session: it comes twice */
     uint32_t throttled;       /* per request: "not now" */
+    uint32_t not_sent;        /* per request: the client itself cannot, as when it has no memory */
 } zkl_ensemble_rates;
 
 typedef enum zkl_delivery_kind {
@@ -122,7 +123,7 @@ void zkl_ensemble_end(void);
 /** NULL: none. */
 zkl_ensemble *zkl_ensemble_current(void);
 
-/* ---- Faults of servers: numbered from 0 -------------------------------------------- */
+/* ---- Faults of servers: numbered from 0 ------------------------------------------------------ */
 
 /** Stops it, as a kill does: its connections break. The leader: another is elected. */
 void zkl_ensemble_stop_server(zkl_ensemble *ensemble, uint32_t server);
@@ -157,7 +158,7 @@ uint32_t zkl_ensemble_leader(const zkl_ensemble *ensemble);
 uint32_t zkl_ensemble_server_count(const zkl_ensemble *ensemble);
 bool zkl_ensemble_server_serves(const zkl_ensemble *ensemble, uint32_t server);
 
-/* ---- Faults of connections and sessions --------------------------------------------- */
+/* ---- Faults of connections and sessions ------------------------------------------------------ */
 
 typedef enum zkl_cut {
     ZKL_CUT_REQUESTS_LOST, /* what is on its way to the server never arrives */
@@ -184,7 +185,7 @@ bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id);
 void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool creates,
                               bool deletions, int64_t for_us);
 
-/* ---- By hand: committed at once ------------------------------------------------------- */
+/* ---- By hand: committed at once -------------------------------------------------------------- */
 
 /** A session of somebody else, which lives until zkl_ensemble_expire. */
 int64_t zkl_ensemble_make_session(zkl_ensemble *ensemble);
@@ -196,7 +197,7 @@ zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path);
 /** As if a node had seen so many creates of children: the next sequence number. False: no node. */
 bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates);
 
-/* ---- What is so --------------------------------------------------------------------- */
+/* ---- What is so ------------------------------------------------------------------------------ */
 
 /** What is committed. */
 const zkl_tree *zkl_ensemble_tree(const zkl_ensemble *ensemble);

@@ -5,7 +5,7 @@
 
 enum { EPOCH_BITS = 32 };
 
-/* ---- Sessions --------------------------------------------------------------------------- */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 /* As ZooKeeper's ExpiryQueue: sessions end in batches, once a tick. */
 static int64_t round_up_to_tick(const zkl_ensemble *ensemble, int64_t at_us) {
@@ -42,12 +42,11 @@ void zkl_leader_touch(zkl_server_session *session) {
 static void track(zkl_server_session *session) {
     session->tracked = true;
     session->owner = 0;
-    session->expires_us = 0;
     zkl_world_unschedule(&session->expiry);
     zkl_leader_touch(session);
 }
 
-/* ---- Committing ----------------------------------------------------------------------------- */
+/* ---- Committing ------------------------------------------------------------------------------ */
 
 static bool begins_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -265,8 +264,7 @@ void zkl_leader_receive(zkl_ensemble *ensemble, zkl_packet *packet) {
     zkl_packet_free(packet);
 }
 
-/* ---- The leader's clock
- * ---------------------------------------------------------------------------- */
+/* ---- The leader's clock ---------------------------------------------------------------------- */
 
 static void ping_servers(void *arg) {
     zkl_ensemble *ensemble = arg;
@@ -279,8 +277,7 @@ static void ping_servers(void *arg) {
     zkl_world_schedule(&ensemble->pinging, zkl_world_now_us() + zkl_ensemble_tick_us(ensemble) / 2);
 }
 
-/* ---- Elections
- * -------------------------------------------------------------------------------------- */
+/* ---- Elections ------------------------------------------------------------------------------- */
 
 static bool is_majority(const zkl_ensemble *ensemble, uint32_t count) {
     return count > ensemble->options.servers / 2;
@@ -427,8 +424,7 @@ static void elect(void *arg) {
     }
 }
 
-/* ---- Beginning and end
- * ------------------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static void set_event(zkl_world_event *event, void (*run)(void *arg), void *arg) {
     event->run = run;

@@ -3,7 +3,7 @@
 
 #include "testing/servers.h"
 
-/* ---- Packets -------------------------------------------------------------------------- */
+/* ---- Packets --------------------------------------------------------------------------------- */
 
 zkl_packet *zkl_packet_make(zkl_packet_kind kind, zkl_call *call, zkl_log_entry *entry) {
     zkl_packet *packet = zkl_testing_allocate(sizeof(*packet));
@@ -31,7 +31,7 @@ void zkl_packets_free(zkl_message *list) {
     }
 }
 
-/* ---- To and from the leader --------------------------------------------------------------- */
+/* ---- To and from the leader ------------------------------------------------------------------ */
 
 bool zkl_server_leads(const zkl_server *server) {
     const zkl_ensemble *ensemble = server->ensemble;
@@ -295,8 +295,7 @@ static void pump(zkl_attachment *attachment) {
     }
 }
 
-/* ---- Requests
- * -------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void enqueue(zkl_attachment *attachment, zkl_call *call) {
     call->attachment = attachment;
@@ -431,8 +430,7 @@ void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     enqueue(attachment, call);
 }
 
-/* ---- Transactions
- * ------------------------------------------------------------------------------------ */
+/* ---- Transactions ---------------------------------------------------------------------------- */
 
 static void decide(zkl_server *server, zkl_call *call) {
     zkl_attachment *attachment = call->attachment;
@@ -527,8 +525,7 @@ void zkl_server_send(zkl_server *server, zkl_packet *packet) {
     }
 }
 
-/* ---- Coming and going
- * ---------------------------------------------------------------------------------- */
+/* ---- Coming and going ------------------------------------------------------------------------ */
 
 void zkl_server_begin(zkl_server *server, zkl_ensemble *ensemble, uint32_t number) {
     server->ensemble = ensemble;

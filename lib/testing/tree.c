@@ -76,7 +76,7 @@ const char *zkl_server_error_name(zkl_server_error error) {
     return names[error];
 }
 
-/* ---- Nodes ------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 static zkl_node *make_node(const char *path, const char *sequence, const char *data) {
     size_t length = strlen(path);
@@ -164,7 +164,7 @@ static void give_ownership_up(zkl_node *node) {
     }
 }
 
-/* ---- Operations ---------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 static void add_change(zkl_transaction *transaction, zkl_node *node, bool created) {
     transaction->changes[transaction->change_count++] = (zkl_change){ node, created };
@@ -377,7 +377,7 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
     zkl_testing_free(before);
 }
 
-/* ---- Sessions ------------------------------------------------------------------ */
+/* ---- Sessions -------------------------------------------------------------------------------- */
 
 static void create_session(zkl_tree *tree, int64_t session_id) {
     tree_session *session = zkl_testing_allocate(sizeof(*session));
@@ -408,7 +408,7 @@ size_t zkl_tree_owned_count(const zkl_tree *tree, int64_t session_id) {
     return session != NULL ? session->owned_count : 0;
 }
 
-/* ---- Writes -------------------------------------------------------------------- */
+/* ---- Writes ---------------------------------------------------------------------------------- */
 
 static zkl_transaction *make_transaction(const zkl_write_request *request, size_t change_max,
                                          int64_t zxid) {
@@ -472,7 +472,7 @@ bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates) {
     return true;
 }
 
-/* ---- Reading ------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid) {
     zkl_node *node = newest(tree, path, strlen(path));
@@ -523,7 +523,7 @@ size_t zkl_tree_node_count(const zkl_tree *tree) {
     return tree->node_count;
 }
 
-/* ---- Beginning and end --------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 zkl_tree *zkl_tree_make(void) {
     zkl_tree *tree = zkl_testing_allocate(sizeof(*tree));

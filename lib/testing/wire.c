@@ -4,7 +4,7 @@
 
 #include "testing/servers.h"
 
-/* ---- Calls and answers ------------------------------------------------------------ */
+/* ---- Calls and answers ----------------------------------------------------------------------- */
 
 zkl_call *zkl_call_make(zkl_call_kind kind, size_t extra) {
     zkl_call *call = zkl_testing_allocate(sizeof(*call) + extra);
@@ -91,7 +91,7 @@ zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path) {
     return answer;
 }
 
-/* ---- The wire ----------------------------------------------------------------------- */
+/* ---- The wire -------------------------------------------------------------------------------- */
 
 static void free_calls(zkl_message *list) {
     while (list != NULL) {

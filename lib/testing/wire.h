@@ -123,13 +123,13 @@ void zkl_wire_send(zkl_wire *wire, zkl_call *call);
 /** The client closes it: what it has sent arrives. */
 void zkl_wire_hang_up(zkl_wire *wire);
 
-/* ---- The server's end ---- */
+/* ---- The server's end ------------------------------------------------------------------------ */
 
 void zkl_wire_answer(zkl_wire *wire, zkl_answer *answer);
 /** The server closes it: what it has said arrives. */
 void zkl_wire_close(zkl_wire *wire);
 
-/* ---- The network ---- */
+/* ---- The network ----------------------------------------------------------------------------- */
 
 void zkl_wire_cut(zkl_wire *wire, zkl_cut cut);
 /** At the ensemble's end: clients that are there are told. */

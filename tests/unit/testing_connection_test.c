@@ -26,7 +26,7 @@ static void make_nodes(void) {
     run_ms(2);
 }
 
-/* ---- Requests ------------------------------------------------------------------------------ */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void requests_are_answered_in_their_order(void) {
     caller self;
@@ -110,6 +110,51 @@ static void request_whose_reply_is_lost_was_carried_out(void) {
     caller_world_end();
 }
 
+static void reply_that_is_on_its_way_is_lost_with_its_connection(void) {
+    caller self;
+    begin();
+    open_connected(&self);
+    caller_list(&self, "/");
+    zkl_world_sleep_us(150); /* the server has it at 100, and the client the answer at 200 */
+    EXPECT_INT(zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_LIST), 1);
+    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REPLIES_LOST));
+    run_ms(50);
+    EXPECT_LOG(&self, "connecting", "list UNKNOWN", "connected");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout(void) {
+    caller self;
+    begin();
+    for (uint32_t i = 0; i < 3; i++) {
+        zkl_ensemble_refuse_connections(ensemble, i, 15 * MS);
+    }
+    caller_open(&self, TIMEOUT_MS);
+    run_ms(2); /* all three have turned it away */
+    caller_list(&self, "/");
+    run_ms(6);
+    EXPECT_NO_LOG(&self);
+    run_ms(4); /* 10 ms have passed */
+    EXPECT_LOG(&self, "list UNKNOWN");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void request_that_cannot_be_sent_is_refused_at_once(void) {
+    caller self;
+    zkl_ensemble_options options = caller_options();
+    options.rates.not_sent = 1000000;
+    ensemble = caller_world_begin(1, &options);
+    open_connected(&self);
+    EXPECT_INT(caller_list(&self, "/"), ZKL_OUTCOME_NOT_NOW);
+    EXPECT_INT(caller_create(&self, "/n-"), ZKL_OUTCOME_NOT_NOW);
+    run_ms(5);
+    EXPECT_NO_LOG(&self);
+    caller_close(&self);
+    caller_world_end();
+}
+
 /* ---- Being alive ------------------------------------------------------------------------------
  */
 
@@ -155,8 +200,7 @@ static void silence_is_noticed_after_two_thirds_of_the_timeout(void) {
     caller_world_end();
 }
 
-/* ---- The end of the session
- * ------------------------------------------------------------------------ */
+/* ---- The end of the session ------------------------------------------------------------------ */
 
 static void session_that_is_ended_breaks_its_connection_and_is_told_at_the_next(void) {
     caller self;
@@ -258,8 +302,7 @@ static void nothing_is_told_of_a_session_that_was_given_up(void) {
     caller_world_end();
 }
 
-/* ---- Watches
- * ------------------------------------------------------------------------------------------ */
+/* ---- Watches --------------------------------------------------------------------------------- */
 
 static void watches_are_set_again_and_tell_what_was_missed(void) {
     caller self;
@@ -340,6 +383,11 @@ static void all_who_watch_a_path_are_told_once(void) {
     (void)zkl_ensemble_create(ensemble, 0, "/p/a", "", false, false, NULL, 0);
     run_ms(5);
     EXPECT_LOG(&self, "watch 1 deleted", "watch 2 deleted");
+    EXPECT_INT(zkl_ensemble_watch_count(ensemble, self.session_id), 0);
+    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REQUESTS_LOST));
+    run_ms(50);
+    EXPECT_LOG(&self, "connecting", "connected");
+    EXPECT_INT(zkl_ensemble_watch_count(ensemble, self.session_id), 0);
     caller_close(&self);
     caller_world_end();
 }
@@ -365,8 +413,7 @@ static void removed_watches_are_gone_at_both_ends(void) {
     caller_world_end();
 }
 
-/* ---- Processes that stop, news that repeats
- * --------------------------------------------------------------- */
+/* ---- Processes that stop, news that repeats -------------------------------------------------- */
 
 static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
     caller self;
@@ -381,6 +428,7 @@ static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
     EXPECT_LOG(&self, "exists OK");
     zkl_process_stop(process);
     caller_list(&self, "/p");
+    run_ms(TIMEOUT_MS * 3 / 4); /* it would have given the connection up by now */
     (void)zkl_ensemble_delete(ensemble, "/p/a");
     run_ms(10LL * TIMEOUT_MS);
     EXPECT_NO_LOG(&self);
@@ -421,6 +469,9 @@ static CU_TestInfo tests[] = {
     TEST(requests_are_lost_with_an_attempt_to_connect_that_fails),
     TEST(lost_connection_is_told_before_the_requests_that_it_loses),
     TEST(request_whose_reply_is_lost_was_carried_out),
+    TEST(reply_that_is_on_its_way_is_lost_with_its_connection),
+    TEST(next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout),
+    TEST(request_that_cannot_be_sent_is_refused_at_once),
     TEST(idle_session_is_kept_by_pings),
     TEST(requests_take_the_place_of_pings),
     TEST(silence_is_noticed_after_two_thirds_of_the_timeout),

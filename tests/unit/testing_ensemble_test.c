@@ -43,7 +43,7 @@ static void list_for(caller *self, int64_t ms) {
     }
 }
 
-/* ---- Reads and writes ----------------------------------------------------------------------- */
+/* ---- Reads and writes ------------------------------------------------------------------------ */
 
 static void read_on_a_server_that_lags_is_old_but_not_for_who_has_written(void) {
     caller writer;
@@ -181,8 +181,7 @@ static void new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_commi
     caller_world_end();
 }
 
-/* ---- Writes that come late, or never
- * -------------------------------------------------------------- */
+/* ---- Writes that come late, or never --------------------------------------------------------- */
 
 static void late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it(void) {
     caller self;
@@ -258,8 +257,7 @@ static void request_cut_before_it_arrives_is_never_carried_out(void) {
     caller_world_end();
 }
 
-/* ---- Servers that come and go
- * ----------------------------------------------------------------------- */
+/* ---- Servers that come and go ---------------------------------------------------------------- */
 
 static void nothing_is_committed_without_a_majority_and_all_goes_on_with_one(void) {
     caller self;
@@ -338,8 +336,7 @@ static void client_is_turned_away_by_a_server_that_has_seen_less_than_it(void) {
     caller_world_end();
 }
 
-/* ---- Servers that refuse
- * ---------------------------------------------------------------------------------- */
+/* ---- Servers that refuse --------------------------------------------------------------------- */
 
 static void path_without_permission_is_refused_for_its_time(void) {
     caller self;
@@ -389,9 +386,14 @@ static void mute_connection_answers_pings_and_nothing_else(void) {
     run_ms(10 * TIMEOUT_MS);
     EXPECT_LOG(&self, "connected");
     EXPECT(is_alive(&self));
+    uint64_t pings = zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING) + 1;
+    while (zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING) < pings) {
+        run_ms(1);
+    }
     caller_list(&self, "/");
-    run_ms(TIMEOUT_MS / 3);
+    run_ms(TIMEOUT_MS / 2);
     EXPECT_NO_LOG(&self);
+    EXPECT_INT(zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING), pings);
     run_ms(TIMEOUT_MS); /* an open request keeps libzookeeper from pinging: it gives up */
     EXPECT_LOG(&self, "connecting", "list UNKNOWN", "connected");
     caller_close(&self);

@@ -82,7 +82,7 @@ static size_t count_children(const char *path, int64_t at) {
     return count;
 }
 
-/* ---- Creates and deletions ------------------------------------------------------------------ */
+/* ---- Creates and deletions ------------------------------------------------------------------- */
 
 static void create_below_a_missing_parent_fails_and_takes_a_zxid(void) {
     begin();
@@ -252,8 +252,7 @@ static void negative_count_goes_up_to_zero(void) {
     end();
 }
 
-/* ---- Several at once
- * ------------------------------------------------------------------------------ */
+/* ---- Several at once ------------------------------------------------------------------------- */
 
 static zkl_transaction *multi(const zkl_operation *operations, size_t count) {
     return write_all(OWNER, ZKL_WRITE_MULTI, operations, count);

@@ -6,7 +6,7 @@
 
 enum { LINE_SIZE = 512 };
 
-/* ---- What it is given ------------------------------------------------------------------ */
+/* ---- What it is given ------------------------------------------------------------------------ */
 
 static void note(caller *self, const char *line) {
     size_t used = strlen(self->log);
@@ -104,7 +104,7 @@ void caller_expect_log(caller *self, const char *const *lines, const char *file,
     caller_forget_log(self);
 }
 
-/* ---- What it asks for --------------------------------------------------------------------- */
+/* ---- What it asks for ------------------------------------------------------------------------ */
 
 zkl_outcome caller_create(caller *self, const char *path) {
     return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
@@ -131,7 +131,7 @@ zkl_outcome caller_unwatch(caller *self, const char *path) {
     return self->operations->table->remove_watches(self->operations, path, on_unwatched, self);
 }
 
-/* ---- Beginning and end ---------------------------------------------------------------------- */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 void run_ms(int64_t ms) {
     zkl_world_sleep_us(ms * MS);

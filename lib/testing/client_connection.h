@@ -1,0 +1,100 @@
+/*
+ * The inside of the simulated connection:
+ *
+ *     connection_simulated.c   what zookeeper/connection.h asks for: the requests
+ *     client_io.c              libzookeeper's first thread: the connection, pings
+ *     client_deliveries.c      its second: what the library is given, in order
+ *     client_watches.c         what is watched
+ */
+#ifndef ZKLOCK_TESTING_CLIENT_CONNECTION_H
+#define ZKLOCK_TESTING_CLIENT_CONNECTION_H
+
+#include "testing/client_watches.h"
+#include "testing/wire.h"
+#include "zookeeper/connection.h"
+
+enum { ZKL_CLIENT_US_PER_MS = 1000 };
+
+typedef enum zkl_client_state {
+    ZKL_CLIENT_CLOSED,
+    ZKL_CLIENT_WAITING,    /* until it tries the next server */
+    ZKL_CLIENT_CONNECTING, /* has asked a server for a session */
+    ZKL_CLIENT_CONNECTED,
+    ZKL_CLIENT_EXPIRED
+} zkl_client_state;
+
+/* A request of the library's, until it is answered. */
+typedef struct zkl_client_request {
+    zkl_call_kind kind;
+    int32_t xid;
+    zkl_call *unsent; /* NULL: it was sent */
+    bool answered;    /* the answer is on its way to `done` */
+    uint64_t watch_id;
+    bool parent; /* its node may exist already */
+    zkl_reply_callback *done;
+    void *arg;
+    struct zkl_client_request *prev, *next;
+} zkl_client_request;
+
+/* Something on its way from the socket to the library's callback. */
+typedef struct zkl_client_delivery {
+    zkl_message message; /* first */
+    zkl_delivery_kind kind;
+    zkl_session_news news;
+    zkl_client_request *request;
+    zkl_outcome lost; /* of a request without an answer */
+    zkl_answer *answer;
+    zkl_watch_ids watch_ids;
+} zkl_client_delivery;
+
+struct zkl_connection {
+    zkl_operations operations; /* first: the table's functions get a pointer to it */
+    pthread_mutex_t *mutex;
+    zkl_listener listener;
+    void (*wake)(void *arg);
+    void *wake_arg;
+    zkl_process *process;
+    zkl_client_state state;
+    bool abandoned;
+    bool closing;
+    bool heard_at_close;
+    zkl_wire *wire;
+    int64_t session_id;
+    int64_t last_zxid;
+    int32_t timeout_ms;
+    uint32_t servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
+    uint32_t next_server;
+    int32_t last_xid;
+    zkl_client_request *pending;
+    zkl_client_watches watches;
+    int64_t last_received_us;
+    int64_t last_sent_us;
+    int64_t retry_us;
+    zkl_world_event timer;
+    zkl_channel deliveries;
+    zkl_session_news latest_news;
+};
+
+/* ---- client_deliveries.c ---- */
+
+void zkl_client_begin_deliveries(zkl_connection *self);
+zkl_client_delivery *zkl_client_make_delivery(zkl_delivery_kind kind);
+/* To the library, at once or later; never before what was passed on earlier. Takes it. */
+void zkl_client_pass_on(zkl_connection *self, zkl_client_delivery *item);
+void zkl_client_pass_news_on(zkl_connection *self, const zkl_session_news *news);
+/* Requests that have no answer. */
+size_t zkl_client_count_open(const zkl_connection *self);
+/* So many of these get none any more: the first ones. */
+void zkl_client_lose_requests(zkl_connection *self, size_t count, zkl_outcome outcome);
+/* Nothing else is delivered any more; requests that are open end with their session. */
+void zkl_client_answer_all(zkl_connection *self);
+
+/* ---- client_io.c ---- */
+
+/* Begins to look for a server. */
+void zkl_client_start(zkl_connection *self, int32_t timeout_ms);
+void zkl_client_send(zkl_connection *self, zkl_call *call);
+/* Ends the session, if it is connected, and the connection. */
+void zkl_client_stop(zkl_connection *self);
+
+#endif

@@ -1,0 +1,221 @@
+/* libzookeeper's completion thread: what the library is given, in order. */
+#include "testing/client_connection.h"
+#include "testing/hash.h"
+#include "zklock/zklock.h"
+
+/* ---- Outcomes: as connection_libzookeeper.c has them ----------------------------------------- */
+
+static zkl_outcome outcome_of(zkl_server_error error) {
+    switch (error) {
+    case ZKL_SERVER_ERROR_NONE:
+        return ZKL_OUTCOME_OK;
+    case ZKL_SERVER_ERROR_NO_NODE:
+        return ZKL_OUTCOME_NO_NODE;
+    case ZKL_SERVER_ERROR_THROTTLED:
+        return ZKL_OUTCOME_NOT_NOW;
+    case ZKL_SERVER_ERROR_SESSION_EXPIRED:
+        return ZKL_OUTCOME_SESSION_OVER;
+    case ZKL_SERVER_ERROR_NO_PERMISSION:
+    case ZKL_SERVER_ERROR_BAD_ARGUMENTS:
+    case ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS:
+    case ZKL_SERVER_ERROR_NODE_EXISTS:
+    case ZKL_SERVER_ERROR_NOT_EMPTY:
+        return ZKL_OUTCOME_REFUSED;
+    case ZKL_SERVER_ERROR_BAD_VERSION:
+    case ZKL_SERVER_ERROR_SESSION_MOVED:
+    case ZKL_SERVER_ERROR_NO_WATCHER:
+    case ZKL_SERVER_ERROR_ROLLED_BACK:
+        break;
+    }
+    return ZKL_OUTCOME_UNKNOWN;
+}
+
+static bool is_as_good_as_done(const zkl_client_request *request, zkl_server_error error) {
+    return (request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS) ||
+           (request->kind == ZKL_CALL_REMOVE_WATCHES && error == ZKL_SERVER_ERROR_NO_WATCHER);
+}
+
+static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *answer) {
+    zkl_server_error error =
+        is_as_good_as_done(request, answer->error) ? ZKL_SERVER_ERROR_NONE : answer->error;
+    zkl_reply reply = { .outcome = outcome_of(error) };
+    if (reply.outcome == ZKL_OUTCOME_REFUSED) {
+        reply.status =
+            error == ZKL_SERVER_ERROR_NO_PERMISSION ? ZKL_NO_PERMISSION : ZKL_SERVER_REFUSED;
+    }
+    if (reply.outcome == ZKL_OUTCOME_OK) {
+        reply.path = request->kind == ZKL_CALL_CREATE ? answer->path : NULL;
+        reply.zxid = answer->czxid;
+        reply.ephemeral_owner = answer->ephemeral_owner;
+        reply.children = (zkl_children){ answer->names, answer->name_count };
+    }
+    return reply;
+}
+
+/* ---- Deliveries ------------------------------------------------------------------------------ */
+
+static zkl_delivery delivery_of(const zkl_connection *self, zkl_delivery_kind kind) {
+    return (zkl_delivery){ .kind = kind,
+                           .process = zkl_process_number(self->process),
+                           .session_id = self->session_id };
+}
+
+static void tell_reply(const zkl_connection *self, const zkl_client_request *request,
+                       const zkl_answer *answer) {
+    zkl_delivery told = delivery_of(self, ZKL_DELIVERY_REPLY);
+    told.call = request->kind;
+    told.lost = answer == NULL;
+    if (answer != NULL) {
+        told.error = answer->error;
+        told.path = answer->path;
+        told.server = answer->server;
+        told.applied_zxid = answer->applied_zxid;
+    }
+    zkl_ensemble_tell_delivered(&told);
+}
+
+static void finish(zkl_connection *self, zkl_client_request *request, const zkl_answer *answer,
+                   zkl_outcome lost) {
+    DL_DELETE(self->pending, request);
+    tell_reply(self, request, answer);
+    zkl_reply reply = { .outcome = lost };
+    if (answer != NULL) {
+        reply = reply_of(request, answer);
+    }
+    request->done(request->arg, &reply);
+    if (request->unsent != NULL) {
+        zkl_call_release(request->unsent);
+    }
+    zkl_testing_free(request);
+}
+
+static void deliver_news(zkl_connection *self, const zkl_session_news *news) {
+    static const zkl_delivery_kind kinds[] = {
+        [ZKL_SESSION_STATE_CONNECTING] = ZKL_DELIVERY_CONNECTING,
+        [ZKL_SESSION_STATE_CONNECTED] = ZKL_DELIVERY_CONNECTED,
+        [ZKL_SESSION_STATE_EXPIRED] = ZKL_DELIVERY_EXPIRED,
+    };
+    if (self->abandoned || self->closing) {
+        return;
+    }
+    zkl_delivery told = delivery_of(self, kinds[news->state]);
+    zkl_ensemble_tell_delivered(&told);
+    self->listener.session(self->listener.arg, news);
+}
+
+static void deliver_watch(zkl_connection *self, const zkl_client_delivery *item) {
+    bool deleted = item->answer->event == ZKL_WATCH_EVENT_DELETED;
+    for (size_t i = 0; i < item->watch_ids.count; i++) {
+        if (self->abandoned || self->closing) {
+            return;
+        }
+        zkl_delivery told = delivery_of(self, ZKL_DELIVERY_WATCH);
+        told.path = item->answer->path;
+        told.deleted = deleted;
+        told.server = item->answer->server;
+        told.applied_zxid = item->answer->applied_zxid;
+        zkl_ensemble_tell_delivered(&told);
+        self->listener.watch_fired(self->listener.arg, item->watch_ids.list[i], deleted);
+    }
+}
+
+static void free_delivery(zkl_client_delivery *item) {
+    zkl_testing_free(item->watch_ids.list);
+    zkl_testing_free(item->answer);
+    zkl_testing_free(item);
+}
+
+static void deliver(void *arg, zkl_message *message) {
+    zkl_connection *self = arg;
+    zkl_client_delivery *item = (zkl_client_delivery *)message;
+    pthread_mutex_lock(self->mutex);
+    switch (item->kind) {
+    case ZKL_DELIVERY_REPLY:
+        finish(self, item->request, item->answer, item->lost);
+        break;
+    case ZKL_DELIVERY_WATCH:
+        deliver_watch(self, item);
+        break;
+    default:
+        deliver_news(self, &item->news);
+        break;
+    }
+    pthread_mutex_unlock(self->mutex);
+    free_delivery(item);
+}
+
+static const zkl_ensemble_options *options_now(void) {
+    return zkl_ensemble_get_options(zkl_ensemble_current());
+}
+
+/* By libzookeeper's completion thread, which may be late. */
+void zkl_client_pass_on(zkl_connection *self, zkl_client_delivery *item) {
+    const zkl_ensemble_options *options = options_now();
+    bool slow = zkl_world_chance(options->rates.slow_delivery);
+    const zkl_range *range = slow ? &options->slow_delivery_us : &options->delivery_us;
+    int64_t delay_us = zkl_world_random_between(range->low, range->high);
+    if (delay_us == 0 && self->deliveries.first == NULL) {
+        deliver(self, &item->message);
+    } else {
+        zkl_channel_send(&self->deliveries, &item->message, delay_us);
+    }
+}
+
+zkl_client_delivery *zkl_client_make_delivery(zkl_delivery_kind kind) {
+    zkl_client_delivery *item = zkl_testing_allocate(sizeof(*item));
+    item->kind = kind;
+    return item;
+}
+
+void zkl_client_pass_news_on(zkl_connection *self, const zkl_session_news *news) {
+    self->latest_news = *news;
+    bool twice = news->state != ZKL_SESSION_STATE_EXPIRED &&
+                 zkl_world_chance(options_now()->rates.news_repeated);
+    for (int i = 0; i < (twice ? 2 : 1); i++) {
+        zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_CONNECTING);
+        item->news = *news;
+        zkl_client_pass_on(self, item);
+    }
+}
+
+size_t zkl_client_count_open(const zkl_connection *self) {
+    size_t count = 0;
+    for (const zkl_client_request *one = self->pending; one != NULL; one = one->next) {
+        count += one->answered ? 0 : 1;
+    }
+    return count;
+}
+
+/* In the order in which they were made, as libzookeeper's free_completions does it.
+ * What the callbacks ask for meanwhile comes behind, and is for the next connection. */
+void zkl_client_lose_requests(zkl_connection *self, size_t count, zkl_outcome outcome) {
+    for (; count > 0; count--) {
+        zkl_client_request *request = self->pending;
+        while (request->answered) {
+            request = request->next;
+        }
+        request->answered = true;
+        zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_REPLY);
+        item->request = request;
+        item->lost = outcome;
+        zkl_client_pass_on(self, item);
+    }
+}
+
+void zkl_client_answer_all(zkl_connection *self) {
+    zkl_message *item = zkl_channel_take(&self->deliveries, 0);
+    while (item != NULL) {
+        zkl_message *next = item->next;
+        free_delivery((zkl_client_delivery *)item);
+        item = next;
+    }
+    pthread_mutex_lock(self->mutex);
+    while (self->pending != NULL) {
+        finish(self, self->pending, NULL, ZKL_OUTCOME_SESSION_OVER);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+void zkl_client_begin_deliveries(zkl_connection *self) {
+    zkl_channel_begin(&self->deliveries, deliver, self, self->process);
+}

@@ -1,0 +1,301 @@
+/* libzookeeper's I/O thread: the connection to one server after another. */
+#include "testing/client_connection.h"
+#include "testing/hash.h"
+
+enum {
+    PING_XID = -2,
+    SET_WATCHES_XID = -8,
+    CLOSE_XID = -9,
+    RETRY_DIVISOR = 60, /* of the session timeout: the pause when no server was to be had */
+    CLOSE_WAIT_MS = 1500
+};
+
+/* ---- Connecting ------------------------------------------------------------------------------ */
+
+static void on_answer(void *arg, zkl_answer *answer);
+static void set_timer(zkl_connection *self);
+static int64_t ping_us(const zkl_connection *self);
+
+static int64_t timeout_us(const zkl_connection *self) {
+    return (int64_t)self->timeout_ms * ZKL_CLIENT_US_PER_MS;
+}
+
+static void shuffle_servers(zkl_connection *self, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        self->servers[i] = i;
+    }
+    for (uint32_t i = count; i > 1; i--) {
+        uint32_t other = (uint32_t)zkl_world_random(i);
+        uint32_t server = self->servers[i - 1];
+        self->servers[i - 1] = self->servers[other];
+        self->servers[other] = server;
+    }
+}
+
+static void try_next_server(zkl_connection *self) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    zkl_call *call = zkl_call_make(ZKL_CALL_CONNECT, 0);
+    call->session_id = self->session_id;
+    call->last_zxid = self->last_zxid;
+    call->timeout_ms = self->timeout_ms;
+    self->state = ZKL_CLIENT_CONNECTING;
+    self->last_received_us = zkl_world_now_us();
+    self->wire =
+        zkl_wire_connect(self->servers[self->next_server], call, on_answer, self, self->process);
+    self->next_server = (self->next_server + 1) % zkl_ensemble_server_count(ensemble);
+}
+
+/* The connection is no more, or none came about. */
+static void lose_connection(zkl_connection *self) {
+    bool was_connected = self->state == ZKL_CLIENT_CONNECTED;
+    size_t open = zkl_client_count_open(self);
+    self->wire = NULL;
+    self->state = ZKL_CLIENT_WAITING;
+    self->retry_us = zkl_world_now_us();
+    if (self->next_server == 0) {
+        self->retry_us += timeout_us(self) / RETRY_DIVISOR;
+    }
+    if (was_connected) {
+        zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
+    zkl_client_lose_requests(self, open, ZKL_OUTCOME_UNKNOWN);
+    set_timer(self);
+}
+
+void zkl_client_send(zkl_connection *self, zkl_call *call) {
+    self->last_sent_us = zkl_world_now_us();
+    zkl_wire_send(self->wire, call);
+}
+
+static void send_unsent(zkl_connection *self) {
+    for (zkl_client_request *request = self->pending; request != NULL; request = request->next) {
+        if (request->unsent != NULL && !request->answered) {
+            zkl_call *call = request->unsent;
+            request->unsent = NULL;
+            zkl_client_send(self, call);
+        }
+    }
+}
+
+static void set_watches_again(zkl_connection *self) {
+    zkl_call *call = zkl_client_watches_call(&self->watches);
+    if (call != NULL) {
+        call->xid = SET_WATCHES_XID;
+        call->last_zxid = self->last_zxid;
+        zkl_client_send(self, call);
+    }
+}
+
+static void on_connected(zkl_connection *self, const zkl_answer *answer) {
+    self->state = ZKL_CLIENT_CONNECTED;
+    self->session_id = answer->session_id;
+    self->timeout_ms = answer->timeout_ms;
+    self->last_sent_us = zkl_world_now_us();
+    set_watches_again(self);
+    send_unsent(self);
+    set_timer(self);
+    zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                                       .session_id = self->session_id,
+                                                       .timeout_ms = self->timeout_ms });
+}
+
+static void on_expired(zkl_connection *self) {
+    self->state = ZKL_CLIENT_EXPIRED;
+    zkl_wire *wire = self->wire;
+    self->wire = NULL;
+    zkl_wire_hang_up(wire);
+    zkl_world_unschedule(&self->timer);
+    zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    zkl_client_lose_requests(self, zkl_client_count_open(self), ZKL_OUTCOME_SESSION_OVER);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static zkl_client_request *first_sent(const zkl_connection *self) {
+    zkl_client_request *request = self->pending;
+    while (request != NULL && (request->answered || request->unsent != NULL)) {
+        request = request->next;
+    }
+    return request;
+}
+
+static void keep_watch(zkl_connection *self, const zkl_client_request *request,
+                       const zkl_answer *answer) {
+    if (request->kind == ZKL_CALL_EXISTS && request->watch_id != 0 &&
+        (answer->error == ZKL_SERVER_ERROR_NONE || answer->error == ZKL_SERVER_ERROR_NO_NODE)) {
+        zkl_client_watches_add(&self->watches, answer->path, request->watch_id,
+                               answer->error == ZKL_SERVER_ERROR_NONE);
+    } else if (request->kind == ZKL_CALL_REMOVE_WATCHES && answer->error == ZKL_SERVER_ERROR_NONE) {
+        zkl_client_watches_remove(&self->watches, answer->path);
+    }
+}
+
+static void on_reply(zkl_connection *self, zkl_answer *answer) {
+    if (answer->applied_zxid > 0) {
+        self->last_zxid = answer->applied_zxid;
+    }
+    if (answer->xid < 0) {
+        zkl_testing_free(answer);
+        return;
+    }
+    zkl_client_request *request = first_sent(self);
+    if (request == NULL || request->xid != answer->xid) {
+        zkl_testing_fail("an answer to request %d, which is not the next", (int)answer->xid);
+    }
+    keep_watch(self, request, answer);
+    request->answered = true;
+    zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_REPLY);
+    item->request = request;
+    item->answer = answer;
+    zkl_client_pass_on(self, item);
+    if (self->state == ZKL_CLIENT_CONNECTED && ping_us(self) < self->timer.at_us) {
+        set_timer(self); /* while requests were under way no ping was needed */
+    }
+}
+
+static void on_watch_event(zkl_connection *self, zkl_answer *answer) {
+    zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_WATCH);
+    item->answer = answer;
+    item->watch_ids = zkl_client_watches_take(&self->watches, answer->path);
+    zkl_client_pass_on(self, item);
+}
+
+/* The ensemble has ended: nothing will ever be answered. */
+static void on_ensemble_ended(zkl_connection *self) {
+    self->wire = NULL;
+    self->state = ZKL_CLIENT_CLOSED;
+    zkl_world_unschedule(&self->timer);
+}
+
+static void note_closing(zkl_connection *self, zkl_answer_kind kind) {
+    if (kind == ZKL_ANSWER_BROKEN) {
+        self->wire = NULL;
+    }
+    self->heard_at_close = true;
+    zkl_world_wake_all(self);
+}
+
+static void on_answer(void *arg, zkl_answer *answer) {
+    zkl_connection *self = arg;
+    if (answer == NULL) {
+        on_ensemble_ended(self);
+        return;
+    }
+    zkl_answer_kind kind = answer->kind;
+    self->last_received_us = zkl_world_now_us();
+    if (self->closing) {
+        note_closing(self, kind);
+    } else if (kind == ZKL_ANSWER_REPLY) {
+        on_reply(self, answer);
+        return;
+    } else if (kind == ZKL_ANSWER_WATCH) {
+        on_watch_event(self, answer);
+        return;
+    } else if (kind == ZKL_ANSWER_CONNECTED) {
+        on_connected(self, answer);
+    } else if (kind == ZKL_ANSWER_EXPIRED) {
+        on_expired(self);
+    } else if (kind == ZKL_ANSWER_BROKEN) {
+        lose_connection(self);
+    } else {
+        zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_CONNECTING);
+        item->news = self->latest_news;
+        zkl_client_pass_on(self, item);
+    }
+    zkl_testing_free(answer);
+}
+
+/* ---- Time
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static int64_t give_up_us(const zkl_connection *self) {
+    return self->last_received_us + timeout_us(self) * 2 / 3;
+}
+
+static int64_t ping_us(const zkl_connection *self) {
+    return self->last_sent_us + timeout_us(self) / 3;
+}
+
+static int64_t next_moment(const zkl_connection *self) {
+    if (self->state == ZKL_CLIENT_WAITING) {
+        return self->retry_us;
+    }
+    int64_t next = give_up_us(self);
+    bool pings = self->state == ZKL_CLIENT_CONNECTED && first_sent(self) == NULL;
+    return pings && ping_us(self) < next ? ping_us(self) : next;
+}
+
+static void set_timer(zkl_connection *self) {
+    if (self->closing || self->state == ZKL_CLIENT_CLOSED || self->state == ZKL_CLIENT_EXPIRED) {
+        zkl_world_unschedule(&self->timer);
+    } else {
+        zkl_world_schedule(&self->timer, next_moment(self));
+    }
+}
+
+static void send_ping(zkl_connection *self) {
+    zkl_call *call = zkl_call_make(ZKL_CALL_PING, 0);
+    call->xid = PING_XID;
+    zkl_client_send(self, call);
+}
+
+static void on_timer(void *arg) {
+    zkl_connection *self = arg;
+    int64_t now_us = zkl_world_now_us();
+    if (self->wire != NULL && zkl_channel_is_due(&self->wire->down)) {
+        zkl_world_schedule(&self->timer, now_us); /* what has come is read first */
+        return;
+    }
+    if (self->state == ZKL_CLIENT_WAITING && self->retry_us <= now_us) {
+        try_next_server(self);
+    } else if (self->state != ZKL_CLIENT_WAITING && give_up_us(self) <= now_us) {
+        zkl_wire_hang_up(self->wire);
+        lose_connection(self);
+        return;
+    } else if (self->state == ZKL_CLIENT_CONNECTED && first_sent(self) == NULL &&
+               ping_us(self) <= now_us) {
+        send_ping(self);
+    }
+    set_timer(self);
+}
+
+/* Something may be heard that is not the answer to this: libzookeeper does not look. */
+static void close_session(zkl_connection *self) {
+    zkl_call *call = zkl_call_make(ZKL_CALL_CLOSE, 0);
+    call->xid = CLOSE_XID;
+    call->write = ZKL_WRITE_CLOSE_SESSION;
+    zkl_client_send(self, call);
+    int64_t until_us = zkl_world_now_us() + (int64_t)CLOSE_WAIT_MS * ZKL_CLIENT_US_PER_MS;
+    self->heard_at_close = false;
+    while (!self->heard_at_close && zkl_world_now_us() < until_us) {
+        zkl_world_wait_on(self, until_us);
+    }
+}
+
+void zkl_client_start(zkl_connection *self, int32_t timeout_ms) {
+    self->timer.run = on_timer;
+    self->timer.arg = self;
+    self->timer.process = self->process;
+    shuffle_servers(self, zkl_ensemble_server_count(zkl_ensemble_current()));
+    self->state = ZKL_CLIENT_WAITING;
+    self->session_id = 0;
+    self->last_zxid = 0;
+    self->timeout_ms = timeout_ms;
+    self->next_server = 0;
+    self->retry_us = zkl_world_now_us();
+    set_timer(self);
+}
+
+void zkl_client_stop(zkl_connection *self) {
+    zkl_world_unschedule(&self->timer);
+    if (self->state == ZKL_CLIENT_CONNECTED) {
+        close_session(self);
+    }
+    if (self->wire != NULL) {
+        zkl_wire_hang_up(self->wire);
+        self->wire = NULL;
+    }
+    zkl_client_watches_clear(&self->watches);
+    self->state = ZKL_CLIENT_CLOSED;
+}
