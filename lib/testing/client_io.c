@@ -253,8 +253,7 @@ static void on_timer(void *arg) {
         zkl_wire_hang_up(self->wire);
         lose_connection(self);
         return;
-    } else if (self->state == ZKL_CLIENT_CONNECTED && first_sent(self) == NULL &&
-               ping_us(self) <= now_us) {
+    } else if (self->state == ZKL_CLIENT_CONNECTED && ping_us(self) <= now_us) {
         send_ping(self);
     }
     set_timer(self);

@@ -428,7 +428,6 @@ static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
     EXPECT_LOG(&self, "exists OK");
     zkl_process_stop(process);
     caller_list(&self, "/p");
-    run_ms(TIMEOUT_MS * 3 / 4); /* it would have given the connection up by now */
     (void)zkl_ensemble_delete(ensemble, "/p/a");
     run_ms(10LL * TIMEOUT_MS);
     EXPECT_NO_LOG(&self);
@@ -437,6 +436,28 @@ static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
     run_ms(50);
     /* What came before the end of the session is read first. */
     EXPECT_LOG(&self, "list OK a b", "watch 1 deleted", "connecting", "expired");
+    caller_close(&self);
+    caller_world_end();
+}
+
+static void process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock(void) {
+    caller self;
+    begin();
+    make_nodes();
+    zkl_process *process = zkl_process_begin(0);
+    zkl_process *before = zkl_process_enter(process);
+    open_connected(&self);
+    (void)zkl_process_enter(before);
+    caller_exists(&self, "/p/a", 1);
+    run_ms(2);
+    EXPECT_LOG(&self, "exists OK");
+    zkl_process_stop(process);
+    run_ms(TIMEOUT_MS * 3 / 4); /* it would have given the connection up by now */
+    (void)zkl_ensemble_delete(ensemble, "/p/a");
+    run_ms(5);
+    zkl_process_continue(process);
+    run_ms(5);
+    EXPECT_LOG(&self, "watch 1 deleted");
     caller_close(&self);
     caller_world_end();
 }
@@ -487,6 +508,7 @@ static CU_TestInfo tests[] = {
     TEST(all_who_watch_a_path_are_told_once),
     TEST(removed_watches_are_gone_at_both_ends),
     TEST(stopped_process_gets_what_has_come_in_order_when_it_goes_on),
+    TEST(process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock),
     TEST(news_can_be_repeated),
     TEST_END,
 };
