@@ -13,7 +13,7 @@
 #include "testing/wire.h"
 #include "zookeeper/connection.h"
 
-enum { ZKL_CLIENT_US_PER_MS = 1000 };
+#define ZKL_CLIENT_US_PER_MS INT64_C(1000)
 
 typedef enum zkl_client_state {
     ZKL_CLIENT_CLOSED,

@@ -189,12 +189,15 @@ size_t zkl_client_count_open(const zkl_connection *self) {
 /* In the order in which they were made, as libzookeeper's free_completions does it.
  * What the callbacks ask for meanwhile comes behind, and is for the next connection. */
 void zkl_client_lose_requests(zkl_connection *self, size_t count, zkl_outcome outcome) {
-    for (; count > 0; count--) {
-        zkl_client_request *request = self->pending;
-        while (request->answered) {
-            request = request->next;
+    zkl_client_request *next = NULL;
+    for (zkl_client_request *request = self->pending; request != NULL && count > 0;
+         request = next) {
+        next = request->next;
+        if (request->answered) {
+            continue;
         }
         request->answered = true;
+        count--;
         zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_REPLY);
         item->request = request;
         item->lost = outcome;

@@ -340,8 +340,9 @@ bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id) {
 
 void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool creates,
                               bool deletions, int64_t for_us) {
-    zkl_path_rule *rule = zkl_testing_allocate(sizeof(*rule) + strlen(prefix) + 1);
-    strcpy(rule->prefix, prefix); /* it fits */
+    size_t size = strlen(prefix) + 1;
+    zkl_path_rule *rule = zkl_testing_allocate(sizeof(*rule) + size);
+    memcpy(rule->prefix, prefix, size);
     rule->creates = creates;
     rule->deletions = deletions;
     rule->until_us = zkl_world_now_us() + for_us;

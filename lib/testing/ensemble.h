@@ -126,13 +126,13 @@ zkl_ensemble *zkl_ensemble_current(void);
 /* ---- Faults of servers: numbered from 0 ------------------------------------------------------ */
 
 /** Stops it, as a kill does: its connections break. The leader: another is elected. */
-void zkl_ensemble_stop_server(zkl_ensemble *ensemble, uint32_t server);
-void zkl_ensemble_start_server(zkl_ensemble *ensemble, uint32_t server);
+void zkl_ensemble_stop_server(zkl_ensemble *ensemble, uint32_t number);
+void zkl_ensemble_start_server(zkl_ensemble *ensemble, uint32_t number);
 /** Cuts it off from the other servers; clients reach it. */
-void zkl_ensemble_cut_off_server(zkl_ensemble *ensemble, uint32_t server);
-void zkl_ensemble_mend_server(zkl_ensemble *ensemble, uint32_t server);
+void zkl_ensemble_cut_off_server(zkl_ensemble *ensemble, uint32_t number);
+void zkl_ensemble_mend_server(zkl_ensemble *ensemble, uint32_t number);
 /** It carries each transaction out so much later, for so long. */
-void zkl_ensemble_slow_server(zkl_ensemble *ensemble, uint32_t server, int64_t by_us,
+void zkl_ensemble_slow_server(zkl_ensemble *ensemble, uint32_t number, int64_t by_us,
                               int64_t for_us);
 /** It takes no connection. */
 void zkl_ensemble_refuse_connections(zkl_ensemble *ensemble, uint32_t server, int64_t for_us);

@@ -488,7 +488,7 @@ static void answer_ping(zkl_server *server) {
         return;
     }
     zkl_packet *packet =
-        zkl_testing_allocate(sizeof(*packet) + count * sizeof(packet->sessions[0]));
+        zkl_testing_allocate(sizeof(*packet) + count * sizeof(zkl_server_session *));
     packet->kind = ZKL_PACKET_TOUCHES;
     for (zkl_attachment *one = server->attachments; one != NULL; one = one->next) {
         if (one->touched) {

@@ -17,7 +17,7 @@
 #include "testing/hash.h"
 #include "testing/wire.h"
 
-enum { ZKL_US_PER_MS = 1000 };
+#define ZKL_US_PER_MS INT64_C(1000)
 
 typedef struct zkl_server zkl_server;
 typedef struct zkl_watched_path zkl_watched_path;

@@ -566,7 +566,7 @@ static void run_adversity(uint64_t seed) {
 static void same_seed_gives_the_same_stream_of_deliveries_and_another_another(void) {
     static char first[TRACE_SIZE];
     run_adversity(7);
-    strcpy(first, trace);
+    memcpy(first, trace, sizeof(first));
     run_adversity(8);
     EXPECT(strcmp(trace, first) != 0);
     run_adversity(7);

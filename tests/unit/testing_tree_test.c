@@ -1,6 +1,7 @@
 /* What the simulated servers agree on: creates, deletions, sequences, sessions, multis. */
 #include "testing/tree.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/unit.h"
@@ -39,7 +40,7 @@ static zkl_server_error write_one(int64_t session_id, zkl_operation operation) {
     zkl_server_error error = transaction->error;
     made[0] = '\0';
     if (transaction->results[0].path != NULL) {
-        strcpy(made, transaction->results[0].path);
+        snprintf(made, sizeof(made), "%s", transaction->results[0].path);
     }
     zkl_transaction_free(transaction);
     return error;
