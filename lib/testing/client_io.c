@@ -130,6 +130,15 @@ static void keep_watch(zkl_connection *self, const zkl_client_request *request,
     }
 }
 
+/* Answers come in the order of their requests. */
+static zkl_client_request *request_of(const zkl_connection *self, const zkl_answer *answer) {
+    zkl_client_request *request = first_sent(self);
+    if (request == NULL || request->xid != answer->xid) {
+        zkl_testing_fail("an answer to request %d, which is not the next", (int)answer->xid);
+    }
+    return request;
+}
+
 static void on_reply(zkl_connection *self, zkl_answer *answer) {
     if (answer->applied_zxid > 0) {
         self->last_zxid = answer->applied_zxid;
@@ -138,10 +147,7 @@ static void on_reply(zkl_connection *self, zkl_answer *answer) {
         zkl_testing_free(answer);
         return;
     }
-    zkl_client_request *request = first_sent(self);
-    if (request == NULL || request->xid != answer->xid) {
-        zkl_testing_fail("an answer to request %d, which is not the next", (int)answer->xid);
-    }
+    zkl_client_request *request = request_of(self, answer);
     keep_watch(self, request, answer);
     request->answered = true;
     zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_REPLY);
