@@ -25,7 +25,7 @@
  *   leader, or an administrator ends them.
  * - After each step positions and places that nobody can tell apart any more are
  *   made equal (`forget_the_past`), and contenders of one kind start in the order
- *   of their numbers: less states, the same behaviour.
+ *   of their numbers: fewer states, the same behaviour.
  *
  * Not in it: try, lease, hold limit, parents that vanish, copied names, refusals,
  * pauses, the watch table, sequence numbers near 2^31.
