@@ -705,6 +705,9 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     actions->count = 0;
     unsigned answered = operation_answered_by(event->kind);
+    if (answered != 0 && (request->outstanding & answered) == 0) {
+        return; /* nobody asked: a node must not become ours, or be deleted, by such a reply */
+    }
     request->outstanding &= ~answered;
     if (answered != 0) {
         take_reply(request, event, actions);

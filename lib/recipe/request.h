@@ -36,7 +36,7 @@ typedef enum zkl_outcome {
 
 typedef enum zkl_event_kind {
     ZKL_EVENT_START,
-    /* Replies: each carries an outcome. */
+    /* Replies: each carries an outcome. One that nobody awaits is ignored. */
     ZKL_EVENT_CREATED,     /* OK: node, zxid */
     ZKL_EVENT_LISTED,      /* OK: children */
     ZKL_EVENT_PARENT_MADE, /* OK */

@@ -125,6 +125,26 @@ static void own_node_deleted_on_the_way_out_is_no_rejoining(void) {
     PLAY(exclusive, lines);
 }
 
+/* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */
+static void reply_that_nobody_awaits_takes_no_node(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "listed UNKNOWN  -> ",
+        "inspected ours  -> ",
+        "deleted OK      -> ",
+        "connected       -> CREATE LIST",
+        "created me5     -> ",
+        "created me7     -> ",
+        "listed me5      -> GRANT",
+        "own_watched NO_NODE -> ",
+        "released        -> DELETE me5",
+        "deleted OK      -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
 static CU_TestInfo tests[] = {
     TEST(own_node_deleted_while_waiting_joins_again_at_once),
     TEST(own_node_gone_before_it_was_watched_joins_again_at_once),
@@ -133,6 +153,7 @@ static CU_TestInfo tests[] = {
     TEST(list_without_our_node_takes_the_own_watch_away),
     TEST(place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once),
     TEST(own_node_deleted_on_the_way_out_is_no_rejoining),
+    TEST(reply_that_nobody_awaits_takes_no_node),
     TEST_END,
 };
 

@@ -1,6 +1,6 @@
 #include "support/monitor.h"
 
-#include "support/unit.h"
+#include "support/check.h"
 
 #define CHECK(condition)                                                                           \
     unit_check((condition), __FILE__, __LINE__, "%s: %s, in step %u", what, #condition,            \
@@ -27,8 +27,7 @@ static bool is_operation(zkl_action_kind kind) {
     }
 }
 
-/* The action that an event answers; END stands for none. */
-static zkl_action_kind answered_by(zkl_event_kind kind) {
+zkl_action_kind monitor_answered_by(zkl_event_kind kind) {
     switch (kind) {
     case ZKL_EVENT_CREATED:
         return ZKL_ACTION_CREATE;
@@ -117,7 +116,10 @@ static void note_news(request_monitor *monitor, const zkl_event *event) {
 }
 
 static void note_event(request_monitor *monitor, const zkl_event *event) {
-    zkl_action_kind answered = answered_by(event->kind);
+    zkl_action_kind answered = monitor_answered_by(event->kind);
+    if (answered != ZKL_ACTION_END && !monitor_awaits(monitor, answered)) {
+        return; /* and the request must ignore it as well */
+    }
     monitor->outstanding &= ~bit(answered);
     if (answered != ZKL_ACTION_END && event->outcome == ZKL_OUTCOME_SESSION_OVER) {
         monitor->connected = false;
@@ -190,6 +192,7 @@ void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_even
         check_action(monitor, actions->list[i], what);
     }
     bool waits = monitor->outstanding != 0 || monitor->holds || monitor->watching ||
-                 monitor->keeps_node || (monitor->needs_lease && !monitor->lease_runs);
+                 monitor->keeps_node ||
+                 (monitor->needs_lease && !monitor->lease_runs && !monitor->leaving);
     CHECK(waits || monitor->ends == 1 || !monitor->connected); /* else it is stuck */
 }

@@ -31,6 +31,9 @@ request_monitor monitor_begin(const zkl_request_options *options, bool connected
 void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_event *event,
                   zkl_actions *actions, const char *what);
 
+/** The action that an event answers; ZKL_ACTION_END stands for none. */
+zkl_action_kind monitor_answered_by(zkl_event_kind kind);
+
 /** Whether a reply to this kind of action is awaited. */
 bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind);
 

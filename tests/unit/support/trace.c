@@ -6,6 +6,7 @@
 
 #include "support/monitor.h"
 #include "support/names.h"
+#include "support/request_text.h"
 
 enum { WORDS_MAX = 12, TEXT_SIZE = 512 };
 
@@ -26,68 +27,6 @@ typedef struct word_list {
     const char *list[WORDS_MAX];
     size_t count;
 } word_list;
-
-static const char *const event_names[] = {
-    [ZKL_EVENT_START] = "start",
-    [ZKL_EVENT_CREATED] = "created",
-    [ZKL_EVENT_LISTED] = "listed",
-    [ZKL_EVENT_PARENT_MADE] = "parent_made",
-    [ZKL_EVENT_WATCHED] = "watched",
-    [ZKL_EVENT_INSPECTED] = "inspected",
-    [ZKL_EVENT_DELETED] = "deleted",
-    [ZKL_EVENT_SETTLED] = "settled",
-    [ZKL_EVENT_OWN_WATCHED] = "own_watched",
-    [ZKL_EVENT_BACKED_OFF] = "backed_off",
-    [ZKL_EVENT_WATCH_FIRED] = "watch_fired",
-    [ZKL_EVENT_OWN_WATCH_FIRED] = "own_watch_fired",
-    [ZKL_EVENT_PROBE] = "probe",
-    [ZKL_EVENT_LEASE_BEGUN] = "lease_begun",
-    [ZKL_EVENT_LEASE_THIN] = "lease_thin",
-    [ZKL_EVENT_LEASE_ENDED] = "lease_ended",
-    [ZKL_EVENT_HOLD_LIMIT] = "hold_limit",
-    [ZKL_EVENT_CONNECTED] = "connected",
-    [ZKL_EVENT_DISCONNECTED] = "disconnected",
-    [ZKL_EVENT_SESSION_ENDED] = "session_ended",
-    [ZKL_EVENT_TIMED_OUT] = "timed_out",
-    [ZKL_EVENT_CANCELLED] = "cancelled",
-    [ZKL_EVENT_RELEASED] = "released",
-};
-
-static const char *const outcome_names[] = {
-    [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-    [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
-};
-
-static const char *const action_names[] = {
-    [ZKL_ACTION_CREATE] = "CREATE",
-    [ZKL_ACTION_LIST] = "LIST",
-    [ZKL_ACTION_MAKE_PARENT] = "MAKE_PARENT",
-    [ZKL_ACTION_WATCH] = "WATCH",
-    [ZKL_ACTION_UNWATCH] = "UNWATCH",
-    [ZKL_ACTION_WATCH_OWN] = "WATCH_OWN",
-    [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
-    [ZKL_ACTION_INSPECT] = "INSPECT",
-    [ZKL_ACTION_DELETE] = "DELETE",
-    [ZKL_ACTION_SETTLE] = "SETTLE",
-    [ZKL_ACTION_BACK_OFF] = "BACK_OFF",
-    [ZKL_ACTION_GRANT] = "GRANT",
-    [ZKL_ACTION_FAIL] = "FAIL",
-    [ZKL_ACTION_LOSE] = "LOSE",
-    [ZKL_ACTION_REJOIN] = "REJOIN",
-    [ZKL_ACTION_REPORT] = "REPORT",
-    [ZKL_ACTION_WARN] = "WARN",
-    [ZKL_ACTION_END] = "END",
-};
-
-static const struct {
-    int status;
-    const char *name;
-} status_names[] = {
-#define STATUS_NAME(name, value, text) { name, #name },
-    ZKL_STATUS_LIST(STATUS_NAME)
-#undef STATUS_NAME
-};
 
 int64_t trace_zxid(int32_t sequence) {
     return 5000000000 + sequence;
@@ -116,14 +55,6 @@ static void cut(word_list *words) {
     if (word != NULL) {
         give_up("too many words at", word);
     }
-}
-
-static size_t find(const char *const *names, size_t count, const char *word) {
-    size_t i = 0;
-    while (i < count && strcmp(names[i], word) != 0) {
-        i++;
-    }
-    return i;
 }
 
 /* ---- Events ------------------------------------------------------------- */
@@ -157,12 +88,10 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
     if (words->count < 2) {
         give_up("no outcome of", words->list[0]);
     }
-    size_t outcome = find(outcome_names, COUNT_OF(outcome_names), words->list[1]);
-    if (outcome == COUNT_OF(outcome_names)) {
+    if (!request_text_outcome(words->list[1], &event->outcome)) {
         read_success(play, event, words);
         return;
     }
-    event->outcome = (zkl_outcome)outcome;
     bool says_why = event->outcome == ZKL_OUTCOME_REFUSED && words->count == 2;
     event->status = says_why ? ZKL_NO_PERMISSION : ZKL_OK;
 }
@@ -182,11 +111,10 @@ static void begin_session(conversation *play) {
 }
 
 static zkl_event read_event(conversation *play, const word_list *words) {
-    size_t kind = find(event_names, COUNT_OF(event_names), words->list[0]);
-    if (kind == COUNT_OF(event_names)) {
+    zkl_event event = { .kind = ZKL_EVENT_START };
+    if (!request_text_event(words->list[0], &event.kind)) {
         give_up("no event", words->list[0]);
     }
-    zkl_event event = { .kind = (zkl_event_kind)kind };
     if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_OWN_WATCHED) {
         read_outcome(play, &event, words);
     } else if (event.kind == ZKL_EVENT_WATCH_FIRED) {
@@ -202,15 +130,6 @@ static zkl_event read_event(conversation *play, const word_list *words) {
 
 /* ---- Actions ------------------------------------------------------------ */
 
-static const char *status_name(int status) {
-    for (size_t i = 0; i < COUNT_OF(status_names); i++) {
-        if (status_names[i].status == status) {
-            return status_names[i].name + strlen("ZKL_");
-        }
-    }
-    return "?";
-}
-
 static void write_action(conversation *play, zkl_action action, char *text, size_t size) {
     char brief[NAME_SIZE] = "";
     bool plain_create = action.kind == ZKL_ACTION_CREATE && strcmp(action.node, play->prefix) == 0;
@@ -221,8 +140,9 @@ static void write_action(conversation *play, zkl_action action, char *text, size
         snprintf(play->inspected, sizeof(play->inspected), "%s", brief);
     }
     bool has_status = action.status != ZKL_OK || action.kind == ZKL_ACTION_FAIL;
-    snprintf(text, size, "%s%s%s%s%s", action_names[action.kind], brief[0] != '\0' ? " " : "",
-             brief, has_status ? " " : "", has_status ? status_name(action.status) : "");
+    snprintf(text, size, "%s%s%s%s%s", request_text_of_action(action.kind),
+             brief[0] != '\0' ? " " : "", brief, has_status ? " " : "",
+             has_status ? request_text_of_status(action.status) : "");
 }
 
 static void write_actions(conversation *play, const zkl_actions *actions, char text[TEXT_SIZE]) {

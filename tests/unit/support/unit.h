@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "support/check.h"
 
 /** An entry of a list of tests, which ends with TEST_END. */
 #define TEST(function)                                                                             \
@@ -17,15 +17,11 @@
 #define TEST_END                                                                                   \
     { NULL, NULL }
 
-#define EXPECT(condition) unit_check((condition), __FILE__, __LINE__, "%s", #condition)
 #define EXPECT_INT(actual, expected)                                                               \
     unit_expect_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
 #define EXPECT_TEXT(actual, expected)                                                              \
     unit_expect_text((actual), (expected), #actual, __FILE__, __LINE__)
 
-/** Records an assertion; the message is shown when it fails. */
-__attribute__((format(printf, 4, 5))) void unit_check(bool good, const char *file, int line,
-                                                      const char *format, ...);
 void unit_expect_int(int64_t actual, int64_t expected, const char *what, const char *file,
                      int line);
 void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,

@@ -1,0 +1,184 @@
+/*
+ * Children to blocker. The input is a list of children with spaces between; the
+ * first is our own node. A word like "r17" or "w-3b" is short for a node (see
+ * support/names.h; the last letter, if any, is its owner, else all nodes with one
+ * sequence are of one owner), any other word is a name as it stands.
+ * What must hold:
+ *
+ *     listed or not, how many are earlier, and the blocker, are as the reference
+ *     says, in whatever order the children come;
+ *     an earlier child of unknown kind is named, if and only if there is one;
+ *     at the tail, we are blocked if and only if there is one to wait for;
+ *     the children with our GUID are found, each once, in the order of their names.
+ */
+#include "recipe/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "reference.h"
+#include "support/check.h"
+#include "support/names.h"
+
+enum { CHILDREN_MAX = 16 };
+
+typedef struct child_list {
+    char *names[CHILDREN_MAX];
+    size_t count;
+} child_list;
+
+static zkl_children children_of(const child_list *list) {
+    return (zkl_children){ (const char *const *)list->names, list->count };
+}
+
+/* Whether a word is a short form; if so, the node's name. */
+static bool expand(char name[NAME_SIZE], const char *word) {
+    char *end = NULL;
+    bool known = word[0] != '\0' && strchr("xrwkqu", word[0]) != NULL;
+    long sequence = known ? strtol(word + 1, &end, 10) : 0;
+    if (!known || end == word + 1 || sequence < INT32_MIN || sequence > INT32_MAX ||
+        (end[0] != '\0' && end[1] != '\0')) {
+        return false;
+    }
+    char guid[NAME_GUID_SIZE];
+    name_other_guid(guid, end[0] != '\0' ? (uint64_t)(unsigned char)end[0]
+                                         : (uint64_t)(uint32_t)sequence);
+    name_other(name, word[0], guid, (int32_t)sequence);
+    return true;
+}
+
+static child_list read_list(char *text) {
+    child_list list = { .count = 0 };
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " \n/", &rest); word != NULL && list.count < CHILDREN_MAX;
+         word = strtok_r(NULL, " \n/", &rest)) {
+        char name[NAME_SIZE];
+        list.names[list.count++] = fuzz_copy(expand(name, word) ? name : word);
+    }
+    return list;
+}
+
+static void free_list(child_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->names[i]);
+    }
+}
+
+static bool same_text(const char *one, const char *other) {
+    return one == other || (one != NULL && other != NULL && strcmp(one, other) == 0);
+}
+
+static void check_view(zkl_children children, const char *own, const reference_view *expected) {
+    zkl_queue_view actual = zkl_queue_examine(children, own);
+    unit_check(same_text(actual.blocker, expected->blocker), __FILE__, __LINE__,
+               "\"%s\" waits for \"%s\", not for \"%s\"", own,
+               actual.blocker != NULL ? actual.blocker : "nobody",
+               expected->blocker != NULL ? expected->blocker : "nobody");
+    unit_check(actual.earlier == expected->earlier, __FILE__, __LINE__,
+               "%zu are earlier than \"%s\", not %zu", actual.earlier, own, expected->earlier);
+    EXPECT(actual.listed == expected->listed);
+    EXPECT((actual.unknown != NULL) == expected->unknown_earlier);
+    if (actual.unknown != NULL) {
+        EXPECT(reference_name(actual.unknown).kind == ZKL_NODE_UNKNOWN);
+        EXPECT(!same_text(actual.unknown, own));
+    }
+}
+
+/* As it is listed, backwards, and without our own. */
+static void check_examination(const child_list *list) {
+    const char *own = list->names[0];
+    if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
+        (void)zkl_queue_examine(children_of(list), own);
+        return; /* ours always has a sequence; so no more than that it does not crash */
+    }
+    const char *backwards[CHILDREN_MAX] = { NULL };
+    for (size_t i = 0; i < list->count; i++) {
+        backwards[i] = list->names[list->count - 1 - i];
+    }
+    zkl_children all = children_of(list);
+    reference_view expected = reference_examine(all, own);
+    check_view(all, own, &expected);
+    check_view((zkl_children){ backwards, list->count }, own, &expected);
+    zkl_children others = { all.names + 1, all.count - 1 };
+    expected = reference_examine(others, own);
+    check_view(others, own, &expected);
+}
+
+static bool has_conflict(const zkl_node_kind *kinds, size_t count, zkl_mode mode) {
+    bool conflict = false;
+    for (size_t i = 0; i < count; i++) {
+        conflict = conflict || (kinds[i] != ZKL_NODE_FOREIGN &&
+                                reference_conflict(zkl_node_kind_of_mode(mode), kinds[i]));
+    }
+    return conflict;
+}
+
+static void check_tail(const child_list *list) {
+    zkl_children children = children_of(list);
+    zkl_node_kind kinds[CHILDREN_MAX] = { ZKL_NODE_FOREIGN };
+    for (size_t i = 0; i < list->count; i++) {
+        kinds[i] = reference_name(list->names[i]).kind;
+    }
+    for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
+        EXPECT(zkl_queue_is_blocked_at_tail(children, mode) ==
+               has_conflict(kinds, list->count, mode));
+    }
+}
+
+/* How many different children could be found. A longer name is none of ours. */
+static size_t count_by_guid(const child_list *list, const char *prefix, const char *except) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->names[i];
+        bool first = true;
+        for (size_t j = 0; j < i; j++) {
+            first = first && strcmp(list->names[j], name) != 0;
+        }
+        bool ours = strncmp(name, prefix, strlen(prefix)) == 0 && strlen(name) < ZKL_NODE_NAME_SIZE;
+        count += first && ours && !same_text(name, except) ? 1U : 0U;
+    }
+    return count;
+}
+
+static void check_search(const child_list *list, const char *except) {
+    const char *own = list->names[0];
+    char guid[ZKL_GUID_SIZE];
+    char prefix[NAME_SIZE];
+    if (strlen(own) < 3 + ZKL_GUID_SIZE - 1) {
+        return;
+    }
+    memcpy(guid, own + 3, ZKL_GUID_SIZE - 1);
+    guid[ZKL_GUID_SIZE - 1] = '\0';
+    memcpy(prefix, "_c_", 3);
+    memcpy(prefix + 3, guid, ZKL_GUID_SIZE - 1);
+    memcpy(prefix + 3 + ZKL_GUID_SIZE - 1, "-", 2);
+    const char *after = "";
+    size_t found = 0;
+    for (size_t i = 0; i <= list->count; i++) {
+        const char *next = zkl_queue_find_guid(children_of(list), guid, except, after);
+        if (next == NULL) {
+            break;
+        }
+        EXPECT(strncmp(next, prefix, strlen(prefix)) == 0);
+        EXPECT(strcmp(next, after) > 0);
+        EXPECT(!same_text(next, except));
+        after = next;
+        found++;
+    }
+    EXPECT(found == count_by_guid(list, prefix, except));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = fuzz_text(data, size);
+    child_list list = read_list(text);
+    if (list.count > 0) {
+        check_examination(&list);
+        check_search(&list, NULL);
+        check_search(&list, list.names[0]);
+    }
+    check_tail(&list);
+    free_list(&list);
+    free(text);
+    return 0;
+}

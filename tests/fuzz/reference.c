@@ -1,0 +1,129 @@
+#include "reference.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+enum { OWNER_LENGTH = 3 + 36 + 1 }; /* "_c_", the UUID, "-" */
+
+/* Whether the last `width` characters are a sequence as a server writes it: read
+ * it, write it again, and see whether it is the same. */
+static bool read_sequence(const char *text, size_t width, int32_t *sequence) {
+    size_t length = strlen(text);
+    if (length < width) {
+        return false;
+    }
+    const char *tail = text + length - width;
+    long long value = strtoll(tail, NULL, 10);
+    char written[32];
+    snprintf(written, sizeof(written), "%010lld", value);
+    *sequence = (int32_t)value;
+    return value >= INT32_MIN && value <= INT32_MAX && strcmp(tail, written) == 0;
+}
+
+static zkl_node_kind kind_before(const char *text, size_t width) {
+    static const struct {
+        const char *marker;
+        zkl_node_kind kind;
+    } kinds[] = {
+        { "lock-", ZKL_NODE_EXCLUSIVE }, { "__lock__", ZKL_NODE_EXCLUSIVE },
+        { "__READ__", ZKL_NODE_READ },   { "__rlock__", ZKL_NODE_READ },
+        { "__WRIT__", ZKL_NODE_WRITE },
+    };
+    size_t before = strlen(text) - width;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        size_t length = strlen(kinds[i].marker);
+        if (before >= length && strncmp(text + before - length, kinds[i].marker, length) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return ZKL_NODE_FOREIGN;
+}
+
+zkl_node_name reference_name(const char *text) {
+    zkl_node_name name = { ZKL_NODE_FOREIGN, 0 };
+    for (size_t width = 10; width <= 11 && name.kind == ZKL_NODE_FOREIGN; width++) {
+        if (read_sequence(text, width, &name.sequence)) {
+            name.kind = kind_before(text, width);
+        }
+    }
+    if (name.kind == ZKL_NODE_FOREIGN && read_sequence(text, 10, &name.sequence) &&
+        name.sequence >= 0) {
+        name.kind = ZKL_NODE_UNKNOWN;
+    }
+    return name;
+}
+
+bool reference_same_owner(const char *one, const char *other) {
+    return strlen(one) >= OWNER_LENGTH && strncmp(one, "_c_", 3) == 0 &&
+           one[OWNER_LENGTH - 1] == '-' && strncmp(one, other, OWNER_LENGTH) == 0;
+}
+
+bool reference_conflict(zkl_node_kind one, zkl_node_kind other) {
+    return !(one == ZKL_NODE_READ && other == ZKL_NODE_READ);
+}
+
+typedef struct contender {
+    const char *text;
+    zkl_node_name name;
+} contender;
+
+static int compare(const void *left, const void *right) {
+    const contender *one = left;
+    const contender *other = right;
+    if (one->name.sequence != other->name.sequence) {
+        return one->name.sequence < other->name.sequence ? -1 : 1;
+    }
+    if ((one->name.kind == ZKL_NODE_READ) != (other->name.kind == ZKL_NODE_READ)) {
+        return one->name.kind == ZKL_NODE_READ ? 1 : -1;
+    }
+    return strcmp(one->text, other->text);
+}
+
+static bool are_twins(const contender *one, const contender *other) {
+    return one->name.sequence == other->name.sequence &&
+           reference_same_owner(one->text, other->text);
+}
+
+/* The requests of the list, and our own whether it is listed or not. */
+static size_t sort_requests(zkl_children children, const contender *own, contender *sorted) {
+    size_t count = 0;
+    sorted[count++] = *own;
+    for (size_t i = 0; i < children.count; i++) {
+        contender child = { children.names[i], reference_name(children.names[i]) };
+        if (child.name.kind != ZKL_NODE_FOREIGN && strcmp(child.text, own->text) != 0) {
+            sorted[count++] = child;
+        }
+    }
+    qsort(sorted, count, sizeof(sorted[0]), compare);
+    return count;
+}
+
+reference_view reference_examine(zkl_children children, const char *own) {
+    reference_view view = { .listed = false };
+    for (size_t i = 0; i < children.count; i++) {
+        view.listed = view.listed || strcmp(children.names[i], own) == 0;
+    }
+    contender mine = { own, reference_name(own) };
+    contender *sorted = malloc((children.count + 1) * sizeof(*sorted));
+    if (sorted == NULL) {
+        abort();
+    }
+    size_t count = sort_requests(children, &mine, sorted);
+    for (size_t i = 0; i < count && sorted[i].text != own; i++) {
+        if (are_twins(&sorted[i], &mine)) {
+            continue;
+        }
+        zkl_node_kind kind = sorted[i].name.kind;
+        view.earlier++;
+        view.unknown_earlier = view.unknown_earlier || kind == ZKL_NODE_UNKNOWN;
+        if (reference_conflict(mine.name.kind, kind)) {
+            view.blocker = sorted[i].text;
+        }
+    }
+    free(sorted);
+    return view;
+}

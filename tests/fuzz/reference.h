@@ -1,0 +1,33 @@
+/*
+ * The rules for names and queues once more, as docs/protocol.md states them and
+ * in the plainest way: write the number and compare the text; sort, and walk.
+ * Nothing of lib/ is used but its types.
+ */
+#ifndef ZKLOCK_TESTS_REFERENCE_H
+#define ZKLOCK_TESTS_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "recipe/queue.h"
+
+/** What a child's name says; the sequence counts only if the kind is not ZKL_NODE_FOREIGN. */
+zkl_node_name reference_name(const char *text);
+
+/** Whether both names begin with one and the same "_c_<guid>-". */
+bool reference_same_owner(const char *one, const char *other);
+
+typedef struct reference_view {
+    bool listed;
+    size_t earlier;
+    const char *blocker;  /* a name of the list, or NULL */
+    bool unknown_earlier; /* there is an earlier request of unknown kind */
+} reference_view;
+
+/** What a list says to the request whose node is `own`. */
+reference_view reference_examine(zkl_children children, const char *own);
+
+/** Whether one request has to wait for an earlier other one. */
+bool reference_conflict(zkl_node_kind one, zkl_node_kind other);
+
+#endif

@@ -1,0 +1,16 @@
+/* An assertion, whoever takes note of it: CUnit (unit.c), or a fuzz target,
+ * which ends there. */
+#ifndef ZKLOCK_TESTS_CHECK_H
+#define ZKLOCK_TESTS_CHECK_H
+
+#include <stdbool.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define EXPECT(condition) unit_check((condition), __FILE__, __LINE__, "%s", #condition)
+
+/** Records an assertion; the message is shown when it fails. */
+__attribute__((format(printf, 4, 5))) void unit_check(bool good, const char *file, int line,
+                                                      const char *format, ...);
+
+#endif
