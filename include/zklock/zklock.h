@@ -290,9 +290,9 @@ typedef struct zkl_client_options {
      * 256 bytes each, taken when the client is opened; 1,024 of them, 256 KB, by
      * default. An event is an answer or a watch of the servers, news of the
      * connection, a timer, a call; an acquire and release without contention are
-     * five. Each costs about a microsecond; one with a long list of waiters about
-     * as much again as its decoding did. 0: none are kept; else from
-     * ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
+     * five. Each takes about 0.2 microseconds, one with a list of more than 16
+     * waiters 0.03 more for each name (measured on a virtual machine of 2026). 0:
+     * none are kept; else from ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
      */
     int32_t recorded_events;
     /** Where the record is written to if the library finds its own state broken:

@@ -64,6 +64,8 @@ static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl
 }
 
 static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
+    zkl_assert(runner->session->recorder,
+               answer >= ZKL_EVENT_CREATED && answer < ZKL_EVENT_CREATED + ZKL_CALL_KINDS);
     zkl_call *call = &runner->calls[answer - ZKL_EVENT_CREATED];
     *call =
         (zkl_call){ runner, answer, runner->session->number, zkl_session_now_ms(runner->session) };
@@ -348,6 +350,8 @@ static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
 
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
+    zkl_assert(session->recorder,
+               session->runner_count > 0 && session->watched_bytes >= runner->watched_bytes);
     zkl_timers_stop(&session->timers, &runner->deadline);
     zkl_timers_stop(&session->timers, &runner->back_off);
     zkl_timers_stop(&session->timers, &runner->hold_limit);

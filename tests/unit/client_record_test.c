@@ -17,6 +17,7 @@
 #include "playback.h"
 #include "record_file.h"
 #include "support/lock_desk.h"
+#include "support/run_stage.h"
 
 /* ---- A directory of the test's own -------------------------------------------------- */
 
@@ -365,6 +366,45 @@ static void broken_assertion_without_a_record_says_so_and_aborts(void) {
     EXPECT(strstr(said, "; it left no record\n") != NULL);
 }
 
+/* What a request has heard of while a step was under way has room for so many. */
+static void queue_too_many_events(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage->a.runner->stepping = true;
+    for (int i = 0; i <= ZKL_QUEUED_EVENTS_MAX; i++) {
+        stage_feed(&stage->a, ZKL_EVENT_PROBE);
+    }
+}
+
+static void feed_a_request_that_has_ended(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage->a.runner->request.ended = true;
+    stage_feed(&stage->a, ZKL_EVENT_PROBE);
+}
+
+static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
+    static const struct {
+        child_function *function;
+        const char *condition;
+    } rows[] = {
+        { queue_too_many_events, "runner->queued_count < ZKL_QUEUED_EVENTS_MAX" },
+        { feed_a_request_that_has_ended, "!runner->request.ended" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static char said[8192];
+        char name[256];
+        make_directory();
+        expect_aborted(rows[i].function, said, sizeof(said));
+        EXPECT(strstr(said, rows[i].condition) != NULL);
+        EXPECT_INT(count_files(name), 1); /* where TMPDIR says */
+        EXPECT_INT(play(path_of(name))->counts.steps, 1);
+        remove_directory();
+    }
+}
+
 static void assertion_that_holds_does_nothing(void) {
     zkl_assert(NULL, directory[0] != '\0');
     EXPECT(true);
@@ -386,6 +426,7 @@ int main(void) {
         TEST(closed_client_that_a_handle_keeps_still_has_its_record),
         TEST(broken_assertion_names_itself_and_leaves_the_record),
         TEST(broken_assertion_without_a_record_says_so_and_aborts),
+        TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
         TEST(assertion_that_holds_does_nothing),
         TEST_END,
     };
