@@ -361,12 +361,12 @@ static bool is_one_of(const char *name, const char *const *others, size_t count)
 size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
                           const char *shortened[ZKL_RECORD_SHORTENED_MAX]) {
     const char *own = request->node;
+    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
     zkl_queue_view view = zkl_queue_examine(children, own);
     bool several = view.blocker != NULL && view.earlier > 1;
     const char *kept[ZKL_RECORD_SHORTENED_MAX] = {
         find_own(children, own),
-        zkl_queue_find_guid(children, request->guid, own, request->rejected),
-        zkl_queue_find_guid(children, request->guid, NULL, request->rejected),
+        zkl_queue_find_guid(children, request->guid, ours ? own : NULL, request->rejected),
         view.blocker,
         view.unknown,
         several ? find_other_earlier(children, own, view.blocker) : NULL,

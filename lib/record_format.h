@@ -138,11 +138,10 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field,
  * Writes an event. `request` is in the state in which it takes it.
  *
  * A list of children can have tens of thousands of names. A long one is
- * shortened to at most seven, with which the request does the very same: it asks
+ * shortened to at most six, with which the request does the very same: it asks
  * a list only
  *   - whether its own node is in it                        that name is kept
- *   - for a node with its GUID (zkl_queue_find_guid), the
- *     first by name, with or without its own               those names are kept
+ *   - for another node with its GUID (zkl_queue_find_guid) the first by name is kept
  *   - whom to wait for, and which unknown child to report  those names are kept
  *   - whether more than one is before it                   one more is kept
  *   - before it has a node: whether a newcomer must wait   one that it waits for is kept
@@ -159,7 +158,7 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 
 /** The names that are left of a list that is shortened, in its order. */
-#define ZKL_RECORD_SHORTENED_MAX 7
+#define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
                           const char *shortened[ZKL_RECORD_SHORTENED_MAX]);
 

@@ -295,10 +295,10 @@ typedef struct zkl_client_options {
      * none are kept; else from ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
      */
     int32_t recorded_events;
-    /** Where the record is written to if the library finds its own state broken:
-     *  it then names the file on stderr, and aborts the program, as it must not go on
-     *  granting locks. NULL: the directory that TMPDIR names, or /tmp. At most
-     *  ZKL_FILE_NAME_MAX bytes. */
+    /** The directory that the record is written to if the library finds its own
+     *  state broken, as zklock-PID-NUMBER-CLOCK.record: it then names the file on
+     *  stderr, and aborts the program, as it must not go on granting locks. NULL:
+     *  the directory that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
 } zkl_client_options;
 
