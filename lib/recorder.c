@@ -31,10 +31,10 @@ struct zkl_recorder {
     void *stream; /* the listener's; NULL: nobody listens */
 };
 
-static const zkl_record_listener *listener;
+static const zkl_record_listener *next_listener; /* of recorders to come */
 
-void zkl_recorder_listen(const zkl_record_listener *to) {
-    listener = to;
+void zkl_recorder_listen(const zkl_record_listener *listener) {
+    next_listener = listener;
 }
 
 /* ---- The ring --------------------------------------------------------------- */
@@ -242,8 +242,8 @@ static void note_time(zkl_recorder *recorder) {
 }
 
 static void begin_stream(zkl_recorder *recorder) {
-    recorder->listener = listener;
-    recorder->stream = listener != NULL ? listener->opened() : NULL;
+    recorder->listener = next_listener;
+    recorder->stream = next_listener != NULL ? next_listener->opened() : NULL;
     if (recorder->stream != NULL) {
         char header[ZKL_RECORD_HEADER_SIZE];
         recorder->listener->line(recorder->stream, header, write_header(recorder, header));

@@ -17,6 +17,7 @@ typedef struct played_request {
     bool played;
     uint64_t ended_at; /* a record; 0: not yet */
     zkl_request state;
+    struct played_request *next;
     UT_hash_handle handle;
 } played_request;
 
@@ -24,7 +25,8 @@ typedef struct playback {
     const playback_options *options;
     playback_result *result;
     record_reader reader;
-    played_request *requests;
+    played_request *requests; /* by their number */
+    played_request *last;     /* and the list of all */
 } playback;
 
 /* ---- Messages ----------------------------------------------------------------- */
@@ -87,6 +89,8 @@ static played_request *find_or_add(playback *self, uint64_t number) {
         found = calloc(1, sizeof(*found));
         if (found != NULL) {
             found->number = number;
+            found->next = self->last;
+            self->last = found;
             HASH_ADD(handle, self->requests, number, sizeof(number), found);
         }
     }
@@ -94,10 +98,10 @@ static played_request *find_or_add(playback *self, uint64_t number) {
 }
 
 static void free_requests(playback *self) {
-    played_request *one;
-    played_request *next;
-    HASH_ITER(handle, self->requests, one, next) {
-        HASH_DELETE(handle, self->requests, one);
+    HASH_CLEAR(handle, self->requests);
+    while (self->last != NULL) {
+        played_request *one = self->last;
+        self->last = one->next;
         free(one->path);
         free(one);
     }
@@ -199,7 +203,16 @@ static bool play_event(playback *self, const record_entry *record, played_reques
 
 /* ---- All of it ------------------------------------------------------------------------ */
 
-static bool play_request(playback *self, const record_entry *record, playback_view *view) {
+static void show(const playback *self, const playback_view *view) {
+    if (self->options->visit != NULL) {
+        playback_view whole = *view;
+        whole.header = &self->reader.header;
+        whole.line = self->reader.raw;
+        self->options->visit(self->options->arg, &whole);
+    }
+}
+
+static bool play_request(playback *self, const record_entry *record) {
     played_request *request = find_or_add(self, record->request);
     if (request == NULL) {
         stop(self, PLAYBACK_REFUSED, "out of memory");
@@ -218,26 +231,21 @@ static bool play_request(playback *self, const record_entry *record, playback_vi
     } else {
         same = play_event(self, record, request);
     }
-    view->skipped = record->kind == RECORD_EVENT && !was_known;
-    view->before = &before;
-    view->after = &request->state;
-    if (same && self->options->visit != NULL) {
-        self->options->visit(self->options->arg, view);
+    if (same) {
+        show(self, &(playback_view){ .record = record,
+                                     .skipped = record->kind == RECORD_EVENT && !was_known,
+                                     .before = &before,
+                                     .after = &request->state });
     }
     return same;
 }
 
 static bool play_record(playback *self, const record_entry *record) {
-    playback_view view = { .header = &self->reader.header,
-                           .record = record,
-                           .line = self->reader.raw };
     self->result->counts.records++;
     if (record->kind != RECORD_NEWS) {
-        return play_request(self, record, &view);
+        return play_request(self, record);
     }
-    if (self->options->visit != NULL) {
-        self->options->visit(self->options->arg, &view);
-    }
+    show(self, &(playback_view){ .record = record });
     return true;
 }
 

@@ -40,6 +40,9 @@ static int count_files(char name[256]) {
     int count = 0;
     DIR *open = opendir(directory);
     EXPECT(open != NULL);
+    if (open == NULL) {
+        return -1;
+    }
     for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open)) {
         if (entry->d_name[0] != '.') {
             snprintf(name, 256, "%s", entry->d_name);

@@ -326,7 +326,7 @@ static void list_of_long_names_is_shortened(void) {
 static void event_without_room_is_named_and_the_state_recorded_after_it(void) {
     static char huge[9000];
     memset(huge, 'y', sizeof(huge) - 1);
-    memcpy(huge + sizeof(huge) - 11, "0000000001", 10);
+    snprintf(huge + sizeof(huge) - 11, 11, "%010d", 1);
     const char *names[] = { huge, BENCH_NODE };
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);

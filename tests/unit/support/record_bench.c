@@ -61,7 +61,7 @@ const playback_result *bench_play(const char *text) {
     static playback_result result;
     static char copy[BENCH_TEXT_SIZE + 1];
     size_t length = strlen(text);
-    memcpy(copy, text, length);
+    memcpy(copy, text, length + 1);
     playback_play(copy, length, &(playback_options){ .may_be_cut = false }, &result);
     return &result;
 }
