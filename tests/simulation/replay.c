@@ -19,7 +19,7 @@ enum { MS_PER_SECOND = 1000, EXIT_REFUSED = 2 };
 
 static void show_field(const char *before, const zkl_record_field *field,
                        const zkl_request *request) {
-    char line[ZKL_RECORD_LINE_MAX];
+    char line[ZKL_RECORD_LINE_MAX] = "";
     zkl_text text = { .bytes = line, .size = sizeof(line) };
     if (zkl_record_field_is_silent(field, request)) {
         zkl_text_add(&text, "no ");

@@ -17,7 +17,8 @@ void records_begin(const char *program);
 void records_join(void);
 
 /** Plays all of them back, and says on stdout how many there were. False: one
- *  differs; it is named, and kept. */
-bool records_check(void);
+ *  differs; it is named. They are kept then, and where a test has failed: to see
+ *  what led to that. */
+bool records_check(bool tests_passed);
 
 #endif
