@@ -44,6 +44,14 @@ static int check_options(const zkl_client_options *options) {
         status = zkl_input_check_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR,
                                        ZKL_LOG_DEBUG, ZKL_INVALID_ARGUMENT);
     }
+    if (status == ZKL_OK && options->recorded_events != 0) {
+        status = zkl_input_check_range("recorded_events", options->recorded_events,
+                                       ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX,
+                                       ZKL_INVALID_ARGUMENT);
+    }
+    if (status == ZKL_OK && options->record_directory != NULL) {
+        status = zkl_input_check_file_name("record_directory", options->record_directory);
+    }
     return status;
 }
 
@@ -84,6 +92,7 @@ static void free_client(zkl_client *client) {
     zkl_condition_end(&client->timers_changed);
     zkl_condition_end(&client->changed);
     pthread_mutex_destroy(&client->mutex);
+    zkl_recorder_close(client->recorder);
     free(client->servers);
     free(client->chroot);
     free(client->lock_root);
@@ -132,6 +141,19 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
+static int open_recorder(zkl_client *client, const zkl_client_options *given) {
+    if (given->recorded_events == 0) {
+        return ZKL_OK;
+    }
+    zkl_recorder_options options = {
+        .events = given->recorded_events,
+        .label = client->label,
+        .directory = given->record_directory,
+    };
+    client->recorder = zkl_recorder_open(&options);
+    return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
 static void note_lease_impossible(const zkl_client *client) {
     char timeout[64];
     snprintf(timeout, sizeof(timeout), "%d ms, with lease_tick_ms %d",
@@ -163,7 +185,10 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
 }
 
 static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
-    int status = start_log(client, options);
+    int status = open_recorder(client, options);
+    if (status == ZKL_OK) {
+        status = start_log(client, options);
+    }
     if (status == ZKL_OK) {
         status = zkl_service_start(client);
     }

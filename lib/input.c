@@ -12,7 +12,7 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 #define HAS_NO_TAIL(type, last)                                                                    \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
-HAS_NO_TAIL(zkl_client_options, lease_tick_ms);
+HAS_NO_TAIL(zkl_client_options, record_directory);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
 HAS_NO_TAIL(zkl_lock_options, state_arg);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);
@@ -347,6 +347,15 @@ int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64
     }
     return refuse(status, "%s %lld: must be from %lld to %lld", what, (long long)value,
                   (long long)lowest, (long long)highest);
+}
+
+int zkl_input_check_file_name(const char *what, const char *name) {
+    size_t length = strlen(name);
+    if (length == 0 || length > ZKL_FILE_NAME_MAX) {
+        return refuse(ZKL_INVALID_ARGUMENT, "%s \"%s\": %zu bytes, must be from 1 to %d", what,
+                      show(name).text, length, ZKL_FILE_NAME_MAX);
+    }
+    return ZKL_OK;
 }
 
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {

@@ -20,6 +20,8 @@ int zkl_input_check_mode(zkl_mode mode);
 /** `lowest` <= `value` <= `highest`, else `status`. */
 int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
                           int status);
+/** The name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
+int zkl_input_check_file_name(const char *what, const char *name);
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
 /** Not NULL. */
 int zkl_input_check_pointer(const char *what, const void *pointer);

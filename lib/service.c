@@ -1,9 +1,9 @@
 #include "service.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "assertion.h"
 #include "threads.h"
 #include "zookeeper/resolve.h"
 
@@ -184,6 +184,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     zkl_session_options options = {
         .operations = zkl_connection_operations(self->connection),
         .log = client->log,
+        .recorder = client->recorder,
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
@@ -272,7 +273,7 @@ void zkl_service_stop(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_session_finish(&one->session, ZKL_CLOSED);
-        assert(one->session.runners == NULL);
+        zkl_assert(client->recorder, one->session.runners == NULL);
     }
     pthread_mutex_unlock(&client->mutex);
 }

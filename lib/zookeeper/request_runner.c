@@ -7,6 +7,8 @@
 
 #include <utlist.h>
 
+#include "assertion.h"
+
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
@@ -52,6 +54,7 @@ void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, 
 /* An event that arises while a step is under way waits for its end. It carries
  * no strings, as nothing would keep them. */
 static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
+    zkl_assert(runner->session->recorder, runner->queued_count < ZKL_QUEUED_EVENTS_MAX);
     runner->queued[runner->queued_count++] = *event;
 }
 
@@ -61,6 +64,8 @@ static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl
 }
 
 static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
+    zkl_assert(runner->session->recorder,
+               answer >= ZKL_EVENT_CREATED && answer < ZKL_EVENT_CREATED + ZKL_ANSWER_KINDS);
     zkl_call *call = &runner->calls[answer - ZKL_EVENT_CREATED];
     *call =
         (zkl_call){ runner, answer, runner->session->number, zkl_session_now_ms(runner->session) };
@@ -345,6 +350,7 @@ static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
 
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
+    zkl_assert(session->recorder, session->runner_count > 0);
     zkl_timers_stop(&session->timers, &runner->deadline);
     zkl_timers_stop(&session->timers, &runner->back_off);
     zkl_timers_stop(&session->timers, &runner->hold_limit);
@@ -437,9 +443,21 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
 }
 
 static void step(zkl_request_runner *runner, const zkl_event *event) {
+    zkl_recorder *recorder = runner->session->recorder;
+    zkl_assert(recorder, !runner->request.ended);
     zkl_actions actions;
+    if (recorder != NULL) {
+        zkl_recorder_begin_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
+                                &runner->request, event);
+    }
     zkl_request_step(&runner->request, event, &actions);
+    if (recorder != NULL) {
+        zkl_recorder_end_step(recorder, &runner->recorded, &actions);
+    }
+    zkl_assert(recorder, actions.count <= ZKL_ACTIONS_MAX);
     for (size_t i = 0; i < actions.count; i++) {
+        bool last = i + 1 == actions.count;
+        zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);
         perform(runner, &actions.list[i]);
     }
 }
@@ -550,6 +568,8 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     session->runner_count++;
     session->watched_bytes += runner->watched_bytes;
     *result = runner;
+    zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
+                               runner->parent_path);
     set_timer(runner, &runner->deadline, runner->started_ms, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, NULL, ZKL_OK);

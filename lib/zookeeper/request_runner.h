@@ -67,6 +67,7 @@ struct zkl_request_runner {
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
+    zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;

@@ -8,6 +8,8 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
     *session = (zkl_session){
         .operations = options->operations,
         .log = options->log,
+        .recorder = options->recorder,
+        .recorded_number = zkl_recorder_begin_session(options->recorder),
         .identity = options->identity,
         .label = options->label,
         .lock_root = options->lock_root,
@@ -121,6 +123,10 @@ static void end_session(zkl_session *session) {
 }
 
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
+    if (session->recorder != NULL) {
+        zkl_recorder_add_news(session->recorder, session->recorded_number,
+                              zkl_session_now_ms(session), news);
+    }
     switch (news->state) {
     case ZKL_SESSION_STATE_CONNECTED:
         on_connected(session, news);

@@ -8,6 +8,7 @@
 #define ZKLOCK_ZOOKEEPER_SESSION_H
 
 #include "log.h"
+#include "recorder.h"
 #include "zookeeper/liveness.h"
 #include "zookeeper/operations.h"
 #include "zookeeper/timers.h"
@@ -18,16 +19,19 @@ typedef struct zkl_request_runner zkl_request_runner;
 /** Strings and objects stay the caller's, and outlive the session. */
 typedef struct zkl_session_options {
     zkl_operations *operations;
-    zkl_log *log;          /* NULL: none */
-    const char *identity;  /* first lines of each node's data */
-    const char *label;     /* who we are, in the log */
-    const char *lock_root; /* full path; the session's own requests are about it */
-    int32_t lease_tick_ms; /* of the servers; 0: no lease is kept */
+    zkl_log *log;           /* NULL: none */
+    zkl_recorder *recorder; /* NULL: none */
+    const char *identity;   /* first lines of each node's data */
+    const char *label;      /* who we are, in the log */
+    const char *lock_root;  /* full path; the session's own requests are about it */
+    int32_t lease_tick_ms;  /* of the servers; 0: no lease is kept */
 } zkl_session_options;
 
 struct zkl_session {
     zkl_operations *operations;
     zkl_log *log;
+    zkl_recorder *recorder;
+    uint64_t recorded_number; /* in the record */
     const char *identity;
     const char *label;
     const char *lock_root;

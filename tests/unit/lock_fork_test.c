@@ -76,6 +76,7 @@ static int call_everything(lock_desk *desk) {
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, &grant),
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
         zkl_lock_cancel(desk->lock),
+        zkl_client_write_record(desk->client, "/nowhere/record"),
         zkl_lock_check(desk->lock, NULL),
         zkl_lock_check(desk->lock, &left),
         zkl_lock_info(desk->lock, &lock),

@@ -49,6 +49,8 @@ static const struct {
     { ZKL_INVALID_ROOT, -35 },
     { ZKL_INVALID_LABEL, -36 },
     { ZKL_LEASE_IMPOSSIBLE, -37 },
+    { ZKL_NOT_RECORDED, -38 },
+    { ZKL_CANNOT_WRITE, -39 },
     { ZKL_RESOURCE_EMPTY, -40 },
     { ZKL_RESOURCE_TOO_LONG, -41 },
     { ZKL_RESOURCE_DOT, -42 },
@@ -99,7 +101,7 @@ static void every_status_has_a_text_of_its_own(void) {
 }
 
 static void numbers_that_are_no_status_say_so(void) {
-    static const int strangers[] = { 1, 2, 100, -38, -39, -49, -1000, INT32_MAX, INT32_MIN };
+    static const int strangers[] = { 1, 2, 100, -49, -50, -1000, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");
     }

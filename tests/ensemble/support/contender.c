@@ -2,6 +2,7 @@
 
 #include "support/basics.h"
 #include "support/ledger.h"
+#include "support/records.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -84,6 +85,7 @@ int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0);
     zoo_set_debug_level((ZooLogLevel)0);
+    records_join();
     zkl_client *client = NULL;
     zkl_lock *lock = NULL;
     int status = open_handle(argv, &client, &lock);

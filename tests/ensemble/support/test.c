@@ -1,5 +1,6 @@
 #include "support/test.h"
 
+#include "support/records.h"
 #include "support/servers.h"
 
 #include <CUnit/Basic.h>
@@ -50,13 +51,15 @@ int run_tests(int argc, char **argv, const struct test_case *tests, size_t count
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
     zoo_set_debug_level((ZooLogLevel)0);
+    const char *slash = strrchr(argv[0], '/');
+    const char *program = slash != NULL ? slash + 1 : argv[0];
     servers_begin();
+    records_begin(program);
     if (CU_initialize_registry() != CUE_SUCCESS) {
         give_up("CUnit: %s", CU_get_error_msg());
     }
-    const char *slash = strrchr(argv[0], '/');
-    CU_pSuite suite = CU_add_suite_with_setup_and_teardown(slash != NULL ? slash + 1 : argv[0],
-                                                           NULL, NULL, NULL, after_each_test);
+    CU_pSuite suite =
+        CU_add_suite_with_setup_and_teardown(program, NULL, NULL, NULL, after_each_test);
     if (suite == NULL) {
         give_up("CUnit: %s", CU_get_error_msg());
     }
@@ -66,5 +69,6 @@ int run_tests(int argc, char **argv, const struct test_case *tests, size_t count
     unsigned failures = CU_get_number_of_failures();
     unsigned ran = CU_get_number_of_tests_run();
     CU_cleanup_registry();
-    return error == CUE_SUCCESS && failures == 0 && ran > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool passed = error == CUE_SUCCESS && failures == 0 && ran > 0;
+    return records_check(passed) && passed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

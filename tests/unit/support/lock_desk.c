@@ -19,6 +19,7 @@ static void begin_session(zkl_client_session *self) {
     zkl_session_begin(&self->session,
                       &(zkl_session_options){ .operations = &operations->operations,
                                               .log = self->client->log,
+                                              .recorder = self->client->recorder,
                                               .identity = self->client->identity,
                                               .label = self->client->label,
                                               .lock_root = self->client->lock_root,

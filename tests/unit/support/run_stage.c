@@ -67,8 +67,11 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
     static run_stage stage;
     memset(&stage, 0, sizeof(stage));
     fake_begin(&stage.fake);
+    stage.recorder = zkl_recorder_open(
+        &(zkl_recorder_options){ .events = ZKL_RECORDED_EVENTS_MIN, .label = "label" });
     zkl_session_begin(&stage.session, &(zkl_session_options){ .operations = &stage.fake.operations,
                                                               .log = log,
+                                                              .recorder = stage.recorder,
                                                               .identity = "host=h\npid=1\n",
                                                               .label = "label",
                                                               .lock_root = "/locks",
@@ -102,6 +105,7 @@ void stage_close(run_stage *stage) {
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
     EXPECT_INT(stage->session.timers.count, 0);
     zkl_session_destroy(&stage->session);
+    zkl_recorder_close(stage->recorder);
     fake_end(&stage->fake);
 }
 

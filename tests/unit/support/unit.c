@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/played_back.h"
+
 enum { MESSAGE_SIZE = 2048 };
 
 /* CUnit's list of failures is slow when it is long, and nobody reads all of it. */
@@ -53,6 +55,7 @@ int unit_main(const char *suite, CU_TestInfo *tests) {
         return EXIT_FAILURE;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* what failed before a crash is worth knowing */
+    played_back_begin();
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     bool good = CU_get_number_of_failures() == 0 && CU_get_number_of_tests_run() > 0;

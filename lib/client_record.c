@@ -1,0 +1,64 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "input.h"
+#include "record_file.h"
+
+/* So that nobody waits for the disk: the mutex is held for the copy only. */
+static char *copy_record(zkl_client *client, size_t *length) {
+    zkl_record_pieces pieces;
+    pthread_mutex_lock(&client->mutex);
+    zkl_recorder_take_pieces(client->recorder, &pieces);
+    *length = 0;
+    for (size_t i = 0; i < ZKL_RECORD_PIECES; i++) {
+        *length += pieces.list[i].length;
+    }
+    char *copy = malloc(*length);
+    char *end = copy;
+    for (size_t i = 0; i < ZKL_RECORD_PIECES && copy != NULL; i++) {
+        memcpy(end, pieces.list[i].bytes, pieces.list[i].length);
+        end += pieces.list[i].length;
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return copy;
+}
+
+static int check(const zkl_client *client, const char *path) {
+    int status = zkl_input_check_pointer("client", client);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("path", path);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_file_name("path", path);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_client_check_process(client);
+    }
+    if (status == ZKL_OK && client->recorder == NULL) {
+        status = ZKL_NOT_RECORDED;
+    }
+    return status;
+}
+
+int zkl_client_write_record(zkl_client *client, const char *path) {
+    zkl_input_clear();
+    int status = check(client, path);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    size_t length = 0;
+    char *record = copy_record(client, &length);
+    if (record == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    bool written = zkl_record_file_write(path, record, length);
+    int why = errno;
+    free(record);
+    if (!written) {
+        zkl_input_note("path", path, strerror(why));
+        return ZKL_CANNOT_WRITE;
+    }
+    return ZKL_OK;
+}

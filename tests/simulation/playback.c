@@ -1,0 +1,313 @@
+#include "playback.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+typedef struct played_request {
+    uint64_t number;
+    uint64_t session;
+    char *path;
+    bool known; /* its state is */
+    bool played;
+    uint64_t ended_at; /* a record; 0: not yet */
+    zkl_request state;
+    struct played_request *next;
+    UT_hash_handle handle;
+} played_request;
+
+typedef struct playback {
+    const playback_options *options;
+    playback_result *result;
+    record_reader reader;
+    played_request *requests; /* by their number */
+    played_request *last;     /* and the list of all */
+} playback;
+
+/* ---- Messages ----------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void stop(playback *self, playback_verdict verdict,
+                                                       const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    self->result->verdict = verdict;
+    vsnprintf(self->result->message, sizeof(self->result->message), format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 3, 4))) static void differ(playback *self, const record_entry *record,
+                                                         const char *format, ...) {
+    char what[3 * ZKL_RECORD_LINE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    const char *kind =
+        record->kind == RECORD_EVENT ? zkl_record_events.names[record->event.kind] : "STATE";
+    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", request %" PRIu64 ", %s: %s", record->number,
+         record->request, kind, what);
+}
+
+typedef struct text_line {
+    char text[ZKL_RECORD_LINE_MAX];
+} text_line;
+
+static zkl_text text_of(text_line *line) {
+    return (zkl_text){ .bytes = line->text, .size = sizeof(line->text) - 1 };
+}
+
+static void write_actions(text_line *line, const zkl_actions *actions) {
+    zkl_text text = text_of(line);
+    zkl_record_write_actions(&text, actions);
+    line->text[text.length] = '\0';
+}
+
+static void write_field(text_line *line, const zkl_record_field *field,
+                        const zkl_request *request) {
+    zkl_text text = text_of(line);
+    if (zkl_record_field_is_silent(field, request)) {
+        zkl_text_add(&text, "no ");
+        zkl_text_add(&text, field->name);
+    } else {
+        zkl_record_write_field(&text, field, request);
+    }
+    line->text[text.length] = '\0';
+}
+
+/* ---- Requests ------------------------------------------------------------------- */
+
+/* NULL: out of memory. */
+static played_request *find_or_add(playback *self, uint64_t number) {
+    played_request *found = NULL;
+    HASH_FIND(handle, self->requests, &number, sizeof(number), found);
+    if (found == NULL) {
+        found = calloc(1, sizeof(*found));
+        if (found != NULL) {
+            found->number = number;
+            found->next = self->last;
+            self->last = found;
+            HASH_ADD(handle, self->requests, number, sizeof(number), found);
+        }
+    }
+    return found;
+}
+
+static void free_requests(playback *self) {
+    HASH_CLEAR(handle, self->requests);
+    while (self->last != NULL) {
+        played_request *one = self->last;
+        self->last = one->next;
+        free(one->path);
+        free(one);
+    }
+}
+
+/* ---- States ----------------------------------------------------------------------- */
+
+static bool is_same_state(playback *self, const record_entry *record, const zkl_request *recorded,
+                          const zkl_request *played, const char *who) {
+    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields[i];
+        text_line expected;
+        text_line actual;
+        write_field(&expected, field, played);
+        write_field(&actual, field, recorded);
+        if (strcmp(expected.text, actual.text) != 0) {
+            differ(self, record, "the record has %s, but %s has %s", actual.text, who,
+                   expected.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_first_state(playback *self, const record_entry *record, played_request *request) {
+    free(request->path);
+    request->path = strdup(record->path);
+    if (request->path == NULL) {
+        stop(self, PLAYBACK_REFUSED, "out of memory");
+        return false;
+    }
+    request->session = record->session;
+    request->state = record->state;
+    request->known = true;
+    return true;
+}
+
+static bool play_state(playback *self, const record_entry *record, played_request *request) {
+    if (!request->known) {
+        return take_first_state(self, record, request);
+    }
+    if (request->session != record->session || strcmp(request->path, record->path) != 0) {
+        differ(self, record, "session %" PRIu64 " and path %s were %" PRIu64 " and %s before",
+               record->session, record->path, request->session, request->path);
+        return false;
+    }
+    self->result->counts.states++;
+    return is_same_state(self, record, &record->state, &request->state, "the recipe");
+}
+
+/* ---- Events ------------------------------------------------------------------------- */
+
+static bool is_same_beginning(playback *self, const record_entry *record,
+                              const zkl_request *request) {
+    zkl_request_options options = {
+        .mode = request->mode,
+        .only_try = request->only_try,
+        .fail_on_session_expiry = request->fail_on_session_expiry,
+        .needs_lease = request->needs_lease,
+        .lease_runs = request->lease_runs,
+        .guid = request->guid,
+    };
+    zkl_request begun;
+    zkl_request_begin(&begun, &options, request->connected);
+    return is_same_state(self, record, request, &begun, "a request that starts");
+}
+
+static bool step(playback *self, const record_entry *record, played_request *request) {
+    zkl_actions actions;
+    zkl_request_step(&request->state, &record->event, &actions);
+    text_line actual;
+    text_line expected;
+    write_actions(&actual, &record->actions);
+    write_actions(&expected, &actions);
+    if (strcmp(expected.text, actual.text) != 0) {
+        differ(self, record, "the record has%s, but the recipe does%s", actual.text, expected.text);
+        return false;
+    }
+    self->result->counts.steps++;
+    self->result->counts.requests += request->played ? 0 : 1;
+    request->played = true;
+    request->ended_at = request->state.ended ? record->number : 0;
+    return true;
+}
+
+static bool play_event(playback *self, const record_entry *record, played_request *request) {
+    if (!request->known) {
+        if (self->reader.header.dropped == 0) {
+            differ(self, record, "no STATE of the request comes before, though none was dropped");
+            return false;
+        }
+        self->result->counts.skipped++;
+        return true;
+    }
+    return (record->event.kind != ZKL_EVENT_START ||
+            is_same_beginning(self, record, &request->state)) &&
+           step(self, record, request);
+}
+
+/* ---- All of it ------------------------------------------------------------------------ */
+
+static void show(const playback *self, const playback_view *view) {
+    if (self->options->visit != NULL) {
+        playback_view whole = *view;
+        whole.header = &self->reader.header;
+        whole.line = self->reader.raw;
+        self->options->visit(self->options->arg, &whole);
+    }
+}
+
+static bool play_request(playback *self, const record_entry *record) {
+    played_request *request = find_or_add(self, record->request);
+    if (request == NULL) {
+        stop(self, PLAYBACK_REFUSED, "out of memory");
+        return false;
+    }
+    zkl_request before = request->state;
+    bool was_known = request->known;
+    bool same = true;
+    if (request->ended_at != 0) {
+        differ(self, record, "the request has ended with record %" PRIu64, request->ended_at);
+        same = false;
+    } else if (record->kind == RECORD_STATE) {
+        same = play_state(self, record, request);
+    } else if (record->kind == RECORD_TOO_LONG) {
+        request->known = false;
+    } else {
+        same = play_event(self, record, request);
+    }
+    if (same) {
+        show(self, &(playback_view){ .record = record,
+                                     .skipped = record->kind == RECORD_EVENT && !was_known,
+                                     .before = &before,
+                                     .after = &request->state });
+    }
+    return same;
+}
+
+static bool play_record(playback *self, const record_entry *record) {
+    self->result->counts.records++;
+    if (record->kind != RECORD_NEWS) {
+        return play_request(self, record);
+    }
+    show(self, &(playback_view){ .record = record });
+    return true;
+}
+
+void playback_play(char *text, size_t length, const playback_options *options,
+                   playback_result *result) {
+    *result = (playback_result){ .verdict = PLAYBACK_SAME };
+    playback *self = calloc(1, sizeof(*self));
+    if (self == NULL) {
+        result->verdict = PLAYBACK_REFUSED;
+        return;
+    }
+    self->options = options;
+    self->result = result;
+    record_entry record;
+    bool going_on = record_reader_begin(&self->reader, text, length, options->may_be_cut);
+    while (going_on && record_reader_next(&self->reader, &record)) {
+        going_on = play_record(self, &record);
+    }
+    if (self->reader.error[0] != '\0') {
+        stop(self, PLAYBACK_REFUSED, "%s", self->reader.error);
+    }
+    free_requests(self);
+    free(self);
+}
+
+static char *read_file(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return NULL;
+    }
+    char *text = NULL;
+    size_t room = 0;
+    *length = 0;
+    do {
+        if (room - *length < 2) {
+            room = room == 0 ? BUFSIZ : 2 * room;
+            char *larger = realloc(text, room);
+            if (larger == NULL) {
+                break;
+            }
+            text = larger;
+        }
+        *length += fread(text + *length, 1, room - *length - 1, file);
+    } while (feof(file) == 0 && ferror(file) == 0);
+    bool whole = feof(file) != 0;
+    fclose(file);
+    if (!whole) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+void playback_play_file(const char *path, const playback_options *options,
+                        playback_result *result) {
+    size_t length = 0;
+    char *text = read_file(path, &length);
+    if (text == NULL) {
+        *result = (playback_result){ .verdict = PLAYBACK_REFUSED };
+        snprintf(result->message, sizeof(result->message), "%s", strerror(errno));
+        return;
+    }
+    playback_play(text, length, options, result);
+    free(text);
+}

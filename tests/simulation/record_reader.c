@@ -1,0 +1,554 @@
+#include "record_reader.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Errors: the first one stays, and everything after it does nothing ------- */
+
+__attribute__((format(printf, 2, 3))) static void refuse(record_reader *reader, const char *format,
+                                                         ...) {
+    if (reader->error[0] != '\0') {
+        return;
+    }
+    int length = snprintf(reader->error, sizeof(reader->error), "line %zu: ", reader->line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reader->error + length, sizeof(reader->error) - (size_t)length, format, arguments);
+    va_end(arguments);
+}
+
+static bool is_good(const record_reader *reader) {
+    return reader->error[0] == '\0';
+}
+
+/* ---- Lines --------------------------------------------------------------------- */
+
+static void check_bytes(record_reader *reader, const char *line, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        if (line[i] < ' ' || line[i] > '~') {
+            refuse(reader, "byte %zu is not printable ASCII", i + 1);
+            return;
+        }
+    }
+}
+
+/* False: there is no more, or a line without an end. */
+static bool take_line(record_reader *reader) {
+    size_t left = (size_t)(reader->end - reader->next);
+    char *end = left > 0 ? memchr(reader->next, '\n', left) : NULL;
+    reader->line++;
+    if (end == NULL) {
+        reader->was_cut = true;
+        if (!reader->may_be_cut) {
+            refuse(reader, left == 0 ? "the end is missing: the file was cut"
+                                     : "must end in a newline: the file was cut");
+        }
+        return false;
+    }
+    if (end - reader->next >= ZKL_RECORD_LINE_MAX) {
+        refuse(reader, "must not be longer than %d bytes", ZKL_RECORD_LINE_MAX);
+        return false;
+    }
+    check_bytes(reader, reader->next, (size_t)(end - reader->next));
+    *end = '\0';
+    memcpy(reader->raw, reader->next, (size_t)(end - reader->next) + 1);
+    reader->word = reader->next;
+    reader->next = end + 1;
+    return is_good(reader);
+}
+
+/* ---- Words ---------------------------------------------------------------------- */
+
+static bool at_end(const record_reader *reader) {
+    return reader->word == NULL;
+}
+
+/* The next word, which ends at a space or with the line; "" where there is none. */
+static char *take_word(record_reader *reader, const char *what) {
+    static char none[] = "";
+    char *word = reader->word;
+    if (!is_good(reader)) {
+        return none;
+    }
+    if (word == NULL || *word == '\0' || *word == ' ') {
+        refuse(reader, "%s is missing", what);
+        return none;
+    }
+    char *space = strchr(word, ' ');
+    reader->word = NULL;
+    if (space != NULL) {
+        *space = '\0';
+        reader->word = space + 1;
+    }
+    return word;
+}
+
+static void expect_end(record_reader *reader) {
+    if (is_good(reader) && !at_end(reader)) {
+        refuse(reader, "\"%.60s\" is one word too many", reader->word);
+    }
+}
+
+/* The value of the field that comes next: of "name=value". */
+static char *take_field(record_reader *reader, const char *name) {
+    char *word = take_word(reader, name);
+    size_t length = strlen(name);
+    if (is_good(reader) && (strncmp(word, name, length) != 0 || word[length] != '=')) {
+        refuse(reader, "\"%.60s\" stands where %s= must be", word, name);
+    }
+    return is_good(reader) ? word + length + 1 : word;
+}
+
+/* ---- Values ----------------------------------------------------------------------- */
+
+static int hex_digit(char digit) {
+    const char *digits = "0123456789ABCDEF";
+    const char *at = digit != '\0' ? strchr(digits, digit) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* Takes %XX back, in place. Only what must be escaped is. */
+static void unescape(record_reader *reader, char *value) {
+    char *to = value;
+    for (const char *from = value; *from != '\0' && is_good(reader); from++) {
+        unsigned char byte = (unsigned char)*from;
+        if (byte == '%') {
+            int high = hex_digit(from[1]);
+            int low = high >= 0 ? hex_digit(from[2]) : -1;
+            byte = low >= 0 ? (unsigned char)(high * 16 + low) : 0;
+            if (byte == 0 || !zkl_record_is_escaped(byte)) {
+                refuse(reader, "\"%.3s\" is not %%XX for a byte that needs it", from);
+                break;
+            }
+            from += 2;
+        } else if (zkl_record_is_escaped(byte)) {
+            refuse(reader, "'%c' must be escaped in \"%.60s\"", byte, value);
+        }
+        *to++ = (char)byte;
+    }
+    *to = '\0';
+}
+
+static char *take_text(record_reader *reader, const char *name) {
+    char *value = take_field(reader, name);
+    if (is_good(reader)) {
+        unescape(reader, value);
+    }
+    return value;
+}
+
+static char *take_filled_text(record_reader *reader, const char *name) {
+    char *value = take_text(reader, name);
+    if (is_good(reader) && *value == '\0') {
+        refuse(reader, "%s must not be empty", name);
+    }
+    return value;
+}
+
+/* A number just as the library writes it: that it can be written again tells. */
+static int64_t parse_number(record_reader *reader, const char *what, const char *digits,
+                            int64_t lowest) {
+    int64_t number = 0;
+    char again[32];
+    if (!is_good(reader)) {
+        return 0;
+    }
+    bool read = sscanf(digits, "%" SCNd64, &number) == 1;
+    snprintf(again, sizeof(again), "%" PRId64, number);
+    if (!read || strcmp(again, digits) != 0) {
+        refuse(reader, "%s \"%.40s\" is not a decimal number", what, digits);
+    } else if (number < lowest) {
+        refuse(reader, "%s must be at least %" PRId64, what, lowest);
+    }
+    return number;
+}
+
+static uint64_t parse_bits(record_reader *reader, const char *what, const char *digits) {
+    uint64_t bits = 0;
+    char again[32];
+    if (!is_good(reader)) {
+        return 0;
+    }
+    bool read = sscanf(digits, "%" SCNx64, &bits) == 1;
+    snprintf(again, sizeof(again), "0x%" PRIx64, bits);
+    if (!read || strcmp(again, digits) != 0) {
+        refuse(reader, "%s \"%.40s\" is not a number of the form 0x1f", what, digits);
+    }
+    return bits;
+}
+
+static int64_t take_number(record_reader *reader, const char *name, int64_t lowest) {
+    return parse_number(reader, name, take_field(reader, name), lowest);
+}
+
+static unsigned parse_name(record_reader *reader, const char *what, const char *name,
+                           const zkl_record_names *names) {
+    for (unsigned i = 0; i < names->count; i++) {
+        if (strcmp(names->names[i], name) == 0) {
+            return i;
+        }
+    }
+    if (is_good(reader)) {
+        refuse(reader, "\"%.60s\" is no %s", name, what);
+    }
+    return 0;
+}
+
+static int parse_status(record_reader *reader, const char *name) {
+#define STATUS_IF_NAMED(status, value, text)                                                       \
+    if (strcmp(name, #status) == 0) {                                                              \
+        return status;                                                                             \
+    }
+    ZKL_STATUS_LIST(STATUS_IF_NAMED)
+#undef STATUS_IF_NAMED
+    int64_t number = parse_number(reader, "status", name, INT32_MIN);
+    if (is_good(reader) && (number > INT32_MAX || zkl_record_status_name((int)number) != NULL)) {
+        refuse(reader, "status \"%.40s\" must be a name of the header, or another int", name);
+    }
+    return is_good(reader) ? (int)number : 0;
+}
+
+static int take_status(record_reader *reader) {
+    return parse_status(reader, take_field(reader, "status"));
+}
+
+static bool take_flag(record_reader *reader, const char *name) {
+    const char *value = take_field(reader, name);
+    bool yes = strcmp(value, "yes") == 0;
+    if (is_good(reader) && !yes && strcmp(value, "no") != 0) {
+        refuse(reader, "%s must be yes or no", name);
+    }
+    return yes;
+}
+
+static void check_guid(record_reader *reader, const char *guid) {
+    if (is_good(reader) && strlen(guid) != ZKL_GUID_SIZE - 1) {
+        refuse(reader, "guid \"%.60s\" must have %d characters", guid, ZKL_GUID_SIZE - 1);
+    }
+}
+
+/* ---- Events ------------------------------------------------------------------------- */
+
+static size_t split_names(record_reader *reader, char *value) {
+    size_t count = 0;
+    while (is_good(reader) && value != NULL && *value != '\0') {
+        char *comma = strchr(value, ',');
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (*value == '\0' || (comma != NULL && comma[1] == '\0')) {
+            refuse(reader, "a child's name must not be empty");
+            break;
+        }
+        unescape(reader, value);
+        reader->names[count++] = value;
+        value = comma != NULL ? comma + 1 : NULL;
+    }
+    return count;
+}
+
+static void take_children(record_reader *reader, record_entry *record) {
+    static const char whole[] = "children";
+    static const char shortened[] = "shortened";
+    record->listed = (uint64_t)take_number(reader, "count", 0);
+    bool is_whole = !at_end(reader) && strncmp(reader->word, whole, sizeof(whole) - 1) == 0;
+    size_t count = split_names(reader, take_field(reader, is_whole ? whole : shortened));
+    if (is_good(reader) && is_whole && count != record->listed) {
+        refuse(reader, "has %zu children, but count=%" PRIu64, count, record->listed);
+    }
+    if (is_good(reader) && !is_whole &&
+        (count > ZKL_RECORD_SHORTENED_MAX || count > record->listed)) {
+        refuse(reader, "a shortened list has at most %d names, and no more than count",
+               ZKL_RECORD_SHORTENED_MAX);
+    }
+    record->event.children = (zkl_children){ reader->names, count };
+}
+
+static void take_guid(record_reader *reader, zkl_event *event) {
+    const char *guid = take_text(reader, "guid");
+    event->guid = NULL;
+    if (strcmp(guid, "none") != 0) {
+        check_guid(reader, guid);
+        event->guid = guid;
+    }
+}
+
+static void take_event(record_reader *reader, record_entry *record, const char *kind) {
+    zkl_event *event = &record->event;
+    *event = (zkl_event){ .kind = (zkl_event_kind)parse_name(reader, "event", kind,
+                                                             &zkl_record_events) };
+    if ((zkl_record_event_fields(event->kind, ZKL_OUTCOME_OK) & ZKL_EVENT_HAS_OUTCOME) != 0) {
+        event->outcome = (zkl_outcome)parse_name(reader, "outcome", take_word(reader, "outcome"),
+                                                 &zkl_record_outcomes);
+    }
+    unsigned fields = zkl_record_event_fields(event->kind, event->outcome);
+    if ((fields & ZKL_EVENT_HAS_STATUS) != 0) {
+        event->status = take_status(reader);
+    }
+    if ((fields & ZKL_EVENT_HAS_NODE) != 0) {
+        event->node = take_filled_text(reader, "node");
+    }
+    if ((fields & ZKL_EVENT_HAS_ZXID) != 0) {
+        event->zxid = take_number(reader, "zxid", INT64_MIN);
+    }
+    if ((fields & ZKL_EVENT_HAS_OWN_SESSION) != 0) {
+        event->own_session = take_flag(reader, "own_session");
+    }
+    if ((fields & ZKL_EVENT_HAS_CHILDREN) != 0) {
+        take_children(reader, record);
+    }
+    if ((fields & ZKL_EVENT_HAS_FIRED) != 0) {
+        event->deleted = take_flag(reader, "deleted");
+        event->fresh = take_flag(reader, "fresh");
+    }
+    if ((fields & ZKL_EVENT_HAS_GUID) != 0) {
+        take_guid(reader, event);
+    }
+}
+
+static void take_action(record_reader *reader, zkl_actions *actions, const char *name) {
+    if (actions->count == ZKL_ACTIONS_MAX) {
+        refuse(reader, "a step has at most %d actions", ZKL_ACTIONS_MAX);
+        return;
+    }
+    zkl_action action = { .kind = (zkl_action_kind)parse_name(reader, "action", name,
+                                                              &zkl_record_actions) };
+    if (is_good(reader) && zkl_record_action_has_node(action.kind)) {
+        action.node = take_filled_text(reader, "node");
+    }
+    if (is_good(reader) && zkl_record_action_has_status(action.kind)) {
+        action.status = take_status(reader);
+    }
+    actions->list[actions->count++] = action;
+}
+
+static void take_actions(record_reader *reader, zkl_actions *actions) {
+    actions->count = 0;
+    const char *arrow = take_word(reader, "->");
+    if (is_good(reader) && strcmp(arrow, "->") != 0) {
+        refuse(reader, "\"%.60s\" stands where -> must be", arrow);
+    }
+    const char *first = take_word(reader, "an action, or nothing,");
+    if (is_good(reader) && strcmp(first, "nothing") != 0) {
+        take_action(reader, actions, first);
+        while (is_good(reader) && !at_end(reader)) {
+            take_action(reader, actions, take_word(reader, "an action"));
+        }
+    }
+    expect_end(reader);
+}
+
+/* ---- States --------------------------------------------------------------------------- */
+
+static void store(const zkl_record_field *field, zkl_request *request, const void *value) {
+    memcpy((char *)request + field->offset, value, field->size);
+}
+
+static void store_unsigned(record_reader *reader, const zkl_record_field *field,
+                           zkl_request *request, uint64_t value) {
+    unsigned narrow = (unsigned)value;
+    if (is_good(reader) && narrow != value) {
+        refuse(reader, "%s is too large", field->name);
+    }
+    store(field, request, &narrow);
+}
+
+static void store_text(record_reader *reader, const zkl_record_field *field, zkl_request *request,
+                       const char *value) {
+    size_t length = strlen(value);
+    if (length >= field->size) {
+        refuse(reader, "%s must not be longer than %zu bytes", field->name, field->size - 1);
+    } else {
+        memcpy((char *)request + field->offset, value, length + 1);
+    }
+}
+
+static void take_state_value(record_reader *reader, const zkl_record_field *field,
+                             zkl_request *request) {
+    char *value = take_field(reader, field->name);
+    switch (field->type) {
+    case ZKL_RECORD_BOOL:
+        break;
+    case ZKL_RECORD_NAME:
+        store_unsigned(reader, field, request,
+                       parse_name(reader, field->name, value, field->names));
+        break;
+    case ZKL_RECORD_STATUS:
+        store_unsigned(reader, field, request, (unsigned)parse_status(reader, value));
+        break;
+    case ZKL_RECORD_BITS:
+        store_unsigned(reader, field, request, parse_bits(reader, field->name, value));
+        break;
+    case ZKL_RECORD_COUNT:
+        store_unsigned(reader, field, request,
+                       (uint64_t)parse_number(reader, field->name, value, 0));
+        break;
+    case ZKL_RECORD_NUMBER: {
+        int64_t number = parse_number(reader, field->name, value, INT64_MIN);
+        store(field, request, &number);
+        break;
+    }
+    case ZKL_RECORD_TEXT:
+        unescape(reader, value);
+        store_text(reader, field, request, value);
+        break;
+    }
+}
+
+/* Whether the next word is this field: its name alone, or with a value. */
+static bool is_next(const record_reader *reader, const zkl_record_field *field) {
+    size_t length = strlen(field->name);
+    if (at_end(reader) || strncmp(reader->word, field->name, length) != 0) {
+        return false;
+    }
+    char after = reader->word[length];
+    return field->type == ZKL_RECORD_BOOL ? after == '\0' || after == ' ' : after == '=';
+}
+
+static void take_state_field(record_reader *reader, const zkl_record_field *field,
+                             zkl_request *request) {
+    if (!is_next(reader, field)) {
+        if (field->type == ZKL_RECORD_NAME) {
+            refuse(reader, "%s= is missing", field->name);
+        }
+    } else if (field->type == ZKL_RECORD_BOOL) {
+        bool yes = true;
+        (void)take_word(reader, field->name);
+        store(field, request, &yes);
+    } else {
+        take_state_value(reader, field, request);
+        if (is_good(reader) && zkl_record_field_is_silent(field, request) &&
+            field->type != ZKL_RECORD_NAME) {
+            refuse(reader, "%s is not to be written when it is zero or empty", field->name);
+        }
+    }
+}
+
+static void take_state(record_reader *reader, record_entry *record) {
+    record->session = (uint64_t)take_number(reader, "session", 1);
+    record->path = take_filled_text(reader, "path");
+    record->state = (zkl_request){ .mode = ZKL_EXCLUSIVE };
+    for (size_t i = 0; i < zkl_record_state_field_count && is_good(reader); i++) {
+        take_state_field(reader, &zkl_record_state_fields[i], &record->state);
+    }
+    if (is_good(reader) && !at_end(reader)) {
+        refuse(reader, "\"%.60s\" is no field of a request's state, or not in its place",
+               reader->word);
+    }
+    check_guid(reader, record->state.guid);
+}
+
+/* ---- Records ---------------------------------------------------------------------------- */
+
+static void take_news(record_reader *reader, record_entry *record) {
+    const char *state = take_word(reader, "the session's state");
+    record->news =
+        (zkl_session_news){ .state = (zkl_session_state)parse_name(reader, "state of a session",
+                                                                   state, &zkl_record_sessions) };
+    if (is_good(reader) && record->news.state == ZKL_SESSION_STATE_CONNECTED) {
+        record->news.session_id = (int64_t)parse_bits(reader, "id", take_field(reader, "id"));
+        int64_t timeout_ms = take_number(reader, "timeout_ms", 0);
+        record->news.timeout_ms = (int32_t)timeout_ms;
+        if (is_good(reader) && timeout_ms > INT32_MAX) {
+            refuse(reader, "timeout_ms is too large");
+        }
+    }
+    expect_end(reader);
+}
+
+static void take_request_line(record_reader *reader, record_entry *record) {
+    const char *kind = take_word(reader, "an event, STATE or TOO_LONG");
+    if (strcmp(kind, "STATE") == 0) {
+        record->kind = RECORD_STATE;
+        take_state(reader, record);
+    } else if (strcmp(kind, "TOO_LONG") == 0) {
+        record->kind = RECORD_TOO_LONG;
+        expect_end(reader);
+    } else if (is_good(reader)) {
+        record->kind = RECORD_EVENT;
+        take_event(reader, record, kind);
+        take_actions(reader, &record->actions);
+    }
+}
+
+static void take_record(record_reader *reader, record_entry *record, const char *number) {
+    uint64_t expected = reader->header.dropped + reader->records + 1;
+    record->number = (uint64_t)parse_number(reader, "the record's number", number, 1);
+    if (is_good(reader) && record->number != expected) {
+        refuse(reader, "record %" PRIu64 " stands where record %" PRIu64 " must be", record->number,
+               expected);
+    }
+    record->ms = parse_number(reader, "the time", take_word(reader, "the time"), INT64_MIN);
+    bool is_news = !at_end(reader) && strncmp(reader->word, "session=", 8) == 0;
+    if (is_news) {
+        record->kind = RECORD_NEWS;
+        record->session = (uint64_t)take_number(reader, "session", 1);
+        take_news(reader, record);
+    } else {
+        record->request = (uint64_t)take_number(reader, "request", 1);
+        take_request_line(reader, record);
+    }
+}
+
+static void take_footer(record_reader *reader) {
+    uint64_t records = (uint64_t)take_number(reader, "records", 0);
+    expect_end(reader);
+    if (is_good(reader) && records != reader->records) {
+        refuse(reader, "the file has %" PRIu64 " records, but ends with records=%" PRIu64,
+               reader->records, records);
+    }
+    if (is_good(reader) && reader->next != reader->end) {
+        reader->line++;
+        refuse(reader, "nothing may follow the end");
+    }
+    reader->ended = true;
+}
+
+bool record_reader_next(record_reader *reader, record_entry *record) {
+    if (!is_good(reader) || reader->ended || reader->was_cut || !take_line(reader)) {
+        return false;
+    }
+    *record = (record_entry){ .kind = RECORD_EVENT };
+    const char *first = take_word(reader, "the record's number");
+    if (strcmp(first, "end") == 0) {
+        take_footer(reader);
+        return false;
+    }
+    take_record(reader, record, first);
+    reader->records++;
+    return is_good(reader);
+}
+
+static void take_header(record_reader *reader) {
+    if (strcmp(take_word(reader, "zklock-record"), "zklock-record") != 0) {
+        refuse(reader, "must begin with \"zklock-record\": this is no record");
+    }
+    int64_t version = take_number(reader, "version", 1);
+    if (is_good(reader) && version != ZKL_RECORD_VERSION) {
+        refuse(reader, "version %" PRId64 " is not known, only version %d", version,
+               ZKL_RECORD_VERSION);
+    }
+    reader->header.library = take_filled_text(reader, "library");
+    reader->header.process = (uint64_t)take_number(reader, "process", 1);
+    reader->header.label = take_text(reader, "label");
+    reader->header.opened = take_filled_text(reader, "opened");
+    reader->header.opened_ms = take_number(reader, "opened_ms", INT64_MIN);
+    reader->header.dropped = (uint64_t)take_number(reader, "dropped", 0);
+    expect_end(reader);
+}
+
+bool record_reader_begin(record_reader *reader, char *text, size_t length, bool may_be_cut) {
+    memset(reader, 0, sizeof(*reader));
+    reader->next = text;
+    reader->end = text + length;
+    reader->may_be_cut = may_be_cut;
+    text[length] = '\0';
+    if (take_line(reader)) {
+        take_header(reader);
+    } else if (reader->was_cut) {
+        refuse(reader, "the first line is missing");
+    }
+    return is_good(reader);
+}

@@ -1,0 +1,72 @@
+/*
+ * Reads a record of lib/record_format.h, strictly: what the library does not
+ * write is refused, with the line and the rule that it breaks. Any bytes are
+ * fine as input; nothing is allocated.
+ */
+#ifndef ZKLOCK_TESTS_RECORD_READER_H
+#define ZKLOCK_TESTS_RECORD_READER_H
+
+#include "record_format.h"
+
+typedef enum record_kind {
+    RECORD_NEWS,    /* of a session: session, news */
+    RECORD_STATE,   /* request, session, path, state */
+    RECORD_EVENT,   /* request, event, actions */
+    RECORD_TOO_LONG /* request: an event without room */
+} record_kind;
+
+/** Strings are the reader's, until the next record. */
+typedef struct record_entry {
+    record_kind kind;
+    uint64_t number;
+    int64_t ms;
+    uint64_t request;
+    uint64_t session;
+    zkl_session_news news;
+    const char *path;
+    zkl_request state;
+    zkl_event event;
+    uint64_t listed; /* LISTED: names in the list, though it may have been shortened */
+    zkl_actions actions;
+} record_entry;
+
+typedef struct record_header {
+    const char *library;
+    uint64_t process;
+    const char *label;
+    const char *opened;
+    int64_t opened_ms;
+    uint64_t dropped;
+} record_header;
+
+/** A name has one byte at least, and a comma or the line's end after it. */
+#define RECORD_NAMES_MAX (ZKL_RECORD_LINE_MAX / 2)
+enum { RECORD_ERROR_SIZE = 512 };
+
+typedef struct record_reader {
+    record_header header;
+    char *next; /* the rest of the text */
+    char *end;
+    char *word; /* the rest of the line */
+    size_t line;
+    uint64_t records; /* read up to here */
+    bool may_be_cut;
+    bool was_cut;
+    bool ended;
+    char error[RECORD_ERROR_SIZE]; /* "": none */
+    char raw[ZKL_RECORD_LINE_MAX]; /* the line as it stands in the file */
+    const char *names[RECORD_NAMES_MAX];
+} record_reader;
+
+/**
+ * Begins to read `text`, which is changed on the way; its `length` bytes and one
+ * more, for a NUL, are the reader's. may_be_cut: of a program that was killed, so
+ * that the last line may be half a line and the end may be missing. False: see
+ * `error`.
+ */
+bool record_reader_begin(record_reader *reader, char *text, size_t length, bool may_be_cut);
+
+/** False: that was all, or see `error`. */
+bool record_reader_next(record_reader *reader, record_entry *record);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Plays a client's record back, step by step:
+ *
+ *     replay FILE
+ *
+ * Each step is shown with when it was (seconds after the client was opened),
+ * whose it was, what the request was told, what it did, and what became of its
+ * state. Exit status: 0 when the recipe does all of it just so, 1 when it does
+ * not, 2 when the file is no record.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "playback.h"
+
+enum { MS_PER_SECOND = 1000, EXIT_REFUSED = 2 };
+
+static void show_field(const char *before, const zkl_record_field *field,
+                       const zkl_request *request) {
+    char line[ZKL_RECORD_LINE_MAX] = "";
+    zkl_text text = { .bytes = line, .size = sizeof(line) };
+    if (zkl_record_field_is_silent(field, request)) {
+        zkl_text_add(&text, "no ");
+        zkl_text_add(&text, field->name);
+    } else {
+        zkl_record_write_field(&text, field, request);
+    }
+    printf("%s%.*s", before, (int)text.length, line);
+}
+
+static bool is_same_field(const zkl_record_field *field, const zkl_request *one,
+                          const zkl_request *other) {
+    const char *first = (const char *)one + field->offset;
+    const char *second = (const char *)other + field->offset;
+    return field->type == ZKL_RECORD_TEXT ? strcmp(first, second) == 0
+                                          : memcmp(first, second, field->size) == 0;
+}
+
+static void show_changes(const playback_view *view) {
+    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields[i];
+        if (!is_same_field(field, view->before, view->after)) {
+            show_field("                  state  ", field, view->before);
+            show_field("  =>  ", field, view->after);
+            putchar('\n');
+        }
+    }
+}
+
+/* A record's line, without its number and its time. */
+static const char *skip_words(const char *line, int words) {
+    for (; words > 0; words--) {
+        line = strchr(line, ' ') + 1;
+    }
+    return line;
+}
+
+static void show_step(const playback_view *view, const char *what) {
+    const char *arrow = strstr(what, " -> ");
+    printf("%.*s%s\n", (int)(arrow - what), what,
+           view->skipped ? "   (not played: its STATE was forgotten)" : "");
+    printf("                  does   %s\n", arrow + strlen(" -> "));
+    if (!view->skipped) {
+        show_changes(view);
+    }
+}
+
+static void show(void *arg, const playback_view *view) {
+    (void)arg;
+    int64_t ms = view->record->ms - view->header->opened_ms;
+    const char *what = skip_words(view->line, 2);
+    printf("%8" PRIu64 " %+9.3f  ", view->record->number, (double)ms / MS_PER_SECOND);
+    if (view->record->kind == RECORD_EVENT) {
+        show_step(view, what);
+    } else {
+        puts(what);
+    }
+}
+
+static int show_result(const char *path, const playback_result *result) {
+    const playback_counts *counts = &result->counts;
+    if (result->verdict == PLAYBACK_REFUSED) {
+        fprintf(stderr, "%s: %s\n", path, result->message);
+        return EXIT_REFUSED;
+    }
+    if (counts->skipped > 0) {
+        printf("%" PRIu64 " events were not played: the record has forgotten what came before\n",
+               counts->skipped);
+    }
+    if (result->verdict == PLAYBACK_DIFFERS) {
+        printf("%" PRIu64 " steps as the recipe does them, and then a difference:\n%s\n",
+               counts->steps, result->message);
+        return EXIT_FAILURE;
+    }
+    printf("%" PRIu64 " steps of %" PRIu64 " requests, all as the recipe does them\n",
+           counts->steps, counts->requests);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fputs("usage: replay FILE\n", stderr);
+        return EXIT_REFUSED;
+    }
+    static playback_result result;
+    playback_play_file(argv[1], &(playback_options){ .visit = show }, &result);
+    return show_result(argv[1], &result);
+}

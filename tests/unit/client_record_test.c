@@ -1,0 +1,466 @@
+/*
+ * The record of a client, as an application gets it: zkl_client_write_record,
+ * its options, and what a broken assertion leaves behind.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "assertion.h"
+#include "playback.h"
+#include "record_file.h"
+#include "support/lock_desk.h"
+#include "support/run_stage.h"
+
+/* ---- A directory of the test's own -------------------------------------------------- */
+
+static char directory[64];
+
+static void make_directory(void) {
+    snprintf(directory, sizeof(directory), "/tmp/zklock-record-test-XXXXXX");
+    EXPECT(mkdtemp(directory) != NULL);
+}
+
+static const char *path_of(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return path;
+}
+
+/* The number of its files; the name of one is stored. */
+static int count_files(char name[256]) {
+    int count = 0;
+    DIR *open = opendir(directory);
+    EXPECT(open != NULL);
+    if (open == NULL) {
+        return -1;
+    }
+    for (const struct dirent *entry = readdir(open); entry != NULL; entry = readdir(open)) {
+        if (entry->d_name[0] != '.') {
+            snprintf(name, 256, "%s", entry->d_name);
+            count++;
+        }
+    }
+    closedir(open);
+    return count;
+}
+
+static void remove_directory(void) {
+    char name[256];
+    while (count_files(name) > 0) {
+        EXPECT_INT(unlink(path_of(name)), 0);
+    }
+    EXPECT_INT(rmdir(directory), 0);
+}
+
+static const playback_result *play(const char *path) {
+    static playback_result result;
+    playback_play_file(path, &(playback_options){ .may_be_cut = false }, &result);
+    unit_check(result.verdict == PLAYBACK_SAME, __FILE__, __LINE__, "%s: %s", path, result.message);
+    return &result;
+}
+
+static bool contains(const char *path, const char *text) {
+    static char bytes[65536];
+    FILE *file = fopen(path, "r");
+    EXPECT(file != NULL);
+    size_t length = file != NULL ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0;
+    bytes[length] = '\0';
+    if (file != NULL) {
+        fclose(file);
+    }
+    return strstr(bytes, text) != NULL;
+}
+
+static void expect_owner_only(const char *path) {
+    struct stat file;
+    EXPECT_INT(stat(path, &file), 0);
+    EXPECT_INT(file.st_mode & 0777, 0600);
+}
+
+static void expect_refused(int actual, int status, const char *message, int line) {
+    unit_expect_int(actual, status, "the status", __FILE__, line);
+    unit_expect_text(zkl_error_message(), message, "the message", __FILE__, line);
+}
+
+#define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
+
+/* ---- Writing -------------------------------------------------------------------------- */
+
+static void written_record_tells_what_the_client_did(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    const char *path = path_of("record");
+    REFUSED(zkl_client_write_record(desk->client, path), ZKL_OK, "");
+    EXPECT_INT(play(path)->counts.steps, 3);
+    EXPECT(contains(path, "session=1 CONNECTED id=0x4d timeout_ms=10000\n"));
+    EXPECT(contains(path, " path=/app/locks/stock mode=EXCLUSIVE "));
+    EXPECT(contains(path, " -> GRANT\n"));
+    expect_owner_only(path);
+    char name[256];
+    EXPECT_INT(count_files(name), 1); /* nothing was left beside it */
+    remove_directory();
+    desk_close(desk);
+}
+
+static void record_replaces_the_one_before(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    const char *path = path_of("record");
+    EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
+    EXPECT_INT(play(path)->counts.steps, 0);
+    desk_hold(desk);
+    EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
+    EXPECT_INT(play(path)->counts.steps, 3);
+    remove_directory();
+    desk_close(desk);
+}
+
+static void record_needs_no_connection(void) {
+    make_directory();
+    lock_desk *desk = desk_open_offline(NULL);
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
+    (void)play(path_of("record"));
+    remove_directory();
+    desk_close(desk);
+}
+
+static void no_data_of_a_node_is_in_the_record(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
+    EXPECT(strstr(desk->fake.data, "pid=") != NULL); /* that was sent to the servers */
+    EXPECT(!contains(path_of("record"), "pid="));
+    EXPECT(!contains(path_of("record"), "host="));
+    remove_directory();
+    desk_close(desk);
+}
+
+static void place_that_cannot_be_written_is_named_and_nothing_is_left(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    char expected[600];
+    snprintf(expected, sizeof(expected), "path \"%s/no/record\": No such file or directory",
+             directory);
+    char path[256];
+    snprintf(path, sizeof(path), "%s/no/record", directory);
+    REFUSED(zkl_client_write_record(desk->client, path), ZKL_CANNOT_WRITE, expected);
+    EXPECT_INT(mkdir(path_of("taken"), 0700), 0); /* a file cannot take its place */
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("taken")), ZKL_CANNOT_WRITE);
+    char name[256];
+    EXPECT_INT(count_files(name), 1);
+    EXPECT_TEXT(name, "taken");
+    EXPECT_INT(rmdir(path_of("taken")), 0);
+    remove_directory();
+    desk_close(desk);
+}
+
+/* The disk takes no more in the middle of it: here, the child may write no larger file. */
+static void write_too_much(void) {
+    static char bytes[100000];
+    struct rlimit limit = { 4096, 4096 };
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        _exit(2);
+    }
+    _exit(!zkl_record_file_write(path_of("record"), bytes, sizeof(bytes)) && errno == EFBIG ? 0
+                                                                                            : 1);
+}
+
+static void half_a_file_is_not_left(void) {
+    make_directory();
+    EXPECT(zkl_record_file_write(path_of("record"), "old", 3));
+    pid_t child = fork();
+    if (child == 0) {
+        write_too_much();
+    }
+    int status = -1;
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char name[256];
+    EXPECT_INT(count_files(name), 1);
+    EXPECT(contains(path_of("record"), "old"));
+    remove_directory();
+}
+
+static void bad_arguments_are_named(void) {
+    char long_path[ZKL_FILE_NAME_MAX + 2];
+    memset(long_path, 'p', sizeof(long_path) - 1);
+    long_path[sizeof(long_path) - 1] = '\0';
+    lock_desk *desk = desk_open(NULL);
+    REFUSED(zkl_client_write_record(NULL, "p"), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
+    REFUSED(zkl_client_write_record(desk->client, NULL), ZKL_INVALID_ARGUMENT,
+            "path: must not be NULL");
+    REFUSED(zkl_client_write_record(desk->client, ""), ZKL_INVALID_ARGUMENT,
+            "path \"\": 0 bytes, must be from 1 to 1024");
+    EXPECT_INT(zkl_client_write_record(desk->client, long_path), ZKL_INVALID_ARGUMENT);
+    long_path[ZKL_FILE_NAME_MAX] = '\0'; /* of a good length, but too long for a file's name */
+    EXPECT_INT(zkl_client_write_record(desk->client, long_path), ZKL_CANNOT_WRITE);
+    desk_close(desk);
+}
+
+/* ---- Options ------------------------------------------------------------------------------ */
+
+static int open_with(int32_t events, const char *place, zkl_client **client) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.recorded_events = events;
+    options.record_directory = place;
+    return zkl_client_open("h:1", &options, client);
+}
+
+static void number_of_events_has_its_range(void) {
+    static const int32_t refused[] = { -1, 1, 63, 65537, INT32_MIN, INT32_MAX };
+    static const int32_t accepted[] = { 64, 1024, 65536 };
+    zkl_client *client = NULL;
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        EXPECT_INT(open_with(refused[i], NULL, &client), ZKL_INVALID_ARGUMENT);
+        EXPECT(strstr(zkl_error_message(), ": must be from 64 to 65536") != NULL);
+    }
+    for (size_t i = 0; i < COUNT_OF(accepted); i++) {
+        lock_desk *desk = desk_open(NULL); /* lends its sessions */
+        EXPECT_INT(open_with(accepted[i], NULL, &client), ZKL_OK);
+        EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+        desk_close(desk);
+    }
+}
+
+static void client_that_records_nothing_says_so(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_client *client = NULL;
+    EXPECT_INT(open_with(0, NULL, &client), ZKL_OK);
+    REFUSED(zkl_client_write_record(client, "/nowhere/record"), ZKL_NOT_RECORDED, "");
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    desk_close(desk);
+}
+
+static void directory_for_records_has_a_name_of_its_own(void) {
+    zkl_client *client = NULL;
+    REFUSED(open_with(1024, "", &client), ZKL_INVALID_ARGUMENT,
+            "record_directory \"\": 0 bytes, must be from 1 to 1024");
+    EXPECT(client == NULL);
+}
+
+typedef struct closing_desk {
+    lock_desk *desk;
+    sem_t told;
+    int status;
+} lossy_desk;
+
+static void write_when_lost(void *arg, const zkl_lock_news *news) {
+    lossy_desk *self = arg;
+    if (news->state == ZKL_STATE_LOST) {
+        self->status = zkl_client_write_record(self->desk->client, path_of("lost"));
+        sem_post(&self->told);
+    }
+}
+
+static void record_can_be_written_in_a_callback(void) {
+    make_directory();
+    lossy_desk lossy = { .status = 1 };
+    EXPECT_INT(sem_init(&lossy.told, 0, 0), 0);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.state_callback = write_when_lost;
+    options.state_arg = &lossy;
+    lossy.desk = desk_open(&options);
+    desk_hold(lossy.desk);
+    desk_expire(lossy.desk);
+    while (sem_wait(&lossy.told) != 0) {
+    }
+    EXPECT_INT(lossy.status, ZKL_OK);
+    EXPECT(contains(path_of("lost"), "LOSE status=ZKL_SESSION_EXPIRED"));
+    EXPECT(contains(path_of("lost"), "session=1 EXPIRED"));
+    sem_destroy(&lossy.told);
+    remove_directory();
+    desk_close(lossy.desk);
+}
+
+static void closed_client_that_a_handle_keeps_still_has_its_record(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    zkl_client *client = desk->client; /* its memory is the handle's as well */
+    (void)desk_close_client(desk);
+    EXPECT_INT(zkl_client_write_record(client, path_of("record")), ZKL_OK);
+    EXPECT(contains(path_of("record"), " RELEASED -> DELETE "));
+    (void)play(path_of("record"));
+    remove_directory();
+    desk_close(desk);
+}
+
+/* ---- Broken assertions -------------------------------------------------------------------- */
+
+typedef void child_function(void);
+
+/* What a child says on stderr before it is aborted. */
+static void expect_aborted(child_function *function, char *said, size_t size) {
+    int pipe_ends[2];
+    EXPECT_INT(pipe(pipe_ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(pipe_ends[1], STDERR_FILENO);
+        alarm(20);
+        function();
+        _exit(0);
+    }
+    close(pipe_ends[1]);
+    size_t length = 0;
+    ssize_t got = 1;
+    while (got > 0) {
+        got = read(pipe_ends[0], said + length, size - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    said[length] = '\0';
+    close(pipe_ends[0]);
+    int status = 0;
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+static zkl_client *open_client_of_child(const char *place) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_client *client = NULL;
+    if (open_with(64, place, &client) != ZKL_OK) {
+        _exit(1);
+    }
+    (void)desk;
+    return client;
+}
+
+/* As everywhere in the library: with the mutex held. */
+static void break_assertion(void) {
+    zkl_client *client = open_client_of_child(directory);
+    pthread_mutex_lock(&client->mutex);
+    zkl_assert(client->recorder, client->references == 99);
+}
+
+static void broken_assertion_names_itself_and_leaves_the_record(void) {
+    make_directory();
+    static char said[8192];
+    char name[256];
+    expect_aborted(break_assertion, said, sizeof(said));
+    EXPECT_INT(count_files(name), 1);
+    EXPECT(strncmp(name, "zklock-", 7) == 0);
+    (void)play(path_of(name));
+    EXPECT(contains(path_of(name), "session=1 CONNECTED"));
+    EXPECT(strncmp(said, "zklock: broken assertion: client->references == 99 (", 52) == 0);
+    EXPECT(strstr(said, "client_record_test.c:") != NULL);
+    EXPECT(strstr(said, path_of(name)) != NULL);
+    EXPECT(strchr(said, '\n') == said + strlen(said) - 1); /* one line */
+    remove_directory();
+}
+
+/* Of two in one millisecond the second finds its name taken, perhaps by a link
+ * that somebody has put there, and leaves it alone. */
+static void record_of_a_broken_assertion_replaces_nothing(void) {
+    enum { DUMPS = 200 };
+    char path[4096];
+    char name[256];
+    int written = 0;
+    make_directory();
+    zkl_recorder *recorder = zkl_recorder_open(&(zkl_recorder_options){
+        .events = ZKL_RECORDED_EVENTS_MIN, .label = "", .directory = directory });
+    for (int i = 0; i < DUMPS; i++) {
+        written += zkl_record_file_dump(recorder, path, sizeof(path)) ? 1 : 0;
+    }
+    EXPECT_INT(count_files(name), written);
+    EXPECT(written > 0);
+    EXPECT(!zkl_record_file_dump(recorder, path, 10)); /* no room for the name */
+    zkl_recorder_close(recorder);
+    remove_directory();
+}
+
+static void break_assertion_where_nothing_can_be_written(void) {
+    zkl_client *client = open_client_of_child("/nowhere/at/all");
+    zkl_assert(client->recorder, client->references == 99);
+}
+
+static void break_assertion_without_a_recorder(void) {
+    zkl_assert(NULL, directory[0] == '\0');
+}
+
+static void broken_assertion_without_a_record_says_so_and_aborts(void) {
+    static char said[8192];
+    expect_aborted(break_assertion_where_nothing_can_be_written, said, sizeof(said));
+    EXPECT(strstr(said, "; it left no record\n") != NULL);
+    expect_aborted(break_assertion_without_a_recorder, said, sizeof(said));
+    EXPECT(strstr(said, "; it left no record\n") != NULL);
+}
+
+/* What a request has heard of while a step was under way has room for so many. */
+static void queue_too_many_events(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage->a.runner->stepping = true;
+    for (int i = 0; i <= ZKL_QUEUED_EVENTS_MAX; i++) {
+        stage_feed(&stage->a, ZKL_EVENT_PROBE);
+    }
+}
+
+static void feed_a_request_that_has_ended(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+    stage->a.runner->request.ended = true;
+    stage_feed(&stage->a, ZKL_EVENT_PROBE);
+}
+
+static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
+    static const struct {
+        child_function *function;
+        const char *condition;
+    } rows[] = {
+        { queue_too_many_events, "runner->queued_count < ZKL_QUEUED_EVENTS_MAX" },
+        { feed_a_request_that_has_ended, "!runner->request.ended" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        static char said[8192];
+        char name[256];
+        make_directory();
+        expect_aborted(rows[i].function, said, sizeof(said));
+        EXPECT(strstr(said, rows[i].condition) != NULL);
+        EXPECT_INT(count_files(name), 1); /* where TMPDIR says */
+        EXPECT_INT(play(path_of(name))->counts.steps, 1);
+        expect_owner_only(path_of(name));
+        remove_directory();
+    }
+}
+
+static void assertion_that_holds_does_nothing(void) {
+    zkl_assert(NULL, directory[0] != '\0');
+    EXPECT(true);
+}
+
+int main(void) {
+    CU_TestInfo tests[] = {
+        TEST(written_record_tells_what_the_client_did),
+        TEST(record_replaces_the_one_before),
+        TEST(record_needs_no_connection),
+        TEST(no_data_of_a_node_is_in_the_record),
+        TEST(place_that_cannot_be_written_is_named_and_nothing_is_left),
+        TEST(half_a_file_is_not_left),
+        TEST(bad_arguments_are_named),
+        TEST(number_of_events_has_its_range),
+        TEST(client_that_records_nothing_says_so),
+        TEST(directory_for_records_has_a_name_of_its_own),
+        TEST(record_can_be_written_in_a_callback),
+        TEST(closed_client_that_a_handle_keeps_still_has_its_record),
+        TEST(broken_assertion_names_itself_and_leaves_the_record),
+        TEST(record_of_a_broken_assertion_replaces_nothing),
+        TEST(broken_assertion_without_a_record_says_so_and_aborts),
+        TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
+        TEST(assertion_that_holds_does_nothing),
+        TEST_END,
+    };
+    return unit_main("client record", tests);
+}

@@ -1,0 +1,584 @@
+/*
+ * The ring: what it keeps and forgets, that what is left can always be played
+ * back, lists of any length, and that each kind of event and action comes
+ * through as it was.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/names.h"
+#include "support/played_back.h"
+#include "support/record_bench.h"
+
+static size_t count_lines(const char *text) {
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += *text == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
+static void expect_played(const char *text, uint64_t steps, uint64_t requests, uint64_t skipped,
+                          int line) {
+    const playback_result *result = bench_play(text);
+    unit_check(result->verdict == PLAYBACK_SAME, __FILE__, line, "%s", result->message);
+    unit_expect_int((int64_t)result->counts.steps, (int64_t)steps, "steps", __FILE__, line);
+    unit_expect_int((int64_t)result->counts.requests, (int64_t)requests, "requests", __FILE__,
+                    line);
+    unit_expect_int((int64_t)result->counts.skipped, (int64_t)skipped, "skipped", __FILE__, line);
+}
+
+#define PLAYED(text, steps, requests, skipped)                                                     \
+    expect_played((text), (steps), (requests), (skipped), __LINE__)
+
+/* ---- The text ------------------------------------------------------------------- */
+
+static void record_of_one_acquire_reads_as_documented(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_recorder_add_news(bench.recorder, 1, 0,
+                          &(zkl_session_news){ ZKL_SESSION_STATE_CONNECTED, 0x1f, 10000 });
+    bench_acquire_and_release(&bench);
+    const char *text = bench_text(&bench);
+    const char *first = strchr(text, '\n') + 1;
+    EXPECT(strncmp(text, "zklock-record version=1 library=", 32) == 0);
+    EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
+    EXPECT_TEXT(first,
+                "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
+                "2 1 request=1 STATE session=1 path=/locks/stock mode=EXCLUSIVE connected aim=JOIN "
+                "own_node=NONE guid=" BENCH_GUID " prefix=_c_" BENCH_GUID "-lock-\n"
+                "3 1 request=1 START -> CREATE node=_c_" BENCH_GUID "-lock- LIST\n"
+                "4 2 request=1 CREATED OK node=" BENCH_NODE " zxid=4294967338 -> nothing\n"
+                "5 3 request=1 LISTED OK count=1 children=" BENCH_NODE " -> GRANT\n"
+                "6 4 request=1 RELEASED -> DELETE node=" BENCH_NODE "\n"
+                "7 5 request=1 DELETED OK -> END\n"
+                "end records=7\n");
+    PLAYED(text, 5, 1, 0);
+    bench_close(&bench);
+}
+
+static void empty_record_is_a_record(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    PLAYED(bench_text(&bench), 0, 0, 0);
+    bench_close(&bench);
+}
+
+static void probe_that_does_nothing_is_left_out(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    EXPECT(strstr(bench_text(&bench), "PROBE") == NULL);
+    PLAYED(bench_text(&bench), 1, 1, 0);
+    bench_close(&bench);
+}
+
+static void news_of_each_kind_come_through(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    for (int state = 0; state <= ZKL_SESSION_STATE_AUTH_FAILED; state++) {
+        zkl_recorder_add_news(bench.recorder, 1, state,
+                              &(zkl_session_news){ (zkl_session_state)state, INT64_MIN, 1 });
+    }
+    const char *text = bench_text(&bench);
+    EXPECT(strstr(text, "1 0 session=1 DISCONNECTED\n2 1 session=1 CONNECTED "
+                        "id=0x8000000000000000 timeout_ms=1\n3 2 session=1 EXPIRED\n"
+                        "4 3 session=1 AUTH_FAILED\n") != NULL);
+    PLAYED(text, 0, 0, 0);
+    bench_close(&bench);
+}
+
+/* ---- What it forgets ---------------------------------------------------------------- */
+
+static uint64_t dropped(const char *text) {
+    uint64_t count = 0;
+    const char *field = strstr(text, " dropped=");
+    EXPECT(field != NULL && sscanf(field, " dropped=%" SCNu64, &count) == 1);
+    return count;
+}
+
+/* At each moment, wherever the end of the ring may be. */
+static void full_ring_forgets_whole_lines_from_the_oldest_on(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    size_t size = ZKL_RECORDED_EVENTS_MIN * ZKL_RECORD_EVENT_BYTES;
+    for (int i = 0; i < 300; i++) {
+        bench_acquire_and_release(&bench);
+        const char *text = bench_text(&bench);
+        const playback_result *result = bench_play(text);
+        EXPECT(result->verdict == PLAYBACK_SAME);
+        EXPECT_INT(dropped(text) + count_lines(text) - 2, 6 * (i + 1));
+        EXPECT(strlen(text) < size + ZKL_RECORD_HEADER_SIZE);
+        EXPECT(i < 100 || strlen(text) > size - ZKL_RECORD_LINE_MAX / 4);
+        bench_begin_request(&bench, NULL);
+    }
+    EXPECT(dropped(bench_text(&bench)) > 1000);
+    bench_close(&bench);
+}
+
+static void request_that_outlives_the_ring_can_be_played_from_a_later_state(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    for (int i = 0; i < 5000; i++) {
+        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    }
+    const char *text = bench_text(&bench);
+    const playback_result *result = bench_play(text);
+    EXPECT(result->verdict == PLAYBACK_SAME);
+    EXPECT(result->counts.skipped <= ZKL_RECORD_EVENTS_PER_STATE);
+    EXPECT(result->counts.states > 5);
+    EXPECT(result->counts.steps > ZKL_RECORDED_EVENTS_MIN);
+    bench_close(&bench);
+}
+
+/* It is told something once in a while, and others fill the ring meanwhile. */
+static void quiet_request_can_be_played_in_the_newer_half_of_the_ring(void) {
+    record_bench quiet;
+    bench_open(&quiet, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&quiet, &(zkl_event){ .kind = ZKL_EVENT_START });
+    record_bench busy = quiet;
+    for (int i = 0; i < 30; i++) {
+        for (int k = 0; k < 17; k++) { /* some 13 KB: most of the ring */
+            bench_begin_request(&busy, NULL);
+            bench_acquire_and_release(&busy);
+        }
+        bench_step(&quiet, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+        const char *text = bench_text(&quiet);
+        const playback_result *result = bench_play(text);
+        unit_check(result->verdict == PLAYBACK_SAME, __FILE__, __LINE__, "%s", result->message);
+        const char *before_last = strstr(text, " request=1 STATE");
+        EXPECT(before_last != NULL); /* of request 1, just before its last event */
+    }
+    bench_close(&quiet);
+}
+
+/* ---- Long lists ------------------------------------------------------------------------ */
+
+typedef struct long_list {
+    char names[40][NAME_SIZE];
+    const char *pointers[40];
+    size_t count;
+} long_list;
+
+static void add(long_list *list, const char *name) {
+    snprintf(list->names[list->count], NAME_SIZE, "%s", name);
+    list->pointers[list->count] = list->names[list->count];
+    list->count++;
+}
+
+static void add_random(unit_random *random, long_list *list, const zkl_request *request) {
+    static const char letters[] = "xxrrwkquj";
+    char guid[NAME_GUID_SIZE];
+    char name[NAME_SIZE];
+    int32_t sequence = (int32_t)unit_random_below(random, 24);
+    name_other_guid(guid, unit_random_below(random, 1000));
+    if (unit_random_below(random, 12) == 0) { /* a copy of our name, or our own second node */
+        snprintf(name, sizeof(name), "%s%010d", request->prefix, (int)sequence);
+    } else {
+        name_other(name, letters[unit_random_below(random, sizeof(letters) - 1)], guid, sequence);
+    }
+    add(list, name);
+}
+
+/* A request of any mode that stands where a list is what it waits for. */
+static void begin_random(unit_random *random, zkl_request *request, long_list *list) {
+    zkl_request_options options = {
+        .mode = (zkl_mode)unit_random_below(random, 3),
+        .only_try = unit_random_below(random, 3) == 0,
+        .guid = BENCH_GUID,
+    };
+    zkl_actions actions;
+    zkl_request_begin(request, &options, true);
+    zkl_request_step(request, &(zkl_event){ .kind = ZKL_EVENT_START }, &actions);
+    if (actions.list[0].kind == ZKL_ACTION_LIST) {
+        return; /* a try looks first */
+    }
+    char own[NAME_SIZE];
+    snprintf(own, sizeof(own), "%s%010u", request->prefix, unit_random_below(random, 24));
+    zkl_event created = { .kind = ZKL_EVENT_CREATED, .node = own, .zxid = 5 };
+    if (unit_random_below(random, 4) == 0) { /* a lost reply comes before: it looks for a twin */
+        zkl_event lost = { .kind = ZKL_EVENT_CREATED, .outcome = ZKL_OUTCOME_UNKNOWN };
+        zkl_event no_list = { .kind = ZKL_EVENT_LISTED, .outcome = ZKL_OUTCOME_UNKNOWN };
+        zkl_request_step(request, &lost, &actions);
+        zkl_request_step(request, &no_list, &actions);
+        zkl_request_step(request, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF }, &actions);
+    }
+    zkl_request_step(request, &created, &actions);
+    if (unit_random_below(random, 8) != 0) {
+        add(list, own);
+    }
+}
+
+static void expect_same_step(const zkl_request *request, const char *const *whole, size_t count,
+                             const char *const *shortened, size_t kept, unsigned seed) {
+    zkl_request one = *request;
+    zkl_request other = *request;
+    zkl_actions one_does;
+    zkl_actions other_does;
+    static char texts[4][ZKL_RECORD_LINE_MAX];
+    zkl_text text[4];
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        text[i] = (zkl_text){ .bytes = texts[i], .size = sizeof(texts[i]) };
+    }
+    zkl_request_step(&one, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { whole, count } },
+                     &one_does);
+    zkl_request_step(&other,
+                     &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { shortened, kept } },
+                     &other_does);
+    zkl_record_write_actions(&text[0], &one_does);
+    zkl_record_write_actions(&text[1], &other_does);
+    zkl_record_write_state(&text[2], &one);
+    zkl_record_write_state(&text[3], &other);
+    unit_check(text[0].length == text[1].length && memcmp(texts[0], texts[1], text[0].length) == 0,
+               __FILE__, __LINE__, "seed %u: does %.*s, with the shortened list %.*s", seed,
+               (int)text[0].length, texts[0], (int)text[1].length, texts[1]);
+    unit_check(text[2].length == text[3].length && memcmp(texts[2], texts[3], text[2].length) == 0,
+               __FILE__, __LINE__, "seed %u: is %.*s, with the shortened list %.*s", seed,
+               (int)text[2].length, texts[2], (int)text[3].length, texts[3]);
+}
+
+static void shortened_list_makes_the_request_do_the_same(void) {
+    unsigned really_shorter = 0;
+    for (unsigned seed = 0; seed < 40000; seed++) {
+        unit_random random = unit_random_begin(seed);
+        static long_list list;
+        zkl_request request;
+        list.count = 0;
+        size_t before_own = unit_random_below(&random, 12);
+        size_t after_own = unit_random_below(&random, 12);
+        zkl_request_begin(&request, &(zkl_request_options){ .guid = BENCH_GUID }, true);
+        for (size_t i = 0; i < before_own; i++) {
+            add_random(&random, &list, &request);
+        }
+        begin_random(&random, &request, &list);
+        for (size_t i = 0; i < after_own; i++) {
+            add_random(&random, &list, &request);
+        }
+        const char *shortened[ZKL_RECORD_SHORTENED_MAX];
+        zkl_children children = { list.pointers, list.count };
+        size_t kept = zkl_record_shorten(&request, children, shortened);
+        really_shorter += kept < list.count ? 1 : 0;
+        expect_same_step(&request, list.pointers, list.count, shortened, kept, seed);
+    }
+    EXPECT(really_shorter > 20000);
+}
+
+static void begin_long_list(char names[][NAME_SIZE], const char **pointers, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        char guid[NAME_GUID_SIZE];
+        name_other_guid(guid, i);
+        name_other(names[i], 'x', guid, (int32_t)(i + 4));
+        pointers[i] = names[i];
+    }
+    snprintf(names[count / 2], NAME_SIZE, "%s", BENCH_NODE); /* sequence 3: the first */
+}
+
+static void list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened(void) {
+    static char names[5000][NAME_SIZE];
+    static const char *pointers[5000];
+    static const struct {
+        size_t count;
+        const char *says;
+    } rows[] = { { ZKL_RECORD_NAMES_MAX, " count=16 children=_c_" },
+                 { ZKL_RECORD_NAMES_MAX + 1, " count=17 shortened=_c_" },
+                 { 5000, " count=5000 shortened=_c_" } };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        record_bench bench;
+        bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+        begin_long_list(names, pointers, rows[i].count);
+        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+        bench_step(&bench,
+                   &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
+        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                         .children = { pointers, rows[i].count } });
+        EXPECT(strstr(bench_text(&bench), rows[i].says) != NULL);
+        PLAYED(bench_text(&bench), 3, 1, 0);
+        bench_close(&bench);
+    }
+}
+
+static void expect_shortened(char fill, size_t length) {
+    static char long_name[10000];
+    memset(long_name, fill, length);
+    long_name[length] = '\0';
+    const char *names[] = { long_name, BENCH_NODE };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { names, 2 } });
+    EXPECT(strstr(bench_text(&bench), "count=2 shortened=" BENCH_NODE " -> GRANT") != NULL);
+    PLAYED(bench_text(&bench), 3, 1, 0);
+    bench_close(&bench);
+}
+
+/* A thousand bytes that are three each, when escaped; and more than a line has. */
+static void list_of_long_names_is_shortened(void) {
+    expect_shortened(',', 999);
+    expect_shortened('y', 9000);
+}
+
+/* Its name is the blocker's, and appears in the list and in the action. */
+static void event_without_room_is_named_and_the_state_recorded_after_it(void) {
+    static char huge[9000];
+    memset(huge, 'y', sizeof(huge) - 1);
+    snprintf(huge + sizeof(huge) - 11, 11, "%010d", 1);
+    const char *names[] = { huge, BENCH_NODE };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { names, 2 } });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_WATCHED });
+    const char *text = bench_text(&bench);
+    EXPECT(strstr(text, "4 3 request=1 TOO_LONG\n5 4 request=1 STATE ") != NULL);
+    EXPECT(strstr(text, "6 4 request=1 WATCHED OK -> nothing\n") != NULL);
+    PLAYED(text, 3, 1, 0);
+    bench_close(&bench);
+}
+
+static void state_with_the_longest_path_has_room(void) {
+    static char path[1027];
+    record_bench bench;
+    memset(path, '%', sizeof(path) - 1);
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_recorder_begin_request(bench.recorder, &bench.recorded, 1, path);
+    memset(&bench.request, 1, sizeof(bench.request)); /* every flag, every number */
+    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields[i];
+        if (field->type == ZKL_RECORD_TEXT) {
+            char *text = (char *)&bench.request + field->offset;
+            memset(text, '%', field->size - 1);
+            text[field->size - 1] = '\0';
+        }
+    }
+    static char line[ZKL_RECORD_LINE_MAX];
+    zkl_text text = { .bytes = line, .size = sizeof(line) };
+    zkl_record_write_state(&text, &bench.request);
+    zkl_text_add_value(&text, path);
+    EXPECT(!text.too_long);
+    EXPECT(text.length + 200 < sizeof(line)); /* for numbers and names before it */
+    bench_close(&bench);
+}
+
+/* ---- Each kind --------------------------------------------------------------------------- */
+
+static void every_event_and_action_has_its_own_name(void) {
+    const zkl_record_names *const all[] = { &zkl_record_events, &zkl_record_actions,
+                                            &zkl_record_outcomes, &zkl_record_sessions };
+    EXPECT_INT(zkl_record_events.count, ZKL_EVENT_RELEASED + 1);
+    EXPECT_INT(zkl_record_actions.count, ZKL_ACTION_END + 1);
+    EXPECT_INT(zkl_record_outcomes.count, ZKL_OUTCOME_SESSION_OVER + 1);
+    for (size_t n = 0; n < COUNT_OF(all); n++) {
+        for (size_t i = 0; i < all[n]->count; i++) {
+            EXPECT(all[n]->names[i] != NULL);
+            for (size_t k = 0; k < i; k++) {
+                EXPECT(strcmp(all[n]->names[i], all[n]->names[k]) != 0);
+            }
+        }
+    }
+}
+
+/* For what no request ever does: it is not to be played back when it is closed. */
+static void open_unheard(record_bench *bench) {
+    zkl_recorder_listen(NULL);
+    bench_open(bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    played_back_begin();
+}
+
+/* A record with one event, as a file of its own. */
+static const char *text_of_step(const zkl_event *event, const zkl_actions *actions) {
+    record_bench bench;
+    open_unheard(&bench);
+    zkl_recorder_begin_step(bench.recorder, &bench.recorded, 0, &bench.request, event);
+    zkl_recorder_end_step(bench.recorder, &bench.recorded, actions);
+    const char *text = bench_text(&bench);
+    bench_close(&bench);
+    return text;
+}
+
+static const record_entry *read_second_record(const char *text) {
+    static record_entry record;
+    static record_reader reader;
+    static char copy[BENCH_TEXT_SIZE];
+    snprintf(copy, sizeof(copy), "%s", text);
+    bool good = record_reader_begin(&reader, copy, strlen(copy), false) &&
+                record_reader_next(&reader, &record) && record_reader_next(&reader, &record);
+    unit_check(good, __FILE__, __LINE__, "%s", reader.error);
+    return &record;
+}
+
+static bool is_same_text(const char *one, const char *other) {
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+static void expect_event_survives(const zkl_event *event) {
+    unsigned has = zkl_record_event_fields(event->kind, event->outcome);
+    zkl_actions none = { .count = 0 };
+    const record_entry *read = read_second_record(text_of_step(event, &none));
+    EXPECT_INT(read->kind, RECORD_EVENT);
+    EXPECT_INT(read->event.kind, event->kind);
+    EXPECT_INT(read->event.outcome, event->outcome);
+    EXPECT_INT(read->event.status, (has & ZKL_EVENT_HAS_STATUS) != 0 ? event->status : 0);
+    EXPECT_INT(read->event.zxid, (has & ZKL_EVENT_HAS_ZXID) != 0 ? event->zxid : 0);
+    EXPECT(is_same_text(read->event.node, (has & ZKL_EVENT_HAS_NODE) != 0 ? event->node : NULL));
+    EXPECT(is_same_text(read->event.guid, (has & ZKL_EVENT_HAS_GUID) != 0 ? event->guid : NULL));
+    EXPECT(read->event.own_session ==
+           ((has & ZKL_EVENT_HAS_OWN_SESSION) != 0 && event->own_session));
+    EXPECT(read->event.deleted == ((has & ZKL_EVENT_HAS_FIRED) != 0 && event->deleted));
+    EXPECT(read->event.fresh == ((has & ZKL_EVENT_HAS_FIRED) != 0 && event->fresh));
+    size_t children = (has & ZKL_EVENT_HAS_CHILDREN) != 0 ? event->children.count : 0;
+    EXPECT_INT(read->event.children.count, children);
+    for (size_t i = 0; i < children && i < read->event.children.count; i++) {
+        EXPECT_TEXT(read->event.children.names[i], event->children.names[i]);
+    }
+}
+
+static void each_kind_of_event_survives_writing_and_reading(void) {
+    static const char *const names[] = { "a,b%c\n\x7f\xc3\xa9", "_c_x-lock-0000000001", "=" };
+    for (int kind = 0; kind <= ZKL_EVENT_RELEASED; kind++) {
+        bool has_outcome = (zkl_record_event_fields((zkl_event_kind)kind, ZKL_OUTCOME_OK) &
+                            ZKL_EVENT_HAS_OUTCOME) != 0;
+        for (int outcome = 0; outcome <= (has_outcome ? ZKL_OUTCOME_SESSION_OVER : 0); outcome++) {
+            zkl_event event = {
+                .kind = (zkl_event_kind)kind,
+                .outcome = (zkl_outcome)outcome,
+                .status = kind % 2 == 0 ? ZKL_NO_PERMISSION : -12345,
+                .node = names[0],
+                .zxid = INT64_MIN,
+                .own_session = true,
+                .deleted = true,
+                .children = { names, 3 },
+                .guid = BENCH_GUID,
+            };
+            bool is_probe = kind == ZKL_EVENT_PROBE; /* left out without an action */
+            if (!is_probe) {
+                expect_event_survives(&event);
+                event.children.count = 0;
+                event.own_session = event.deleted = false;
+                event.fresh = true;
+                event.guid = NULL;
+                expect_event_survives(&event);
+            }
+        }
+    }
+}
+
+static void each_kind_of_action_survives_writing_and_reading(void) {
+    for (int kind = 0; kind <= ZKL_ACTION_END; kind++) {
+        zkl_action action = { (zkl_action_kind)kind, NULL, ZKL_OK };
+        action.node = zkl_record_action_has_node(action.kind) ? "a b" : NULL;
+        action.status = zkl_record_action_has_status(action.kind) ? ZKL_TIMEOUT : ZKL_OK;
+        zkl_actions actions = { ZKL_ACTIONS_MAX, { action } };
+        for (size_t i = 1; i < ZKL_ACTIONS_MAX; i++) {
+            actions.list[i] = action;
+        }
+        const record_entry *read =
+            read_second_record(text_of_step(&(zkl_event){ .kind = ZKL_EVENT_PROBE }, &actions));
+        EXPECT_INT(read->actions.count, ZKL_ACTIONS_MAX);
+        for (size_t i = 0; i < read->actions.count; i++) {
+            EXPECT_INT(read->actions.list[i].kind, kind);
+            EXPECT_INT(read->actions.list[i].status, action.status);
+            EXPECT(is_same_text(read->actions.list[i].node, action.node));
+        }
+    }
+}
+
+/* ---- States ------------------------------------------------------------------------------- */
+
+/* Between two fields there is nothing but padding; and none is missing at the end. */
+static void every_field_of_a_request_is_recorded(void) {
+    size_t end = 0;
+    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields[i];
+        size_t alignment = field->type == ZKL_RECORD_TEXT ? 1 : field->size;
+        unit_check(field->offset >= end && field->offset - end < alignment, __FILE__, __LINE__,
+                   "a field is missing before %s", field->name);
+        end = field->offset + field->size;
+    }
+    EXPECT(sizeof(zkl_request) - end < sizeof(int64_t));
+}
+
+static void fill(zkl_request *request, unit_random *random) {
+    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields[i];
+        char *value = (char *)request + field->offset;
+        unsigned number = unit_random_below(random, 1U << 31U);
+        int64_t large = -(int64_t)number * 4294967311;
+        bool flag = number % 2 == 0;
+        unsigned choice = field->names != NULL ? number % (unsigned)field->names->count : number;
+        switch (field->type) {
+        case ZKL_RECORD_BOOL:
+            memcpy(value, &flag, sizeof(flag));
+            break;
+        case ZKL_RECORD_NUMBER:
+            memcpy(value, &large, sizeof(large));
+            break;
+        case ZKL_RECORD_TEXT:
+            snprintf(value, field->size, "%s %u", field->name, number);
+            break;
+        default:
+            memcpy(value, &choice, sizeof(choice));
+            break;
+        }
+    }
+    memcpy(request->guid, BENCH_GUID, ZKL_GUID_SIZE);
+}
+
+static void state_survives_writing_and_reading(void) {
+    static char lines[2][ZKL_RECORD_LINE_MAX];
+    unit_random random = unit_random_begin(1);
+    for (int i = 0; i < 200; i++) {
+        record_bench bench;
+        open_unheard(&bench);
+        fill(&bench.request, &random);
+        zkl_actions none = { .count = 0 };
+        const zkl_event event = { .kind = ZKL_EVENT_CONNECTED };
+        zkl_recorder_begin_step(bench.recorder, &bench.recorded, 0, &bench.request, &event);
+        zkl_recorder_end_step(bench.recorder, &bench.recorded, &none);
+        static record_reader reader;
+        static record_entry record;
+        char *text = bench_text(&bench);
+        EXPECT(record_reader_begin(&reader, text, strlen(text), false));
+        bool good = record_reader_next(&reader, &record);
+        unit_check(good, __FILE__, __LINE__, "%s", reader.error);
+        EXPECT_INT(record.kind, RECORD_STATE);
+        EXPECT_TEXT(record.path, "/locks/stock");
+        const zkl_request *const requests[] = { &bench.request, &record.state };
+        for (size_t k = 0; k < 2; k++) {
+            memset(lines[k], 0, sizeof(lines[k]));
+            zkl_text line = { .bytes = lines[k], .size = sizeof(lines[k]) - 1 };
+            zkl_record_write_state(&line, requests[k]);
+        }
+        EXPECT_TEXT(lines[1], lines[0]);
+        bench_close(&bench);
+    }
+}
+
+int main(void) {
+    CU_TestInfo tests[] = {
+        TEST(record_of_one_acquire_reads_as_documented),
+        TEST(empty_record_is_a_record),
+        TEST(probe_that_does_nothing_is_left_out),
+        TEST(news_of_each_kind_come_through),
+        TEST(full_ring_forgets_whole_lines_from_the_oldest_on),
+        TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state),
+        TEST(quiet_request_can_be_played_in_the_newer_half_of_the_ring),
+        TEST(shortened_list_makes_the_request_do_the_same),
+        TEST(list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened),
+        TEST(list_of_long_names_is_shortened),
+        TEST(event_without_room_is_named_and_the_state_recorded_after_it),
+        TEST(state_with_the_longest_path_has_room),
+        TEST(every_event_and_action_has_its_own_name),
+        TEST(each_kind_of_event_survives_writing_and_reading),
+        TEST(each_kind_of_action_survives_writing_and_reading),
+        TEST(every_field_of_a_request_is_recorded),
+        TEST(state_survives_writing_and_reading),
+        TEST_END,
+    };
+    return unit_main("recorder", tests);
+}

@@ -1,0 +1,67 @@
+#include "support/record_bench.h"
+
+#include <string.h>
+
+static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE, .guid = BENCH_GUID };
+
+void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
+    zkl_recorder_begin_request(bench->recorder, &bench->recorded, 1, "/locks/stock");
+    zkl_request_begin(&bench->request, options != NULL ? options : &exclusive, true);
+}
+
+void bench_open(record_bench *bench, int32_t events, const zkl_request_options *options) {
+    memset(bench, 0, sizeof(*bench));
+    bench->recorder = zkl_recorder_open(
+        &(zkl_recorder_options){ .events = events, .label = "a test, 100% good" });
+    (void)zkl_recorder_begin_session(bench->recorder);
+    bench_begin_request(bench, options);
+}
+
+void bench_close(record_bench *bench) {
+    zkl_recorder_close(bench->recorder);
+}
+
+void bench_step(record_bench *bench, const zkl_event *event) {
+    bench->now_ms++;
+    zkl_recorder_begin_step(bench->recorder, &bench->recorded, bench->now_ms, &bench->request,
+                            event);
+    zkl_request_step(&bench->request, event, &bench->actions);
+    zkl_recorder_end_step(bench->recorder, &bench->recorded, &bench->actions);
+}
+
+void bench_acquire_and_release(record_bench *bench) {
+    static const char *const names[] = { BENCH_NODE };
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_START });
+    bench_step(bench,
+               &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 4294967338 });
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { names, 1 } });
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DELETED });
+}
+
+static size_t append(char *text, size_t length, const char *bytes, size_t count) {
+    EXPECT(length + count < BENCH_TEXT_SIZE);
+    memcpy(text + length, bytes, count);
+    return length + count;
+}
+
+char *bench_text(const record_bench *bench) {
+    static char text[BENCH_TEXT_SIZE];
+    zkl_record_pieces pieces;
+    zkl_recorder_take_pieces(bench->recorder, &pieces);
+    size_t length = 0;
+    for (size_t i = 0; i < ZKL_RECORD_PIECES; i++) {
+        length = append(text, length, pieces.list[i].bytes, pieces.list[i].length);
+    }
+    text[length] = '\0';
+    return text;
+}
+
+const playback_result *bench_play(const char *text) {
+    static playback_result result;
+    static char copy[BENCH_TEXT_SIZE + 1];
+    size_t length = strlen(text);
+    memcpy(copy, text, length + 1);
+    playback_play(copy, length, &(playback_options){ .may_be_cut = false }, &result);
+    return &result;
+}
