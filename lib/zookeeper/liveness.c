@@ -170,8 +170,12 @@ static void send_write(zkl_liveness *liveness) {
 
 /* ---- The probes ---------------------------------------------------------------- */
 
+/* Watches that nobody waits for any more are there until the servers have confirmed
+ * their removal. */
 static bool has_work(const zkl_liveness *liveness) {
-    return liveness->session->connected && liveness->session->runners != NULL;
+    const zkl_session *session = liveness->session;
+    return session->connected &&
+           (session->runners != NULL || zkl_watch_table_count(&session->watches) > 0);
 }
 
 static int64_t silence_of(const zkl_liveness *liveness) {
@@ -211,6 +215,7 @@ static void on_probe_due(void *arg) {
         return;
     }
     send_probe(liveness);
+    zkl_watch_table_send_again(&liveness->session->watches);
     set_timer(liveness, &liveness->probe_timer, now_of(liveness) + period_of(liveness));
     zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
 }

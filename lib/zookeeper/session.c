@@ -71,6 +71,7 @@ void zkl_session_feed_all(zkl_session *session, const zkl_event *event) {
 }
 
 void zkl_session_connecting(zkl_session *session) {
+    session->given_up = false;
     zkl_liveness_connecting(&session->liveness);
 }
 
@@ -81,7 +82,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
-    zkl_watch_table_reconnected(&session->watches);
+    zkl_watch_table_send_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
     if (!zkl_liveness_lease_is_possible(&session->liveness)) {
@@ -150,7 +151,6 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
 void zkl_session_give_up(zkl_session *session) {
     session->given_up = true;
     zkl_session_on_news(session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
-    session->given_up = false;
 }
 
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {

@@ -43,7 +43,7 @@ struct zkl_session {
     bool connected;
     bool auth_failed;
     bool finished;   /* no session will follow */
-    bool given_up;   /* as it ends: by us, and the servers have not ended it yet */
+    bool given_up;   /* by us, until the next is asked for: the servers have not ended it yet */
     uint64_t number; /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;

@@ -224,7 +224,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     }
 }
 
-void zkl_watch_table_reconnected(zkl_watch_table *table) {
+void zkl_watch_table_send_again(zkl_watch_table *table) {
     for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
         next = watch->path_handle.next;
         if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {

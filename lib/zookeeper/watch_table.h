@@ -44,8 +44,9 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
-/** A new connection: removals whose reply was lost are sent again. */
-void zkl_watch_table_reconnected(zkl_watch_table *table);
+/** Removals whose reply was lost, or that were turned away, are sent again: on each new
+ *  connection, and now and then. */
+void zkl_watch_table_send_again(zkl_watch_table *table);
 /** The session is over, and all its watches with it. Who still waits for the
  *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);
