@@ -76,16 +76,29 @@ static void *release_in_a_task(void *lock) {
     return NULL;
 }
 
-/* ... and the release said that the node was gone, when it was not. */
-static void release_whose_session_is_given_up_is_not_confirmed(void) {
-    begin(135);
-    zkl_client *client = open_client();
-    zkl_lock *lock = hold(client);
-    int64_t session_id = session_of(client);
+static void *wait_in_a_task(void *lock) {
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_CANCELLED);
+    return NULL;
+}
+
+static void stop_all(void) {
     for (uint32_t i = 0; i < SERVERS; i++) {
         zkl_ensemble_stop_server(ensemble, i);
     }
     zkl_world_sleep_us(US_PER_MS);
+}
+
+static void slow_down(void) {
+    zkl_ensemble_slow_commits(ensemble, 60 * SESSION_MS * (int64_t)US_PER_MS,
+                              60 * SESSION_MS * (int64_t)US_PER_MS);
+}
+
+static void give_up_during_a_release(void (*hurt)(void)) {
+    begin(135);
+    zkl_client *client = open_client();
+    zkl_lock *lock = hold(client);
+    int64_t session_id = session_of(client);
+    hurt();
     pthread_t task;
     EXPECT(zkl_thread_start(&task, release_in_a_task, lock));
     zkl_world_sleep_us(US_PER_MS);
@@ -102,9 +115,47 @@ static void release_whose_session_is_given_up_is_not_confirmed(void) {
     end();
 }
 
+/* ... and the release said that the node was gone, when it was not. */
+static void release_whose_session_is_given_up_is_not_confirmed(void) {
+    give_up_during_a_release(stop_all);
+}
+
+/* Seed 118816: and the same when the deletion is on its way. */
+static void release_under_way_whose_session_is_given_up_is_not_confirmed(void) {
+    give_up_during_a_release(slow_down);
+}
+
+/* Seed 110631: nobody sent the removal of a watch again. */
+static void removal_of_a_watch_that_is_turned_away_is_sent_again(void) {
+    begin(110631);
+    zkl_client *client = open_client();
+    zkl_client *holder = open_client();
+    zkl_lock *first = hold(holder);
+    zkl_lock *second = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &second), ZKL_OK);
+    pthread_t task;
+    EXPECT(zkl_thread_start(&task, wait_in_a_task, second));
+    zkl_world_sleep_us(50 * US_PER_MS);
+    int64_t session_id = session_of(client);
+    EXPECT(zkl_ensemble_watch_count(ensemble, session_id) > 0);
+    throttle_all(SESSION_MS / 2);
+    EXPECT_INT(zkl_lock_cancel(second), ZKL_OK);
+    zkl_thread_join(task);
+    zkl_world_sleep_us(2 * SESSION_MS * (int64_t)US_PER_MS);
+    EXPECT_INT(zkl_ensemble_watch_count(ensemble, session_id), 0);
+    zkl_lock_close(second);
+    EXPECT_INT(zkl_lock_release(first, ZKL_FOREVER), ZKL_OK);
+    zkl_lock_close(first);
+    EXPECT_INT(zkl_client_close(holder, 1000), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    end();
+}
+
 static CU_TestInfo tests[] = {
     TEST(servers_that_turn_requests_away_for_long_keep_the_session),
     TEST(release_whose_session_is_given_up_is_not_confirmed),
+    TEST(release_under_way_whose_session_is_given_up_is_not_confirmed),
+    TEST(removal_of_a_watch_that_is_turned_away_is_sent_again),
     TEST_END,
 };
 
