@@ -17,9 +17,9 @@ struct speaker {
     pthread_mutex_t mutex; /* for what follows */
     zkl_connection *connection;
     zkl_operations *operations;
-    int64_t session_id; /* as told by the latest news */
-    int32_t timeout_ms; /* as asked for */
-    int open;           /* requests without an answer */
+    int64_t session_id;   /* as told by the latest news */
+    int32_t timeout_ms;   /* as asked for */
+    int open;             /* requests without an answer */
     const char *optional; /* may_hear; NULL: none */
     char heard[HEARD_SIZE];
 };

@@ -147,9 +147,9 @@ void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, 
         [STAGE_REMOVE_WATCHES] = ZKL_CALL_REMOVE_WATCHES,
     };
     (void)way;
-    zkl_ensemble_cut_next(ensemble, session_id, kinds[kind],
-                          loss == STAGE_REQUEST_LOST ? ZKL_CUT_REQUESTS_LOST : ZKL_CUT_WHEN_ANSWERED,
-                          0);
+    zkl_ensemble_cut_next(
+        ensemble, session_id, kinds[kind],
+        loss == STAGE_REQUEST_LOST ? ZKL_CUT_REQUESTS_LOST : ZKL_CUT_WHEN_ANSWERED, 0);
     if (then_away) {
         refuse_all(INT32_MAX); /* half an hour; who is connected is not concerned */
     }
