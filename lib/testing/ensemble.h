@@ -162,7 +162,9 @@ bool zkl_ensemble_server_serves(const zkl_ensemble *ensemble, uint32_t server);
 
 typedef enum zkl_cut {
     ZKL_CUT_REQUESTS_LOST, /* what is on its way to the server never arrives */
-    ZKL_CUT_REPLIES_LOST,  /* what is on its way to the server arrives, and is carried out */
+    ZKL_CUT_REPLIES_LOST,  /* what is on its way to the server arrives, and is carried out unless
+                              the session is at another server before the leader has it */
+    ZKL_CUT_WHEN_ANSWERED, /* only for the next request: it is carried out, its reply is lost */
     ZKL_CUT_SILENT         /* nothing passes any more, and nobody is told */
 } zkl_cut;
 
@@ -170,7 +172,8 @@ typedef enum zkl_cut {
 bool zkl_ensemble_cut(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
 
 /** Cuts it when its next request of a kind gets to the server: before it does
- *  (REQUESTS_LOST), or after (REPLIES_LOST); then the commit of a write takes `late_us` longer. */
+ *  (REQUESTS_LOST), or after (REPLIES_LOST); then the commit of a write takes `late_us` longer;
+ *  or when the server answers it (WHEN_ANSWERED). */
 void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_kind kind,
                            zkl_cut cut, int64_t late_us);
 

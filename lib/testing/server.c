@@ -274,6 +274,9 @@ static void answer(zkl_attachment *attachment, zkl_call *call) {
     if (!wire->server_open) {
         return;
     }
+    if (call->cut_when_answered) {
+        zkl_wire_cut(wire, ZKL_CUT_REPLIES_LOST);
+    }
     if (call->error == ZKL_SERVER_ERROR_THROTTLED) {
         zkl_wire_answer(wire, make_reply(call));
     } else if (call->kind == ZKL_CALL_CONNECT) {
@@ -373,7 +376,8 @@ static bool draw_cut(zkl_ensemble *ensemble, zkl_server_session *session, zkl_ca
         session->cut_is_next = false;
         *cut = session->cut;
         call->late_us = session->cut_late_us;
-        return true;
+        call->cut_when_answered = session->cut == ZKL_CUT_WHEN_ANSWERED;
+        return !call->cut_when_answered;
     }
     if (call->kind == ZKL_CALL_PING) {
         return false;

@@ -160,7 +160,7 @@ void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request, int
     zkl_ensemble *ensemble = ensemble_for("zkl_testing_lose_reply");
     insist(client != NULL, "zkl_testing_lose_reply", "client must not be NULL");
     zkl_call_kind kind = request == ZKL_TESTING_CREATE ? ZKL_CALL_CREATE : ZKL_CALL_DELETE;
-    zkl_cut how = applied != 0 ? ZKL_CUT_REPLIES_LOST : ZKL_CUT_REQUESTS_LOST;
+    zkl_cut how = applied != 0 ? ZKL_CUT_WHEN_ANSWERED : ZKL_CUT_REQUESTS_LOST;
     zkl_ensemble_cut_next(ensemble, client->sessions->session.id, kind, how, 0);
 }
 

@@ -41,6 +41,7 @@ typedef struct zkl_call {
     struct zkl_call *prev, *next; /* of the session's calls at the server */
     uint32_t link_number;         /* by which it came to the leader */
     int64_t late_us;
+    bool cut_when_answered;
     zkl_server_error refusal;
     int64_t seen_zxid;
     bool decided;

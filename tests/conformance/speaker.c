@@ -1,0 +1,415 @@
+#include "speaker.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transcript.h"
+#include "zklock/zklock.h"
+#include "zookeeper/connection.h"
+
+enum { HEARD_SIZE = 8192, PATH_SIZE = 256, PATIENCE_MS = 60000, NAMES_MAX = 64 };
+
+struct speaker {
+    const char *name;
+    stage_way *way;
+    pthread_mutex_t mutex; /* for what follows */
+    zkl_connection *connection;
+    zkl_operations *operations;
+    int64_t session_id;   /* as told by the latest news */
+    int32_t timeout_ms;   /* as asked for */
+    int open;             /* requests without an answer */
+    const char *optional; /* may_hear; NULL: none */
+    char heard[HEARD_SIZE];
+};
+
+typedef struct question {
+    speaker *self;
+    char text[TRANSCRIPT_LINE_SIZE];
+} question;
+
+static void give_up(const char *why) {
+    fprintf(stderr, "conformance: %s\n", why);
+    abort();
+}
+
+/* ---- What he hears: with the mutex held ------------------------------------------------ */
+
+static void note(speaker *self, const char *what, const char *more) {
+    size_t used = strlen(self->heard);
+    int written = snprintf(self->heard + used, HEARD_SIZE - used, "%s%s\n", what, more);
+    if (written < 0 || (size_t)written >= HEARD_SIZE - used) {
+        give_up("too much is heard");
+    }
+}
+
+static const char *outcome_name(const zkl_reply *reply) {
+    static const char *const names[] = {
+        [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+        [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+        [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    };
+    if (reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_NO_PERMISSION) {
+        return "REFUSED for want of permission";
+    }
+    return names[reply->outcome];
+}
+
+static void answered(question *asked, const zkl_reply *reply, const char *more) {
+    char line[TRANSCRIPT_LINE_SIZE];
+    snprintf(line, sizeof(line), ": %s%s", outcome_name(reply), more);
+    note(asked->self, asked->text, line);
+    asked->self->open--;
+    free(asked);
+}
+
+static void on_done(void *arg, const zkl_reply *reply) {
+    answered(arg, reply, "");
+}
+
+static void on_created(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        snprintf(more, sizeof(more), ", %s, %s", transcript_path(reply->path),
+                 transcript_zxid(reply->zxid).text);
+    }
+    answered(arg, reply, more);
+}
+
+static void on_exists(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        snprintf(more, sizeof(more), ", %s, of %s", transcript_zxid(reply->zxid).text,
+                 transcript_session(reply->ephemeral_owner).text);
+    }
+    answered(arg, reply, more);
+}
+
+static int compare_names(const void *one, const void *other) {
+    return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+/* In the order of the alphabet: that of the servers is any. */
+static void on_listed(void *arg, const zkl_reply *reply) {
+    const char *names[NAMES_MAX];
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    size_t count = reply->children.count;
+    if (count > NAMES_MAX) {
+        give_up("too many children");
+    }
+    for (size_t i = 0; i < count; i++) {
+        names[i] = reply->children.names[i];
+    }
+    if (count > 0) {
+        qsort(names, count, sizeof(names[0]), compare_names);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(more);
+        snprintf(more + used, sizeof(more) - used, "%s%s", i > 0 ? " " : ", ", names[i]);
+    }
+    answered(arg, reply, more);
+}
+
+static void on_session(void *arg, const zkl_session_news *news) {
+    speaker *self = arg;
+    char line[TRANSCRIPT_LINE_SIZE] = "";
+    switch (news->state) {
+    case ZKL_SESSION_STATE_CONNECTING:
+        note(self, "connecting", "");
+        break;
+    case ZKL_SESSION_STATE_CONNECTED:
+        self->session_id = news->session_id;
+        snprintf(line, sizeof(line), " as %s, timeout %d ms",
+                 transcript_session(news->session_id).text, (int)news->timeout_ms);
+        note(self, "connected", line);
+        break;
+    case ZKL_SESSION_STATE_EXPIRED:
+        note(self, "expired", "");
+        break;
+    case ZKL_SESSION_STATE_AUTH_FAILED:
+        note(self, "authentication failed", "");
+        break;
+    }
+}
+
+static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
+    char line[TRANSCRIPT_LINE_SIZE];
+    snprintf(line, sizeof(line), " %d: %s", (int)watch_id, deleted ? "deleted" : "something else");
+    note(arg, "watch", line);
+}
+
+static void on_wake(void *arg) {
+    (void)arg;
+}
+
+/* ---- Beginning and end ------------------------------------------------------------------ */
+
+static void begin_to_connect(speaker *self) {
+    transcript_add("%s > open", self->name);
+    if (zkl_connection_open(self->connection, stage_way_addresses(self->way), self->timeout_ms) !=
+        ZKL_OK) {
+        give_up("a connection cannot be opened");
+    }
+}
+
+speaker *speaker_open(const char *name, int32_t timeout_ms) {
+    speaker *self = calloc(1, sizeof(*self));
+    zkl_listener listener = { .arg = self, .session = on_session, .watch_fired = on_watch };
+    if (self == NULL) {
+        give_up("out of memory");
+        return NULL;
+    }
+    self->name = name;
+    self->timeout_ms = timeout_ms;
+    self->way = stage_way_open();
+    pthread_mutex_init(&self->mutex, NULL);
+    self->connection = zkl_connection_make(&self->mutex, &listener, on_wake, self);
+    if (self->connection == NULL) {
+        give_up("out of memory");
+    }
+    self->operations = zkl_connection_operations(self->connection);
+    begin_to_connect(self);
+    return self;
+}
+
+speaker *speaker_enter(const char *name) {
+    speaker *self = speaker_open(name, SESSION_MS);
+    hear_until(self, "connected");
+    return self;
+}
+
+/* With the mutex held. */
+static void write_down(speaker *self) {
+    char *rest = NULL;
+    for (const char *line = strtok_r(self->heard, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (self->optional == NULL || strcmp(line, self->optional) != 0) {
+            transcript_add("%s < %s", self->name, line);
+        }
+    }
+    self->heard[0] = '\0';
+}
+
+static void close_connection(speaker *self) {
+    transcript_add("%s > close", self->name);
+    zkl_connection_close(self->connection);
+    pthread_mutex_lock(&self->mutex);
+    write_down(self);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+void speaker_leave(speaker *self) {
+    close_connection(self);
+    stage_way_close(self->way);
+    zkl_connection_free(self->connection);
+    pthread_mutex_destroy(&self->mutex);
+    free(self);
+}
+
+void speaker_reopen(speaker *self) {
+    close_connection(self);
+    begin_to_connect(self);
+    hear_until(self, "connected");
+}
+
+void speaker_abandon(speaker *self) {
+    transcript_add("%s > abandon", self->name);
+    pthread_mutex_lock(&self->mutex);
+    zkl_connection_abandon(self->connection);
+    pthread_mutex_unlock(&self->mutex);
+}
+
+/* ---- What he asks -------------------------------------------------------------------------- */
+
+typedef zkl_outcome sender(speaker *self, const char *full_path, uint64_t watch, question *asked);
+
+static zkl_outcome send_parent(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->create_persistent(self->operations, path, on_done, asked);
+}
+
+static zkl_outcome send_create(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
+                                                                on_created, asked);
+}
+
+static zkl_outcome send_list(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->list(self->operations, path, on_listed, asked);
+}
+
+static zkl_outcome send_exists(speaker *self, const char *path, uint64_t watch, question *asked) {
+    return self->operations->table->exists(self->operations, path, watch, on_exists, asked);
+}
+
+static zkl_outcome send_delete(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->remove(self->operations, path, on_done, asked);
+}
+
+static zkl_outcome send_unwatch(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->remove_watches(self->operations, path, on_done, asked);
+}
+
+static void ask(speaker *self, sender *send, const char *what, const char *path, uint64_t watch) {
+    char full_path[PATH_SIZE];
+    char text[TRANSCRIPT_LINE_SIZE];
+    char watch_text[32] = "";
+    question *asked = malloc(sizeof(*asked));
+    if (asked == NULL) {
+        give_up("out of memory");
+        return;
+    }
+    if (watch != 0) {
+        snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)watch);
+    }
+    snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), path);
+    snprintf(text, sizeof(text), "%s %s", what, path);
+    snprintf(asked->text, sizeof(asked->text), "%s", text);
+    asked->self = self;
+    pthread_mutex_lock(&self->mutex);
+    self->open++;
+    zkl_outcome outcome = send(self, full_path, watch, asked);
+    if (outcome != ZKL_OUTCOME_OK) {
+        self->open--;
+        free(asked);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    const zkl_reply reply = { .outcome = outcome };
+    transcript_add("%s > %s%s%s%s", self->name, text, watch_text,
+                   outcome != ZKL_OUTCOME_OK ? ": at once " : "",
+                   outcome != ZKL_OUTCOME_OK ? outcome_name(&reply) : "");
+}
+
+void ask_parent(speaker *self, const char *path) {
+    ask(self, send_parent, "parent", path, 0);
+}
+
+void ask_create(speaker *self, const char *path) {
+    ask(self, send_create, "create", path, 0);
+}
+
+void ask_list(speaker *self, const char *path) {
+    ask(self, send_list, "list", path, 0);
+}
+
+void ask_exists(speaker *self, const char *path, uint64_t watch) {
+    ask(self, send_exists, "exists", path, watch);
+}
+
+void ask_delete(speaker *self, const char *path) {
+    ask(self, send_delete, "delete", path, 0);
+}
+
+void ask_unwatch(speaker *self, const char *path) {
+    ask(self, send_unwatch, "unwatch", path, 0);
+}
+
+/* ---- Waiting -------------------------------------------------------------------------------- */
+
+static bool has_heard(const char *heard, const char *beginning) {
+    size_t length = strlen(beginning);
+    const char *line = heard;
+    while (line != NULL && strncmp(line, beginning, length) != 0) {
+        line = strchr(line, '\n');
+        line += line != NULL ? 1 : 0;
+    }
+    return line != NULL;
+}
+
+/* Writes all down if it is what the conversation waits for, or the last chance. */
+static bool take(speaker *self, const char *beginning, bool last) {
+    pthread_mutex_lock(&self->mutex);
+    bool all = self->open == 0 && (*beginning == '\0' || has_heard(self->heard, beginning));
+    if (all || last) {
+        write_down(self);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return all;
+}
+
+void hear_until(speaker *self, const char *beginning) {
+    int64_t until_ms = self->operations->table->now_ms(self->operations) + PATIENCE_MS;
+    while (!take(self, beginning, false)) {
+        if (self->operations->table->now_ms(self->operations) >= until_ms) {
+            (void)take(self, beginning, true);
+            transcript_add("%s has waited in vain for %s", self->name,
+                           *beginning != '\0' ? beginning : "an answer");
+            return;
+        }
+        stage_nap();
+    }
+}
+
+void hear(speaker *self) {
+    hear_until(self, "");
+}
+
+void may_hear(speaker *self, const char *line) {
+    transcript_add("%s may hear %s", self->name, line);
+    pthread_mutex_lock(&self->mutex);
+    self->optional = line;
+    pthread_mutex_unlock(&self->mutex);
+}
+
+void catch_up(speaker *self) {
+    ask_delete(self, "/nothing");
+    hear(self);
+}
+
+/* ---- Faults --------------------------------------------------------------------------------- */
+
+static void cut(speaker *self, stage_request kind, stage_loss loss, bool then_away) {
+    transcript_add("* the next %s of %s is lost, and the connection%s",
+                   loss == STAGE_REQUEST_LOST ? "request" : "reply", self->name,
+                   then_away ? ", and there is no other" : "");
+    stage_way_cut_next(self->way, self->session_id, kind, loss, then_away);
+}
+
+void cut_next(speaker *self, stage_request kind, stage_loss loss) {
+    cut(self, kind, loss, false);
+}
+
+void cut_next_and_stay_away(speaker *self, stage_request kind, stage_loss loss) {
+    cut(self, kind, loss, true);
+}
+
+void admit(speaker *self) {
+    transcript_add("* %s can connect", self->name);
+    stage_way_admit(self->way);
+}
+
+void expire(speaker *self) {
+    transcript_add("* the session of %s is ended", self->name);
+    stage_way_expire(self->way, self->session_id);
+}
+
+/* ---- Others -----------------------------------------------------------------------------------
+ */
+
+void make_by_hand(const char *path) {
+    transcript_add("* make %s", path);
+    stage_make(path);
+}
+
+void delete_by_hand(const char *path) {
+    transcript_add("* delete %s", path);
+    stage_delete(path);
+}
+
+void enter_stranger(void) {
+    transcript_add("* a stranger enters as %s", transcript_session(stage_stranger_enter()).text);
+}
+
+void make_as_stranger(const char *path, bool sequential) {
+    transcript_add("* the stranger makes %s%s", path, sequential ? " and a number" : "");
+    stage_stranger_make(path, sequential);
+}
+
+void leave_stranger(void) {
+    transcript_add("* the stranger leaves");
+    stage_stranger_leave();
+}

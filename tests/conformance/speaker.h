@@ -1,0 +1,63 @@
+/*
+ * Someone who talks to the servers through a connection of the library's, and what he
+ * hears. What he asks is written down at once, what he hears when the conversation
+ * waits for it: two speakers' answers never mix by chance.
+ */
+#ifndef ZKLOCK_CONFORMANCE_SPEAKER_H
+#define ZKLOCK_CONFORMANCE_SPEAKER_H
+
+#include "stage.h"
+
+#include <stdint.h>
+
+typedef struct speaker speaker;
+
+/** Ordinary sessions outlive all that is done to their connections here. */
+enum { SESSION_MS = 10000 };
+
+/** Begins to connect. `name` is a literal. */
+speaker *speaker_open(const char *name, int32_t timeout_ms);
+/** The same, and waits until he is connected. */
+speaker *speaker_enter(const char *name);
+/** Closes the connection; all that he still hears is written down. */
+void speaker_leave(speaker *self);
+/** Closes the connection, and begins to connect again. */
+void speaker_reopen(speaker *self);
+/** Wants to hear nothing more of the session. */
+void speaker_abandon(speaker *self);
+
+void ask_parent(speaker *self, const char *path);
+void ask_create(speaker *self, const char *path);
+void ask_list(speaker *self, const char *path);
+/** watch: 0, none. */
+void ask_exists(speaker *self, const char *path, uint64_t watch);
+void ask_delete(speaker *self, const char *path);
+void ask_unwatch(speaker *self, const char *path);
+
+/** Waits until all that he has asked is answered. */
+void hear(speaker *self);
+/** Waits for that, and until a line that begins so has been heard. */
+void hear_until(speaker *self, const char *beginning);
+/** From now on he may hear this line, or not: it is left out. */
+void may_hear(speaker *self, const char *line);
+/** A write that changes nothing, and its answer: before it he hears of all that
+ *  was committed before. */
+void catch_up(speaker *self);
+
+/** His next request, of that kind, costs him the connection. */
+void cut_next(speaker *self, stage_request kind, stage_loss loss);
+/** The same, and he gets no other until `admit`. */
+void cut_next_and_stay_away(speaker *self, stage_request kind, stage_loss loss);
+void admit(speaker *self);
+/** The servers end his session. */
+void expire(speaker *self);
+
+/* ---- What others do, written down ------------------------------------------------- */
+
+void make_by_hand(const char *path);
+void delete_by_hand(const char *path);
+void enter_stranger(void);
+void make_as_stranger(const char *path, bool sequential);
+void leave_stranger(void);
+
+#endif

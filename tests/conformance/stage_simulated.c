@@ -1,0 +1,180 @@
+/* The simulated ensemble, with the delays that it has by default. */
+#include "stage.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "testing/ensemble.h"
+#include "testing/world.h"
+
+enum { PASSES = 50, NAP_US = 1000, PAUSE_US = 20000, TICK_MS = 500, PATH_SIZE = 256 };
+
+struct stage_way {
+    char nothing; /* any address leads to the one ensemble that there is */
+};
+
+static zkl_ensemble *ensemble;
+static int64_t stranger;
+static stage_way the_way;
+
+const char *stage_name(void) {
+    return "simulated";
+}
+
+bool stage_is_the_measure(void) {
+    return false;
+}
+
+int stage_passes(void) {
+    return PASSES;
+}
+
+void stage_program_begin(void) {
+}
+
+const char *stage_root(void) {
+    return "/conformance";
+}
+
+void stage_nap(void) {
+    zkl_world_sleep_us(NAP_US);
+}
+
+static void require(bool done, const char *what, const char *path) {
+    if (!done) {
+        fprintf(stderr, "the simulated servers fail to %s %s\n", what, path);
+        abort();
+    }
+}
+
+static void make(int64_t session_id, const char *path, bool sequential) {
+    zkl_server_error error =
+        zkl_ensemble_create(ensemble, session_id, path, "", session_id != 0, sequential, NULL, 0);
+    require(error == ZKL_SERVER_ERROR_NONE, "make", path);
+}
+
+void stage_begin(int pass) {
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.tick_ms = TICK_MS;
+    zkl_world_begin((uint64_t)pass + 1);
+    ensemble = zkl_ensemble_begin(&options);
+    make(0, stage_root(), false);
+}
+
+void stage_end(void) {
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+/* ---- By hand ----------------------------------------------------------------------- */
+
+static const char *full_path(const char *path) {
+    static char full[PATH_SIZE];
+    snprintf(full, sizeof(full), "%s%s", stage_root(), path);
+    return full;
+}
+
+void stage_make(const char *path) {
+    make(0, full_path(path), false);
+}
+
+void stage_delete(const char *path) {
+    require(zkl_ensemble_delete(ensemble, full_path(path)) == ZKL_SERVER_ERROR_NONE, "delete",
+            path);
+}
+
+int64_t stage_stranger_enter(void) {
+    stranger = zkl_ensemble_make_session(ensemble);
+    return stranger;
+}
+
+void stage_stranger_make(const char *path, bool sequential) {
+    make(stranger, full_path(path), sequential);
+}
+
+static void end_session(int64_t session_id) {
+    zkl_ensemble_expire(ensemble, session_id);
+    while (zkl_ensemble_session_is_alive(ensemble, session_id)) {
+        stage_nap();
+    }
+}
+
+void stage_stranger_leave(void) {
+    end_session(stranger);
+}
+
+/* In 32 bits, as servers count. */
+bool stage_set_creates(const stage_age *ages, int count) {
+    for (int i = 0; i < count; i++) {
+        int64_t creates = ages[i].creates;
+        creates -= creates > INT32_MAX ? INT64_C(1) << 32 : 0;
+        require(zkl_ensemble_set_creates(ensemble, full_path(ages[i].path), (int32_t)creates),
+                "age", ages[i].path);
+    }
+    return true;
+}
+
+/* ---- The way -------------------------------------------------------------------------- */
+
+static void refuse_all(int64_t for_us) {
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        zkl_ensemble_refuse_connections(ensemble, i, for_us);
+    }
+}
+
+stage_way *stage_way_open(void) {
+    return &the_way;
+}
+
+void stage_way_close(stage_way *way) {
+    (void)way;
+    refuse_all(0);
+}
+
+const char *stage_way_addresses(const stage_way *way) {
+    (void)way;
+    return "simulated:2181";
+}
+
+void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, stage_loss loss,
+                        bool then_away) {
+    static const zkl_call_kind kinds[] = {
+        [STAGE_CREATE] = ZKL_CALL_CREATE,
+        [STAGE_DELETE] = ZKL_CALL_DELETE,
+        [STAGE_LIST] = ZKL_CALL_LIST,
+        [STAGE_EXISTS] = ZKL_CALL_EXISTS,
+        [STAGE_REMOVE_WATCHES] = ZKL_CALL_REMOVE_WATCHES,
+    };
+    (void)way;
+    zkl_ensemble_cut_next(
+        ensemble, session_id, kinds[kind],
+        loss == STAGE_REQUEST_LOST ? ZKL_CUT_REQUESTS_LOST : ZKL_CUT_WHEN_ANSWERED, 0);
+    if (then_away) {
+        refuse_all(INT32_MAX); /* half an hour; who is connected is not concerned */
+    }
+}
+
+static bool all_are_up_to_date(void) {
+    bool all = true;
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        all &= zkl_ensemble_applied_zxid(ensemble, i) == zkl_ensemble_committed_zxid(ensemble);
+    }
+    return all;
+}
+
+/* Not while an attempt to connect is being refused: that would be chance. All servers have
+ * been asked after a few milliseconds, and then there is a pause. */
+void stage_way_admit(stage_way *way) {
+    (void)way;
+    zkl_world_sleep_us(PAUSE_US);
+    while (!all_are_up_to_date()) {
+        stage_nap();
+    }
+    refuse_all(0);
+}
+
+void stage_way_expire(stage_way *way, int64_t session_id) {
+    (void)way;
+    end_session(session_id);
+}
