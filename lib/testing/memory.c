@@ -46,6 +46,7 @@ void zkl_testing_free(void *memory) {
 
 void zkl_testing_fail(const char *format, ...) {
     va_list arguments;
+    fflush(NULL); /* what it has told so far */
     va_start(arguments, format);
     fputs("zklock testing: ", stderr);
     vfprintf(stderr, format, arguments);

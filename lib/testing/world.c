@@ -76,7 +76,7 @@ bool zkl_world_has_begun(void) {
 }
 
 /* What uses zklock wrongly gets here, sooner or later. */
-static void insist_on_world(void) {
+void zkl_world_insist_on_thread(void) {
     if (!zkl_world_has_begun()) {
         zkl_testing_fail("zklock was called, but no simulation has begun");
     }
@@ -273,7 +273,7 @@ static int64_t to_local(const zkl_process *process, int64_t at_us) {
 }
 
 int64_t zkl_process_now_us(const zkl_process *process) {
-    insist_on_world();
+    zkl_world_insist_on_thread();
     return to_local(process, world.now_us);
 }
 
@@ -329,7 +329,7 @@ static void run_task(void) {
 }
 
 zkl_task *zkl_task_start(void *(*run)(void *), void *arg) {
-    insist_on_world();
+    zkl_world_insist_on_thread();
     zkl_task *task = zkl_testing_allocate(sizeof(*task));
     task->number = ++world.last_task_number;
     task->run = run;
@@ -426,7 +426,7 @@ static void run_until_main_is_next(void) {
 }
 
 void zkl_world_wait_on(const void *address, int64_t until_us) {
-    insist_on_world();
+    zkl_world_insist_on_thread();
     zkl_task *task = world.running;
     if (task == NULL) {
         zkl_testing_fail("an event cannot wait");

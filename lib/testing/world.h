@@ -24,7 +24,9 @@ void zkl_world_end(void);
 
 /** Whether there is one. */
 bool zkl_world_has_begun(void);
-/** That of the latest world. */
+/** Ends the program, unless there is one and the calling thread began it. */
+void zkl_world_insist_on_thread(void);
+/** That of the world; 0: there is none. */
 uint64_t zkl_world_seed(void);
 
 /** Zeroed memory that is freed with the world. */
