@@ -53,7 +53,7 @@
 extern "C" {
 #endif
 
-/* ---- Beginning and end ------------------------------------------------------------------ */
+/* ---- Beginning and end -------------------------------------------------------------- */
 
 typedef struct zkl_testing_options {
     size_t struct_size;
@@ -122,7 +122,7 @@ ZKL_API uint64_t zkl_testing_random(uint64_t bound);
 /** For ZKL_TESTING_EXPECT. Does not return. */
 ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const char *condition);
 
-/* ---- Time --------------------------------------------------------------------------------- */
+/* ---- Time --------------------------------------------------------------------------- */
 
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
@@ -148,7 +148,7 @@ ZKL_API int zkl_testing_wait_until(int (*is_so)(void *arg), void *arg, int64_t w
 ZKL_API int zkl_testing_wait_for_state(const zkl_lock *lock, zkl_lock_state state,
                                        int64_t within_ms);
 
-/* ---- Tasks: the threads of your application -------------------------------------------------- */
+/* ---- Tasks: the threads of your application ----------------------------------------- */
 
 /** A task. Lives until zkl_testing_end. */
 typedef struct zkl_testing_task zkl_testing_task;
@@ -165,7 +165,7 @@ ZKL_API void zkl_testing_join(zkl_testing_task *task);
 /** Whether a task has ended: 1 or 0. */
 ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
 
-/* ---- Processes ------------------------------------------------------------------------------- */
+/* ---- Processes ---------------------------------------------------------------------- */
 
 /** A process of your application. Lives until zkl_testing_end. */
 typedef struct zkl_testing_process zkl_testing_process;
@@ -183,20 +183,20 @@ ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
  * its clients find out what has become of their sessions. To go past the session, choose more than
  * the session timeout and a tick.
  *
- * process  NULL: the caller's own. Then this waits: call it where your code is to be stopped, say
- * from the store that the lock protects. Another one: it returns at once. Pauses of one process
- *          that overlap last until the last of them ends.
+ * process  NULL: the caller's own. Then this waits: call it where your code is to be
+ *          stopped, say from the store that the lock protects. Another one: it returns at
+ *          once. Pauses of one process that overlap last until the last of them ends.
  */
 ZKL_API void zkl_testing_pause(zkl_testing_process *process, int64_t ms);
 
-/* ---- Faults of clients: their sessions and connections ------------------------------------------
- */
+/* ---- Faults of clients: their sessions and connections ------------------------------ */
 
 /**
- * The servers end the client's sessions, as when they had not heard of it for its timeout: its
- * nodes are deleted, and its locks can be granted to others. The client learns of it a few
- * milliseconds later, and opens another. Grants: ZKL_LOST, with the reason
- * ZKL_SESSION_EXPIRED. Waits, where the servers are just electing a leader.
+ * The servers end the client's sessions, as when they had not heard of it for its timeout:
+ * its nodes are deleted, and its locks can be granted to others. Its connection breaks; it
+ * learns why when it makes the next one, a few milliseconds later, and opens another
+ * session. So its grants are SUSPECT, then LOST with the reason ZKL_SESSION_EXPIRED.
+ * Waits, where the servers are just electing a leader.
  */
 ZKL_API void zkl_testing_expire_session(zkl_client *client);
 
@@ -230,8 +230,7 @@ typedef enum zkl_testing_request {
 ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request,
                                     int carried_out);
 
-/* ---- Faults of servers
- * ----------------------------------------------------------------------------- */
+/* ---- Faults of servers -------------------------------------------------------------- */
 
 /** Stops all servers, which keep what is committed. Clients are disconnected. */
 ZKL_API void zkl_testing_stop_servers(void);
@@ -245,8 +244,8 @@ ZKL_API void zkl_testing_elect_leader(void);
 ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
 /**
  * From now on things go wrong by chance, so many times in a million messages: a connection breaks,
- * the request being carried out, or not, or late; a message or a commit takes up to a second; a
- * server takes no connection. 10,000 is a lot. 0: not any more.
+ * the request being carried out, or not, or late; a message or a commit is slow;
+ * a server takes no connection. 10,000 is a lot. 0: not any more.
  */
 ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);
 /** Ends all faults of servers, and forgets the orders of zkl_testing_lose_reply. What lasts for
@@ -254,16 +253,16 @@ ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);
  *  on. */
 ZKL_API void zkl_testing_heal(void);
 
-/* ---- Nodes
- * ------------------------------------------------------------------------------------------- */
+/* ---- Nodes -------------------------------------------------------------------------- */
 
 /**
  * Another contender, which you play: a node in the queue of a resource, as another process's zklock
  * makes it. It holds the lock when nobody conflicting was there before.
  *
- * resource_path  the full path of the resource, for example "/locks/stock"; made where it is
- * missing. node           receives the full path of the node, or NULL. Delete it to release, or to
- * leave.
+ * resource_path  the full path of the resource, for example "/locks/stock"; made where
+ *                it is missing.
+ * node           receives the full path of the node, or NULL. Delete it to release, or to
+ *                leave.
  *
  * Its session never expires. Waits, where the servers are just electing a leader.
  */
@@ -295,8 +294,7 @@ ZKL_API size_t zkl_testing_count_sessions(void);
  */
 ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
 
-/* ---- Trace
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Trace -------------------------------------------------------------------------- */
 
 /**
  * Tells from now on, a line each, what the servers commit, what clients are given, which faults are

@@ -35,7 +35,7 @@ static struct {
     size_t capacity;
 } free_stacks;
 
-/* ---- Stacks ---------------------------------------------------------------------- */
+/* ---- Stacks ------------------------------------------------------------------------- */
 
 static size_t guard_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -75,7 +75,7 @@ static void give_stack_back(char *stack) {
     free_stacks.list[free_stacks.count++] = stack;
 }
 
-/* ---- Switching: sanitizers are told when one fiber is left and when another is entered ------ */
+/* ---- Switching: sanitizers are told when one fiber is left and when another is entered  */
 
 static zkl_fiber *left;
 static zkl_fiber *entered;
@@ -119,7 +119,7 @@ static void begin_run(void) {
     entered->run();
 }
 
-/* ---- Beginning and end --------------------------------------------------------------- */
+/* ---- Beginning and end -------------------------------------------------------------- */
 
 void zkl_fiber_begin_here(zkl_fiber *fiber) {
     *fiber = (zkl_fiber){ .memory = NULL };

@@ -24,7 +24,7 @@ static struct {
     size_t running_tasks; /* that the test has started */
 } simulation;
 
-/* ---- Mistakes ------------------------------------------------------------------------------ */
+/* ---- Mistakes ----------------------------------------------------------------------- */
 
 void zkl_testing_insist(bool kept, const char *function, const char *rule) {
     if (!kept) {
@@ -66,8 +66,7 @@ void zkl_testing_expectation_failed(const char *file, int line, const char *cond
     zkl_testing_fail("%s:%d: expected %s", file, line, condition);
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------------
- */
+/* ---- Beginning and end -------------------------------------------------------------- */
 
 static void check_options(const char *function, const zkl_testing_options *options) {
     zkl_testing_insist(options->struct_size == sizeof(*options), function,
@@ -116,8 +115,7 @@ void zkl_testing_end(void) {
     zkl_world_end();
 }
 
-/* ---- Seeds
- * ---------------------------------------------------------------------------------------- */
+/* ---- Seeds -------------------------------------------------------------------------- */
 
 static void run_seed(uint64_t seed, const zkl_testing_options *options, void (*test)(void *arg),
                      void *arg) {
@@ -172,8 +170,7 @@ uint64_t zkl_testing_random(uint64_t bound) {
     return zkl_world_random(bound);
 }
 
-/* ---- Time
- * ------------------------------------------------------------------------------------------ */
+/* ---- Time --------------------------------------------------------------------------- */
 
 int64_t zkl_testing_now_ms(void) {
     (void)zkl_testing_ensemble("zkl_testing_now_ms");
@@ -235,8 +232,7 @@ int zkl_testing_wait_for_state(const zkl_lock *lock, zkl_lock_state state, int64
     return zkl_testing_wait(is_in_state, &wanted, zkl_testing_moment_after(function, within_ms));
 }
 
-/* ---- Tasks
- * ------------------------------------------------------------------------------------------- */
+/* ---- Tasks -------------------------------------------------------------------------- */
 
 static void *run_task(void *arg) {
     zkl_testing_task *task = arg;
@@ -276,8 +272,7 @@ bool zkl_testing_tasks_have_ended(void) {
     return simulation.running_tasks == 0;
 }
 
-/* ---- Processes
- * ------------------------------------------------------------------------------------------ */
+/* ---- Processes ---------------------------------------------------------------------- */
 
 zkl_testing_process *zkl_testing_process_make(void) {
     (void)zkl_testing_ensemble("zkl_testing_process_make");

@@ -8,7 +8,7 @@
 #include "testing/world.h"
 #include "zklock/testing.h"
 
-/* ---- Clients ----------------------------------------------------------------------------- */
+/* ---- Clients ------------------------------------------------------------------------ */
 
 static void insist_on_client(const char *function, const zkl_client *client) {
     zkl_testing_insist(client != NULL, function, "client must not be NULL");
@@ -63,7 +63,7 @@ void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request, int
     }
 }
 
-/* ---- Servers ------------------------------------------------------------------------------- */
+/* ---- Servers ------------------------------------------------------------------------ */
 
 void zkl_testing_stop_servers(void) {
     zkl_ensemble *ensemble = zkl_testing_ensemble("zkl_testing_stop_servers");

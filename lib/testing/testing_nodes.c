@@ -11,7 +11,7 @@
 #include "testing/world.h"
 #include "zklock/testing.h"
 
-/* ---- By hand -------------------------------------------------------------------------------- */
+/* ---- By hand ------------------------------------------------------------------------ */
 
 /* The path and all that is missing above it. */
 static void make_path(zkl_ensemble *ensemble, const char *path) {
@@ -63,8 +63,7 @@ int zkl_testing_delete_node(const char *path) {
     return zkl_ensemble_delete(ensemble, path) == ZKL_SERVER_ERROR_NONE;
 }
 
-/* ---- What there is -----------------------------------------------------------------------------
- */
+/* ---- What there is ------------------------------------------------------------------ */
 
 size_t zkl_testing_count_children(const char *path) {
     static const char function[] = "zkl_testing_count_children";
@@ -105,8 +104,7 @@ size_t zkl_testing_count_sessions(void) {
     return count;
 }
 
-/* ---- What is left
- * -------------------------------------------------------------------------------- */
+/* ---- What is left ------------------------------------------------------------------- */
 
 static bool is_a_clients(const zkl_ensemble *ensemble, int64_t session_id) {
     int64_t other = 0;

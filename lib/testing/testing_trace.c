@@ -28,8 +28,7 @@ void zkl_testing_trace(const char *who, const char *format, ...) {
     fputc('\n', trace_file);
 }
 
-/* ---- What the ensemble tells -------------------------------------------------------------------
- */
+/* ---- What the ensemble tells -------------------------------------------------------- */
 
 static void on_committed(void *arg, const zkl_transaction *transaction) {
     (void)arg;
@@ -93,8 +92,7 @@ zkl_ensemble_hooks zkl_testing_trace_hooks(void) {
     return (zkl_ensemble_hooks){ .committed = on_committed, .delivered = on_delivered };
 }
 
-/* ---- What the test tells
- * --------------------------------------------------------------------------- */
+/* ---- What the test tells ------------------------------------------------------------ */
 
 void zkl_testing_trace_to(FILE *file) {
     trace_file = file;

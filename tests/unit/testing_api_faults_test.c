@@ -50,7 +50,7 @@ static void end_held(void) {
 
 #define LOST_BY_EXPIRY "lost(the ZooKeeper session expired) "
 
-/* ---- Sessions and connections ----------------------------------------------------------- */
+/* ---- Sessions and connections ------------------------------------------------------- */
 
 static void expired_session_loses_the_lock_to_the_waiter(void) {
     begin_with(0, false);
@@ -149,8 +149,7 @@ static void short_pause_goes_unpunished(void) {
     end_held();
 }
 
-/* ---- LOST for other reasons ---------------------------------------------------------------------
- */
+/* ---- LOST for other reasons --------------------------------------------------------- */
 
 static void lease_ends_while_disconnected(void) {
     begin_with(0, true);
@@ -190,8 +189,7 @@ static void node_deleted_by_hand_is_lost(void) {
     end_handed_over(ZKL_LOST);
 }
 
-/* ---- Timeouts and lost replies
- * ----------------------------------------------------------------------- */
+/* ---- Timeouts and lost replies ------------------------------------------------------ */
 
 static void waiter_times_out_and_leaves_no_node(void) {
     participant late;
@@ -258,8 +256,7 @@ static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
     end_handed_over(ZKL_NOT_HELD);
 }
 
-/* ---- Servers
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Servers ------------------------------------------------------------------------ */
 
 static void stopped_servers_make_holders_suspect_until_they_start(void) {
     zkl_client *none = NULL;

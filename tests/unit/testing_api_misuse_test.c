@@ -6,7 +6,7 @@
 
 static participant self;
 
-/* ---- Before and after -------------------------------------------------------------------- */
+/* ---- Before and after --------------------------------------------------------------- */
 
 static void sleep_before_begin(void) {
     zkl_testing_sleep(1);
@@ -40,7 +40,7 @@ static void calls_without_a_simulation_say_so(void) {
     EXPECT_DEATH(end_from_a_task, "zkl_testing_end: not from a task");
 }
 
-/* ---- Arguments ------------------------------------------------------------------------------ */
+/* ---- Arguments ---------------------------------------------------------------------- */
 
 static void begin_with(uint32_t servers, int32_t tick_ms, int64_t time_limit_ms, size_t size) {
     zkl_testing_options options = { size, 1, servers, tick_ms, time_limit_ms };
@@ -107,8 +107,7 @@ static void arguments_out_of_range_are_named(void) {
     EXPECT_DEATH(draw_from_nothing, "bound must be at least 1");
 }
 
-/* ---- What does not end, or is left
- * --------------------------------------------------------------- */
+/* ---- What does not end, or is left -------------------------------------------------- */
 
 static void wait_for_ever(void) {
     zkl_testing_begin(NULL);

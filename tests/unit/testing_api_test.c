@@ -5,7 +5,7 @@
 
 #include "support/participant.h"
 
-/* ---- Time ------------------------------------------------------------------------------- */
+/* ---- Time --------------------------------------------------------------------------- */
 
 static void time_begins_at_zero_and_passes_in_sleep_only(void) {
     zkl_testing_begin(NULL);
@@ -71,7 +71,7 @@ static void wait_for_state_sees_a_handle_wait_hold_and_let_go(void) {
     zkl_testing_end();
 }
 
-/* ---- Tasks and processes ------------------------------------------------------------------- */
+/* ---- Tasks and processes ------------------------------------------------------------ */
 
 static void sleep_a_second(void *arg) {
     zkl_testing_sleep(1000);
@@ -155,8 +155,7 @@ static void pause_of_ones_own_process_waits(void) {
     zkl_testing_end();
 }
 
-/* ---- Seeds and trace --------------------------------------------------------------------------
- */
+/* ---- Seeds and trace ---------------------------------------------------------------- */
 
 /* Two contenders, of two processes, that take turns while things go wrong. */
 
