@@ -2,7 +2,7 @@
  * Tests of applications that use zklock, without a ZooKeeper server.
  *
  * Link -lzklock_testing in place of -lzklock (CMake: zklock::testing in place of
- * zklock::zklock). It has all of zklock.h, compiled from the same code, but its servers,
+ * zklock::zklock). It is all of zklock.h, compiled from the same code, but its servers,
  * its network, its threads and its clock are simulated, inside of your program:
  *
  *     zkl_testing_begin(NULL);
@@ -10,28 +10,42 @@
  *     zkl_testing_expire_session(client);   and what does your code do now?
  *     zkl_testing_end();
  *
- * - Time is virtual. It passes only while your code waits in a call of zklock, or in
- *   zkl_testing_sleep: a test of a minute's pause takes no time, and none of your tests
- *   depends on how fast the machine is.
- * - It is deterministic. All delays, and the order in which threads that could run do so,
- *   are drawn from one seed: the same seed gives the same run, another seed another one.
- *   To look for races run a test with a thousand seeds.
- * - There is one thread. Call zklock from one thread of the system only; where your test
- *   needs several contenders, start tasks (zkl_testing_start). A task runs until it
- *   waits in zklock or in zkl_testing_sleep; so your own code must not wait in other ways
- *   for something that another task does. zklock's callbacks run as tasks, too.
- * - One fault at a time is yours to order, at the moment that you choose. Nothing goes
- *   wrong that you have not asked for.
+ * What you must know
+ * ------------------
+ * 1. Time is virtual. It passes only while your code waits in a call of zklock, or in one
+ *    of those below that say so: a pause of a minute takes no time, and nothing depends on
+ *    how fast the machine is. The clocks of the system know nothing of it: where your code
+ *    looks at a clock, let the test give it zkl_testing_now_ms.
+ * 2. It is deterministic. All delays, and the order in which tasks take their turns, are
+ *    drawn from one seed: the same seed gives the same run, another seed another one. Run a
+ *    test with some hundreds of them (zkl_testing_run_seeds).
+ * 3. There is one thread. Your threads are tasks here (zkl_testing_start): each runs until
+ *    it waits in zklock or in one of the functions below, and only then another one does.
+ *    zklock's callbacks run as tasks, too. So your code must not wait for another task by
+ *    any other means, as a condition variable or a mutex of its own: that hangs. What
+ *    is thread-local (errno, zkl_error_message) is shared by all tasks: read it at once.
+ * 4. Nothing goes wrong that you have not asked for. But nothing is instant either: a message
+ *    takes up to half a millisecond, a commit up to two more.
  *
- * These functions return no status. A mistake in their use (a NULL, a call without
- * zkl_testing_begin, a test in which everybody waits for ever) ends the program with a line
- * that says what it was. Durations are in milliseconds.
+ * Conventions
+ * -----------
+ * - These functions return no status. A mistake in their use (a NULL, a call before
+ *   zkl_testing_begin, a test that goes on for ever) ends the program, by abort, with a line
+ *   on stderr that says what it was, the seed and the moment.
+ * - Durations are in milliseconds of virtual time, >= 0, and their names end in _ms.
+ * - Functions that wait say so. zklock's own calls, and these, may be made from main, from a task
+ *   and from a callback of zklock, unless it is said otherwise.
+ * - What they return lives until zkl_testing_end. Nothing needs to be freed.
  *
- * The simulated servers keep to ZooKeeper's promises, as tests/simulation and the
- * conformance suite of zklock hold them to; they are for tests only, and keep nothing.
+ * The simulated servers keep ZooKeeper's promises, and no others; docs/testing.md has
+ * examples, and says what they leave out.
+ *
+ * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
  */
 #ifndef ZKLOCK_TESTING_H
 #define ZKLOCK_TESTING_H
+
+#include <stdio.h>
 
 #include "zklock/zklock.h"
 
@@ -39,112 +53,262 @@
 extern "C" {
 #endif
 
-/* ---- Beginning and end --------------------------------------------------------------- */
+/* ---- Beginning and end -------------------------------------------------------------- */
 
 typedef struct zkl_testing_options {
     size_t struct_size;
+    /** What all chance is drawn from. */
     uint64_t seed;
-    uint32_t servers; /* 1 to 9 */
-    int32_t tick_ms;  /* session timeouts are clamped to 2 to 20 ticks, as servers do it */
+    /** 1 to 9. */
+    uint32_t servers;
+    /** 10 to 60000: tickTime. Session timeouts are raised or lowered to 2 to 20 ticks, as
+     *  real servers do it, and sessions end at the end of a tick. */
+    int32_t tick_ms;
+    /** >= 1. A run that goes on for longer ends the program: somebody waits for ever. */
+    int64_t time_limit_ms;
 } zkl_testing_options;
 
+/** Three servers with ZooKeeper's usual tick, and a time limit of an hour. */
 #define ZKL_TESTING_OPTIONS_INIT                                                                   \
-    { sizeof(zkl_testing_options), 1, 3, 500 }
+    { sizeof(zkl_testing_options), 1, 3, 2000, 3600000 }
 
 /**
- * Begins a simulation at time 0, with empty servers; NULL for ZKL_TESTING_OPTIONS_INIT. One that
- * is still there is ended.
+ * Begins a simulation at time 0, with servers that have no nodes.
+ *
+ * options  NULL for ZKL_TESTING_OPTIONS_INIT.
+ *
+ * Ends the one before, if zkl_testing_end was not called. From the program's main only (or
+ * one other thread of the system: all of a simulation is for the thread that begins it).
  */
-void zkl_testing_begin(const zkl_testing_options *options);
+ZKL_API void zkl_testing_begin(const zkl_testing_options *options);
 
 /**
- * Ends it. Close your clients before: those that are left are not freed, and must not be
- * touched any more. Tasks that have not ended are gone.
+ * Ends the simulation and frees what it has made. Close your clients and lock handles
+ * before: those that are left are not freed, and must not be touched any more. Tasks
+ * that have not ended never go on, and what they own is not freed. Not from a task.
+ * None begun: fine.
  */
-void zkl_testing_end(void);
+ZKL_API void zkl_testing_end(void);
 
-/* ---- Time, tasks and processes --------------------------------------------------------- */
+/**
+ * Runs a test once for each seed from `first` to `last`, both included, each time
+ * in a simulation of its own:
+ *
+ *     zkl_testing_run_seeds(1, 500, NULL, job_survives_everything, NULL);
+ *
+ * options  NULL for ZKL_TESTING_OPTIONS_INIT; its seed is ignored.
+ *
+ * When a seed fails, run the program with ZKLOCK_TESTING_SEED=<seed> in its environment: each call
+ * of this function then runs that seed only, and tells on stderr all that happens
+ * (zkl_testing_trace_to). Not from a task.
+ */
+ZKL_API void zkl_testing_run_seeds(uint64_t first, uint64_t last,
+                                   const zkl_testing_options *options, void (*test)(void *arg),
+                                   void *arg);
 
-/** Virtual time since the beginning. */
-int64_t zkl_testing_now_ms(void);
+/** The seed of the simulation: put it into the messages of your test framework. */
+ZKL_API uint64_t zkl_testing_seed(void);
 
-/** Lets time pass for the calling task, or the program's main. >= 0. */
-void zkl_testing_sleep(int64_t ms);
+/** A number from 0 to bound - 1, drawn from the seed: for what a test leaves to chance. bound
+ *  >= 1. */
+ZKL_API uint64_t zkl_testing_random(uint64_t bound);
 
-/** Another thread of your application. */
+/**
+ * An assertion that tells the seed and the moment: ends the program when it does not hold. Any
+ * other test framework will do as well, as long as it says zkl_testing_seed.
+ */
+#define ZKL_TESTING_EXPECT(condition)                                                              \
+    ((condition) ? (void)0 : zkl_testing_expectation_failed(__FILE__, __LINE__, #condition))
+/** For ZKL_TESTING_EXPECT. Does not return. */
+ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const char *condition);
+
+/* ---- Time --------------------------------------------------------------------------- */
+
+/** Virtual time since zkl_testing_begin. */
+ZKL_API int64_t zkl_testing_now_ms(void);
+
+/** Waits: lets time pass. 0: lets the others take their turns, at this moment. */
+ZKL_API void zkl_testing_sleep(int64_t ms);
+
+/**
+ * Waits until something is so, or for within_ms at most.
+ *
+ * is_so  must not wait. It is called again and again, with `arg`.
+ *
+ * Returns 1, or 0 when the time is over. To wait for a callback of zklock, let it set a
+ * flag, and wait for that.
+ */
+ZKL_API int zkl_testing_wait_until(int (*is_so)(void *arg), void *arg, int64_t within_ms);
+
+/**
+ * Waits until a handle is in a state, as zkl_lock_info tells it, or for within_ms at most.
+ * (ZKL_STATE_ACQUIRING: somebody waits in zkl_lock_acquire, perhaps not yet in the servers'
+ * queue; see zkl_testing_count_children.) Returns 1, or 0 when the time is over.
+ */
+ZKL_API int zkl_testing_wait_for_state(const zkl_lock *lock, zkl_lock_state state,
+                                       int64_t within_ms);
+
+/* ---- Tasks: the threads of your application ----------------------------------------- */
+
+/** A task. Lives until zkl_testing_end. */
 typedef struct zkl_testing_task zkl_testing_task;
 
-/** Starts a task, in the caller's process. It belongs to the simulation, until its end. */
-zkl_testing_task *zkl_testing_start(void (*run)(void *arg), void *arg);
-/** Waits until it has ended. */
-void zkl_testing_join(zkl_testing_task *task);
-
 /**
- * Stops the whole process of the caller for so long, as SIGSTOP, swapping or the move of
- * a virtual machine do: no thread of it runs, the servers hear nothing of it, and what they
- * send waits. When it goes on, its clients find out what has become of their sessions.
+ * Starts a task, in the caller's process. It has 1 MB of stack, and its first turn comes when
+ * the caller waits.
  */
-void zkl_testing_stop_process(int64_t ms);
+ZKL_API zkl_testing_task *zkl_testing_start(void (*run)(void *arg), void *arg);
 
-/** Another process of your application. */
+/** Waits until a task has ended. */
+ZKL_API void zkl_testing_join(zkl_testing_task *task);
+
+/** Whether a task has ended: 1 or 0. */
+ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
+
+/* ---- Processes ---------------------------------------------------------------------- */
+
+/** A process of your application. Lives until zkl_testing_end. */
 typedef struct zkl_testing_process zkl_testing_process;
 
-/** Makes a process. To begin with there is one, that of the program's main. */
-zkl_testing_process *zkl_testing_process_make(void);
-/** What the caller opens and starts from now on belongs to this process; NULL: the first. */
-void zkl_testing_process_enter(zkl_testing_process *process);
+/** Makes one more process. In the first one there is main. */
+ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
-/* ---- Faults ---------------------------------------------------------------------------- */
-
-/**
- * The servers end the client's session at once, as when they had not heard of it for its
- * timeout: its nodes are deleted, and its locks can be granted to others. The client
- * learns of it when the news arrives, as time passes.
- */
-void zkl_testing_expire_session(zkl_client *client);
+/** What the calling task (or main) opens and starts from now on belongs to this process. NULL:
+ *  the first. */
+ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
 
 /**
- * Breaks the client's connections, and for so long no server takes a new one, from
- * anybody; others keep theirs. Shorter than the session timeout, it is a hiccup: holders are
- * SUSPECT, then held again. Longer, and the session expires.
+ * Stops a process for so long, as SIGSTOP, swapping or the move of a virtual machine do: no
+ * task of it runs, the servers hear nothing of it, and what they send waits. When it goes on,
+ * its clients find out what has become of their sessions. To go past the session, choose more than
+ * the session timeout and a tick.
+ *
+ * process  NULL: the caller's own. Then this waits: call it where your code is to be
+ *          stopped, say from the store that the lock protects. Another one: it returns at
+ *          once. Pauses of one process that overlap last until the last of them ends.
  */
-void zkl_testing_disconnect(zkl_client *client, int64_t ms);
+ZKL_API void zkl_testing_pause(zkl_testing_process *process, int64_t ms);
+
+/* ---- Faults of clients: their sessions and connections ------------------------------ */
+
+/**
+ * The servers end the client's sessions, as when they had not heard of it for its timeout:
+ * its nodes are deleted, and its locks can be granted to others. Its connection breaks; it
+ * learns why when it makes the next one, a few milliseconds later, and opens another
+ * session. So its grants are SUSPECT, then LOST with the reason ZKL_SESSION_EXPIRED.
+ * Waits, where the servers are just electing a leader.
+ */
+ZKL_API void zkl_testing_expire_session(zkl_client *client);
+
+/**
+ * Breaks the client's connections: it is told at once, and can make no other for so long.
+ * Requests on their way are lost. For less than the session timeout it is a hiccup: holders are
+ * SUSPECT, then held again. For longer, the session expires, which the client learns when it is
+ * back (with a lease, it knows before).
+ */
+ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
+
+/**
+ * Likewise, but nobody is told, as when a switch fails or a firewall forgets a connection: what is
+ * sent vanishes. The client finds out when it has not been answered for two thirds of its
+ * session timeout; its old connections stay dead.
+ */
+ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
 typedef enum zkl_testing_request {
-    ZKL_TESTING_CREATE, /* that queues for a lock */
-    ZKL_TESTING_DELETE  /* that releases it */
+    ZKL_TESTING_CREATE = 0, /* by which an acquire queues (for the first one of a resource:
+                               or by which the resource's own node is made) */
+    ZKL_TESTING_DELETE = 1  /* by which a release, or an acquire that gives up, leaves */
 } zkl_testing_request;
 
 /**
- * When the client's next request of this kind gets to a server, its connection breaks.
- * `applied`: 1: the request is carried out, and only the reply is lost; 0: it is not.
+ * When the client's next request of this kind gets to a server, its connection breaks, and it can
+ * make another at once. Of several such orders the latest counts.
+ *
+ * carried_out  1: the request is, only its reply is lost; 0: it is not.
  */
-void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request, int applied);
+ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request,
+                                    int carried_out);
 
-/** Stops all servers, which keep what is committed. */
-void zkl_testing_stop_servers(void);
-/** Starts them again; clients connect as they find out. */
-void zkl_testing_start_servers(void);
-/** The leader steps down: for the time of an election nobody is answered. */
-void zkl_testing_elect(void);
+/* ---- Faults of servers -------------------------------------------------------------- */
 
-/* ---- Nodes ------------------------------------------------------------------------------- */
+/** Stops all servers, which keep what is committed. Clients are disconnected. */
+ZKL_API void zkl_testing_stop_servers(void);
+/** Starts them again. They elect a leader, who gives all sessions their timeout anew; clients
+ * connect as they find out. */
+ZKL_API void zkl_testing_start_servers(void);
+/** The leader steps down: connections break, and until another is elected (within two
+ *  seconds) nobody is answered. */
+ZKL_API void zkl_testing_elect_leader(void);
+/** For so long every commit takes so much longer: slow disks. */
+ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
+/**
+ * From now on things go wrong by chance, so many times in a million messages: a connection breaks,
+ * the request being carried out, or not, or late; a message or a commit is slow;
+ * a server takes no connection. 10,000 is a lot. 0: not any more.
+ */
+ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);
+/** Ends all faults of servers, and forgets the orders of zkl_testing_lose_reply. What lasts for
+ *  some time with a client (zkl_testing_disconnect, zkl_testing_partition, zkl_testing_pause) goes
+ *  on. */
+ZKL_API void zkl_testing_heal(void);
+
+/* ---- Nodes -------------------------------------------------------------------------- */
 
 /**
- * Another client's request for a lock: creates its node, as zklock names them.
+ * Another contender, which you play: a node in the queue of a resource, as another process's zklock
+ * makes it. It holds the lock when nobody conflicting was there before.
  *
- * resource_path  the full path of the resource, for example "/locks/stock"; made where it
- *                is missing.
- * node           receives the full path of the node. Delete it to let that client leave the
- *                queue, or release its lock.
+ * resource_path  the full path of the resource, for example "/locks/stock"; made where
+ *                it is missing.
+ * node           receives the full path of the node, or NULL. Delete it to release, or to
+ *                leave.
+ *
+ * Its session never expires. Waits, where the servers are just electing a leader.
  */
-void zkl_testing_rival(const char *resource_path, zkl_mode mode, char node[ZKL_NODE_PATH_SIZE]);
+ZKL_API void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
+                                       char node[ZKL_NODE_PATH_SIZE]);
 
-/** Deletes a node by hand, as an administrator may do with anybody's. 1, or 0: there is none. */
-int zkl_testing_delete_node(const char *path);
+/**
+ * Deletes a node by hand, whoever owns it (zkl_grant.node, for example), as an administrator may
+ * do. Returns 1, or 0 when there is none, or it has children. Waits, where the servers are just
+ * electing a leader.
+ */
+ZKL_API int zkl_testing_delete_node(const char *path);
 
-/** How many children a node has: the requests for a lock. 0 when there is no such node. */
-size_t zkl_testing_count_children(const char *path);
+/** How many children a node has, at the servers: the requests for a lock, its holder's included. 0
+ * when there is no such node. */
+ZKL_API size_t zkl_testing_count_children(const char *path);
+
+/** How many watches the servers keep for a client; NULL: for all of them. */
+ZKL_API size_t zkl_testing_count_watches(zkl_client *client);
+
+/** How many sessions of clients the servers have: 0 when all clients are closed (or one session
+ * timeout after they were gone without a word). */
+ZKL_API size_t zkl_testing_count_sessions(void);
+
+/**
+ * Everything has been tidied up: ends the program, and says what is left, unless within so long no
+ * client has a node or a watch at the servers any more, and all tasks that the test has started
+ * have ended. Waits. Clients may be open still.
+ */
+ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
+
+/* ---- Trace -------------------------------------------------------------------------- */
+
+/**
+ * Tells from now on, a line each, what the servers commit, what clients are given, which faults are
+ * ordered, and the test's own notes. The same seed tells the same, byte for byte. NULL:
+ * no more. It stays with the following simulations. The file stays the caller's.
+ */
+ZKL_API void zkl_testing_trace_to(FILE *file);
+
+/** A line of the test's own in the trace, as printf; without the end of the line. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+ZKL_API void
+zkl_testing_note(const char *format, ...);
 
 #ifdef __cplusplus
 }

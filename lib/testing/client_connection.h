@@ -70,6 +70,8 @@ struct zkl_connection {
     int64_t last_received_us;
     int64_t last_sent_us;
     int64_t retry_us;
+    int64_t cut_off_until_us;
+    zkl_cut cut;
     zkl_world_event timer;
     zkl_channel deliveries;
     zkl_session_news latest_news;
@@ -94,6 +96,8 @@ void zkl_client_answer_all(zkl_connection *self);
 /* Begins to look for a server. */
 void zkl_client_start(zkl_connection *self, int32_t timeout_ms);
 void zkl_client_send(zkl_connection *self, zkl_call *call);
+/* Cuts the connection that there is, and each one that it tries to make before that moment. */
+void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us);
 /* Ends the session, if it is connected, and the connection. */
 void zkl_client_stop(zkl_connection *self);
 

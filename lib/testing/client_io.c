@@ -43,6 +43,17 @@ static void try_next_server(zkl_connection *self) {
     self->wire =
         zkl_wire_connect(self->servers[self->next_server], call, on_answer, self, self->process);
     self->next_server = (self->next_server + 1) % zkl_ensemble_server_count(ensemble);
+    if (zkl_world_now_us() < self->cut_off_until_us) {
+        zkl_wire_cut(self->wire, self->cut);
+    }
+}
+
+void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us) {
+    self->cut = cut;
+    self->cut_off_until_us = until_us;
+    if (self->wire != NULL) {
+        zkl_wire_cut(self->wire, cut);
+    }
 }
 
 /* The connection is no more, or none came about. */

@@ -251,6 +251,10 @@ void zkl_ensemble_slow_commits(zkl_ensemble *ensemble, int64_t by_us, int64_t fo
     ensemble->slow_until_us = zkl_world_now_us() + for_us;
 }
 
+void zkl_ensemble_set_rates(zkl_ensemble *ensemble, const zkl_ensemble_rates *rates) {
+    ensemble->options.rates = *rates;
+}
+
 static void heal_server(zkl_server *server) {
     zkl_ensemble_mend_server(server->ensemble, server->number);
     zkl_ensemble_start_server(server->ensemble, server->number);

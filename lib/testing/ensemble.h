@@ -148,6 +148,9 @@ void zkl_ensemble_slow_commits(zkl_ensemble *ensemble, int64_t by_us, int64_t fo
 /** Mends and starts all, and ends all that was to last for some time; rates are 0 from now on. */
 void zkl_ensemble_heal(zkl_ensemble *ensemble);
 
+/** How often things go wrong from now on. */
+void zkl_ensemble_set_rates(zkl_ensemble *ensemble, const zkl_ensemble_rates *rates);
+
 /** For a client's end of a connection. */
 void zkl_ensemble_tell_delivered(const zkl_delivery *delivery);
 const zkl_ensemble_options *zkl_ensemble_get_options(const zkl_ensemble *ensemble);

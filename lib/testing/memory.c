@@ -1,9 +1,14 @@
 #include "testing/memory.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "testing/world.h"
+
+enum { US_PER_MS = 1000 };
 
 /* Volatile: the compiler knows that calloc looks at no variable of ours. */
 static volatile bool is_allocating;
@@ -41,10 +46,15 @@ void zkl_testing_free(void *memory) {
 
 void zkl_testing_fail(const char *format, ...) {
     va_list arguments;
+    fflush(NULL); /* what it has told so far */
     va_start(arguments, format);
     fputs("zklock testing: ", stderr);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
+    if (zkl_world_has_begun()) {
+        fprintf(stderr, " (seed %" PRIu64 ", at %" PRId64 " ms)", zkl_world_seed(),
+                zkl_world_now_us() / US_PER_MS);
+    }
     fputc('\n', stderr);
     abort();
 }

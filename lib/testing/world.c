@@ -1,19 +1,14 @@
 #include "testing/world.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <ucontext.h>
 
 #include <utlist.h>
 
+#include "testing/fiber.h"
 #include "testing/memory.h"
-
-/* The code under test keeps paths and node data on its stack, and printf has
- * buffers; sanitizers make frames several times as large. Pages that nobody
- * touches cost nothing. */
-enum { STACK_SIZE = 256 * 1024 };
 
 /* An event whose moment has come, but whose process is stopped, has a place among
  * those that the process keeps; it is told apart by this bit. */
@@ -23,6 +18,7 @@ struct zkl_process {
     uint32_t number;
     int32_t rate_ppm;
     bool stopped;
+    zkl_world_event go_on;  /* the end of a pause */
     zkl_world_event **kept; /* NULL where one has been unscheduled */
     size_t kept_count;
     size_t kept_capacity;
@@ -34,8 +30,7 @@ struct zkl_task {
     void *(*run)(void *);
     void *arg;
     zkl_process *process;
-    ucontext_t context;
-    char *stack;
+    zkl_fiber fiber;
     const void *waits_on; /* NULL: it runs, is ready, or has ended */
     zkl_world_event deadline;
     bool marked;
@@ -50,13 +45,9 @@ typedef struct allocation {
     max_align_t memory[];
 } allocation;
 
-typedef struct stack_pool {
-    char **stacks;
-    size_t count;
-    size_t capacity;
-} stack_pool;
-
 static struct {
+    pthread_t thread; /* whose all of it is */
+    uint64_t seed;
     uint64_t random[4];
     int64_t now_us;
     zkl_process *processes;
@@ -78,8 +69,26 @@ static struct {
     zkl_task *running; /* NULL: an event, or the world itself */
 } world;
 
-/* Stacks outlive worlds: making them anew would be most of the cost of a short one. */
-static stack_pool free_stacks;
+/* ---- Whose it is ---------------------------------------------------------------- */
+
+bool zkl_world_has_begun(void) {
+    return world.first_process != NULL;
+}
+
+/* What uses zklock wrongly gets here, sooner or later. */
+void zkl_world_insist_on_thread(void) {
+    if (!zkl_world_has_begun()) {
+        zkl_testing_fail("zklock was called, but no simulation has begun");
+    }
+    if (!pthread_equal(world.thread, pthread_self())) {
+        zkl_testing_fail("zklock was called from another thread than the one of the simulation; "
+                         "start a task instead (zkl_testing_start)");
+    }
+}
+
+uint64_t zkl_world_seed(void) {
+    return world.seed;
+}
 
 /* ---- Chance ------------------------------------------------------------------ */
 
@@ -206,10 +215,15 @@ static zkl_world_event *take_earliest(void) {
 
 /* ---- Processes ----------------------------------------------------------------- */
 
+static void end_pause(void *arg) {
+    zkl_process_continue(arg);
+}
+
 zkl_process *zkl_process_begin(int32_t rate_ppm) {
     zkl_process *process = zkl_testing_allocate(sizeof(*process));
     process->number = world.process_count++;
     process->rate_ppm = rate_ppm;
+    process->go_on = (zkl_world_event){ .run = end_pause, .arg = process };
     LL_PREPEND(world.processes, process);
     return process;
 }
@@ -228,6 +242,13 @@ void zkl_process_continue(zkl_process *process) {
         }
     }
     process->kept_count = 0;
+}
+
+void zkl_process_pause(zkl_process *process, int64_t until_us) {
+    zkl_process_stop(process);
+    if (process->go_on.place == 0 || process->go_on.at_us < until_us) {
+        zkl_world_schedule(&process->go_on, until_us);
+    }
 }
 
 bool zkl_process_is_stopped(const zkl_process *process) {
@@ -252,6 +273,7 @@ static int64_t to_local(const zkl_process *process, int64_t at_us) {
 }
 
 int64_t zkl_process_now_us(const zkl_process *process) {
+    zkl_world_insist_on_thread();
     return to_local(process, world.now_us);
 }
 
@@ -278,31 +300,6 @@ uint32_t zkl_process_number(const zkl_process *process) {
 
 /* ---- Tasks ---------------------------------------------------------------------- */
 
-static char *take_stack(void) {
-    if (free_stacks.count > 0) {
-        return free_stacks.stacks[--free_stacks.count];
-    }
-    char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED) {
-        zkl_testing_fail("no memory for the stack of a task");
-    }
-    return stack;
-}
-
-static void give_stack_back(zkl_task *task) {
-    if (task->stack == NULL) {
-        return;
-    }
-    if (free_stacks.count == free_stacks.capacity) {
-        free_stacks.capacity = free_stacks.capacity == 0 ? 16 : 2 * free_stacks.capacity;
-        free_stacks.stacks =
-            zkl_testing_reallocate(free_stacks.stacks, free_stacks.capacity * sizeof(char *));
-    }
-    free_stacks.stacks[free_stacks.count++] = task->stack;
-    task->stack = NULL;
-}
-
 static void make_ready(zkl_task *task) {
     if (world.ready_count == world.ready_capacity) {
         world.ready_capacity = world.ready_capacity == 0 ? 16 : 2 * world.ready_capacity;
@@ -328,21 +325,18 @@ static void run_task(void) {
     task->run(task->arg);
     task->ended = true;
     zkl_world_wake_all(task);
-    swapcontext(&task->context, &world.main.context);
+    zkl_fiber_leave(&task->fiber, &world.main.fiber);
 }
 
 zkl_task *zkl_task_start(void *(*run)(void *), void *arg) {
+    zkl_world_insist_on_thread();
     zkl_task *task = zkl_testing_allocate(sizeof(*task));
     task->number = ++world.last_task_number;
     task->run = run;
     task->arg = arg;
     task->process = world.current_process;
     task->deadline = (zkl_world_event){ .run = on_deadline, .arg = task };
-    task->stack = take_stack();
-    getcontext(&task->context);
-    task->context.uc_stack.ss_sp = task->stack;
-    task->context.uc_stack.ss_size = STACK_SIZE;
-    makecontext(&task->context, run_task, 0);
+    zkl_fiber_begin(&task->fiber, run_task);
     task->next_of_all = world.tasks;
     world.tasks = task;
     make_ready(task);
@@ -394,9 +388,9 @@ static zkl_task *choose_ready(void) {
 static void switch_to(zkl_task *task) {
     world.running = task;
     world.current_process = task->process;
-    swapcontext(&world.main.context, &task->context);
+    zkl_fiber_switch(&world.main.fiber, &task->fiber);
     if (task->ended) {
-        give_stack_back(task);
+        zkl_fiber_end(&task->fiber);
     }
 }
 
@@ -432,6 +426,7 @@ static void run_until_main_is_next(void) {
 }
 
 void zkl_world_wait_on(const void *address, int64_t until_us) {
+    zkl_world_insist_on_thread();
     zkl_task *task = world.running;
     if (task == NULL) {
         zkl_testing_fail("an event cannot wait");
@@ -445,7 +440,7 @@ void zkl_world_wait_on(const void *address, int64_t until_us) {
     if (task == &world.main) {
         run_until_main_is_next();
     } else {
-        swapcontext(&task->context, &world.main.context);
+        zkl_fiber_switch(&task->fiber, &world.main.fiber);
     }
 }
 
@@ -487,11 +482,14 @@ void zkl_world_sleep_us(int64_t us) {
 
 void zkl_world_begin(uint64_t seed) {
     zkl_world_end();
+    world.thread = pthread_self();
+    world.seed = seed;
     for (size_t i = 0; i < sizeof(world.random) / sizeof(world.random[0]); i++) {
         world.random[i] = split_mix(&seed);
     }
     world.first_process = zkl_process_begin(0);
     world.main.process = world.first_process;
+    zkl_fiber_begin_here(&world.main.fiber);
     world.main.deadline = (zkl_world_event){ .run = on_deadline, .arg = &world.main };
     world.current_process = world.first_process;
     world.running = &world.main;
@@ -516,7 +514,7 @@ static void free_tasks(void) {
     zkl_task *next;
     for (task = world.tasks; task != NULL; task = next) {
         next = task->next_of_all;
-        give_stack_back(task);
+        zkl_fiber_end(&task->fiber);
         zkl_testing_free(task);
     }
 }

@@ -22,6 +22,13 @@ void zkl_world_begin(uint64_t seed);
  *  own is not freed. Events are forgotten. */
 void zkl_world_end(void);
 
+/** Whether there is one. */
+bool zkl_world_has_begun(void);
+/** Ends the program, unless there is one and the calling thread began it. */
+void zkl_world_insist_on_thread(void);
+/** That of the world; 0: there is none. */
+uint64_t zkl_world_seed(void);
+
 /** Zeroed memory that is freed with the world. */
 void *zkl_world_allocate(size_t size);
 
@@ -44,6 +51,8 @@ zkl_process *zkl_process_begin(int32_t rate_ppm);
 /** Stops it, as SIGSTOP does, until it is continued. */
 void zkl_process_stop(zkl_process *process);
 void zkl_process_continue(zkl_process *process);
+/** Stops it until that moment; of several, until the last of them. */
+void zkl_process_pause(zkl_process *process, int64_t until_us);
 bool zkl_process_is_stopped(const zkl_process *process);
 /** Microseconds on its own clock. */
 int64_t zkl_process_now_us(const zkl_process *process);

@@ -1,0 +1,32 @@
+/* What the functions of zklock/testing.h have in common. */
+#ifndef ZKLOCK_TESTING_TESTING_H
+#define ZKLOCK_TESTING_TESTING_H
+
+#include "testing/ensemble.h"
+
+/** Ends the program, unless the rule for a function's use is kept. */
+void zkl_testing_insist(bool kept, const char *function, const char *rule);
+/** The ensemble, or the program's end where none has begun. */
+zkl_ensemble *zkl_testing_ensemble(const char *function);
+/** Likewise, and with a leader: waits for an election that is under way. */
+zkl_ensemble *zkl_testing_led_ensemble(const char *function);
+/** A duration, which must be one. */
+int64_t zkl_testing_to_us(const char *function, int64_t ms);
+/** A moment so long after now; never beyond the end of time. */
+int64_t zkl_testing_moment_after(const char *function, int64_t ms);
+
+/** Waits for so long, or until something is so, which is returned. */
+bool zkl_testing_wait(bool (*is_so)(void *arg), void *arg, int64_t until_us);
+
+/** Whether all tasks that a test has started have ended. */
+bool zkl_testing_tasks_have_ended(void);
+
+/* ---- The trace ---- */
+
+/** What it wants to hear of the ensemble. */
+zkl_ensemble_hooks zkl_testing_trace_hooks(void);
+/** "who" in a few letters. */
+__attribute__((format(printf, 2, 3))) void zkl_testing_trace(const char *who, const char *format,
+                                                             ...);
+
+#endif

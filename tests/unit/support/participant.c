@@ -1,0 +1,50 @@
+#include "support/participant.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void on_state(void *arg, const zkl_lock_news *news) {
+    participant *self = arg;
+    size_t used = strlen(self->news);
+    if (news->state == ZKL_STATE_LOST) {
+        snprintf(self->news + used, sizeof(self->news) - used, "lost(%s) ",
+                 zkl_strerror(news->reason));
+    } else {
+        snprintf(self->news + used, sizeof(self->news) - used, "%s ",
+                 zkl_lock_state_name((int)news->state));
+    }
+}
+
+void participant_open(participant *self, int64_t limit_ms, bool lease) {
+    const int32_t tick_ms = 2000;
+    *self = (participant){ .grant = ZKL_GRANT_INIT };
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    client_options.session_timeout_ms = PARTICIPANT_TIMEOUT_MS;
+    client_options.lease_tick_ms = lease ? tick_ms : 0;
+    EXPECT_INT(zkl_client_open("server:2181", &client_options, &self->client), ZKL_OK);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = limit_ms;
+    options.state_callback = on_state;
+    options.state_arg = self;
+    EXPECT_INT(zkl_lock_open(self->client, "stock", &options, &self->lock), ZKL_OK);
+}
+
+void participant_close(participant *self) {
+    zkl_lock_close(self->lock);
+    EXPECT_INT(zkl_client_close(self->client, PARTICIPANT_TIMEOUT_MS), ZKL_OK);
+}
+
+int participant_acquire(participant *self, int64_t timeout_ms) {
+    self->status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, timeout_ms, &self->grant);
+    return self->status;
+}
+
+static void acquire(void *arg) {
+    participant *self = arg;
+    (void)participant_acquire(self, self->timeout_ms);
+}
+
+zkl_testing_task *participant_start(participant *self, int64_t timeout_ms) {
+    self->timeout_ms = timeout_ms;
+    return zkl_testing_start(acquire, self);
+}

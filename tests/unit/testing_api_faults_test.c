@@ -1,0 +1,327 @@
+/* zklock/testing.h: each fault, and what an application sees of it. */
+#include "support/participant.h"
+
+enum { TIMEOUT_MS = PARTICIPANT_TIMEOUT_MS, TICK_MS = 2000, SOON_MS = 200 };
+
+static participant holder;
+static participant waiter;
+static zkl_testing_task *waiting;
+
+/* One that holds, in the first process, and one that waits, in another. */
+static void begin_with(int64_t limit_ms, bool lease) {
+    zkl_testing_begin(NULL);
+    participant_open(&holder, limit_ms, lease);
+    zkl_testing_process_enter(zkl_testing_process_make());
+    participant_open(&waiter, 0, false);
+    zkl_testing_process_enter(NULL);
+    EXPECT_INT(participant_acquire(&holder, 10000), ZKL_OK);
+    waiting = participant_start(&waiter, 60000);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 2);
+}
+
+/* The waiter has the lock now; all goes home. */
+static void end_handed_over(int holders_release) {
+    zkl_testing_join(waiting);
+    EXPECT_INT(waiter.status, ZKL_OK);
+    EXPECT(waiter.grant.token > holder.grant.token);
+    EXPECT_INT(zkl_lock_release(holder.lock, TIMEOUT_MS), holders_release);
+    EXPECT_INT(zkl_lock_release(waiter.lock, TIMEOUT_MS), ZKL_OK);
+    zkl_testing_expect_clean(TIMEOUT_MS);
+    participant_close(&holder);
+    participant_close(&waiter);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+/* The holder has it still. */
+static void end_held(void) {
+    EXPECT_INT(zkl_testing_has_ended(waiting), 0);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(holder.lock, TIMEOUT_MS), ZKL_OK);
+    zkl_testing_join(waiting);
+    EXPECT_INT(waiter.status, ZKL_OK);
+    EXPECT_INT(zkl_lock_release(waiter.lock, TIMEOUT_MS), ZKL_OK);
+    zkl_testing_expect_clean(TIMEOUT_MS);
+    participant_close(&holder);
+    participant_close(&waiter);
+    zkl_testing_end();
+}
+
+#define LOST_BY_EXPIRY "lost(the ZooKeeper session expired) "
+
+/* ---- Sessions and connections ------------------------------------------------------- */
+
+static void expired_session_loses_the_lock_to_the_waiter(void) {
+    begin_with(0, false);
+    zkl_testing_expire_session(holder.client);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, SOON_MS), 1);
+    zkl_testing_sleep(0);
+    EXPECT_TEXT(holder.news, "suspect " LOST_BY_EXPIRY); /* it is told as it connects again */
+    end_handed_over(ZKL_LOST);
+}
+
+static void session_expired_without_a_leader_is_ended_by_the_next_one(void) {
+    begin_with(0, false);
+    zkl_testing_elect_leader();
+    zkl_testing_expire_session(holder.client);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
+    end_handed_over(ZKL_LOST);
+}
+
+static void hiccup_is_suspect_and_then_held_again(void) {
+    begin_with(0, false);
+    zkl_testing_disconnect(holder.client, TIMEOUT_MS / 2);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, SOON_MS), 1);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    EXPECT_INT(zkl_lock_check(waiter.lock, NULL), ZKL_NOT_HELD);
+    zkl_testing_sleep(TIMEOUT_MS / 2 - 2LL * SOON_MS);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, 1000), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end_held();
+}
+
+static void disconnection_past_the_session_is_suspect_and_lost_when_it_ends(void) {
+    begin_with(0, false);
+    const int64_t ms = TIMEOUT_MS + 3LL * TICK_MS;
+    zkl_testing_disconnect(holder.client, ms);
+    zkl_testing_sleep(ms - SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect ");
+    zkl_testing_join(waiting); /* has it meanwhile */
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 1000), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect " LOST_BY_EXPIRY);
+    end_handed_over(ZKL_LOST);
+}
+
+static void other_clients_stay_connected(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    begin_with(0, false);
+    zkl_testing_disconnect(holder.client, 1000);
+    zkl_testing_sleep(500);
+    EXPECT_INT(zkl_client_info(waiter.client, &information), ZKL_OK);
+    EXPECT_INT(information.connected, 1);
+    EXPECT_INT(zkl_client_info(holder.client, &information), ZKL_OK);
+    EXPECT_INT(information.connected, 0);
+    zkl_testing_sleep(1000);
+    end_held();
+}
+
+static void partition_is_noticed_by_silence(void) {
+    begin_with(0, false);
+    zkl_testing_sleep(TIMEOUT_MS);
+    zkl_testing_partition(holder.client, TIMEOUT_MS / 3);
+    zkl_testing_sleep(TIMEOUT_MS / 6);
+    EXPECT_TEXT(holder.news, "");
+    /* Its last answer came a third of the timeout before, or later. */
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, TIMEOUT_MS), 1);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, 1000), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end_held();
+}
+
+static void partition_past_the_session_is_lost(void) {
+    begin_with(0, false);
+    zkl_testing_partition(holder.client, 3LL * TIMEOUT_MS);
+    zkl_testing_join(waiting);
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 4LL * TIMEOUT_MS), 1);
+    EXPECT(zkl_testing_now_ms() >= 3LL * TIMEOUT_MS);
+    end_handed_over(ZKL_LOST);
+}
+
+static void pause_past_the_session_is_found_out_afterwards(void) {
+    begin_with(0, false);
+    zkl_testing_pause(NULL, TIMEOUT_MS + 2LL * TICK_MS);
+    EXPECT_INT(zkl_testing_has_ended(waiting), 1); /* it was granted meanwhile */
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 1000), 1);
+    end_handed_over(ZKL_LOST);
+}
+
+static void short_pause_goes_unpunished(void) {
+    begin_with(0, false);
+    zkl_testing_pause(NULL, TIMEOUT_MS / 3);
+    zkl_testing_sleep(SOON_MS);
+    end_held();
+}
+
+/* ---- LOST for other reasons --------------------------------------------------------- */
+
+static void lease_ends_while_disconnected(void) {
+    begin_with(0, true);
+    int64_t left_ms = 0;
+    EXPECT_INT(zkl_lock_check(holder.lock, &left_ms), ZKL_OK);
+    EXPECT(left_ms > 0);
+    zkl_testing_disconnect(holder.client, 2LL * TIMEOUT_MS);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, left_ms + 1000), 1);
+    EXPECT_INT(zkl_testing_has_ended(waiting), 0); /* nobody can have it before */
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect lost(the lease ran out before it could be extended) ");
+    end_handed_over(ZKL_LOST);
+}
+
+static void slow_commits_end_the_lease(void) {
+    begin_with(0, true);
+    zkl_testing_slow_servers(TIMEOUT_MS, 2LL * TIMEOUT_MS);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 2LL * TIMEOUT_MS), 1);
+    zkl_testing_heal();
+    EXPECT_INT(zkl_lock_release(holder.lock, 0), ZKL_LOST);
+    end_handed_over(ZKL_NOT_HELD);
+}
+
+static void hold_limit_takes_the_lock_away(void) {
+    begin_with(5000, false);
+    zkl_testing_sleep(5000);
+    EXPECT_TEXT(holder.news, "lost(the lock was held for longer than max_hold_ms) ");
+    end_handed_over(ZKL_LOST);
+}
+
+static void node_deleted_by_hand_is_lost(void) {
+    begin_with(0, false);
+    EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "lost(the lock's node was deleted by somebody else) ");
+    end_handed_over(ZKL_LOST);
+}
+
+/* ---- Timeouts and lost replies ------------------------------------------------------ */
+
+static void waiter_times_out_and_leaves_no_node(void) {
+    participant late;
+    begin_with(0, false);
+    participant_open(&late, 0, false);
+    int64_t before_ms = zkl_testing_now_ms();
+    EXPECT_INT(participant_acquire(&late, 1000), ZKL_TIMEOUT);
+    EXPECT(zkl_testing_now_ms() - before_ms <= 1002);
+    EXPECT_INT(participant_acquire(&late, 0), ZKL_BUSY);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 2);
+    participant_close(&late);
+    end_held();
+}
+
+static void slow_servers_make_an_acquire_time_out(void) {
+    participant self;
+    zkl_testing_begin(NULL);
+    participant_open(&self, 0, false);
+    zkl_testing_slow_servers(3000, 10000);
+    EXPECT_INT(participant_acquire(&self, 1000), ZKL_TIMEOUT);
+    zkl_testing_sleep(20000);
+    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
+    participant_close(&self);
+    zkl_testing_expect_clean(0);
+    zkl_testing_end();
+}
+
+static void count_requests_lost(zkl_testing_request request, int carried_out) {
+    participant self;
+    zkl_testing_begin(NULL);
+    participant_open(&self, 0, false);
+    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
+    zkl_testing_lose_reply(self.client, request, carried_out);
+    EXPECT_INT(participant_acquire(&self, 10000), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
+    EXPECT_INT(zkl_lock_release(self.lock, 10000), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 0);
+    if (request == ZKL_TESTING_CREATE) {
+        EXPECT_TEXT(self.news, ""); /* the connection broke before the grant */
+    }
+    participant_close(&self);
+    zkl_testing_end();
+}
+
+static void lost_create_ends_in_one_grant(void) {
+    count_requests_lost(ZKL_TESTING_CREATE, 0);
+    count_requests_lost(ZKL_TESTING_CREATE, 1);
+}
+
+static void lost_delete_ends_in_a_release(void) {
+    count_requests_lost(ZKL_TESTING_DELETE, 0);
+    count_requests_lost(ZKL_TESTING_DELETE, 1);
+}
+
+static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    begin_with(0, false);
+    zkl_testing_lose_reply(holder.client, ZKL_TESTING_DELETE, 0);
+    EXPECT_INT(zkl_lock_release(holder.lock, 1), ZKL_PENDING);
+    EXPECT_INT(zkl_client_info(holder.client, &information), ZKL_OK);
+    EXPECT_INT(information.pending_deletions, 1);
+    end_handed_over(ZKL_NOT_HELD);
+}
+
+/* ---- Servers ------------------------------------------------------------------------ */
+
+static void stopped_servers_make_holders_suspect_until_they_start(void) {
+    zkl_client *none = NULL;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.connect_timeout_ms = 1000;
+    begin_with(0, false);
+    zkl_testing_stop_servers();
+    EXPECT_INT(zkl_client_open("server:2181", &options, &none), ZKL_TIMEOUT);
+    zkl_testing_sleep(3LL * TIMEOUT_MS); /* no session ends meanwhile: who would end it? */
+    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
+    zkl_testing_start_servers();
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
+    end_held();
+}
+
+static void election_is_a_hiccup(void) {
+    begin_with(0, false);
+    zkl_testing_elect_leader();
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, SOON_MS), 1);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
+    end_held();
+}
+
+static void failure_rate_breaks_connections_until_it_is_0(void) {
+    begin_with(0, false);
+    zkl_testing_set_failure_rate(500000);
+    for (int i = 0; i < 20; i++) {
+        zkl_testing_sleep(TIMEOUT_MS / 20);
+        (void)participant_acquire(&holder, 0); /* ZKL_ALREADY_HELD: no request */
+        zkl_lock *other = NULL;
+        EXPECT_INT(zkl_lock_open(holder.client, "other", NULL, &other), ZKL_OK);
+        (void)zkl_lock_acquire(other, ZKL_EXCLUSIVE, 0, NULL);
+        zkl_lock_close(other);
+    }
+    zkl_testing_set_failure_rate(0);
+    zkl_testing_sleep(TIMEOUT_MS);
+    EXPECT(holder.news[0] != '\0');
+    end_held();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(expired_session_loses_the_lock_to_the_waiter),
+    TEST(session_expired_without_a_leader_is_ended_by_the_next_one),
+    TEST(hiccup_is_suspect_and_then_held_again),
+    TEST(disconnection_past_the_session_is_suspect_and_lost_when_it_ends),
+    TEST(other_clients_stay_connected),
+    TEST(partition_is_noticed_by_silence),
+    TEST(partition_past_the_session_is_lost),
+    TEST(pause_past_the_session_is_found_out_afterwards),
+    TEST(short_pause_goes_unpunished),
+    TEST(lease_ends_while_disconnected),
+    TEST(slow_commits_end_the_lease),
+    TEST(hold_limit_takes_the_lock_away),
+    TEST(node_deleted_by_hand_is_lost),
+    TEST(waiter_times_out_and_leaves_no_node),
+    TEST(slow_servers_make_an_acquire_time_out),
+    TEST(lost_create_ends_in_one_grant),
+    TEST(lost_delete_ends_in_a_release),
+    TEST(lost_delete_makes_a_release_that_does_not_wait_pending),
+    TEST(stopped_servers_make_holders_suspect_until_they_start),
+    TEST(election_is_a_hiccup),
+    TEST(failure_rate_breaks_connections_until_it_is_0),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("testing api, faults", tests);
+}
