@@ -505,7 +505,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
     bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
-                                                         ZKL_LIVENESS_TIMERS);
+                                                         ZKL_LIVENESS_TIMERS + ZKL_SESSION_TIMERS);
     if (runner->resource == NULL || runner->parent_path == NULL || !room) {
         free(runner->resource);
         free(runner->parent_path);

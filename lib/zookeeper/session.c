@@ -4,6 +4,26 @@
 
 #include "zookeeper/request_runner.h"
 
+enum { REMOVALS_AGAIN_MS = 1000 };
+
+/* Without a connection they wait for the next. */
+static void on_removals_due(void *arg) {
+    zkl_session *session = arg;
+    if (session->connected) {
+        zkl_watch_table_remove_again(&session->watches);
+    }
+}
+
+/* The server did not take it now, or there was no memory for it: the connection may stand for
+ * ever, and the watch with it. */
+static void on_removal_failed(void *arg) {
+    zkl_session *session = arg;
+    if (session->connected) {
+        zkl_session_set_timer(session, &session->removals,
+                              zkl_session_now_ms(session) + REMOVALS_AGAIN_MS);
+    }
+}
+
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
     *session = (zkl_session){
         .operations = options->operations,
@@ -13,6 +33,9 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
         .lock_root = options->lock_root,
     };
     zkl_watch_table_begin(&session->watches, options->operations);
+    session->watches.removal_failed = on_removal_failed;
+    session->watches.removal_failed_arg = session;
+    session->removals = (zkl_timer){ .fire = on_removals_due, .arg = session };
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
 
@@ -79,7 +102,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
-    zkl_watch_table_reconnected(&session->watches);
+    zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
     if (!zkl_liveness_lease_is_possible(&session->liveness)) {
@@ -113,6 +136,7 @@ static void end_session(zkl_session *session) {
     session->established = false;
     session->number++;
     zkl_liveness_session_ended(&session->liveness);
+    zkl_timers_stop(&session->timers, &session->removals);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;

@@ -46,11 +46,15 @@ struct zkl_session {
     int32_t timeout_ms;
     zkl_watch_table watches;
     zkl_timers timers;
+    zkl_timer removals; /* of watches, that are to be sent again */
     zkl_liveness liveness;
     size_t watched_bytes; /* that the requests may come to need for their watches */
     zkl_request_runner *runners;
     size_t runner_count;
 };
+
+/** Timers of its own, besides those of its liveness; room for them is its requests' to reserve. */
+#define ZKL_SESSION_TIMERS 1
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
 void zkl_session_destroy(zkl_session *session);

@@ -28,7 +28,7 @@ struct zkl_watch {
 };
 
 void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations) {
-    *table = (zkl_watch_table){ operations, NULL, NULL, 0 };
+    *table = (zkl_watch_table){ .operations = operations };
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
@@ -66,11 +66,20 @@ static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int statu
 static void on_removed(void *arg, const zkl_reply *reply);
 static void on_exists(void *arg, const zkl_reply *reply);
 
+static void removal_failed(const zkl_watch_table *table) {
+    if (table->removal_failed != NULL) {
+        table->removal_failed(table->removal_failed_arg);
+    }
+}
+
 static void send_removal(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
     watch->state = WATCH_REMOVING;
     watch->reply_awaited = operations->table->remove_watches(operations, watch->path, on_removed,
                                                              watch) == ZKL_OUTCOME_OK;
+    if (!watch->reply_awaited) {
+        removal_failed(watch->table);
+    }
 }
 
 static bool send_exists(zkl_watch *watch) {
@@ -99,6 +108,7 @@ static void on_removed(void *arg, const zkl_reply *reply) {
     }
     if (reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_REFUSED) {
         zkl_watch_waiter *waiters = detach_all(watch); /* stays, to be removed again */
+        removal_failed(watch->table);
         tell_armed(waiters, reply->outcome, reply->status);
     } else if (watch->waiters == NULL) {
         forget_and_free(watch);
@@ -224,7 +234,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     }
 }
 
-void zkl_watch_table_reconnected(zkl_watch_table *table) {
+void zkl_watch_table_remove_again(zkl_watch_table *table) {
     for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
         next = watch->path_handle.next;
         if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {

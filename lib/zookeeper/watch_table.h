@@ -25,6 +25,8 @@ typedef struct zkl_watch_waiter {
 
 typedef struct zkl_watch_table {
     zkl_operations *operations;
+    void (*removal_failed)(void *arg); /* to be sent again after a while; may be NULL */
+    void *removal_failed_arg;
     zkl_watch *by_path;
     zkl_watch *by_id;
     uint64_t last_id;
@@ -44,8 +46,8 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
-/** A new connection: removals whose reply was lost are sent again. */
-void zkl_watch_table_reconnected(zkl_watch_table *table);
+/** Removals whose reply was lost, or that the server did not take, are sent again. */
+void zkl_watch_table_remove_again(zkl_watch_table *table);
 /** The session is over, and all its watches with it. Who still waits for the
  *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);

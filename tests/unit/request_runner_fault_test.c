@@ -167,6 +167,28 @@ static void delete_that_cannot_be_sent_is_sent_later(void) {
     stage_close(stage);
 }
 
+/* Found by the simulation, seed 51674: the connection may stand for ever, and the watch with it. */
+static void removal_of_a_watch_that_the_server_does_not_take_is_sent_again(void) {
+    run_stage *stage = stage_open();
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "unwatch /r/__WRIT__0000000002; list /r");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_NOT_NOW);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_release(stage, &stage->a); /* whoever asks for locks or not */
+    stage_pass(stage, 1000);
+    FAKE_HEARD(&stage->fake, "unwatch /r/__WRIT__0000000002");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_NOT_NOW);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_pass(stage, 1000);
+    FAKE_HEARD(&stage->fake, ""); /* the next connection is waited for */
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "unwatch /r/__WRIT__0000000002");
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
+    stage_close(stage);
+}
+
 static void watch_that_cannot_be_sent_lists_again_after_a_pause(void) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -334,6 +356,7 @@ static CU_TestInfo tests[] = {
     TEST(sends_that_fail_for_now_are_repeated_after_a_pause),
     TEST(sends_that_fail_as_the_session_is_over_wait_for_the_next),
     TEST(delete_that_cannot_be_sent_is_sent_later),
+    TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again),
     TEST(watch_that_cannot_be_sent_lists_again_after_a_pause),
     TEST(send_that_is_refused_is_no_grant),
     TEST(send_that_is_refused_on_the_way_up_is_no_grant),
