@@ -465,7 +465,7 @@ static void on_disconnected(zkl_request *request, zkl_actions *actions) {
     request->settled = false;
     request->next_in_line = false; /* what happens until the next connection is told in any order */
     give_late_verdict(request, actions);
-    if (request->only_try && !request->held) {
+    if (request->only_try && !request->decided) {
         fail(request, actions, ZKL_DISCONNECTED);
     }
 }
@@ -567,8 +567,11 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     }
 }
 
+/* Who has lost its lock with its lease has nothing to wait for: its node goes when it releases, or
+ * with the client. */
 static void give_up_waiting(zkl_request *request, zkl_actions *actions, int status) {
-    if (!request->held) {
+    bool is_released = !request->keeps_node || status != ZKL_LEASE_IMPOSSIBLE;
+    if (!request->held && is_released) {
         request->waits_for_lease = false;
         fail(request, actions, status);
     }

@@ -215,7 +215,7 @@ static void on_probe_due(void *arg) {
         return;
     }
     send_probe(liveness);
-    zkl_watch_table_send_again(&liveness->session->watches);
+    zkl_watch_table_remove_again(&liveness->session->watches);
     set_timer(liveness, &liveness->probe_timer, now_of(liveness) + period_of(liveness));
     zkl_session_feed_all(liveness->session, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
 }

@@ -82,7 +82,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
-    zkl_watch_table_send_again(&session->watches);
+    zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
     if (!zkl_liveness_lease_is_possible(&session->liveness)) {

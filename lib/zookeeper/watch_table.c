@@ -28,7 +28,7 @@ struct zkl_watch {
 };
 
 void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations) {
-    *table = (zkl_watch_table){ operations, NULL, NULL, 0 };
+    *table = (zkl_watch_table){ .operations = operations };
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
@@ -224,7 +224,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     }
 }
 
-void zkl_watch_table_send_again(zkl_watch_table *table) {
+void zkl_watch_table_remove_again(zkl_watch_table *table) {
     for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
         next = watch->path_handle.next;
         if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {

@@ -46,7 +46,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
 /** Removals whose reply was lost, or that were turned away, are sent again: on each new
  *  connection, and now and then. */
-void zkl_watch_table_send_again(zkl_watch_table *table);
+void zkl_watch_table_remove_again(zkl_watch_table *table);
 /** The session is over, and all its watches with it. Who still waits for the
  *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);

@@ -87,7 +87,7 @@ static void removal_lost_in_disconnect_is_sent_again_after_reconnect(void) {
         FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
         FAKE_HEARD(&desk->fake, "");
         EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
-        zkl_watch_table_send_again(&desk->table);
+        zkl_watch_table_remove_again(&desk->table);
         FAKE_HEARD(&desk->fake, "unwatch /r/x");
     }
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
@@ -101,7 +101,7 @@ static void removal_that_cannot_be_sent_is_sent_after_reconnect(void) {
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unsent unwatch /r/x");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_send_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->table);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
@@ -114,7 +114,7 @@ static void reconnect_leaves_watches_and_running_removals_alone(void) {
     watch_desk_add(desk, &desk->c, "/r/z");
     watch_desk_leave(desk, &desk->b);
     FAKE_HEARD(&desk->fake, "watch /r/z; unwatch /r/y");
-    zkl_watch_table_send_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->table);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_UNKNOWN);
@@ -133,7 +133,7 @@ static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    zkl_watch_table_send_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->table);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "watch /r/x");
@@ -160,7 +160,7 @@ static void session_end_forgets_watches_in_every_state(void) {
     FAKE_HEARD(&desk->fake, "unwatch /r/removing; watch /r/arming");
     zkl_watch_table_clear(&desk->table);
     EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
-    zkl_watch_table_send_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->table);
     for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
         zkl_watch_table_fired(&desk->table, id, true);
     }

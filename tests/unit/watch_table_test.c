@@ -284,7 +284,7 @@ static void newcomer_is_told_when_the_removal_is_lost(void) {
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
     FAKE_HEARD(&desk->fake, "armed b UNKNOWN");
-    zkl_watch_table_send_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->table);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
