@@ -15,6 +15,12 @@ int64_t zkl_clock_ms(void) {
     return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
 }
 
+int64_t zkl_wall_clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
+}
+
 uint64_t zkl_thread_number(void) {
     static _Atomic uint64_t last;
     static _Thread_local uint64_t number;
