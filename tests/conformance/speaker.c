@@ -336,7 +336,7 @@ void hear_until(speaker *self, const char *beginning) {
     while (!take(self, beginning, false)) {
         if (self->operations->table->now_ms(self->operations) >= until_ms) {
             (void)take(self, beginning, true);
-            transcript_add("%s has waited in vain for %s", self->name,
+            transcript_add("%s %s for %s", self->name, TRANSCRIPT_IN_VAIN,
                            *beginning != '\0' ? beginning : "an answer");
             return;
         }

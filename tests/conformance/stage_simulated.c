@@ -8,7 +8,7 @@
 #include "testing/ensemble.h"
 #include "testing/world.h"
 
-enum { PASSES = 50, NAP_US = 1000, PAUSE_US = 20000, TICK_MS = 500, PATH_SIZE = 256 };
+enum { PASSES = 200, NAP_US = 1000, PAUSE_US = 20000, TICK_MS = 500, PATH_SIZE = 256 };
 
 struct stage_way {
     char nothing; /* any address leads to the one ensemble that there is */
