@@ -348,6 +348,11 @@ void hear(speaker *self) {
     hear_until(self, "");
 }
 
+void count_watches(const speaker *self) {
+    transcript_add("* the servers keep %d watches of %s", stage_watches(self->session_id),
+                   self->name);
+}
+
 void may_hear(speaker *self, const char *line) {
     transcript_add("%s may hear %s", self->name, line);
     pthread_mutex_lock(&self->mutex);

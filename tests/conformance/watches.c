@@ -9,10 +9,12 @@ static bool watch_on_a_node_tells_its_deletion_once(void) {
     speaker *a = speaker_enter("a");
     ask_exists(a, "/x", 1);
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/x");
     delete_by_hand("/x");
     catch_up(a);
+    count_watches(a);
     speaker_leave(a);
     return true;
 }
@@ -60,6 +62,7 @@ static bool no_watch_is_left_where_none_was_asked_for(void) {
     ask_exists(a, "/x", 0);
     ask_exists(a, "/y", 0);
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/y");
     catch_up(a);
@@ -75,6 +78,7 @@ static bool all_watches_on_a_path_are_told(void) {
     ask_exists(a, "/x", 3);
     ask_exists(a, "/x", 1); /* the same again */
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     catch_up(a);
     ask_exists(a, "/x", 4);
@@ -110,9 +114,13 @@ static bool removed_watches_do_not_fire(void) {
     ask_exists(a, "/x", 2);
     ask_exists(a, "/y", 3);
     hear(a);
+    count_watches(a);
     ask_unwatch(a, "/x");
+    hear(a);
+    count_watches(a);
     ask_unwatch(a, "/y");
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/y");
     catch_up(a);
