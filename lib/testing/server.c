@@ -444,9 +444,32 @@ static void decide(zkl_server *server, zkl_call *call) {
     }
 }
 
+/* The client of a session that this transaction ends; NULL: none, or it is not connected here. */
+static zkl_attachment *ended_here(const zkl_server *server, const zkl_transaction *transaction) {
+    if (transaction->kind != ZKL_WRITE_CLOSE_SESSION ||
+        transaction->error != ZKL_SERVER_ERROR_NONE) {
+        return NULL;
+    }
+    const zkl_server_session *session =
+        zkl_ensemble_find_session(server->ensemble, transaction->session_id);
+    return session != NULL ? session->attachments[server->number] : NULL;
+}
+
+/* The connection is closed with what still waits to be sent: a client may hear of the deletion of
+ * its own nodes before, or not (both seen on 3.9.3). */
+static void maybe_silence(zkl_attachment *ended) {
+    if (ended->wire != NULL && ended->wire->watch_count > 0 && zkl_world_random(2) == 0) {
+        zkl_server_unwatch_all(ended->wire);
+    }
+}
+
 static void apply(zkl_server *server, const zkl_log_entry *entry) {
     const zkl_transaction *transaction = entry->transaction;
+    zkl_attachment *ended = ended_here(server, transaction);
     server->applied_zxid = transaction->zxid;
+    if (ended != NULL) {
+        maybe_silence(ended);
+    }
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
         zkl_server_fire_watches(server, zkl_node_path(change->node),
@@ -456,14 +479,9 @@ static void apply(zkl_server *server, const zkl_log_entry *entry) {
     if (entry->call != NULL) {
         decide(server, entry->call);
     }
-    if (transaction->kind == ZKL_WRITE_CLOSE_SESSION &&
-        transaction->error == ZKL_SERVER_ERROR_NONE) {
-        const zkl_server_session *session =
-            zkl_ensemble_find_session(server->ensemble, transaction->session_id);
-        zkl_attachment *attachment = session != NULL ? session->attachments[server->number] : NULL;
-        if (attachment != NULL) {
-            detach(attachment);
-        }
+    ended = ended_here(server, transaction); /* the answer may have let it go */
+    if (ended != NULL) {
+        detach(ended);
     }
     zkl_leader_trim_log(server->ensemble);
 }

@@ -336,7 +336,7 @@ void hear_until(speaker *self, const char *beginning) {
     while (!take(self, beginning, false)) {
         if (self->operations->table->now_ms(self->operations) >= until_ms) {
             (void)take(self, beginning, true);
-            transcript_add("%s has waited in vain for %s", self->name,
+            transcript_add("%s %s for %s", self->name, TRANSCRIPT_IN_VAIN,
                            *beginning != '\0' ? beginning : "an answer");
             return;
         }
@@ -346,6 +346,11 @@ void hear_until(speaker *self, const char *beginning) {
 
 void hear(speaker *self) {
     hear_until(self, "");
+}
+
+void count_watches(const speaker *self) {
+    transcript_add("* the servers keep %d watches of %s", stage_watches(self->session_id),
+                   self->name);
 }
 
 void may_hear(speaker *self, const char *line) {

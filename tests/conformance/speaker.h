@@ -38,6 +38,8 @@ void ask_unwatch(speaker *self, const char *path);
 void hear(speaker *self);
 /** Waits for that, and until a line that begins so has been heard. */
 void hear_until(speaker *self, const char *beginning);
+/** How many watches the servers keep for him now. */
+void count_watches(const speaker *self);
 /** From now on he may hear this line, or not: it is left out. */
 void may_hear(speaker *self, const char *line);
 /** A write that changes nothing, and its answer: before it he hears of all that

@@ -103,6 +103,23 @@ void stage_stranger_leave(void) {
     raw_close(stranger);
 }
 
+struct watches {
+    int64_t session_id;
+    int count;
+};
+
+static void count_watch(void *arg, const char *node, int64_t session_id) {
+    struct watches *watches = arg;
+    (void)node;
+    watches->count += session_id == watches->session_id ? 1 : 0;
+}
+
+int stage_watches(int64_t session_id) {
+    struct watches watches = { .session_id = session_id };
+    servers_visit_watches(root, count_watch, &watches);
+    return watches.count;
+}
+
 bool stage_set_creates(const stage_age *ages, int count) {
     char paths[AGES_MAX][PATH_SIZE];
     struct age all[AGES_MAX];

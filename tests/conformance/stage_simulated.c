@@ -8,7 +8,14 @@
 #include "testing/ensemble.h"
 #include "testing/world.h"
 
-enum { PASSES = 50, NAP_US = 1000, PAUSE_US = 20000, TICK_MS = 500, PATH_SIZE = 256 };
+enum {
+    PASSES = 200,
+    NAP_US = 1000,
+    PAUSE_US = 20000,
+    PATIENCE_US = 60000000,
+    TICK_MS = 500,
+    PATH_SIZE = 256
+};
 
 struct stage_way {
     char nothing; /* any address leads to the one ensemble that there is */
@@ -94,10 +101,16 @@ void stage_stranger_make(const char *path, bool sequential) {
 }
 
 static void end_session(int64_t session_id) {
+    int64_t until_us = zkl_world_now_us() + PATIENCE_US;
     zkl_ensemble_expire(ensemble, session_id);
     while (zkl_ensemble_session_is_alive(ensemble, session_id)) {
+        require(zkl_world_now_us() < until_us, "end", "a session");
         stage_nap();
     }
+}
+
+int stage_watches(int64_t session_id) {
+    return (int)zkl_ensemble_watch_count(ensemble, session_id);
 }
 
 void stage_stranger_leave(void) {

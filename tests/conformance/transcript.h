@@ -12,6 +12,9 @@
 
 enum { TRANSCRIPT_LINE_SIZE = 512 };
 
+/** Where these words are in a line nothing is as it should be. */
+#define TRANSCRIPT_IN_VAIN "has waited in vain"
+
 /** For one of the things that transcript_end puts another way. */
 typedef struct transcript_word {
     char text[24];

@@ -9,10 +9,12 @@ static bool watch_on_a_node_tells_its_deletion_once(void) {
     speaker *a = speaker_enter("a");
     ask_exists(a, "/x", 1);
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/x");
     delete_by_hand("/x");
     catch_up(a);
+    count_watches(a);
     speaker_leave(a);
     return true;
 }
@@ -60,6 +62,7 @@ static bool no_watch_is_left_where_none_was_asked_for(void) {
     ask_exists(a, "/x", 0);
     ask_exists(a, "/y", 0);
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/y");
     catch_up(a);
@@ -75,6 +78,7 @@ static bool all_watches_on_a_path_are_told(void) {
     ask_exists(a, "/x", 3);
     ask_exists(a, "/x", 1); /* the same again */
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     catch_up(a);
     ask_exists(a, "/x", 4);
@@ -110,9 +114,13 @@ static bool removed_watches_do_not_fire(void) {
     ask_exists(a, "/x", 2);
     ask_exists(a, "/y", 3);
     hear(a);
+    count_watches(a);
     ask_unwatch(a, "/x");
+    hear(a);
+    count_watches(a);
     ask_unwatch(a, "/y");
     hear(a);
+    count_watches(a);
     delete_by_hand("/x");
     make_by_hand("/y");
     catch_up(a);
@@ -303,6 +311,40 @@ static bool missed_events_come_before_the_answers_to_requests_that_waited(void) 
     return true;
 }
 
+static bool removal_that_waited_for_the_connection(void) {
+    make_by_hand("/x");
+    make_by_hand("/y");
+    speaker *a = speaker_enter("a");
+    ask_exists(a, "/x", 1);
+    ask_exists(a, "/y", 2);
+    hear(a);
+    be_away(a);
+    delete_by_hand("/y");
+    admit(a);
+    ask_unwatch(a, "/x");
+    ask_unwatch(a, "/y"); /* it has fired, but nobody here knows */
+    hear_until(a, "connected");
+    delete_by_hand("/x");
+    catch_up(a);
+    speaker_leave(a);
+    return true;
+}
+
+static bool watch_that_waited_for_the_connection(void) {
+    make_by_hand("/x");
+    speaker *a = speaker_enter("a");
+    be_away(a);
+    admit(a);
+    ask_exists(a, "/x", 1);
+    ask_exists(a, "/y", 2);
+    hear_until(a, "connected");
+    delete_by_hand("/x");
+    make_by_hand("/y");
+    catch_up(a);
+    speaker_leave(a);
+    return true;
+}
+
 /* ---- Lost replies -------------------------------------------------------------------- */
 
 static void lose_exists(speaker *self, stage_loss loss, const char *path, uint64_t watch) {
@@ -369,6 +411,8 @@ const conversation watch_conversations[] = {
     CONVERSATION(node_that_came_and_went_meanwhile_is_not_told),
     CONVERSATION(children_made_meanwhile_do_not_fire_a_watch),
     CONVERSATION(missed_events_come_before_the_answers_to_requests_that_waited),
+    CONVERSATION(removal_that_waited_for_the_connection),
+    CONVERSATION(watch_that_waited_for_the_connection),
     CONVERSATION(watch_whose_reply_was_lost_is_none),
     CONVERSATION(watch_whose_removal_was_lost_is_still_there),
     CONVERSATIONS_END,
