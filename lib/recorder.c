@@ -8,7 +8,7 @@
 
 #include "threads.h"
 
-enum { PREFIX_EXTRA = 64 };
+enum { PREFIX_EXTRA = 64, MS_PER_SECOND = 1000 };
 
 struct zkl_recorder {
     char *bytes; /* the ring */
@@ -233,7 +233,7 @@ static char *make_file_prefix(const char *directory) {
 
 static void note_time(zkl_recorder *recorder) {
     recorder->opened_ms = zkl_clock_ms();
-    time_t now = time(NULL);
+    time_t now = (time_t)(zkl_wall_clock_ms() / MS_PER_SECOND);
     struct tm utc;
     if (gmtime_r(&now, &utc) == NULL ||
         strftime(recorder->opened, sizeof(recorder->opened), "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {

@@ -145,9 +145,8 @@ static int64_t now_ms(zkl_operations *operations) {
 }
 
 static int64_t wall_clock_ms(zkl_operations *operations) {
-    const int64_t begun_ms = 1735689600000; /* every world begins with the year 2025 */
     (void)operations;
-    return begun_ms + zkl_clock_ms();
+    return zkl_wall_clock_ms();
 }
 
 static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {

@@ -14,6 +14,11 @@ int64_t zkl_clock_ms(void) {
     return zkl_process_now_us(zkl_process_current()) / US_PER_MS;
 }
 
+int64_t zkl_wall_clock_ms(void) {
+    const int64_t begun_ms = 1735689600000; /* every world begins with the year 2025 */
+    return begun_ms + zkl_clock_ms();
+}
+
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     *thread = (pthread_t)zkl_task_start(run, arg);
     return true;

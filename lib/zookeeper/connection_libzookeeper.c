@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include <utlist.h>
 #include <zookeeper/zookeeper.h>
 
 #include "log.h"
 #include "threads.h"
-
-enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000 };
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
  * closed, so they are all kept in a list here. */
@@ -298,9 +295,7 @@ static int64_t now_ms(zkl_operations *operations) {
 
 static int64_t wall_clock_ms(zkl_operations *operations) {
     (void)operations;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
+    return zkl_wall_clock_ms();
 }
 
 static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
