@@ -520,7 +520,7 @@ void oracle_checks(unsigned contender) {
 
 void oracle_told(unsigned contender, const zkl_lock_news *news) {
     record *one = &oracle.records[contender];
-    trace_call(contender, "is told: %s (%s)", zkl_lock_state_name(news->state),
+    trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
                zkl_strerror(news->reason));
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
         return;
