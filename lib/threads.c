@@ -9,16 +9,18 @@ enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
  * still while the machine sleeps, and a deadline may have passed meanwhile. */
 enum { LONGEST_WAIT_MS = 2 * MS_PER_SECOND };
 
-int64_t zkl_clock_ms(void) {
+static int64_t read_clock_ms(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
 }
 
+int64_t zkl_clock_ms(void) {
+    return read_clock_ms(CLOCK_BOOTTIME);
+}
+
 int64_t zkl_wall_clock_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * MS_PER_SECOND + now.tv_nsec / NS_PER_MS;
+    return read_clock_ms(CLOCK_REALTIME);
 }
 
 uint64_t zkl_thread_number(void) {

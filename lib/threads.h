@@ -30,7 +30,7 @@ bool zkl_thread_is_for_callbacks(void);
 /** Milliseconds since some moment; goes on while the machine sleeps, never back. */
 int64_t zkl_clock_ms(void);
 
-/** Milliseconds since 1970 in UTC, for people to read. */
+/** Milliseconds since 1970, by a clock that may be set at any time: for people to read. */
 int64_t zkl_wall_clock_ms(void);
 
 /** A condition variable on the monotonic clock. */

@@ -1,4 +1,8 @@
 /* zklock/testing.h: each fault, and what an application sees of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "support/participant.h"
 
 enum { TIMEOUT_MS = PARTICIPANT_TIMEOUT_MS, TICK_MS = 2000, SOON_MS = 200 };
@@ -218,32 +222,55 @@ static void slow_servers_make_an_acquire_time_out(void) {
     zkl_testing_end();
 }
 
-static void count_requests_lost(zkl_testing_request request, int carried_out) {
+static size_t count(const char *text, const char *words) {
+    size_t found = 0;
+    for (const char *at = strstr(text, words); at != NULL; at = strstr(at + 1, words)) {
+        found++;
+    }
+    return found;
+}
+
+/* What happens in a second acquire and release, when a request of it is lost. */
+static char *trace_of_loss(zkl_testing_request request, int carried_out) {
     participant self;
+    char *text = NULL;
+    size_t size = 0;
     zkl_testing_begin(NULL);
     participant_open(&self, 0, false);
     EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
     EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
+    FILE *file = open_memstream(&text, &size);
+    zkl_testing_trace_to(file);
     zkl_testing_lose_reply(self.client, request, carried_out);
     EXPECT_INT(participant_acquire(&self, 10000), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);
     EXPECT_INT(zkl_lock_release(self.lock, 10000), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 0);
-    if (request == ZKL_TESTING_CREATE) {
-        EXPECT_TEXT(self.news, ""); /* the connection broke before the grant */
-    }
+    zkl_testing_trace_to(NULL);
+    (void)fclose(file);
     participant_close(&self);
     zkl_testing_end();
+    return text;
 }
 
 static void lost_create_ends_in_one_grant(void) {
-    count_requests_lost(ZKL_TESTING_CREATE, 0);
-    count_requests_lost(ZKL_TESTING_CREATE, 1);
+    for (int carried_out = 0; carried_out <= 1; carried_out++) {
+        char *text = trace_of_loss(ZKL_TESTING_CREATE, carried_out);
+        EXPECT_INT(count(text, "reply to create: lost"), 1);
+        EXPECT_INT(count(text, ": create /locks/stock/_c_"), 1 + carried_out);
+        EXPECT_INT(count(text, "reply to delete: lost"), 0);
+        free(text);
+    }
 }
 
 static void lost_delete_ends_in_a_release(void) {
-    count_requests_lost(ZKL_TESTING_DELETE, 0);
-    count_requests_lost(ZKL_TESTING_DELETE, 1);
+    for (int carried_out = 0; carried_out <= 1; carried_out++) {
+        char *text = trace_of_loss(ZKL_TESTING_DELETE, carried_out);
+        EXPECT_INT(count(text, "reply to delete: lost"), 1);
+        EXPECT_INT(count(text, "reply to delete: NoNode"), carried_out);
+        EXPECT_INT(count(text, "reply to create: lost"), 0);
+        free(text);
+    }
 }
 
 static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
@@ -280,20 +307,28 @@ static void election_is_a_hiccup(void) {
     end_held();
 }
 
+static void make_requests(void) {
+    zkl_lock *other = NULL;
+    EXPECT_INT(zkl_lock_open(holder.client, "other", NULL, &other), ZKL_OK);
+    for (int i = 0; i < 20; i++) {
+        zkl_testing_sleep(TIMEOUT_MS / 20);
+        if (zkl_lock_acquire(other, ZKL_EXCLUSIVE, 0, NULL) == ZKL_OK) {
+            (void)zkl_lock_release(other, 0);
+        }
+    }
+    zkl_lock_close(other);
+}
+
 static void failure_rate_breaks_connections_until_it_is_0(void) {
     begin_with(0, false);
     zkl_testing_set_failure_rate(500000);
-    for (int i = 0; i < 20; i++) {
-        zkl_testing_sleep(TIMEOUT_MS / 20);
-        (void)participant_acquire(&holder, 0); /* ZKL_ALREADY_HELD: no request */
-        zkl_lock *other = NULL;
-        EXPECT_INT(zkl_lock_open(holder.client, "other", NULL, &other), ZKL_OK);
-        (void)zkl_lock_acquire(other, ZKL_EXCLUSIVE, 0, NULL);
-        zkl_lock_close(other);
-    }
+    make_requests();
+    EXPECT(holder.news[0] != '\0');
     zkl_testing_set_failure_rate(0);
     zkl_testing_sleep(TIMEOUT_MS);
-    EXPECT(holder.news[0] != '\0');
+    holder.news[0] = '\0';
+    make_requests();
+    EXPECT_TEXT(holder.news, "");
     end_held();
 }
 

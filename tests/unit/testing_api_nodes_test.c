@@ -93,6 +93,7 @@ static void sessions_are_counted_from_opening_to_closing(void) {
 
 static void clean_is_waited_for(void) {
     begin();
+    zkl_testing_add_contender("/locks/of/others", ZKL_EXCLUSIVE, NULL); /* may stay */
     EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
     EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 1);

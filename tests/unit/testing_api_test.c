@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/participant.h"
+
+enum { LINE_SIZE = 1024 };
 
 /* ---- Time --------------------------------------------------------------------------- */
 
@@ -262,6 +265,29 @@ static void trace_tells_who_did_what(void) {
     free(text);
 }
 
+static void first_line_of_record(char line[LINE_SIZE]) {
+    char path[] = "/tmp/zklock-testing-api-XXXXXX";
+    int file = mkstemp(path);
+    EXPECT(file >= 0 && close(file) == 0);
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    zkl_testing_begin(NULL);
+    zkl_testing_sleep(5000);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    EXPECT_INT(zkl_client_write_record(client, path), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    zkl_testing_end();
+    FILE *record = fopen(path, "r");
+    EXPECT(record != NULL && fgets(line, LINE_SIZE, record) != NULL && fclose(record) == 0);
+    EXPECT_INT(remove(path), 0);
+}
+
+static void record_of_a_client_is_of_the_simulations_time(void) {
+    char line[LINE_SIZE];
+    first_line_of_record(line);
+    unit_check(strstr(line, "opened=2025-01-01T00:00:05Z") != NULL, __FILE__, __LINE__, "%s", line);
+}
+
 static uint64_t seen[8];
 static size_t seen_count;
 
@@ -315,6 +341,7 @@ static CU_TestInfo tests[] = {
     TEST(two_contenders_take_turns_under_a_thousand_seeds),
     TEST(same_seed_tells_the_same_byte_for_byte),
     TEST(trace_tells_who_did_what),
+    TEST(record_of_a_client_is_of_the_simulations_time),
     TEST(run_seeds_runs_each_seed_once_or_the_one_of_the_environment),
     TEST(random_numbers_are_the_seeds),
     TEST_END,
