@@ -1,10 +1,11 @@
 /*
- * simulation --from SEED --seeds N [--seconds S] [--workers W]
+ * simulation --from SEED --seeds N [--seconds S] [--workers W] [--brief]
  * simulation --seed S [--trace]
  *
  * Runs simulations, one for each seed, in as many processes as are asked for.
  * The first that goes wrong ends it: its plan is made smaller for as long as it
- * still goes wrong, and then run once more with a trace. See tests/simulation/run.
+ * still goes wrong, and then run once more with a trace; --brief: it is only named. See
+ * tests/simulation/run.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -30,6 +31,7 @@ typedef struct options {
     int64_t seconds; /* 0: no limit */
     int workers;
     bool one; /* --seed */
+    bool brief;
     bool trace;
 } options;
 
@@ -48,7 +50,7 @@ static worker *workers;
 /* ---- The command line ----------------------------------------------------------------- */
 
 static void usage(void) {
-    fputs("usage: simulation [--from SEED] --seeds N [--seconds S] [--workers W]\n"
+    fputs("usage: simulation [--from SEED] --seeds N [--seconds S] [--workers W] [--brief]\n"
           "       simulation --seed S [--trace]\n",
           stderr);
     exit(2);
@@ -71,6 +73,10 @@ static options parse(char **arguments) {
         const char *option = *next;
         if (strcmp(option, "--trace") == 0) {
             its.trace = true;
+            continue;
+        }
+        if (strcmp(option, "--brief") == 0) {
+            its.brief = true;
             continue;
         }
         uint64_t value = number(option, next[1]);
@@ -207,13 +213,16 @@ static void stop_workers(const options *its, const pid_t *pids) {
     }
 }
 
-static int report_failure(const worker *failed, int status) {
+static int report_failure(const options *its, const worker *failed, int status) {
     if (failed->failed) {
         printf("\nseed %" PRIu64 " goes wrong: %s\n", failed->seed, failed->violation);
     } else {
         printf("\nseed %" PRIu64 " ends its process: status %d, signal %d\n", failed->seed,
                WIFEXITED(status) ? WEXITSTATUS(status) : -1,
                WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    }
+    if (its->brief) {
+        return 1;
     }
     explain(failed->seed);
     printf("again: tests/simulation/run --seed %" PRIu64 " --trace\n", failed->seed);
@@ -260,7 +269,7 @@ static int run_many(const options *its) {
             pids[which] = 0;
             if (status != 0) {
                 stop_workers(its, pids);
-                return report_failure(&workers[which], status);
+                return report_failure(its, &workers[which], status);
             }
         } else {
             usleep(20000);
