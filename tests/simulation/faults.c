@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "allocation.h"
+#include "foreign.h"
 #include "oracle.h"
 #include "testing/ensemble.h"
 #include "trace.h"
@@ -23,7 +24,6 @@ static struct {
     zkl_process *const *processes;
     fault faults[PLAN_FAULTS_MAX];
     int64_t stopped_at_us[PLAN_CLIENTS_MAX]; /* -1: it runs */
-    int64_t foreign_session;
     zkl_world_event last_sweep; /* of the foreign nodes: there may be no leader at first */
 } all;
 
@@ -83,7 +83,13 @@ static void expire_session(const fault *self) {
     }
 }
 
-/* One of the resource's children, ours or another's. */
+/* One of the resource's children, ours or another's; often who is next in line, as it matters most
+ * there. */
+static size_t which_child(const fault *self, size_t count) {
+    size_t any = self->plan->choice % count;
+    return self->plan->choice / 1000 % 2 == 0 && count > 1 ? 1 : any;
+}
+
 static void delete_node(const fault *self) {
     char parent_path[PATH_SIZE];
     resource_path(self, parent_path);
@@ -95,7 +101,7 @@ static void delete_node(const fault *self) {
         return;
     }
     const zkl_node *child = zkl_node_first_child(parent, ZKL_LATEST_ZXID);
-    for (size_t i = self->plan->choice % count; i > 0; i--) {
+    for (size_t i = which_child(self, count); i > 0; i--) {
         child = zkl_node_next_child(child, ZKL_LATEST_ZXID);
     }
     char path[PATH_SIZE];
@@ -159,60 +165,11 @@ static void continue_process(size_t client) {
     }
 }
 
-static void foreign_name(const fault *self, char path[PATH_SIZE]) {
-    static const char *const names[] = {
-        "_c_00000000-0000-4000-8000-000000000000-lock-",
-        "_c_00000000-0000-4000-8000-000000000000-__READ__",
-        "_c_00000000-0000-4000-8000-000000000000-__WRIT__",
-        "00000000000000000000000000000000__lock__",
-        "00000000000000000000000000000000__rlock__",
-        "stranger-",
-        "no-sequence",
-    };
-    size_t count = sizeof(names) / sizeof(names[0]);
-    char parent[PATH_SIZE];
-    resource_path(self, parent);
-    snprintf(path, PATH_SIZE, "%.100s/%s", parent, names[self->plan->choice % count]);
-}
-
-/* A contender of another library, for a while. */
+/* Contenders of other libraries, for a while. */
 static void add_foreign_node(const fault *self) {
-    zkl_ensemble *ensemble = zkl_ensemble_current();
-    if (all.foreign_session == 0) {
-        all.foreign_session = zkl_ensemble_make_session(ensemble);
-    }
     char path[PATH_SIZE];
-    foreign_name(self, path);
-    bool sequential = strstr(path, "no-sequence") == NULL;
-    (void)zkl_ensemble_create(ensemble, all.foreign_session, path, NULL, true, sequential, NULL, 0);
-}
-
-static const zkl_node *find_foreign_node(void) {
-    const zkl_tree *tree = zkl_ensemble_tree(zkl_ensemble_current());
-    for (unsigned i = 0; all.foreign_session != 0 && i < all.plan->resource_count; i++) {
-        char path[PATH_SIZE];
-        snprintf(path, sizeof(path), "/locks/resource-%u", i);
-        const zkl_node *parent = zkl_tree_find(tree, path, ZKL_LATEST_ZXID);
-        const zkl_node *child =
-            parent != NULL ? zkl_node_first_child(parent, ZKL_LATEST_ZXID) : NULL;
-        for (; child != NULL; child = zkl_node_next_child(child, ZKL_LATEST_ZXID)) {
-            if (zkl_node_get_stat(child).ephemeral_owner == all.foreign_session) {
-                return child;
-            }
-        }
-    }
-    return NULL;
-}
-
-/* The others release their locks, and leave the queue. */
-static void remove_foreign_nodes(void) {
-    const zkl_node *node;
-    zkl_server_error error = ZKL_SERVER_ERROR_NONE;
-    while (error == ZKL_SERVER_ERROR_NONE && (node = find_foreign_node()) != NULL) {
-        char path[PATH_SIZE];
-        snprintf(path, sizeof(path), "%s", zkl_node_path(node));
-        error = zkl_ensemble_delete(zkl_ensemble_current(), path);
-    }
+    resource_path(self, path);
+    foreign_comes(path, self->plan->choice);
 }
 
 static void refuse(const fault *self) {
@@ -298,7 +255,7 @@ static void end(void *arg) {
     } else if (self->plan->kind == PLAN_STOP_PROCESS) {
         continue_process(client_of(self));
     } else if (self->plan->kind == PLAN_FOREIGN_NODE) {
-        remove_foreign_nodes();
+        (void)foreign_all_leave();
     } else if (self->plan->kind == PLAN_ALLOCATION) {
         allocation_fail_after(ALLOCATION_NEVER);
     }
@@ -308,6 +265,7 @@ void faults_begin(const run_plan *plan, zkl_process *const *processes) {
     memset(&all, 0, sizeof(all));
     all.plan = plan;
     all.processes = processes;
+    foreign_begin(plan);
     for (size_t i = 0; i < PLAN_CLIENTS_MAX; i++) {
         all.stopped_at_us[i] = -1;
     }
@@ -327,8 +285,7 @@ void faults_begin(const run_plan *plan, zkl_process *const *processes) {
 
 static void sweep(void *arg) {
     (void)arg;
-    remove_foreign_nodes();
-    if (find_foreign_node() != NULL) {
+    if (!foreign_all_leave()) {
         all.last_sweep.run = sweep;
         zkl_world_schedule(&all.last_sweep, zkl_world_now_us() + SWEEP_EVERY_US);
     }
@@ -350,5 +307,6 @@ void faults_heal(void) {
 
 void faults_end(void) {
     allocation_fail_after(ALLOCATION_NEVER);
+    foreign_end();
     memset(&all, 0, sizeof(all));
 }

@@ -1,0 +1,15 @@
+/* Others who use the same resources: contenders of other libraries, and some that behave badly. */
+#ifndef ZKLOCK_TESTS_SIMULATION_FOREIGN_H
+#define ZKLOCK_TESTS_SIMULATION_FOREIGN_H
+
+#include "plan.h"
+
+void foreign_begin(const run_plan *plan);
+/** Somebody comes to a resource, until all are gone. `choice`: what for. */
+void foreign_comes(const char *resource_path, uint32_t choice);
+/** All of them release their locks, and leave the queues. False: the servers did not take it. */
+bool foreign_all_leave(void);
+/** From here on nobody comes any more. */
+void foreign_end(void);
+
+#endif
