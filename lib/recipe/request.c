@@ -465,7 +465,7 @@ static void on_disconnected(zkl_request *request, zkl_actions *actions) {
     request->settled = false;
     request->next_in_line = false; /* what happens until the next connection is told in any order */
     give_late_verdict(request, actions);
-    if (request->only_try && !request->held) {
+    if (request->only_try && !request->decided) {
         fail(request, actions, ZKL_DISCONNECTED);
     }
 }

@@ -237,12 +237,17 @@ static void report_progress(const options *its, int64_t began_s) {
     fflush(stdout);
 }
 
-static void report_counts(const options *its) {
+static int report_counts(const options *its) {
     simulation_counts sum = { 0 };
     for (int i = 0; i < its->workers; i++) {
         simulation_counts_add(&sum, &workers[i].counts);
     }
     simulation_counts_print(&sum, stdout);
+    const char *wrong = simulation_counts_judge(&sum);
+    if (wrong != NULL) {
+        printf("seeds from %" PRIu64 " together: %s\n", its->from, wrong);
+    }
+    return wrong != NULL;
 }
 
 static int run_many(const options *its) {
@@ -280,8 +285,7 @@ static int run_many(const options *its) {
         }
     }
     report_progress(its, began_s);
-    report_counts(its);
-    return 0;
+    return report_counts(its);
 }
 
 int main(int count, char **arguments) {

@@ -7,15 +7,18 @@
 #include "oracle.h"
 #include "testing/ensemble.h"
 #include "testing/memory.h"
+#include "testing/world.h"
 #include "trace.h"
+#include "traffic.h"
 
-enum { SESSIONS_MAX = 256, SEQUENCE_DIGITS = 10 };
+enum { SESSIONS_MAX = 256, SEQUENCE_DIGITS = 10, GUID_PART = 3 + 36 + 1 /* "_c_<uuid>-" */ };
 
 typedef struct session_record {
     int64_t id;
     bool ended;
     bool by_hand;
     bool told_expired;
+    int64_t told_expired_us;
 } session_record;
 
 static struct {
@@ -81,20 +84,55 @@ static bool are_siblings(const node_record *one, const node_record *other) {
            strncmp(one->path, other->path, length) == 0;
 }
 
-const char *nodes_blocker(const node_record *node) {
+static bool is_in_the_way(const node_record *node, const node_record *other) {
     rank its = rank_of(node->name);
+    rank others = rank_of(other->name);
+    return other->alive && other != node && are_siblings(node, other) && others.is_request &&
+           !(its.reads && others.reads) && is_before(other, others, node, its);
+}
+
+const node_record *nodes_nearest_blocker(const node_record *node) {
+    const node_record *nearest = NULL;
     for (size_t i = 0; i < nodes.count; i++) {
         const node_record *other = nodes.all[i];
-        if (!other->alive || other == node || !are_siblings(node, other)) {
-            continue;
-        }
-        rank others = rank_of(other->name);
-        if (others.is_request && !(its.reads && others.reads) &&
-            is_before(other, others, node, its)) {
-            return other->name;
+        if (is_in_the_way(node, other) &&
+            (nearest == NULL ||
+             is_before(nearest, rank_of(nearest->name), other, rank_of(other->name)))) {
+            nearest = other;
         }
     }
-    return NULL;
+    return nearest;
+}
+
+const char *nodes_blocker(const node_record *node) {
+    const node_record *nearest = nodes_nearest_blocker(node);
+    return nearest != NULL ? nearest->name : NULL;
+}
+
+/* "_c_<uuid>-" */
+static bool have_same_guid(const node_record *one, const node_record *other) {
+    return strncmp(one->name, "_c_", 3) == 0 && strlen(one->name) > GUID_PART &&
+           strncmp(one->name, other->name, GUID_PART) == 0;
+}
+
+/* Where one of them was deleted by hand the request has joined again. */
+const node_record *nodes_given_up_for(const node_record *node) {
+    const node_record *given_up = NULL;
+    for (size_t i = 0; i < nodes.count && nodes.all[i] != node; i++) {
+        const node_record *other = nodes.all[i];
+        if (other->owner != node->owner || !have_same_guid(node, other)) {
+            continue;
+        }
+        if (other->by_hand) {
+            return NULL;
+        }
+        given_up = other->alive ? given_up : other;
+    }
+    return given_up;
+}
+
+const node_record *nodes_at(size_t number) {
+    return number < nodes.count ? nodes.all[number] : NULL;
 }
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
@@ -122,6 +160,11 @@ bool nodes_session_told_expired(int64_t session_id) {
     return session_of(session_id)->told_expired;
 }
 
+int64_t nodes_session_told_expired_us(int64_t session_id) {
+    const session_record *session = session_of(session_id);
+    return session->told_expired ? session->told_expired_us : INT64_MAX;
+}
+
 void nodes_end_by_hand(int64_t session_id) {
     session_of(session_id)->by_hand = true;
     for (size_t i = 0; i < nodes.count; i++) {
@@ -146,6 +189,30 @@ const node_record *nodes_find(const char *path) {
     return find(path);
 }
 
+/* Foreign nodes belong to sessions that no client of ours has opened. */
+static bool is_ours(int64_t owner) {
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        if (session_id == owner) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A UUID is fresh for each request and session. */
+static void judge_guid(const node_record *node) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        if (!other->foreign && other->owner != 0 && other->owner != node->owner &&
+            have_same_guid(node, other)) {
+            oracle_violated("node %s has the UUID of %s, which was of another session", node->name,
+                            other->name);
+        }
+    }
+}
+
 static void on_created(const zkl_node *made) {
     zkl_node_stat stat = zkl_node_get_stat(made);
     node_record *node = zkl_testing_allocate(sizeof(*node));
@@ -154,7 +221,12 @@ static void on_created(const zkl_node *made) {
     node->czxid = stat.czxid;
     node->owner = stat.ephemeral_owner;
     node->alive = true;
+    node->made_us = zkl_world_now_us();
+    node->foreign = node->owner != 0 && !is_ours(node->owner);
     node->by_hand = node->owner != 0 && session_of(node->owner)->by_hand;
+    if (node->owner != 0 && !node->foreign) {
+        judge_guid(node);
+    }
     if (nodes.count == nodes.capacity) {
         nodes.capacity = nodes.capacity == 0 ? 64 : 2 * nodes.capacity;
         nodes.all = zkl_testing_reallocate(nodes.all, nodes.capacity * sizeof(node_record *));
@@ -175,7 +247,22 @@ static void on_deleted(const zkl_node *gone) {
     node_record *node = find(zkl_node_path(gone));
     if (node != NULL) {
         node->alive = false;
+        node->gone_us = zkl_world_now_us();
     }
+}
+
+/* Nobody deletes a node of another session; nor that of a holder who has not left. */
+static void judge_deletion(const zkl_transaction *transaction, const zkl_node *gone) {
+    const node_record *node = find(zkl_node_path(gone));
+    if (node == NULL || transaction->kind != ZKL_WRITE_DELETE ||
+        !is_ours(transaction->session_id)) {
+        return;
+    }
+    if (node->owner != transaction->session_id) {
+        oracle_violated("session %" PRIx64 " has deleted %s, which is not its own",
+                        (uint64_t)transaction->session_id, node->name);
+    }
+    oracle_deleted(node);
 }
 
 void nodes_delete_by_hand(const char *path) {
@@ -208,7 +295,9 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
     trace_transaction(transaction);
     for (size_t i = 0; i < transaction->change_count; i++) {
         if (!transaction->changes[i].created) {
+            judge_deletion(transaction, transaction->changes[i].node);
             note_blocker(transaction->changes[i].node);
+            traffic_deletes(find(zkl_node_path(transaction->changes[i].node)));
         }
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
@@ -244,7 +333,9 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
     }
     if (delivery->kind == ZKL_DELIVERY_EXPIRED) {
         session_of(delivery->session_id)->told_expired = true;
+        session_of(delivery->session_id)->told_expired_us = zkl_world_now_us();
     }
+    traffic_delivered(delivery);
     nodes.on_step();
 }
 
@@ -253,18 +344,6 @@ zkl_ensemble_hooks nodes_hooks(void) {
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
-
-/* Foreign nodes belong to sessions that no client of ours has opened. */
-static bool is_ours(int64_t owner) {
-    const zkl_ensemble *ensemble = zkl_ensemble_current();
-    int64_t session_id;
-    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
-        if (session_id == owner) {
-            return true;
-        }
-    }
-    return false;
-}
 
 bool nodes_are_gone(void) {
     for (size_t i = 0; i < nodes.count; i++) {

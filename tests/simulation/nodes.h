@@ -17,9 +17,11 @@ typedef struct node_record {
     int64_t czxid;
     int64_t owner; /* the session; 0: persistent */
     bool alive;
-    bool by_hand; /* somebody deleted it, or ended its session, on purpose */
-    bool foreign;
+    bool by_hand;     /* somebody deleted it, or ended its session, on purpose */
+    bool foreign;     /* of a session that no client of ours has opened */
     char *blocked_by; /* when it went: who was before it, empty: nobody */
+    int64_t made_us;
+    int64_t gone_us;
 } node_record;
 
 /** `on_step` is called after every transaction and every delivery. */
@@ -32,11 +34,19 @@ void nodes_end(void);
 const node_record *nodes_find(const char *path);
 /** The name of a conflicting node that lives and is before this one, or NULL. */
 const char *nodes_blocker(const node_record *node);
+/** The nearest of them, which is the one to wait for; or NULL. */
+const node_record *nodes_nearest_blocker(const node_record *node);
+/** By number, in the order of their making; NULL: no more. */
+const node_record *nodes_at(size_t number);
+/** An earlier node of the same request, which its session has deleted; or NULL. */
+const node_record *nodes_given_up_for(const node_record *node);
 /** Whether the servers have ended this session because it had timed out. */
 bool nodes_session_ended(int64_t session_id);
 
 /** Whether its client was told that it has expired, which may be a little earlier. */
 bool nodes_session_told_expired(int64_t session_id);
+/** When it was; INT64_MAX: it was not. */
+int64_t nodes_session_told_expired_us(int64_t session_id);
 
 void nodes_end_by_hand(int64_t session_id);
 void nodes_delete_by_hand(const char *path);

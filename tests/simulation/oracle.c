@@ -2,16 +2,25 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lock.h"
-#include "nodes.h"
+#include "retries.h"
 #include "store.h"
 #include "threads.h"
 #include "trace.h"
+#include "traffic.h"
 
-enum { VIOLATION_SIZE = 600, LATE_MAX_MS = 5 };
+enum {
+    VIOLATION_SIZE = 600,
+    US_PER_MS = 1000,
+    LATE_MAX_MS = 5,
+    NEWS_MAX_MS = 100,   /* of what somebody did by hand, to a client that is well */
+    TRY_MAX_MS = 1000,   /* with servers that are well */
+    IN_THE_WAY_MS = 1000 /* for so long that every list shows it */
+};
 
 /* What a contender believes, as it was told by the library. */
 typedef struct record {
@@ -25,6 +34,10 @@ typedef struct record {
     int64_t last_token; /* of the grant before */
     int64_t asked_ms;   /* on its own clock */
     int64_t stopped_us; /* its client's, when it asked */
+    int64_t asked_us;   /* in the world's time */
+    int64_t granted_ms; /* on its own clock */
+    int64_t granted_us;
+    int64_t granted_stopped_us;
     unsigned losses_told;
 } record;
 
@@ -47,6 +60,9 @@ static struct {
     uint64_t waits;
     uint64_t refusals;
     uint64_t losses;
+    uint64_t acquires;
+    uint64_t tries;
+    uint64_t leased; /* acquires under a lease */
 } oracle;
 
 /* ---- Violations ----------------------------------------------------------------------- */
@@ -104,6 +120,15 @@ static void judge_leases(void) {
     }
 }
 
+static void on_step(void) {
+    judge_leases();
+    for (unsigned i = 0; i < oracle.plan->client_count; i++) {
+        if (oracle.clients[i].client != NULL) {
+            retries_look(i, oracle.clients[i].client, oracle.clients[i].process);
+        }
+    }
+}
+
 static bool modes_conflict(zkl_mode one, zkl_mode other) {
     return one != ZKL_READ || other != ZKL_READ;
 }
@@ -129,6 +154,12 @@ static void judge_justification(unsigned contender, const record *one) {
     if (blocker != NULL && blocker[0] != '\0') {
         oracle_violated("contender %u was granted with node %s%s, but %s is before it", contender,
                         node->name, node->alive ? "" : " (which is gone)", blocker);
+    }
+    const node_record *earlier = nodes_given_up_for(node);
+    if (earlier != NULL) {
+        oracle_violated(
+            "contender %u was granted with node %s, and gave up %s, which was before it", contender,
+            node->name, earlier->name);
     }
     bool leased =
         one->lock->runner != NULL && one->lock->runner->session->liveness.lease.tick_ms > 0;
@@ -210,11 +241,26 @@ void oracle_opened(unsigned contender, int status) {
     }
 }
 
+static const plan_contender *plan_of(unsigned contender) {
+    return &oracle.plan->contenders[contender];
+}
+
+static int64_t stopped_us_of(unsigned contender) {
+    return oracle.clients[plan_of(contender)->client].stopped_us;
+}
+
+static bool keeps_lease(unsigned contender) {
+    return oracle.plan->clients[plan_of(contender)->client].lease_tick_ms > 0;
+}
+
 void oracle_asks(unsigned contender, const plan_turn *turn) {
-    (void)turn;
     record *one = &oracle.records[contender];
     one->asked_ms = zkl_clock_ms();
-    one->stopped_us = oracle.clients[oracle.plan->contenders[contender].client].stopped_us;
+    one->asked_us = zkl_world_now_us();
+    one->stopped_us = stopped_us_of(contender);
+    oracle.acquires++;
+    oracle.tries += turn->timeout_ms == 0;
+    oracle.leased += keeps_lease(contender);
 }
 
 static bool may_be_refused(int status, const plan_contender *contender, const plan_turn *turn) {
@@ -257,22 +303,77 @@ static void judge_deadline(unsigned contender, const plan_turn *turn) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - one->asked_ms;
-    int64_t stopped_us =
-        oracle.clients[oracle.plan->contenders[contender].client].stopped_us - one->stopped_us;
-    if (took_ms > turn->timeout_ms + stopped_us / 1000 + LATE_MAX_MS) {
+    int64_t stopped_us = stopped_us_of(contender) - one->stopped_us;
+    if (took_ms > turn->timeout_ms + stopped_us / US_PER_MS + LATE_MAX_MS) {
         oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
                         contender, turn->timeout_ms, took_ms);
+    }
+}
+
+/* Whether somebody has been in the way of a try for all the time, and long before it. */
+static const node_record *blocker_all_along(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    char parent[64];
+    int length =
+        snprintf(parent, sizeof(parent), "/locks/resource-%u/", plan_of(contender)->resource);
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        bool reads = strstr(node->name, "-__READ__") != NULL;
+        if (node->alive && strncmp(node->path, parent, (size_t)length) == 0 &&
+            node->made_us < one->asked_us - IN_THE_WAY_MS * US_PER_MS &&
+            !(reads && turn->mode == ZKL_READ)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static bool is_alone_in_its_client(unsigned contender) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        if (i != contender && plan_of(i)->client == plan_of(contender)->client) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_made_a_node(unsigned contender) {
+    int64_t session_id = oracle.clients[plan_of(contender)->client].client->sessions->session.id;
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (node->owner == session_id && node->made_us >= oracle.records[contender].asked_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A try does not wait, and does not write where a look is enough. */
+static void judge_try(unsigned contender, const plan_turn *turn, int status) {
+    if (turn->timeout_ms != 0 || !plan_is_calm(oracle.plan)) {
+        return;
+    }
+    int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
+    if (took_ms > TRY_MAX_MS && !keeps_lease(contender)) {
+        oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
+                        took_ms);
+    }
+    if (status == ZKL_BUSY && is_alone_in_its_client(contender) && has_made_a_node(contender) &&
+        blocker_all_along(contender, turn) != NULL) {
+        oracle_violated("contender %u tried and made a node, though %s was in its way all along",
+                        contender, blocker_all_along(contender, turn)->name);
     }
 }
 
 void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant) {
     record *one = &oracle.records[contender];
-    const plan_contender *plan = &oracle.plan->contenders[contender];
+    const plan_contender *plan = plan_of(contender);
     if (!may_be_refused(status, plan, turn)) {
         oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
     }
     judge_deadline(contender, turn);
+    judge_try(contender, turn, status);
     if (status != ZKL_OK) {
         oracle.refusals++;
         return;
@@ -284,6 +385,9 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->mode = grant->mode;
     one->token = grant->token;
     one->node = nodes_find(grant->node);
+    one->granted_ms = zkl_clock_ms();
+    one->granted_us = zkl_world_now_us();
+    one->granted_stopped_us = stopped_us_of(contender);
     one->holds = true;
     one->knows_of_loss = false;
     one->losses_told = 0;
@@ -314,8 +418,88 @@ void oracle_released_once(unsigned contender, int status) {
     }
 }
 
+/* ---- What a holder must know ----------------------------------------------------------------- */
+
+/* A node that was deleted by hand: at the latest when its own watch is set. */
+static bool must_know_of_deletion(const record *one) {
+    if (!plan_is_by_hand(oracle.plan) || one->node == NULL || one->node->alive ||
+        one->lock->runner == NULL) {
+        return false;
+    }
+    int64_t period_us = one->lock->runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
+    int64_t watched_us = one->granted_us + period_us;
+    int64_t since_us = one->node->gone_us > watched_us ? one->node->gone_us : watched_us;
+    return zkl_world_now_us() > since_us + NEWS_MAX_MS * US_PER_MS;
+}
+
+static bool must_know_of_expiry(const record *one) {
+    if (one->node == NULL) {
+        return false;
+    }
+    int64_t told_us = nodes_session_told_expired_us(one->node->owner);
+    return told_us < INT64_MAX && zkl_world_now_us() > told_us + LATE_MAX_MS * US_PER_MS;
+}
+
+static bool must_know_of_limit(unsigned contender) {
+    int64_t limit_ms = plan_of(contender)->max_hold_ms;
+    return limit_ms > 0 && zkl_clock_ms() - oracle.records[contender].granted_ms > limit_ms;
+}
+
+/* A timer tells, if the process was not stopped. */
+static void judge_news_of_limit(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    const plan_contender *plan = plan_of(contender);
+    int64_t stopped_us = stopped_us_of(contender) - one->granted_stopped_us;
+    int64_t held_ms = zkl_clock_ms() - one->granted_ms - stopped_us / US_PER_MS;
+    if (plan->max_hold_ms > 0 && held_ms > plan->max_hold_ms + LATE_MAX_MS && plan->hears_news &&
+        one->losses_told == 0 && !allocations_fail()) {
+        oracle_violated("contender %u may hold for %" PRId64 " ms, and after %" PRId64
+                        " it was not told that it has lost the lock",
+                        contender, plan->max_hold_ms, held_ms);
+    }
+}
+
+/* Two thirds of the session's timeout without an answer, and the lock is suspect. */
+static void judge_silence(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    const zkl_request_runner *runner = one->lock->runner;
+    if (runner == NULL) {
+        return;
+    }
+    int64_t heard_us = traffic_last_heard_us(zkl_process_number(one->process));
+    int64_t timeout_ms = runner->session->timeout_ms;
+    int64_t silent_ms = (zkl_world_now_us() - heard_us) / US_PER_MS;
+    if (silent_ms > timeout_ms * 2 / 3 + timeout_ms / 500 + LATE_MAX_MS) {
+        oracle_violated("contender %u is told that all is well, and nothing was heard for %" PRId64
+                        " ms of a session of %" PRId64,
+                        contender, silent_ms, timeout_ms);
+    }
+}
+
+static void judge_knowledge(unsigned contender, int status) {
+    const record *one = &oracle.records[contender];
+    if (status == ZKL_OK) {
+        judge_silence(contender);
+    }
+    if (status == ZKL_LOST) {
+        return;
+    }
+    if (must_know_of_deletion(one)) {
+        oracle_violated("contender %u was not told that its node %s is deleted", contender,
+                        one->node->name);
+    }
+    if (must_know_of_expiry(one)) {
+        oracle_violated("contender %u was not told that its session has expired", contender);
+    }
+    if (must_know_of_limit(contender)) {
+        oracle_violated("contender %u has held for too long, and check says: %s", contender,
+                        zkl_strerror(status));
+    }
+}
+
 void oracle_checks(unsigned contender) {
     record *one = &oracle.records[contender];
+    judge_news_of_limit(contender);
     int64_t lease_ms = 0;
     int status = zkl_lock_check(one->lock, &lease_ms);
     if (status != ZKL_OK && status != ZKL_SUSPECT && status != ZKL_LOST) {
@@ -325,6 +509,7 @@ void oracle_checks(unsigned contender) {
         oracle_violated("contender %u was told LOST, and then: %s", contender,
                         zkl_strerror(status));
     }
+    judge_knowledge(contender, status);
     if (status == ZKL_LOST) {
         one->knows_of_loss = true;
     } else if (lease_ms > 0 && one->node != NULL && !one->node->alive && !one->node->by_hand) {
@@ -404,6 +589,17 @@ void oracle_ends_by_hand(int64_t session_id) {
     nodes_end_by_hand(session_id);
 }
 
+/* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
+void oracle_deleted(const node_record *node) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        const record *one = &oracle.records[i];
+        if (one->holds && one->node == node && plan_of(i)->max_hold_ms == 0) {
+            oracle_violated("the node %s is deleted by its session, and contender %u has not left",
+                            node->name, i);
+        }
+    }
+}
+
 void oracle_deletes_by_hand(const char *path) {
     nodes_delete_by_hand(path);
 }
@@ -416,10 +612,12 @@ void oracle_count(simulation_counts *counts) {
     counts->waits += oracle.waits;
     counts->refusals += oracle.refusals;
     counts->losses += oracle.losses;
+    retries_count(counts);
 }
 
 void oracle_judge_quiescence(void) {
     nodes_judge_quiescence();
+    traffic_judge(oracle.acquires, oracle.tries, oracle.leased);
     for (unsigned resource = 0; resource < oracle.plan->resource_count; resource++) {
         const char *wrong = store_judge(resource);
         if (wrong != NULL) {
@@ -431,7 +629,9 @@ void oracle_judge_quiescence(void) {
 void oracle_begin(const run_plan *plan) {
     memset(&oracle, 0, sizeof(oracle));
     oracle.plan = plan;
-    nodes_begin(judge_leases);
+    nodes_begin(on_step);
+    traffic_begin(plan);
+    retries_begin();
     store_begin();
 }
 

@@ -8,6 +8,7 @@
 #ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_H
 #define ZKLOCK_TESTS_SIMULATION_ORACLE_H
 
+#include "nodes.h"
 #include "plan.h"
 #include "simulation.h"
 #include "testing/world.h"
@@ -50,6 +51,9 @@ void oracle_was_stopped(unsigned client, int64_t us);
  *  node, as somebody asked them to. */
 void oracle_ends_by_hand(int64_t session_id);
 void oracle_deletes_by_hand(const char *path);
+
+/** A session is about to delete a node of its own. */
+void oracle_deleted(const node_record *node);
 
 /** What it has seen so far is added. */
 void oracle_count(simulation_counts *counts);

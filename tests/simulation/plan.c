@@ -143,6 +143,32 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_end();
 }
 
+/* ---- What goes wrong ---------------------------------------------------------------- */
+
+static bool loses_nothing(const run_plan *plan) {
+    return plan->lost_before_ppm + plan->lost_after_ppm == 0 && plan->first_sequence_to_end < 0;
+}
+
+bool plan_is_calm(const run_plan *plan) {
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        if (!plan->faults[i].left_out) {
+            return false;
+        }
+    }
+    return loses_nothing(plan);
+}
+
+bool plan_is_by_hand(const run_plan *plan) {
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        plan_fault_kind kind = plan->faults[i].kind;
+        if (!plan->faults[i].left_out && kind != PLAN_DELETE_NODE && kind != PLAN_FOREIGN_NODE &&
+            kind != PLAN_DELETE_PARENT) {
+            return false;
+        }
+    }
+    return loses_nothing(plan);
+}
+
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {

@@ -118,6 +118,11 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out);
 /** Writes it, without what is left out, for people to read. */
 void plan_print(const run_plan *plan, FILE *file);
 
+/** Whether nothing goes wrong in it. */
+bool plan_is_calm(const run_plan *plan);
+/** Whether nothing goes wrong but by the hands of others: news is late by no more than usual. */
+bool plan_is_by_hand(const run_plan *plan);
+
 const char *plan_fault_name(plan_fault_kind kind);
 
 #endif

@@ -7,6 +7,7 @@
 #include "faults.h"
 #include "nodes.h"
 #include "oracle.h"
+#include "retries.h"
 #include "testing/ensemble.h"
 #include "trace.h"
 
@@ -255,13 +256,21 @@ void simulation_counts_add(simulation_counts *sum, const simulation_counts *one)
     sum->requests += one->requests;
     sum->sessions += one->sessions;
     sum->virtual_seconds += one->virtual_seconds;
+    sum->pauses += one->pauses;
+    sum->equal_pauses += one->equal_pauses;
+}
+
+const char *simulation_counts_judge(const simulation_counts *counts) {
+    return retries_judge(counts);
 }
 
 void simulation_counts_print(const simulation_counts *counts, FILE *file) {
     fprintf(file,
             "%" PRIu64 " runs over %" PRIu64 " hours of virtual time: %" PRIu64
             " requests in %" PRIu64 " sessions, %" PRIu64 " grants (%" PRIu64
-            " after a wait), %" PRIu64 " refusals, %" PRIu64 " locks lost\n",
+            " after a wait), %" PRIu64 " refusals, %" PRIu64 " locks lost; %" PRIu64
+            " pauses before retries, %" PRIu64 " as long as the one before\n",
             counts->runs, counts->virtual_seconds / 3600, counts->requests, counts->sessions,
-            counts->grants, counts->waits, counts->refusals, counts->losses);
+            counts->grants, counts->waits, counts->refusals, counts->losses, counts->pauses,
+            counts->equal_pauses);
 }

@@ -14,10 +14,15 @@ typedef struct simulation_counts {
     uint64_t requests;
     uint64_t sessions;
     uint64_t virtual_seconds;
+    uint64_t pauses;       /* of requests, before they try again */
+    uint64_t equal_pauses; /* as long as the one before */
 } simulation_counts;
 
 void simulation_counts_add(simulation_counts *sum, const simulation_counts *one);
 void simulation_counts_print(const simulation_counts *counts, FILE *file);
+
+/** What is wrong with the runs taken together, or NULL. */
+const char *simulation_counts_judge(const simulation_counts *counts);
 
 /** Runs it. What went wrong (valid until the next run), or NULL. `counts` are added to; NULL is
  *  fine. */

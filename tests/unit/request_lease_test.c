@@ -10,6 +10,9 @@ static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
                                     .needs_lease = true,
                                     .lease_runs = true };
+static const trace_setup leased_try = {
+    .mode = ZKL_EXCLUSIVE, .only_try = true, .needs_lease = true, .lease_runs = true
+};
 static const trace_setup without_lease = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
 static const trace_setup without_lease_or_rejoining = { .mode = ZKL_EXCLUSIVE,
                                                         .needs_lease = true,
@@ -305,6 +308,16 @@ static void session_end_while_the_node_is_kept_ends_the_request(void) {
     PLAY(leased, lines);
 }
 
+/* Found by the simulation: its holder may be at work. */
+static void try_that_lost_its_lease_keeps_its_node_over_a_disconnect(void) {
+    static const char *const lines[] = {
+        "start        -> LIST",  "listed nobody -> CREATE LIST",     "created me0  -> ",
+        "listed me0   -> GRANT", "lease_ended  -> LOSE LEASE_ENDED", "disconnected -> ",
+        "connected    -> ",      "released     -> DELETE me0",       "deleted OK   -> END",
+    };
+    PLAY(leased_try, lines);
+}
+
 static void kept_node_that_is_deleted_by_hand_ends_the_request(void) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
@@ -386,6 +399,7 @@ static CU_TestInfo tests[] = {
     TEST(lease_that_begins_again_does_not_bring_the_lock_back),
     TEST(old_news_of_the_blocker_does_not_bring_the_lock_back),
     TEST(session_end_while_the_node_is_kept_ends_the_request),
+    TEST(try_that_lost_its_lease_keeps_its_node_over_a_disconnect),
     TEST(kept_node_that_is_deleted_by_hand_ends_the_request),
     TEST(kept_node_that_was_changed_is_kept),
     TEST(node_gone_by_hand_before_it_is_released_needs_a_delete_only),

@@ -1,0 +1,25 @@
+/*
+ * What travels between clients and servers, judged by docs/protocol.md: who is
+ * woken by a deletion, how many requests an acquisition takes, and when a
+ * client last heard of the servers.
+ */
+#ifndef ZKLOCK_TESTS_SIMULATION_TRAFFIC_H
+#define ZKLOCK_TESTS_SIMULATION_TRAFFIC_H
+
+#include "nodes.h"
+#include "plan.h"
+
+void traffic_begin(const run_plan *plan);
+
+/** A node is about to be deleted. */
+void traffic_deletes(const node_record *node);
+void traffic_delivered(const zkl_delivery *delivery);
+
+/** When an answer, or the news of a connection, was last given to this process. */
+int64_t traffic_last_heard_us(uint32_t process);
+
+/** At the end of a run in which nothing went wrong: so many acquires, of them tries, and of them
+ *  under a lease. */
+void traffic_judge(uint64_t acquires, uint64_t tries, uint64_t leased);
+
+#endif
