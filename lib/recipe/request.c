@@ -567,8 +567,11 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     }
 }
 
+/* Who has lost its lock with its lease has nothing to wait for: its node goes when it releases, or
+ * with the client. */
 static void give_up_waiting(zkl_request *request, zkl_actions *actions, int status) {
-    if (!request->held) {
+    bool is_released = !request->keeps_node || status != ZKL_LEASE_IMPOSSIBLE;
+    if (!request->held && is_released) {
         request->waits_for_lease = false;
         fail(request, actions, status);
     }

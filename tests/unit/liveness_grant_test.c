@@ -243,6 +243,25 @@ static void reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node(v
     served_close(served);
 }
 
+/* Its holder may be at work. */
+static void reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock(void) {
+    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
+    lock_owner *a = &served->stage->a;
+    acquire(served);
+    served_pass(served, 10);
+    served_disconnect(served);
+    served_pass(served, TIMEOUT_OF_FIVE_TICKS_MS);
+    EXPECT(a->runner->request.keeps_node);
+    served_reconnect(served, 2 * TICK_MS);
+    served_pass(served, 10);
+    EXPECT_INT(served->node_count, 1);
+    stage_feed(a, ZKL_EVENT_RELEASED);
+    served_pass(served, 10);
+    EXPECT(a->ended);
+    EXPECT_INT(served->node_count, 0);
+    served_close(served);
+}
+
 /* ---- The timer thread ---------------------------------------------------------------------- */
 
 /* Their deadlines and limits are none of the next timer's. */
@@ -281,6 +300,7 @@ static CU_TestInfo tests[] = {
     TEST(request_in_a_session_too_short_for_a_lease_is_not_started),
     TEST(request_that_waits_for_a_session_too_short_for_a_lease_is_given_up),
     TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node),
+    TEST(reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock),
     TEST(short_locks_with_a_lease_hardly_ever_wake_the_timer_thread),
     TEST_END,
 };
