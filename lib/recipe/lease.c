@@ -57,11 +57,18 @@ void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t los
     }
 }
 
+/* Whether the lease may end before a proof that begins with the next period's probe does. */
+static bool next_proof_is_too_late(const zkl_lease *lease, int64_t sent_ms) {
+    return lease->ends_ms <= sent_ms + lease->period_ms + lease->tick_ms + 2 * patience_of(lease);
+}
+
 /* One proof a period is enough, however much traffic there is; half of one, as
- * timers and answers do not come to the millisecond. */
+ * timers and answers do not come to the millisecond; and less where a period is
+ * a large part of the lease. */
 static bool is_new_probe(const zkl_lease *lease, int64_t sent_ms) {
     return lease->probe_sent_ms == INT64_MIN ||
-           sent_ms - lease->probe_sent_ms >= lease->period_ms / 2;
+           sent_ms - lease->probe_sent_ms >= lease->period_ms / 2 ||
+           next_proof_is_too_late(lease, sent_ms);
 }
 
 static void begin_proof(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {

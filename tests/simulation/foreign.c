@@ -11,7 +11,9 @@ enum {
     PATH_SIZE = 256,
     LOOK_EVERY_US = 10 * US_PER_MS,
     SEQUENCE_DIGITS = 10,
-    COPIES_MAX = 4
+    COPIES_MAX = 4,
+    COPIERS = 3, /* of so many kinds of strangers, beside those of one node each */
+    DOWNGRADES = 2
 };
 
 #define CURATOR "_c_00000000-0000-4000-8000-000000000000-"
@@ -167,17 +169,17 @@ void foreign_comes(const char *resource_path, uint32_t choice) {
         all.session_id = zkl_ensemble_make_session(zkl_ensemble_current());
     }
     size_t count = sizeof(names) / sizeof(names[0]);
-    size_t variant = choice % (count + 3);
+    size_t variant = choice % (count + COPIERS + DOWNGRADES);
     if (variant < count) {
         char path[PATH_SIZE];
         snprintf(path, sizeof(path), "%.100s/%s", resource_path, names[variant]);
         create(path, strcmp(names[variant], "no-sequence") != 0, NULL);
-    } else if (variant == count) {
+    } else if (variant < count + COPIERS) {
         stranger *self = new_stranger(resource_path);
         self->next.run = copy_names;
         copy_names(self);
     } else {
-        begin_downgrade(new_stranger(resource_path), choice / (uint32_t)(count + 3));
+        begin_downgrade(new_stranger(resource_path), choice / 16);
     }
 }
 

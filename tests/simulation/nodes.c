@@ -131,6 +131,10 @@ const node_record *nodes_given_up_for(const node_record *node) {
     return given_up;
 }
 
+bool nodes_is_near_the_end(const node_record *node) {
+    return rank_of(node->name).sequence >= INT32_MAX - (1 << 20);
+}
+
 const node_record *nodes_at(size_t number) {
     return number < nodes.count ? nodes.all[number] : NULL;
 }

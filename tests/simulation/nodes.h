@@ -30,6 +30,8 @@ void nodes_begin(void (*on_step)(void));
 zkl_ensemble_hooks nodes_hooks(void);
 void nodes_end(void);
 
+/** Whether its sequence is one of the last before 2^31, where the servers' counter sticks. */
+bool nodes_is_near_the_end(const node_record *node);
 /** The latest node with this path, or NULL. */
 const node_record *nodes_find(const char *path);
 /** The name of a conflicting node that lives and is before this one, or NULL. */

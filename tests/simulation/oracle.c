@@ -155,6 +155,10 @@ static void judge_justification(unsigned contender, const record *one) {
         oracle_violated("contender %u was granted with node %s%s, but %s is before it", contender,
                         node->name, node->alive ? "" : " (which is gone)", blocker);
     }
+    if (nodes_is_near_the_end(node)) {
+        oracle_violated("contender %u was granted with %s, whose sequence is too near to 2^31",
+                        contender, node->name);
+    }
     const node_record *earlier = nodes_given_up_for(node);
     if (earlier != NULL) {
         oracle_violated(
@@ -476,8 +480,20 @@ static void judge_silence(unsigned contender) {
     }
 }
 
+/* Where nothing goes wrong nothing is lost, but to a limit that was asked for, or to a session so
+ * short that its lease hangs on each answer. */
+static void judge_loss(unsigned contender, int status) {
+    const plan_client *client = &oracle.plan->clients[plan_of(contender)->client];
+    bool is_short = client->session_timeout_ms < ZKL_LEASE_TICKS_MIN * client->lease_tick_ms;
+    if (status == ZKL_LOST && plan_is_calm(oracle.plan) && plan_of(contender)->max_hold_ms == 0 &&
+        !is_short) {
+        oracle_violated("contender %u has lost its lock, and nothing went wrong", contender);
+    }
+}
+
 static void judge_knowledge(unsigned contender, int status) {
     const record *one = &oracle.records[contender];
+    judge_loss(contender, status);
     if (status == ZKL_OK) {
         judge_silence(contender);
     }
@@ -510,6 +526,9 @@ void oracle_checks(unsigned contender) {
                         zkl_strerror(status));
     }
     judge_knowledge(contender, status);
+    if (keeps_lease(contender) && status != ZKL_LOST && lease_ms <= 0) {
+        oracle_violated("contender %u holds, and no lease runs", contender);
+    }
     if (status == ZKL_LOST) {
         one->knows_of_loss = true;
     } else if (lease_ms > 0 && one->node != NULL && !one->node->alive && !one->node->by_hand) {
@@ -526,6 +545,11 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
         return;
     }
     one->knows_of_loss = one->knows_of_loss || one->holds;
+    if (news->reason == ZKL_SESSION_EXPIRED && one->holds && one->node != NULL &&
+        !nodes_session_told_expired(one->node->owner)) {
+        oracle_violated("contender %u holds, and its session was given up before the servers did",
+                        contender);
+    }
     if (++one->losses_told > 1) {
         oracle_violated("contender %u was told twice that one grant is lost", contender);
     }

@@ -264,6 +264,20 @@ static void probe_one_ms_before_a_period_has_passed_is_not_thrown_away(void) {
     expect_chain_earns(&lease, BEGUN_MS + 1000 + PERIOD_MS - 1);
 }
 
+/* Found by the simulation, seed 8258: a session of seven ticks. A read between two probes serves
+ * as one; the next comes 1 ms too early for half a period, and the one after that too late. */
+static void probe_is_taken_where_the_next_would_be_too_late(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, 400);
+    zkl_lease_new_session(&lease, 2800, 0);
+    EXPECT(!probe(&lease, 316, 317));
+    EXPECT(!write(&lease, 776, 778));
+    EXPECT(write(&lease, 779, 782));
+    EXPECT(!probe(&lease, 781, 783));
+    EXPECT_INT(lease.stage, ZKL_LEASE_PROBED);
+    EXPECT_INT(lease.probe_sent_ms, 781);
+}
+
 static void probe_answered_while_a_proof_is_under_way_begins_the_next(void) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
@@ -389,6 +403,7 @@ static CU_TestInfo tests[] = {
     TEST(chain_about_an_old_probe_does_not_shorten_the_lease),
     TEST(one_proof_half_a_period_is_enough),
     TEST(probe_one_ms_before_a_period_has_passed_is_not_thrown_away),
+    TEST(probe_is_taken_where_the_next_would_be_too_late),
     TEST(probe_answered_while_a_proof_is_under_way_begins_the_next),
     TEST(shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost),
     TEST(other_timeout_lengthens_nothing),

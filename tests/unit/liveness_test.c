@@ -375,6 +375,21 @@ static unsigned abandoned_after(run_stage *stage, unsigned periods) {
     return abandoned;
 }
 
+/* Whoever asks for locks or not: the connection may stand for ever, and the watch with it. */
+static void removal_of_a_watch_that_the_server_does_not_take_is_sent_again(void) {
+    run_stage *stage = live_open(0);
+    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_NOT_NOW);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    stage_release(stage, &stage->a);
+    stage_pass(stage, PERIOD_MS);
+    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
+    stage_hush(stage);
+    live_finish(stage);
+}
+
 static void session_that_answers_nothing_is_given_up_for_its_waiters(void) {
     run_stage *stage = live_open(0);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -418,6 +433,7 @@ static CU_TestInfo tests[] = {
     TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever),
     TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next),
     TEST(session_shorter_than_five_ticks_is_warned_of_once),
+    TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again),
     TEST(session_that_answers_nothing_is_given_up_for_its_waiters),
     TEST(session_that_answers_nothing_is_kept_while_something_is_held),
     TEST_END,
