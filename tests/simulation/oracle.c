@@ -293,8 +293,7 @@ static bool may_be_refused(int status, const plan_contender *contender, const pl
     case ZKL_NODE_DELETED:
     case ZKL_NO_PERMISSION:
     case ZKL_SERVER_REFUSED:
-        return oracle.plan->fault_count > 0 || oracle.plan->lost_before_ppm > 0 ||
-               oracle.plan->lost_after_ppm > 0;
+        return !plan_is_calm(oracle.plan);
     default:
         return false;
     }

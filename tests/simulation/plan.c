@@ -8,7 +8,7 @@
 /* So that the stream of numbers that draws the plan is not the one of the run. */
 #define PLAN_STREAM 0x706c616e00000000U
 
-enum { FAULTS_LAST_MS = 12000, HEALED_AFTER_MS = 1000 };
+enum { FAULTS_LAST_MS = 12000, HEALED_AFTER_MS = 1000, RATE_PARTS = 4 };
 
 static bool one_in(uint64_t n) {
     return zkl_world_random(n) == 0;
@@ -109,6 +109,12 @@ static void draw_faults(run_plan *plan) {
         plan->lost_before_ppm = (uint32_t)between(0, 60000);
         plan->lost_after_ppm = (uint32_t)between(0, 60000);
     }
+    if (kinds > 0 && one_in(3)) {
+        plan->slow_ppm = (uint32_t)between(0, 50000);
+    }
+    if (kinds > 0 && one_in(4)) {
+        plan->strange_ppm = (uint32_t)between(0, 20000);
+    }
 }
 
 static void find_end_of_faults(run_plan *plan) {
@@ -146,7 +152,8 @@ void plan_draw(run_plan *plan, uint64_t seed) {
 /* ---- What goes wrong ---------------------------------------------------------------- */
 
 static bool loses_nothing(const run_plan *plan) {
-    return plan->lost_before_ppm + plan->lost_after_ppm == 0 && plan->first_sequence_to_end < 0;
+    return plan->lost_before_ppm + plan->lost_after_ppm + plan->slow_ppm + plan->strange_ppm == 0 &&
+           plan->first_sequence_to_end < 0;
 }
 
 bool plan_is_calm(const run_plan *plan) {
@@ -172,7 +179,7 @@ bool plan_is_by_hand(const run_plan *plan) {
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {
-    size_t count = 1 + plan->fault_count;
+    size_t count = RATE_PARTS + plan->fault_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
     }
@@ -185,21 +192,24 @@ static bool flip(bool *flag, bool left_out) {
     return changes;
 }
 
-/* Its rates cannot be taken in again one by one: the caller keeps a copy. */
-static bool leave_losses_out(run_plan *plan, bool left_out) {
-    bool changes = left_out && plan->lost_before_ppm + plan->lost_after_ppm > 0;
-    if (changes) {
-        plan->lost_before_ppm = 0;
-        plan->lost_after_ppm = 0;
-    }
+static bool reset(uint32_t *rate) {
+    bool changes = *rate > 0;
+    *rate = 0;
     return changes;
 }
 
+/* Rates cannot be taken in again: the caller keeps a copy. */
+static bool leave_rate_out(run_plan *plan, size_t part) {
+    uint32_t *const rates[RATE_PARTS] = { &plan->lost_before_ppm, &plan->lost_after_ppm,
+                                          &plan->slow_ppm, &plan->strange_ppm };
+    return reset(rates[part]);
+}
+
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
-    if (part == 0) {
-        return leave_losses_out(plan, left_out);
+    if (part < RATE_PARTS) {
+        return left_out && leave_rate_out(plan, part);
     }
-    part--;
+    part -= RATE_PARTS;
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan_contender *contender = &plan->contenders[i];
         if (part == 0) {
@@ -264,8 +274,10 @@ void plan_print(const run_plan *plan, FILE *file) {
     if (plan->first_sequence_to_end >= 0) {
         fprintf(file, ", sequences from 2^31 - %d", (int)plan->first_sequence_to_end);
     }
-    fprintf(file, ", lost before %u and after %u of a million, healed after %d ms\n",
-            plan->lost_before_ppm, plan->lost_after_ppm, (int)plan->faults_end_ms);
+    fprintf(file,
+            ", of a million lost before %u and after %u, slow %u, strange %u, healed after %d ms\n",
+            plan->lost_before_ppm, plan->lost_after_ppm, plan->slow_ppm, plan->strange_ppm,
+            (int)plan->faults_end_ms);
     for (size_t i = 0; i < plan->client_count; i++) {
         const plan_client *client = &plan->clients[i];
         fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm\n", i,

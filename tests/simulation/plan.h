@@ -18,8 +18,7 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 24,
-    PLAN_PARTS_MAX = PLAN_CONTENDERS_MAX * (PLAN_TURNS_MAX + 1) + PLAN_FAULTS_MAX + 1
+    PLAN_FAULTS_MAX = 24
 };
 
 /** One process with one client. */
@@ -104,13 +103,15 @@ typedef struct run_plan {
     int32_t faults_end_ms;         /* from here on nothing goes wrong any more */
     uint32_t lost_before_ppm;      /* of requests: the connection breaks before they are applied */
     uint32_t lost_after_ppm;       /* ... and after */
+    uint32_t slow_ppm;             /* of messages, commits and deliveries: they take long */
+    uint32_t strange_ppm;          /* of calls, connections and news: not sent, refused, repeated */
     int32_t first_sequence_to_end; /* >= 0: so far from 2^31 the counters of the resources begin */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */
 void plan_draw(run_plan *plan, uint64_t seed);
 
-/** The parts of a plan that can be left out; part 0 is the loss of messages. */
+/** The parts of a plan that can be left out: rates first. */
 size_t plan_part_count(const run_plan *plan);
 /** Leaves a part out, or takes it in again. False: it is not there, or was so already. */
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out);

@@ -114,6 +114,15 @@ static void begin_servers(void) {
     options.rates.request_lost = run.plan->lost_before_ppm;
     options.rates.reply_lost = run.plan->lost_after_ppm / 2;
     options.rates.request_late = run.plan->lost_after_ppm / 2;
+    options.rates.slow_message = run.plan->slow_ppm;
+    options.rates.slow_commit = run.plan->slow_ppm;
+    options.rates.slow_apply = run.plan->slow_ppm;
+    options.rates.slow_delivery = run.plan->slow_ppm;
+    options.rates.not_sent = run.plan->strange_ppm;
+    options.rates.throttled = run.plan->strange_ppm;
+    options.rates.connect_refused = run.plan->strange_ppm;
+    options.rates.connection_mute = run.plan->strange_ppm;
+    options.rates.news_repeated = run.plan->strange_ppm;
     options.hooks = nodes_hooks();
     (void)zkl_ensemble_begin(&options);
 }
