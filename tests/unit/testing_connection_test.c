@@ -217,6 +217,56 @@ static void session_that_is_ended_breaks_its_connection_and_is_told_at_the_next(
     caller_world_end();
 }
 
+/* Servers close the connection with what still waits to be sent. */
+static void client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not(void) {
+    int heard = 0;
+    enum { SEEDS = 40 };
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        caller self;
+        ensemble = caller_world_begin(seed, NULL);
+        make_nodes();
+        open_connected(&self);
+        caller_create(&self, "/p/n-");
+        caller_exists(&self, "/p/n-0000000002", 1);
+        run_ms(5);
+        EXPECT_LOG(&self, "create OK /p/n-0000000002", "exists OK");
+        zkl_ensemble_expire(ensemble, self.session_id);
+        run_ms(50);
+        if (strstr(self.log, "watch") != NULL) {
+            EXPECT_LOG(&self, "watch 1 deleted", "connecting", "expired");
+            heard++;
+        } else {
+            EXPECT_LOG(&self, "connecting", "expired");
+        }
+        caller_close(&self);
+        caller_world_end();
+    }
+    EXPECT(heard > 0 && heard < SEEDS);
+}
+
+static void reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out(void) {
+    enum { SEEDS = 40 };
+    zkl_ensemble_options options = zkl_ensemble_defaults(); /* whose commits can be slow */
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        caller self;
+        ensemble = caller_world_begin(seed, &options);
+        make_nodes();
+        caller_open(&self, 10 * TIMEOUT_MS);
+        run_ms(20);
+        EXPECT_LOG(&self, "connected");
+        zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_WHEN_ANSWERED, 0);
+        caller_create(&self, "/p/n-");
+        run_ms(500);
+        caller_delete(&self, "/nothing");
+        caller_list(&self, "/p");
+        run_ms(50);
+        EXPECT_LOG(&self, "connecting", "create UNKNOWN", "connected", "delete NO_NODE",
+                   "list OK a b n-0000000002");
+        caller_close(&self);
+        caller_world_end();
+    }
+}
+
 static void requests_that_wait_for_a_session_that_is_over_are_told_after_its_end(void) {
     caller self;
     begin();
@@ -497,6 +547,8 @@ static CU_TestInfo tests[] = {
     TEST(requests_take_the_place_of_pings),
     TEST(silence_is_noticed_after_two_thirds_of_the_timeout),
     TEST(session_that_is_ended_breaks_its_connection_and_is_told_at_the_next),
+    TEST(client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not),
+    TEST(reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out),
     TEST(requests_that_wait_for_a_session_that_is_over_are_told_after_its_end),
     TEST(another_session_can_be_opened_after_the_end_of_one),
     TEST(close_ends_the_session_and_answers_what_is_open),
