@@ -3,7 +3,6 @@
 
 #include "client.h"
 #include "testing/client_connection.h"
-#include "testing/memory.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"
