@@ -28,7 +28,7 @@ static void read_all(int from, char text[OUTPUT_SIZE]) {
 }
 
 void death_expect(void (*function)(void), const char *words, const char *file, int line) {
-    int ends[2];
+    int ends[2] = { -1, -1 };
     char *text = malloc(OUTPUT_SIZE);
     unit_check(text != NULL && pipe(ends) == 0, file, line, "a pipe and memory");
     pid_t child = fork();
