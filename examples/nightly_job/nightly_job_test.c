@@ -9,7 +9,7 @@
 #include <string.h>
 #include <zklock/testing.h>
 
-enum { SESSION_MS = 10000, STEP_MS = 100, NEVER = -1 };
+enum { SESSION_MS = 10000, TROUBLE_MS = 2 * SESSION_MS, STEP_MS = 100, NEVER = -1 };
 
 static const char lock_path[] = "/locks/nightly-job";
 
@@ -216,10 +216,10 @@ static void make_trouble(machine *machines, size_t count) {
     }
     switch (zkl_testing_random(4)) {
     case 0:
-        zkl_testing_disconnect(one->client, (int64_t)zkl_testing_random(2 * SESSION_MS));
+        zkl_testing_disconnect(one->client, (int64_t)zkl_testing_random(TROUBLE_MS));
         break;
     case 1:
-        zkl_testing_partition(one->client, (int64_t)zkl_testing_random(2 * SESSION_MS));
+        zkl_testing_partition(one->client, (int64_t)zkl_testing_random(TROUBLE_MS));
         break;
     case 2:
         zkl_testing_expire_session(one->client);

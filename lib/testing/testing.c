@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "testing/memory.h"
 #include "testing/world.h"
 #include "zklock/testing.h"
 
@@ -25,12 +24,6 @@ static struct {
 } simulation;
 
 /* ---- Mistakes ----------------------------------------------------------------------- */
-
-void zkl_testing_insist(bool kept, const char *function, const char *rule) {
-    if (!kept) {
-        zkl_testing_fail("%s: %s", function, rule);
-    }
-}
 
 zkl_ensemble *zkl_testing_ensemble(const char *function) {
     zkl_ensemble *ensemble = zkl_ensemble_current();

@@ -3,9 +3,14 @@
 #define ZKLOCK_TESTING_TESTING_H
 
 #include "testing/ensemble.h"
+#include "testing/memory.h"
 
 /** Ends the program, unless the rule for a function's use is kept. */
-void zkl_testing_insist(bool kept, const char *function, const char *rule);
+static inline void zkl_testing_insist(bool kept, const char *function, const char *rule) {
+    if (!kept) {
+        zkl_testing_fail("%s: %s", function, rule);
+    }
+}
 /** The ensemble, or the program's end where none has begun. */
 zkl_ensemble *zkl_testing_ensemble(const char *function);
 /** Likewise, and with a leader: waits for an election that is under way. */

@@ -3,7 +3,6 @@
 
 #include "client.h"
 #include "testing/client_connection.h"
-#include "testing/memory.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"
@@ -14,15 +13,22 @@ static void insist_on_client(const char *function, const zkl_client *client) {
     zkl_testing_insist(client != NULL, function, "client must not be NULL");
 }
 
+/* The client may be closed by another task while this one waits for a leader. */
 void zkl_testing_expire_session(zkl_client *client) {
     static const char function[] = "zkl_testing_expire_session";
+    int64_t ids[ZKL_SESSIONS_MAX];
+    size_t count = 0;
+    (void)zkl_testing_ensemble(function);
     insist_on_client(function, client);
-    zkl_ensemble *ensemble = zkl_testing_led_ensemble(function);
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.established) {
-            zkl_testing_trace("FAULT", "session %" PRIx64 " is ended", (uint64_t)one->session.id);
-            zkl_ensemble_expire(ensemble, one->session.id);
+        if (one->session.established && count < ZKL_SESSIONS_MAX) {
+            ids[count++] = one->session.id;
         }
+    }
+    zkl_ensemble *ensemble = zkl_testing_led_ensemble(function);
+    for (size_t i = 0; i < count; i++) {
+        zkl_testing_trace("FAULT", "session %" PRIx64 " is ended", (uint64_t)ids[i]);
+        zkl_ensemble_expire(ensemble, ids[i]);
     }
 }
 

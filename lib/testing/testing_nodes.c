@@ -6,7 +6,6 @@
 #include "client.h"
 #include "input.h"
 #include "recipe/node_name.h"
-#include "testing/memory.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"

@@ -73,6 +73,34 @@ static void session_expired_without_a_leader_is_ended_by_the_next_one(void) {
     end_handed_over(ZKL_LOST);
 }
 
+static void start_servers_later(void *arg) {
+    (void)arg;
+    zkl_testing_sleep(TIMEOUT_MS);
+    zkl_testing_start_servers();
+}
+
+static void close_waiter(void *arg) {
+    (void)arg;
+    participant_close(&waiter);
+}
+
+static void client_may_be_closed_while_its_sessions_end_waits_for_a_leader(void) {
+    begin_with(0, false);
+    EXPECT_INT(zkl_lock_cancel(waiter.lock), ZKL_OK);
+    zkl_testing_join(waiting);
+    EXPECT_INT(waiter.status, ZKL_CANCELLED);
+    zkl_testing_sleep(SOON_MS);
+    zkl_testing_stop_servers();
+    zkl_testing_task *closing = zkl_testing_start(close_waiter, NULL);
+    zkl_testing_task *starting = zkl_testing_start(start_servers_later, NULL);
+    zkl_testing_expire_session(waiter.client);
+    zkl_testing_join(closing);
+    zkl_testing_join(starting);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
+    participant_close(&holder);
+    zkl_testing_end();
+}
+
 static void hiccup_is_suspect_and_then_held_again(void) {
     begin_with(0, false);
     zkl_testing_disconnect(holder.client, TIMEOUT_MS / 2);
@@ -335,6 +363,7 @@ static void failure_rate_breaks_connections_until_it_is_0(void) {
 static CU_TestInfo tests[] = {
     TEST(expired_session_loses_the_lock_to_the_waiter),
     TEST(session_expired_without_a_leader_is_ended_by_the_next_one),
+    TEST(client_may_be_closed_while_its_sessions_end_waits_for_a_leader),
     TEST(hiccup_is_suspect_and_then_held_again),
     TEST(disconnection_past_the_session_is_suspect_and_lost_when_it_ends),
     TEST(other_clients_stay_connected),

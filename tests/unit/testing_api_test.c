@@ -110,6 +110,28 @@ static void task_has_a_large_stack(void) {
     zkl_testing_end();
 }
 
+static void sleep_in_deep_frames(void *arg) {
+    char text[1024];
+    snprintf(text, sizeof(text), "%lld", (long long)zkl_testing_now_ms());
+    zkl_testing_sleep(1000);
+    EXPECT(text[0] != '0'); /* never: the simulation ends before */
+    (void)arg;
+}
+
+static void tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again(void) {
+    for (int round = 0; round < 3; round++) {
+        bool ran = false;
+        zkl_testing_begin(NULL);
+        zkl_testing_join(zkl_testing_start(use_much_stack, &ran));
+        EXPECT(ran);
+        for (int i = 0; i < 8; i++) {
+            (void)zkl_testing_start(sleep_in_deep_frames, NULL);
+        }
+        zkl_testing_sleep(10);
+        zkl_testing_end();
+    }
+}
+
 typedef struct ticks {
     zkl_testing_process *process;
     int64_t last_ms;
@@ -336,6 +358,7 @@ static CU_TestInfo tests[] = {
     TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go),
     TEST(join_waits_for_the_end_of_a_task),
     TEST(task_has_a_large_stack),
+    TEST(tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again),
     TEST(pause_stops_one_process_and_no_other),
     TEST(pause_of_ones_own_process_waits),
     TEST(two_contenders_take_turns_under_a_thousand_seeds),

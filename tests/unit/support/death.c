@@ -1,7 +1,6 @@
 #include "support/death.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -28,9 +27,9 @@ static void read_all(int from, char text[OUTPUT_SIZE]) {
 }
 
 void death_expect(void (*function)(void), const char *words, const char *file, int line) {
-    int ends[2];
-    char *text = malloc(OUTPUT_SIZE);
-    unit_check(text != NULL && pipe(ends) == 0, file, line, "a pipe and memory");
+    int ends[2] = { -1, -1 };
+    static char text[OUTPUT_SIZE];
+    unit_check(pipe(ends) == 0, file, line, "a pipe");
     pid_t child = fork();
     if (child == 0) {
         run_child(function, ends[1]);
@@ -43,5 +42,4 @@ void death_expect(void (*function)(void), const char *words, const char *file, i
     unit_check(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, file, line,
                "it ends by abort (wait status %d): %s", status, text);
     unit_check(strstr(text, words) != NULL, file, line, "it says '%s', not: %s", words, text);
-    free(text);
 }
