@@ -353,7 +353,7 @@ static bool has_made_a_node(unsigned contender) {
 
 /* A try does not wait, and does not write where a look is enough. */
 static void judge_try(unsigned contender, const plan_turn *turn, int status) {
-    if (turn->timeout_ms != 0 || !plan_is_calm(oracle.plan)) {
+    if (turn->timeout_ms != 0 || !plan_is_answered(oracle.plan)) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
@@ -361,8 +361,8 @@ static void judge_try(unsigned contender, const plan_turn *turn, int status) {
         oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
                         took_ms);
     }
-    if (status == ZKL_BUSY && is_alone_in_its_client(contender) && has_made_a_node(contender) &&
-        blocker_all_along(contender, turn) != NULL) {
+    if (status == ZKL_BUSY && plan_is_calm(oracle.plan) && is_alone_in_its_client(contender) &&
+        has_made_a_node(contender) && blocker_all_along(contender, turn) != NULL) {
         oracle_violated("contender %u tried and made a node, though %s was in its way all along",
                         contender, blocker_all_along(contender, turn)->name);
     }

@@ -156,24 +156,27 @@ static bool loses_nothing(const run_plan *plan) {
            plan->first_sequence_to_end < 0;
 }
 
-bool plan_is_calm(const run_plan *plan) {
+/* Of the faults those of a set at most, a bit each; and no message is lost or late. */
+static bool has_only(const run_plan *plan, unsigned kinds) {
     for (size_t i = 0; i < plan->fault_count; i++) {
-        if (!plan->faults[i].left_out) {
+        if (!plan->faults[i].left_out && (kinds >> plan->faults[i].kind & 1U) == 0) {
             return false;
         }
     }
     return loses_nothing(plan);
 }
 
+bool plan_is_calm(const run_plan *plan) {
+    return has_only(plan, 0);
+}
+
 bool plan_is_by_hand(const run_plan *plan) {
-    for (size_t i = 0; i < plan->fault_count; i++) {
-        plan_fault_kind kind = plan->faults[i].kind;
-        if (!plan->faults[i].left_out && kind != PLAN_DELETE_NODE && kind != PLAN_FOREIGN_NODE &&
-            kind != PLAN_DELETE_PARENT) {
-            return false;
-        }
-    }
-    return loses_nothing(plan);
+    return has_only(plan,
+                    1U << PLAN_DELETE_NODE | 1U << PLAN_FOREIGN_NODE | 1U << PLAN_DELETE_PARENT);
+}
+
+bool plan_is_answered(const run_plan *plan) {
+    return has_only(plan, 1U << PLAN_REFUSE | 1U << PLAN_FOREIGN_NODE);
 }
 
 /* ---- Parts ------------------------------------------------------------------------ */

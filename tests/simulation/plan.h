@@ -123,6 +123,8 @@ void plan_print(const run_plan *plan, FILE *file);
 bool plan_is_calm(const run_plan *plan);
 /** Whether nothing goes wrong but by the hands of others: news is late by no more than usual. */
 bool plan_is_by_hand(const run_plan *plan);
+/** Whether the servers answer every request at once, be it with a refusal. */
+bool plan_is_answered(const run_plan *plan);
 
 const char *plan_fault_name(plan_fault_kind kind);
 
