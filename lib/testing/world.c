@@ -427,10 +427,10 @@ static void run_until_main_is_next(void) {
 
 void zkl_world_wait_on(const void *address, int64_t until_us) {
     zkl_world_insist_on_thread();
-    zkl_task *task = world.running;
-    if (task == NULL) {
+    if (world.running == NULL) {
         zkl_testing_fail("an event cannot wait");
     }
+    zkl_task *task = world.running;
     task->waits_on = address;
     DL_APPEND(world.waiting, task);
     if (until_us != INT64_MAX) {
@@ -446,7 +446,7 @@ void zkl_world_wait_on(const void *address, int64_t until_us) {
 
 void zkl_world_wake_one(const void *address) {
     size_t count = 0;
-    zkl_task *task;
+    zkl_task *task = NULL;
     DL_FOREACH(world.waiting, task) {
         count += task->waits_on == address;
     }
@@ -462,8 +462,8 @@ void zkl_world_wake_one(const void *address) {
 }
 
 void zkl_world_wake_all(const void *address) {
-    zkl_task *task;
-    zkl_task *next;
+    zkl_task *task = NULL;
+    zkl_task *next = NULL;
     DL_FOREACH_SAFE(world.waiting, task, next) {
         if (task->waits_on == address) {
             wake(task);
@@ -502,16 +502,16 @@ void *zkl_world_allocate(size_t size) {
 }
 
 static void free_allocations(void) {
-    allocation *one;
-    allocation *next;
+    allocation *one = NULL;
+    allocation *next = NULL;
     LL_FOREACH_SAFE(world.allocations, one, next) {
         zkl_testing_free(one);
     }
 }
 
 static void free_tasks(void) {
-    zkl_task *task;
-    zkl_task *next;
+    zkl_task *task = NULL;
+    zkl_task *next = NULL;
     for (task = world.tasks; task != NULL; task = next) {
         next = task->next_of_all;
         zkl_fiber_end(&task->fiber);
@@ -520,8 +520,8 @@ static void free_tasks(void) {
 }
 
 static void free_processes(void) {
-    zkl_process *process;
-    zkl_process *next;
+    zkl_process *process = NULL;
+    zkl_process *next = NULL;
     LL_FOREACH_SAFE(world.processes, process, next) {
         zkl_testing_free(process->kept);
         zkl_testing_free(process);
