@@ -1,4 +1,5 @@
 /* zklock/testing.h: beginning and end, seeds, time, tasks, processes, trace. */
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,42 @@ static void task_has_a_large_stack(void) {
     bool ran = false;
     zkl_testing_begin(NULL);
     zkl_testing_join(zkl_testing_start(use_much_stack, &ran));
+    EXPECT(ran);
+    zkl_testing_end();
+}
+
+static jmp_buf way_out;
+
+static void jump_out(int depth) {
+    char text[512];
+    snprintf(text, sizeof(text), "%d", depth);
+    if (depth > 0) {
+        jump_out(depth - 1);
+    } else if (text[0] == '0') {
+        longjmp(way_out, 1);
+    }
+}
+
+static void fill(size_t size) {
+    char text[size];
+    memset(text, 'x', size);
+    EXPECT_INT(text[size - 1], 'x');
+}
+
+static void jump_and_go_on(void *arg) {
+    if (setjmp(way_out) == 0) {
+        jump_out(20);
+    }
+    zkl_testing_sleep(1);
+    fill(10000);
+    set_flag(arg);
+}
+
+/* As test frameworks do it; sanitizers must know the bounds of its stack. */
+static void task_may_leave_functions_by_a_jump(void) {
+    bool ran = false;
+    zkl_testing_begin(NULL);
+    zkl_testing_join(zkl_testing_start(jump_and_go_on, &ran));
     EXPECT(ran);
     zkl_testing_end();
 }
@@ -358,6 +395,7 @@ static CU_TestInfo tests[] = {
     TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go),
     TEST(join_waits_for_the_end_of_a_task),
     TEST(task_has_a_large_stack),
+    TEST(task_may_leave_functions_by_a_jump),
     TEST(tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again),
     TEST(pause_stops_one_process_and_no_other),
     TEST(pause_of_ones_own_process_waits),
