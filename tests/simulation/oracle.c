@@ -45,6 +45,7 @@ typedef struct client_record {
     zkl_client *client;
     zkl_process *process;
     int64_t stopped_us;
+    int64_t waits_since_us; /* in the first session, and holds nothing; -1: it does not */
 } client_record;
 
 static struct {
@@ -117,6 +118,40 @@ static void judge_leases(void) {
         if (oracle.clients[i].client != NULL) {
             judge_lease(&oracle.clients[i]);
         }
+    }
+}
+
+/* ---- Patience ------------------------------------------------------------------------- */
+
+static bool waits_and_holds_nothing(const zkl_session *session) {
+    for (const zkl_request_runner *one = session->runners; one != NULL; one = one->next) {
+        if (one->request.held || one->request.keeps_node) {
+            return false;
+        }
+    }
+    return session->connected && session->runners != NULL;
+}
+
+/* A session that answers nothing is given up with the first probe after some timeouts. */
+static void judge_patience(unsigned number) {
+    client_record *one = &oracle.clients[number];
+    const zkl_session *session = &one->client->sessions->session;
+    if (zkl_process_is_stopped(one->process) || !waits_and_holds_nothing(session)) {
+        one->waits_since_us = -1;
+        return;
+    }
+    int64_t now_us = zkl_world_now_us();
+    if (one->waits_since_us < 0) {
+        one->waits_since_us = now_us;
+    }
+    int64_t timeout_us = session->timeout_ms * (int64_t)US_PER_MS;
+    int64_t probe_us = timeout_us / 3 + NEWS_MAX_MS * US_PER_MS;
+    int64_t silent_us = now_us - traffic_last_heard_us(zkl_process_number(one->process));
+    if (silent_us > ZKL_TIMEOUTS_OF_SILENCE_MAX * timeout_us + probe_us &&
+        now_us - one->waits_since_us > probe_us) {
+        oracle_violated("client %u waits in a session of %d ms that has said nothing for %" PRId64
+                        " ms",
+                        number, (int)session->timeout_ms, silent_us / US_PER_MS);
     }
 }
 
@@ -602,10 +637,20 @@ void oracle_store_write(unsigned contender, int64_t value) {
 void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
     oracle.clients[number].client = client;
     oracle.clients[number].process = process;
+    oracle.clients[number].waits_since_us = -1;
+}
+
+void oracle_looks(void) {
+    for (unsigned i = 0; i < oracle.plan->client_count; i++) {
+        if (oracle.clients[i].client != NULL) {
+            judge_patience(i);
+        }
+    }
 }
 
 void oracle_was_stopped(unsigned client, int64_t us) {
     oracle.clients[client].stopped_us += us;
+    oracle.clients[client].waits_since_us = -1;
 }
 
 void oracle_ends_by_hand(int64_t session_id) {
