@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock.h"
+#include "oracle_records.h"
 #include "retries.h"
 #include "store.h"
 #include "threads.h"
@@ -14,56 +15,11 @@
 #include "traffic.h"
 
 enum {
-    VIOLATION_SIZE = 600,
-    US_PER_MS = 1000,
-    LATE_MAX_MS = 5,
-    NEWS_MAX_MS = 100,   /* of what somebody did by hand, to a client that is well */
     TRY_MAX_MS = 1000,   /* with servers that are well */
     IN_THE_WAY_MS = 1000 /* for so long that every list shows it */
 };
 
-/* What a contender believes, as it was told by the library. */
-typedef struct record {
-    zkl_lock *lock;
-    zkl_process *process;
-    const node_record *node; /* of its grant */
-    bool holds;              /* granted, and it has not begun to leave */
-    bool knows_of_loss;      /* it was told LOST, one way or the other */
-    zkl_mode mode;
-    int64_t token;
-    int64_t last_token; /* of the grant before */
-    int64_t asked_ms;   /* on its own clock */
-    int64_t stopped_us; /* its client's, when it asked */
-    int64_t asked_us;   /* in the world's time */
-    int64_t granted_ms; /* on its own clock */
-    int64_t granted_us;
-    int64_t granted_stopped_us;
-    unsigned losses_told;
-} record;
-
-typedef struct client_record {
-    zkl_client *client;
-    zkl_process *process;
-    int64_t stopped_us;
-} client_record;
-
-static struct {
-    const run_plan *plan;
-    bool violated;
-    char violation[VIOLATION_SIZE];
-    record records[PLAN_CONTENDERS_MAX];
-    client_record clients[PLAN_CLIENTS_MAX];
-    /* The greatest token of a grant so far whose node was alive, by resource. */
-    int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
-    int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
-    uint64_t grants;
-    uint64_t waits;
-    uint64_t refusals;
-    uint64_t losses;
-    uint64_t acquires;
-    uint64_t tries;
-    uint64_t leased; /* acquires under a lease */
-} oracle;
+struct oracle_state oracle;
 
 /* ---- Violations ----------------------------------------------------------------------- */
 
@@ -81,6 +37,29 @@ void oracle_violated(const char *format, ...) {
     vsnprintf(oracle.violation, sizeof(oracle.violation), format, arguments);
     va_end(arguments);
     trace_event("VIOLATION", "%s", oracle.violation);
+}
+
+/* ---- What the plan says of them ------------------------------------------------------ */
+
+const plan_contender *oracle_plan_of(unsigned contender) {
+    return &oracle.plan->contenders[contender];
+}
+
+int64_t oracle_stopped_us_of(unsigned contender) {
+    return oracle.clients[oracle_plan_of(contender)->client].stopped_us;
+}
+
+bool oracle_keeps_lease(unsigned contender) {
+    return oracle.plan->clients[oracle_plan_of(contender)->client].lease_tick_ms > 0;
+}
+
+bool oracle_allocations_fail(void) {
+    for (size_t i = 0; i < oracle.plan->fault_count; i++) {
+        if (oracle.plan->faults[i].kind == PLAN_ALLOCATION && !oracle.plan->faults[i].left_out) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- Leases ----------------------------------------------------------------------------- */
@@ -229,42 +208,21 @@ static void judge_grant(unsigned contender) {
 /* ---- What contenders are told -----------------------------------------------------------------
  */
 
-static bool allocations_fail(void) {
-    for (size_t i = 0; i < oracle.plan->fault_count; i++) {
-        if (oracle.plan->faults[i].kind == PLAN_ALLOCATION && !oracle.plan->faults[i].left_out) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void oracle_opened(unsigned contender, int status) {
-    if ((status != ZKL_NO_MEMORY && status != ZKL_SYSTEM) || !allocations_fail()) {
+    if ((status != ZKL_NO_MEMORY && status != ZKL_SYSTEM) || !oracle_allocations_fail()) {
         oracle_violated("contender %u could not open its handle: %s", contender,
                         zkl_strerror(status));
     }
-}
-
-static const plan_contender *plan_of(unsigned contender) {
-    return &oracle.plan->contenders[contender];
-}
-
-static int64_t stopped_us_of(unsigned contender) {
-    return oracle.clients[plan_of(contender)->client].stopped_us;
-}
-
-static bool keeps_lease(unsigned contender) {
-    return oracle.plan->clients[plan_of(contender)->client].lease_tick_ms > 0;
 }
 
 void oracle_asks(unsigned contender, const plan_turn *turn) {
     record *one = &oracle.records[contender];
     one->asked_ms = zkl_clock_ms();
     one->asked_us = zkl_world_now_us();
-    one->stopped_us = stopped_us_of(contender);
+    one->stopped_us = oracle_stopped_us_of(contender);
     oracle.acquires++;
     oracle.tries += turn->timeout_ms == 0;
-    oracle.leased += keeps_lease(contender);
+    oracle.leased += oracle_keeps_lease(contender);
 }
 
 static bool may_be_refused(int status, const plan_contender *contender, const plan_turn *turn) {
@@ -288,7 +246,7 @@ static bool may_be_refused(int status, const plan_contender *contender, const pl
     case ZKL_SEQUENCE_EXHAUSTED:
         return oracle.plan->first_sequence_to_end >= 0;
     case ZKL_NO_MEMORY:
-        return allocations_fail();
+        return oracle_allocations_fail();
     case ZKL_SESSION_EXPIRED:
     case ZKL_NODE_DELETED:
     case ZKL_NO_PERMISSION:
@@ -306,7 +264,7 @@ static void judge_deadline(unsigned contender, const plan_turn *turn) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - one->asked_ms;
-    int64_t stopped_us = stopped_us_of(contender) - one->stopped_us;
+    int64_t stopped_us = oracle_stopped_us_of(contender) - one->stopped_us;
     if (took_ms > turn->timeout_ms + stopped_us / US_PER_MS + LATE_MAX_MS) {
         oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
                         contender, turn->timeout_ms, took_ms);
@@ -317,8 +275,8 @@ static void judge_deadline(unsigned contender, const plan_turn *turn) {
 static const node_record *blocker_all_along(unsigned contender, const plan_turn *turn) {
     const record *one = &oracle.records[contender];
     char parent[64];
-    int length =
-        snprintf(parent, sizeof(parent), "/locks/resource-%u/", plan_of(contender)->resource);
+    int length = snprintf(parent, sizeof(parent), "/locks/resource-%u/",
+                          oracle_plan_of(contender)->resource);
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
         bool reads = strstr(node->name, "-__READ__") != NULL;
@@ -333,7 +291,7 @@ static const node_record *blocker_all_along(unsigned contender, const plan_turn 
 
 static bool is_alone_in_its_client(unsigned contender) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
-        if (i != contender && plan_of(i)->client == plan_of(contender)->client) {
+        if (i != contender && oracle_plan_of(i)->client == oracle_plan_of(contender)->client) {
             return false;
         }
     }
@@ -341,7 +299,8 @@ static bool is_alone_in_its_client(unsigned contender) {
 }
 
 static bool has_made_a_node(unsigned contender) {
-    int64_t session_id = oracle.clients[plan_of(contender)->client].client->sessions->session.id;
+    int64_t session_id =
+        oracle.clients[oracle_plan_of(contender)->client].client->sessions->session.id;
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
         if (node->owner == session_id && node->made_us >= oracle.records[contender].asked_us) {
@@ -357,7 +316,7 @@ static void judge_try(unsigned contender, const plan_turn *turn, int status) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
-    if (took_ms > TRY_MAX_MS && !keeps_lease(contender)) {
+    if (took_ms > TRY_MAX_MS && !oracle_keeps_lease(contender)) {
         oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
                         took_ms);
     }
@@ -371,7 +330,7 @@ static void judge_try(unsigned contender, const plan_turn *turn, int status) {
 void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant) {
     record *one = &oracle.records[contender];
-    const plan_contender *plan = plan_of(contender);
+    const plan_contender *plan = oracle_plan_of(contender);
     if (!may_be_refused(status, plan, turn)) {
         oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
     }
@@ -390,7 +349,7 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->node = nodes_find(grant->node);
     one->granted_ms = zkl_clock_ms();
     one->granted_us = zkl_world_now_us();
-    one->granted_stopped_us = stopped_us_of(contender);
+    one->granted_stopped_us = oracle_stopped_us_of(contender);
     one->holds = true;
     one->knows_of_loss = false;
     one->losses_told = 0;
@@ -421,100 +380,9 @@ void oracle_released_once(unsigned contender, int status) {
     }
 }
 
-/* ---- What a holder must know ----------------------------------------------------------------- */
-
-/* A node that was deleted by hand: at the latest when its own watch is set. */
-static bool must_know_of_deletion(const record *one) {
-    if (!plan_is_by_hand(oracle.plan) || one->node == NULL || one->node->alive ||
-        one->lock->runner == NULL) {
-        return false;
-    }
-    int64_t period_us = one->lock->runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
-    int64_t watched_us = one->granted_us + period_us;
-    int64_t since_us = one->node->gone_us > watched_us ? one->node->gone_us : watched_us;
-    return zkl_world_now_us() > since_us + NEWS_MAX_MS * US_PER_MS;
-}
-
-static bool must_know_of_expiry(const record *one) {
-    if (one->node == NULL) {
-        return false;
-    }
-    int64_t told_us = nodes_session_told_expired_us(one->node->owner);
-    return told_us < INT64_MAX && zkl_world_now_us() > told_us + LATE_MAX_MS * US_PER_MS;
-}
-
-static bool must_know_of_limit(unsigned contender) {
-    int64_t limit_ms = plan_of(contender)->max_hold_ms;
-    return limit_ms > 0 && zkl_clock_ms() - oracle.records[contender].granted_ms > limit_ms;
-}
-
-/* A timer tells, if the process was not stopped. */
-static void judge_news_of_limit(unsigned contender) {
-    const record *one = &oracle.records[contender];
-    const plan_contender *plan = plan_of(contender);
-    int64_t stopped_us = stopped_us_of(contender) - one->granted_stopped_us;
-    int64_t held_ms = zkl_clock_ms() - one->granted_ms - stopped_us / US_PER_MS;
-    if (plan->max_hold_ms > 0 && held_ms > plan->max_hold_ms + LATE_MAX_MS && plan->hears_news &&
-        one->losses_told == 0 && !allocations_fail()) {
-        oracle_violated("contender %u may hold for %" PRId64 " ms, and after %" PRId64
-                        " it was not told that it has lost the lock",
-                        contender, plan->max_hold_ms, held_ms);
-    }
-}
-
-/* Two thirds of the session's timeout without an answer, and the lock is suspect. */
-static void judge_silence(unsigned contender) {
-    const record *one = &oracle.records[contender];
-    const zkl_request_runner *runner = one->lock->runner;
-    if (runner == NULL) {
-        return;
-    }
-    int64_t heard_us = traffic_last_heard_us(zkl_process_number(one->process));
-    int64_t timeout_ms = runner->session->timeout_ms;
-    int64_t silent_ms = (zkl_world_now_us() - heard_us) / US_PER_MS;
-    if (silent_ms > timeout_ms * 2 / 3 + timeout_ms / 500 + LATE_MAX_MS) {
-        oracle_violated("contender %u is told that all is well, and nothing was heard for %" PRId64
-                        " ms of a session of %" PRId64,
-                        contender, silent_ms, timeout_ms);
-    }
-}
-
-/* Where nothing goes wrong nothing is lost, but to a limit that was asked for, or to a session so
- * short that its lease hangs on each answer. */
-static void judge_loss(unsigned contender, int status) {
-    const plan_client *client = &oracle.plan->clients[plan_of(contender)->client];
-    bool is_short = client->session_timeout_ms < ZKL_LEASE_TICKS_MIN * client->lease_tick_ms;
-    if (status == ZKL_LOST && plan_is_calm(oracle.plan) && plan_of(contender)->max_hold_ms == 0 &&
-        !is_short) {
-        oracle_violated("contender %u has lost its lock, and nothing went wrong", contender);
-    }
-}
-
-static void judge_knowledge(unsigned contender, int status) {
-    const record *one = &oracle.records[contender];
-    judge_loss(contender, status);
-    if (status == ZKL_OK) {
-        judge_silence(contender);
-    }
-    if (status == ZKL_LOST) {
-        return;
-    }
-    if (must_know_of_deletion(one)) {
-        oracle_violated("contender %u was not told that its node %s is deleted", contender,
-                        one->node->name);
-    }
-    if (must_know_of_expiry(one)) {
-        oracle_violated("contender %u was not told that its session has expired", contender);
-    }
-    if (must_know_of_limit(contender)) {
-        oracle_violated("contender %u has held for too long, and check says: %s", contender,
-                        zkl_strerror(status));
-    }
-}
-
 void oracle_checks(unsigned contender) {
     record *one = &oracle.records[contender];
-    judge_news_of_limit(contender);
+    oracle_judge_news_of_limit(contender);
     int64_t lease_ms = 0;
     int status = zkl_lock_check(one->lock, &lease_ms);
     if (status != ZKL_OK && status != ZKL_SUSPECT && status != ZKL_LOST) {
@@ -524,8 +392,8 @@ void oracle_checks(unsigned contender) {
         oracle_violated("contender %u was told LOST, and then: %s", contender,
                         zkl_strerror(status));
     }
-    judge_knowledge(contender, status);
-    if (keeps_lease(contender) && status != ZKL_LOST && lease_ms <= 0) {
+    oracle_judge_knowledge(contender, status);
+    if (oracle_keeps_lease(contender) && status != ZKL_LOST && lease_ms <= 0) {
         oracle_violated("contender %u holds, and no lease runs", contender);
     }
     if (status == ZKL_LOST) {
@@ -602,10 +470,20 @@ void oracle_store_write(unsigned contender, int64_t value) {
 void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
     oracle.clients[number].client = client;
     oracle.clients[number].process = process;
+    oracle.clients[number].waits_since_us = -1;
+}
+
+void oracle_looks(void) {
+    for (unsigned i = 0; i < oracle.plan->client_count; i++) {
+        if (oracle.clients[i].client != NULL) {
+            oracle_judge_patience(i);
+        }
+    }
 }
 
 void oracle_was_stopped(unsigned client, int64_t us) {
     oracle.clients[client].stopped_us += us;
+    oracle.clients[client].waits_since_us = -1;
 }
 
 void oracle_ends_by_hand(int64_t session_id) {
@@ -616,7 +494,7 @@ void oracle_ends_by_hand(int64_t session_id) {
 void oracle_deleted(const node_record *node) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
-        if (one->holds && one->node == node && plan_of(i)->max_hold_ms == 0) {
+        if (one->holds && one->node == node && oracle_plan_of(i)->max_hold_ms == 0) {
             oracle_violated("the node %s is deleted by its session, and contender %u has not left",
                             node->name, i);
         }

@@ -45,6 +45,8 @@ void oracle_store_write(unsigned contender, int64_t value);
 
 /* ---- What happens to them -------------------------------------------------------------- */
 
+/** To be called often, whether anything happens or not. */
+void oracle_looks(void);
 /** A client's process was stopped for so long. */
 void oracle_was_stopped(unsigned client, int64_t us);
 /** The servers are about to end a session that is alive and well, or to delete a

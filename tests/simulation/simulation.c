@@ -178,6 +178,7 @@ static bool wait_until(bool (*is_so)(void), int64_t within_us) {
     int64_t until_us = zkl_world_now_us() + within_us;
     while (oracle_violation() == NULL && !is_so() && zkl_world_now_us() < until_us) {
         zkl_world_sleep_us(LOOK_EVERY_US);
+        oracle_looks();
     }
     return is_so();
 }

@@ -1,0 +1,70 @@
+/* What the oracle remembers of the contenders and their clients; for its own parts. */
+#ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_RECORDS_H
+#define ZKLOCK_TESTS_SIMULATION_ORACLE_RECORDS_H
+
+#include "nodes.h"
+#include "oracle.h"
+
+enum { VIOLATION_SIZE = 600, US_PER_MS = 1000, LATE_MAX_MS = 5 };
+
+/* What a contender believes, as it was told by the library. */
+typedef struct record {
+    zkl_lock *lock;
+    zkl_process *process;
+    const node_record *node; /* of its grant */
+    bool holds;              /* granted, and it has not begun to leave */
+    bool knows_of_loss;      /* it was told LOST, one way or the other */
+    zkl_mode mode;
+    int64_t token;
+    int64_t last_token; /* of the grant before */
+    int64_t asked_ms;   /* on its own clock */
+    int64_t stopped_us; /* its client's, when it asked */
+    int64_t asked_us;   /* in the world's time */
+    int64_t granted_ms; /* on its own clock */
+    int64_t granted_us;
+    int64_t granted_stopped_us;
+    unsigned losses_told;
+} record;
+
+typedef struct client_record {
+    zkl_client *client;
+    zkl_process *process;
+    int64_t stopped_us;
+    int64_t waits_since_us; /* in the first session, and holds nothing; -1: it does not */
+} client_record;
+
+struct oracle_state {
+    const run_plan *plan;
+    bool violated;
+    char violation[VIOLATION_SIZE];
+    record records[PLAN_CONTENDERS_MAX];
+    client_record clients[PLAN_CLIENTS_MAX];
+    /* The greatest token of a grant so far whose node was alive, by resource. */
+    int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
+    int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
+    uint64_t grants;
+    uint64_t waits;
+    uint64_t refusals;
+    uint64_t losses;
+    uint64_t acquires;
+    uint64_t tries;
+    uint64_t leased; /* acquires under a lease */
+};
+
+extern struct oracle_state oracle;
+
+const plan_contender *oracle_plan_of(unsigned contender);
+/** For how long its process has been stopped so far. */
+int64_t oracle_stopped_us_of(unsigned contender);
+bool oracle_keeps_lease(unsigned contender);
+/** Whether allocations fail in this run. */
+bool oracle_allocations_fail(void);
+
+/** Before a holder asks how it is with its lock. */
+void oracle_judge_news_of_limit(unsigned contender);
+/** When it has been answered. */
+void oracle_judge_knowledge(unsigned contender, int status);
+/** Whether a client has waited for too long in a session that says nothing. */
+void oracle_judge_patience(unsigned number);
+
+#endif
