@@ -356,19 +356,15 @@ void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool c
 
 /* ---- By hand --------------------------------------------------------------------------------- */
 
-static zkl_server_error write_by_hand(zkl_ensemble *ensemble, int64_t session_id,
-                                      const zkl_operation *operation, char *made,
-                                      size_t made_size) {
-    zkl_call_kind kind = operation->kind == ZKL_WRITE_CREATE ? ZKL_CALL_CREATE : ZKL_CALL_DELETE;
-    zkl_call *call = zkl_call_make_operations(kind, operation->kind, operation, 1);
+/* `results`: one for each operation of the call. */
+static zkl_server_error write_by_hand(zkl_ensemble *ensemble, int64_t session_id, zkl_call *call,
+                                      zkl_operation_result *results) {
     call->session_id = session_id;
     const zkl_transaction *transaction = zkl_leader_commit_now(ensemble, call);
     if (transaction == NULL) {
         return ZKL_SERVER_ERROR_THROTTLED;
     }
-    if (made != NULL && transaction->results[0].path != NULL) {
-        snprintf(made, made_size, "%s", transaction->results[0].path);
-    }
+    memcpy(results, transaction->results, transaction->result_count * sizeof(*results));
     return transaction->error;
 }
 
@@ -392,7 +388,13 @@ zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id,
         .ephemeral = ephemeral,
         .sequential = sequential,
     };
-    return write_by_hand(ensemble, session_id, &operation, made, made_size);
+    zkl_operation_result result = { .path = NULL };
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_CREATE, ZKL_WRITE_CREATE, &operation, 1);
+    zkl_server_error error = write_by_hand(ensemble, session_id, call, &result);
+    if (made != NULL && result.path != NULL) {
+        snprintf(made, made_size, "%s", result.path);
+    }
+    return error;
 }
 
 zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path) {
@@ -401,7 +403,16 @@ zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path) {
         .path = path,
         .version = ZKL_ANY_VERSION,
     };
-    return write_by_hand(ensemble, 0, &operation, NULL, 0);
+    zkl_operation_result result;
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_DELETE, ZKL_WRITE_DELETE, &operation, 1);
+    return write_by_hand(ensemble, 0, call, &result);
+}
+
+zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
+                                    const zkl_operation *operations, size_t count,
+                                    zkl_operation_result *results) {
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, operations, count);
+    return write_by_hand(ensemble, session_id, call, results);
 }
 
 bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates) {

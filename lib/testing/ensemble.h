@@ -200,6 +200,12 @@ zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id,
                                      const char *data, bool ephemeral, bool sequential, char *made,
                                      size_t made_size);
 zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path);
+/** All operations or none, at one zxid; gives the error of the first that failed. `results`: one
+ * for each operation; their paths live until time passes. Without a leader nothing is written to
+ * it. */
+zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
+                                    const zkl_operation *operations, size_t count,
+                                    zkl_operation_result *results);
 /** As if a node had seen so many creates of children: the next sequence number. False: no node. */
 bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates);
 

@@ -23,5 +23,6 @@ extern const conversation sequence_conversations[];
 extern const conversation watch_conversations[];
 extern const conversation loss_conversations[];
 extern const conversation session_conversations[];
+extern const conversation transaction_conversations[];
 
 #endif

@@ -414,6 +414,33 @@ void make_as_stranger(const char *path, bool sequential) {
     stage_stranger_make(path, sequential);
 }
 
+static const char *version_text(const stage_operation *operation) {
+    static const char *const texts[] = { "", " if of version 0", " if of version 1" };
+    return operation->kind == STAGE_OPERATION_CREATE ? "" : texts[operation->version + 1];
+}
+
+static void tell_operation(const stage_operation *operation, const stage_result *result) {
+    static const char *const names[] = {
+        [STAGE_OPERATION_CHECK] = "check",
+        [STAGE_OPERATION_CREATE] = "create",
+        [STAGE_OPERATION_DELETE] = "delete",
+    };
+    transcript_add("*   %s %s%s%s%s: %s%s%s", names[operation->kind], operation->path,
+                   operation->ephemeral ? ", ephemeral" : "",
+                   operation->sequential ? " and a number" : "", version_text(operation),
+                   result->error, result->made[0] != '\0' ? ", " : "",
+                   transcript_path(result->made));
+}
+
+void transact_as_stranger(const stage_operation *operations, int count) {
+    stage_result results[STAGE_OPERATIONS_MAX] = { { .error = NULL } };
+    const char *error = stage_stranger_transact(operations, count, results);
+    transcript_add("* the stranger asks for all or nothing: %s", error);
+    for (int i = 0; i < count; i++) {
+        tell_operation(&operations[i], &results[i]);
+    }
+}
+
 void leave_stranger(void) {
     transcript_add("* the stranger leaves");
     stage_stranger_leave();

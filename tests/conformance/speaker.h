@@ -60,6 +60,8 @@ void make_by_hand(const char *path);
 void delete_by_hand(const char *path);
 void enter_stranger(void);
 void make_as_stranger(const char *path, bool sequential);
+/** In one multi; up to STAGE_OPERATIONS_MAX. */
+void transact_as_stranger(const stage_operation *operations, int count);
 void leave_stranger(void);
 
 #endif

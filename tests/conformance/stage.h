@@ -38,6 +38,33 @@ int64_t stage_stranger_enter(void);
 void stage_stranger_make(const char *path, bool sequential);
 void stage_stranger_leave(void);
 
+typedef enum stage_operation_kind {
+    STAGE_OPERATION_CHECK,
+    STAGE_OPERATION_CREATE,
+    STAGE_OPERATION_DELETE
+} stage_operation_kind;
+
+enum { STAGE_OPERATIONS_MAX = 8, STAGE_ANY_VERSION = -1, STAGE_MADE_SIZE = 256 };
+
+typedef struct stage_operation {
+    stage_operation_kind kind;
+    const char *path;
+    int32_t version; /* check, delete */
+    bool ephemeral;  /* create */
+    bool sequential; /* create */
+} stage_operation;
+
+/** Of one operation. Errors are what servers say, named as ZooKeeper's Java names them;
+ * literals. */
+typedef struct stage_result {
+    const char *error;
+    char made[STAGE_MADE_SIZE]; /* create: the full path; "": none was told */
+} stage_result;
+
+/** The stranger asks for all of it or nothing, in one multi. Gives the error of the whole. */
+const char *stage_stranger_transact(const stage_operation *operations, int count,
+                                    stage_result *results);
+
 /** A node, and the creates of children that it is to have seen, below 2^32. */
 typedef struct stage_age {
     const char *path;

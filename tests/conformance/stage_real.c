@@ -103,6 +103,61 @@ void stage_stranger_leave(void) {
     raw_close(stranger);
 }
 
+static const char *error_name(int rc) {
+    switch (rc) {
+    case ZOK:
+        return "Ok";
+    case ZNONODE:
+        return "NoNode";
+    case ZNODEEXISTS:
+        return "NodeExists";
+    case ZNOTEMPTY:
+        return "NotEmpty";
+    case ZBADVERSION:
+        return "BadVersion";
+    case ZNOCHILDRENFOREPHEMERALS:
+        return "NoChildrenForEphemerals";
+    case ZRUNTIMEINCONSISTENCY:
+        return "RuntimeInconsistency";
+    default:
+        return zerror(rc);
+    }
+}
+
+static void prepare(zoo_op_t *raw_operation, const char *path, const stage_operation *operation,
+                    stage_result *result) {
+    int mode = (operation->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT) |
+               (operation->sequential ? ZOO_SEQUENCE : 0);
+    switch (operation->kind) {
+    case STAGE_OPERATION_CHECK:
+        zoo_check_op_init(raw_operation, path, operation->version);
+        break;
+    case STAGE_OPERATION_CREATE:
+        zoo_create_op_init(raw_operation, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, result->made,
+                           sizeof(result->made));
+        break;
+    case STAGE_OPERATION_DELETE:
+        zoo_delete_op_init(raw_operation, path, operation->version);
+        break;
+    }
+}
+
+const char *stage_stranger_transact(const stage_operation *operations, int count,
+                                    stage_result *results) {
+    char paths[STAGE_OPERATIONS_MAX][PATH_SIZE];
+    zoo_op_t raw_operations[STAGE_OPERATIONS_MAX];
+    zoo_op_result_t raw_results[STAGE_OPERATIONS_MAX] = { { 0 } };
+    for (int i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", root, operations[i].path);
+        prepare(&raw_operations[i], paths[i], &operations[i], &results[i]);
+    }
+    int rc = raw_multi(stranger, count, raw_operations, raw_results);
+    for (int i = 0; i < count; i++) {
+        results[i].error = error_name(raw_results[i].err);
+    }
+    return error_name(rc);
+}
+
 struct watches {
     int64_t session_id;
     int count;

@@ -100,6 +100,40 @@ void stage_stranger_make(const char *path, bool sequential) {
     make(stranger, full_path(path), sequential);
 }
 
+static zkl_operation operation_of(const stage_operation *operation, const char *path) {
+    static const zkl_write_kind kinds[] = {
+        [STAGE_OPERATION_CHECK] = ZKL_WRITE_CHECK,
+        [STAGE_OPERATION_CREATE] = ZKL_WRITE_CREATE,
+        [STAGE_OPERATION_DELETE] = ZKL_WRITE_DELETE,
+    };
+    return (zkl_operation){
+        .kind = kinds[operation->kind],
+        .path = path,
+        .ephemeral = operation->ephemeral,
+        .sequential = operation->sequential,
+        .version = operation->version,
+    };
+}
+
+const char *stage_stranger_transact(const stage_operation *operations, int count,
+                                    stage_result *results) {
+    char paths[STAGE_OPERATIONS_MAX][PATH_SIZE];
+    zkl_operation asked[STAGE_OPERATIONS_MAX];
+    zkl_operation_result answered[STAGE_OPERATIONS_MAX] = { { .path = NULL } };
+    for (int i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", stage_root(), operations[i].path);
+        asked[i] = operation_of(&operations[i], paths[i]);
+    }
+    zkl_server_error error = zkl_ensemble_multi(ensemble, stranger, asked, (size_t)count, answered);
+    for (int i = 0; i < count; i++) {
+        results[i].error = zkl_server_error_name(answered[i].error);
+        if (answered[i].path != NULL) {
+            snprintf(results[i].made, sizeof(results[i].made), "%s", answered[i].path);
+        }
+    }
+    return zkl_server_error_name(error);
+}
+
 static void end_session(int64_t session_id) {
     int64_t until_us = zkl_world_now_us() + PATIENCE_US;
     zkl_ensemble_expire(ensemble, session_id);

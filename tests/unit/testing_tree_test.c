@@ -313,6 +313,45 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
     end();
 }
 
+static void multi_that_checks_another_version_fails(void) {
+    begin();
+    create("/p");
+    const zkl_operation operations[] = {
+        { .kind = ZKL_WRITE_DELETE, .path = "/p", .version = 0 },
+        { .kind = ZKL_WRITE_CREATE, .path = "/p" },
+        { .kind = ZKL_WRITE_CHECK, .path = "/p", .version = 1 },
+    };
+    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_BAD_VERSION);
+    EXPECT_INT(transaction->results[2].error, ZKL_SERVER_ERROR_BAD_VERSION);
+    zkl_transaction_free(transaction);
+    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid - 1);
+    end();
+}
+
+static void node_deleted_and_made_anew_in_a_multi_is_two_nodes(void) {
+    begin();
+    create("/p");
+    int64_t first_zxid = zxid;
+    const zkl_operation operations[] = {
+        { .kind = ZKL_WRITE_DELETE, .path = "/p", .version = ZKL_ANY_VERSION },
+        { .kind = ZKL_WRITE_CREATE, .path = "/p" },
+        { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
+    };
+    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(transaction->change_count, 3);
+    EXPECT(!transaction->changes[0].created && transaction->changes[1].created);
+    EXPECT_TEXT(transaction->results[2].path, "/p/n-0000000000");
+    zkl_transaction_free(transaction);
+    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid - 1)).czxid, first_zxid);
+    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid);
+    EXPECT_INT(count_children("/p", zxid - 1), 0);
+    zkl_tree_forget(tree, zxid);
+    EXPECT_INT(count_children("/p", zxid), 1);
+    end();
+}
+
 static CU_TestInfo tests[] = {
     TEST(create_below_a_missing_parent_fails_and_takes_a_zxid),
     TEST(node_with_children_is_not_deleted),
@@ -327,6 +366,8 @@ static CU_TestInfo tests[] = {
     TEST(negative_count_goes_up_to_zero),
     TEST(multi_makes_and_deletes_all_at_one_zxid),
     TEST(multi_that_fails_changes_nothing_and_names_the_operation),
+    TEST(multi_that_checks_another_version_fails),
+    TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes),
     TEST_END,
 };
 

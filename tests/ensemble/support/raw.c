@@ -218,6 +218,12 @@ void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char 
     require_ok(rc, "create", path); /* a lost reply would leave a second one */
 }
 
+int raw_multi(zhandle_t *raw, int count, const zoo_op_t *operations, zoo_op_result_t *results) {
+    int rc = zoo_multi(raw, count, operations, results);
+    require_ok(is_transient(rc) ? rc : ZOK, "multi", "all or nothing"); /* it may be applied */
+    return rc;
+}
+
 void raw_visit_children(zhandle_t *raw, const char *path, child_visitor *visit, void *arg) {
     struct String_vector children = list(raw, path);
     for (int i = 0; i < children.count; i++) {

@@ -45,6 +45,10 @@ void raw_delete_last_child(zhandle_t *raw, const char *path);
  *  append a number; writes the path that they gave it. */
 void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char *made, size_t size);
 
+/** All of it or nothing; returns what the servers say: ZOK, or why not. Not to be asked over a
+ *  connection that may be lost: it is not tried again. */
+int raw_multi(zhandle_t *raw, int count, const zoo_op_t *operations, zoo_op_result_t *results);
+
 /** Tells the name of each child. */
 typedef void child_visitor(void *arg, const char *name);
 void raw_visit_children(zhandle_t *raw, const char *path, child_visitor *visit, void *arg);
