@@ -27,11 +27,16 @@ const char *oracle_violation(void) {
     return oracle.violated ? oracle.violation : NULL;
 }
 
+const char *oracle_violated_rule(void) {
+    return oracle.rule;
+}
+
 void oracle_violated(const char *format, ...) {
     if (oracle.violated) {
         return;
     }
     oracle.violated = true;
+    oracle.rule = format;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(oracle.violation, sizeof(oracle.violation), format, arguments);

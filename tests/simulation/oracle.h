@@ -18,6 +18,8 @@ void oracle_end(void);
 
 /** The first thing that was wrong, or NULL. */
 const char *oracle_violation(void);
+/** The text of its rule, before names and numbers were put in; its address is always the same. */
+const char *oracle_violated_rule(void);
 __attribute__((format(printf, 1, 2))) void oracle_violated(const char *format, ...);
 
 /** A client that is open, or NULL when it is to be closed. */

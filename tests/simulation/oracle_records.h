@@ -36,6 +36,7 @@ typedef struct client_record {
 struct oracle_state {
     const run_plan *plan;
     bool violated;
+    const char *rule;
     char violation[VIOLATION_SIZE];
     record records[PLAN_CONTENDERS_MAX];
     client_record clients[PLAN_CLIENTS_MAX];
