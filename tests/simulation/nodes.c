@@ -187,6 +187,9 @@ void nodes_ends_by_hand(int64_t session_id) {
 
 static void end_session(const zkl_transaction *transaction) {
     session_record *session = session_of(transaction->session_id);
+    if (session->ended) {
+        return;
+    }
     session->ended = true;
     session->by_hand = session->ending_reign == reign_of(transaction->zxid);
 }

@@ -32,9 +32,11 @@ static bool went_wrong_meanwhile(const record *one, unsigned kinds) {
     return false;
 }
 
-static bool was_refused(const record *one) {
-    return oracle.plan->strange_ppm > 0 ||
-           went_wrong_meanwhile(one, 1U << PLAN_REFUSE | 1U << PLAN_THROTTLE);
+/* Who waits asks again; a try does not wait. */
+static bool was_turned_away(const record *one, const plan_turn *turn) {
+    return turn->timeout_ms == 0 &&
+           (oracle.plan->strange_ppm > 0 ||
+            went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
 }
 
 static bool is_of_request(const record *one, const node_record *node) {
@@ -104,8 +106,9 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_NODE_DELETED:
         return was_deleted_by_hand(one);
     case ZKL_NO_PERMISSION:
+        return went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
     case ZKL_SERVER_REFUSED:
-        return was_refused(one);
+        return was_turned_away(one, turn);
     default:
         return false;
     }
