@@ -66,6 +66,16 @@ uint64_t oracle_sessions_ended(unsigned contender) {
     return ended;
 }
 
+bool oracle_is_connected(unsigned contender) {
+    const client_record *client = &oracle.clients[oracle_plan_of(contender)->client];
+    for (const zkl_client_session *one = client->client->sessions; one != NULL; one = one->next) {
+        if (!one->session.connected) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- Leases ----------------------------------------------------------------------------- */
 
 /* On the clock of the process: its own timers may be late, and must not matter. */
@@ -237,6 +247,7 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     one->cancelled = false;
     one->guid[0] = '\0';
     one->sessions_ended = oracle_sessions_ended(contender);
+    one->was_connected = oracle_is_connected(contender);
     one->asked_ms = zkl_clock_ms();
     one->asked_us = zkl_world_now_us();
     one->stopped_us = oracle_stopped_us_of(contender);

@@ -28,6 +28,7 @@ typedef struct record {
     bool asking;              /* it is in an acquire */
     char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
     uint64_t sessions_ended;  /* of its client, when it asked, or when it left */
+    bool was_connected;       /* its client, when it asked */
     bool cancelled;           /* somebody was told that this acquire is */
     int64_t cancelled_ms;     /* on its own clock */
     int64_t cancelled_stopped_us;
@@ -70,6 +71,9 @@ bool oracle_allocations_fail(void);
 
 /** How many sessions of its client are over for it so far: expired, or given up. */
 uint64_t oracle_sessions_ended(unsigned contender);
+
+/** Whether its client is, in all its sessions. */
+bool oracle_is_connected(unsigned contender);
 
 /** What an acquire was told. */
 void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status);

@@ -76,6 +76,12 @@ static bool was_in_the_way(unsigned contender, const plan_turn *turn) {
     return false;
 }
 
+/* Where nothing goes wrong a connection that is made lasts. */
+static bool was_disconnected(unsigned contender) {
+    return !plan_is_calm(oracle.plan) || !oracle.records[contender].was_connected ||
+           !oracle_is_connected(contender);
+}
+
 static bool is_timed_out(const record *one, const plan_turn *turn) {
     return turn->timeout_ms > 0 && zkl_clock_ms() - one->asked_ms >= turn->timeout_ms - ROUNDING_MS;
 }
@@ -88,7 +94,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_BUSY:
         return turn->timeout_ms == 0 && was_in_the_way(contender, turn);
     case ZKL_DISCONNECTED:
-        return turn->timeout_ms == 0;
+        return turn->timeout_ms == 0 && was_disconnected(contender);
     case ZKL_TIMEOUT:
         return is_timed_out(one, turn);
     case ZKL_CANCELLED:
