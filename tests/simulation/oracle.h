@@ -28,7 +28,9 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process);
 /* ---- What the contenders do and are told --------------------------------------------- */
 
 void oracle_opened(unsigned contender, int status);
-void oracle_asks(unsigned contender, const plan_turn *turn);
+void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn);
+/** Somebody has tried to cancel its acquire, and was told so. */
+void oracle_cancels(unsigned contender, int status);
 void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant);
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant);
@@ -51,10 +53,6 @@ void oracle_store_write(unsigned contender, int64_t value);
 void oracle_looks(void);
 /** A client's process was stopped for so long. */
 void oracle_was_stopped(unsigned client, int64_t us);
-/** The servers are about to end a session that is alive and well, or to delete a
- *  node, as somebody asked them to. */
-void oracle_ends_by_hand(int64_t session_id);
-void oracle_deletes_by_hand(const char *path);
 
 /** A session is about to delete a node of its own. */
 void oracle_deleted(const node_record *node);

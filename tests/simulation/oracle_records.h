@@ -4,6 +4,7 @@
 
 #include "nodes.h"
 #include "oracle.h"
+#include "recipe/node_name.h"
 
 enum { VIOLATION_SIZE = 600, US_PER_MS = 1000, LATE_MAX_MS = 5 };
 
@@ -24,6 +25,14 @@ typedef struct record {
     int64_t granted_us;
     int64_t granted_stopped_us;
     unsigned losses_told;
+    bool asking;              /* it is in an acquire */
+    char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
+    uint64_t sessions_ended;  /* of its client, when it asked, or when it left */
+    bool was_connected;       /* its client, when it asked */
+    bool cancelled;           /* somebody was told that this acquire is */
+    int64_t cancelled_ms;     /* on its own clock */
+    int64_t cancelled_stopped_us;
+    int64_t left_ms; /* on its own clock */
 } record;
 
 typedef struct client_record {
@@ -60,6 +69,17 @@ int64_t oracle_stopped_us_of(unsigned contender);
 bool oracle_keeps_lease(unsigned contender);
 /** Whether allocations fail in this run. */
 bool oracle_allocations_fail(void);
+
+/** How many sessions of its client are over for it so far: expired, or given up. */
+uint64_t oracle_sessions_ended(unsigned contender);
+
+/** Whether its client is, in all its sessions. */
+bool oracle_is_connected(unsigned contender);
+
+/** What an acquire was told. */
+void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status);
+/** What a release was told. */
+void oracle_judge_release(unsigned contender, const plan_turn *turn, int status);
 
 /** Before a holder asks how it is with its lock. */
 void oracle_judge_news_of_limit(unsigned contender);
