@@ -93,6 +93,29 @@ static void expect_refused(int actual, int status, const char *message, int line
 
 #define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
 
+/* ---- In which order -------------------------------------------------------------------- */
+
+/* Less than a record, more than the name of a file. */
+enum { LARGE = 512 };
+
+static _Thread_local bool pieces_taken;
+static _Thread_local int large_allocations_after;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void __real_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+
+void *__wrap_malloc(size_t size) {
+    large_allocations_after += pieces_taken && size >= LARGE ? 1 : 0;
+    return __real_malloc(size);
+}
+
+void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
+    pieces_taken = true;
+    __real_zkl_recorder_take_pieces(recorder, pieces);
+}
+
 /* ---- Writing -------------------------------------------------------------------------- */
 
 static void written_record_tells_what_the_client_did(void) {
@@ -121,6 +144,21 @@ static void record_replaces_the_one_before(void) {
     desk_hold(desk);
     EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
     EXPECT_INT(play(path)->counts.steps, 3);
+    remove_directory();
+    desk_close(desk);
+}
+
+/* Else each acquire of the client, and its session, would wait for 16 MB of fresh pages. */
+static void memory_is_allocated_before_the_clients_mutex_is_taken(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    pieces_taken = false;
+    large_allocations_after = 0;
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
+    EXPECT(pieces_taken);
+    EXPECT_INT(large_allocations_after, 0);
+    pieces_taken = false;
     remove_directory();
     desk_close(desk);
 }
@@ -445,6 +483,7 @@ int main(void) {
     CU_TestInfo tests[] = {
         TEST(written_record_tells_what_the_client_did),
         TEST(record_replaces_the_one_before),
+        TEST(memory_is_allocated_before_the_clients_mutex_is_taken),
         TEST(record_needs_no_connection),
         TEST(no_data_of_a_node_is_in_the_record),
         TEST(place_that_cannot_be_written_is_named_and_nothing_is_left),
