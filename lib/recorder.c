@@ -223,7 +223,8 @@ const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
 
 static char *make_file_prefix(const char *directory) {
     static _Atomic unsigned count;
-    const char *temporary = getenv("TMPDIR");
+    /* A program that has more rights than its user writes nothing where that one says. */
+    const char *temporary = secure_getenv("TMPDIR");
     if (directory == NULL) {
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
     }
