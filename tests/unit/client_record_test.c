@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -204,13 +205,17 @@ static void place_that_cannot_be_written_is_named_and_nothing_is_left(void) {
 }
 
 /* The disk takes no more in the middle of it: here, the child may write no larger file. */
-static void write_too_much(void) {
-    static char bytes[100000];
-    struct rlimit limit = { 4096, 4096 };
+static void fill_the_disk_at(rlim_t bytes) {
+    struct rlimit limit = { bytes, bytes };
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
         _exit(2);
     }
+}
+
+static void write_too_much(void) {
+    static char bytes[100000];
+    fill_the_disk_at(4096);
     _exit(!zkl_record_file_write(path_of("record"), bytes, sizeof(bytes)) && errno == EFBIG ? 0
                                                                                             : 1);
 }
@@ -228,6 +233,35 @@ static void half_a_file_is_not_left(void) {
     char name[256];
     EXPECT_INT(count_files(name), 1);
     EXPECT(contains(path_of("record"), "old"));
+    remove_directory();
+}
+
+static void file_may_have_the_longest_name(void) {
+    char name[NAME_MAX + 1];
+    char found[256];
+    make_directory();
+    for (size_t length = NAME_MAX - 8; length <= NAME_MAX; length++) {
+        memset(name, 'n', length);
+        name[length] = '\0';
+        EXPECT(zkl_record_file_write(path_of(name), "new", 3));
+        EXPECT(contains(path_of(name), "new"));
+        EXPECT_INT(count_files(found), 1);
+        EXPECT_TEXT(found, name);
+        EXPECT_INT(unlink(path_of(name)), 0);
+    }
+    remove_directory();
+}
+
+static void file_without_a_directory_is_written_where_we_are(void) {
+    char back[PATH_MAX];
+    char found[256];
+    make_directory();
+    EXPECT(getcwd(back, sizeof(back)) != NULL);
+    EXPECT_INT(chdir(directory), 0);
+    EXPECT(zkl_record_file_write("record", "new", 3));
+    EXPECT_INT(chdir(back), 0);
+    EXPECT(contains(path_of("record"), "new"));
+    EXPECT_INT(count_files(found), 1);
     remove_directory();
 }
 
@@ -434,6 +468,23 @@ static void broken_assertion_without_a_record_says_so_and_aborts(void) {
     EXPECT(strstr(said, "; it left no record\n") != NULL);
 }
 
+static void break_assertion_on_a_full_disk(void) {
+    zkl_client *client = open_client_of_child(directory);
+    fill_the_disk_at(100);
+    pthread_mutex_lock(&client->mutex);
+    zkl_assert(client->recorder, client->references == 99);
+}
+
+static void half_a_record_of_a_broken_assertion_is_not_left(void) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(break_assertion_on_a_full_disk, said, sizeof(said));
+    EXPECT(strstr(said, "; it left no record\n") != NULL);
+    EXPECT_INT(count_files(name), 0);
+    remove_directory();
+}
+
 /* What a request has heard of while a step was under way has room for so many. */
 static void queue_too_many_events(void) {
     setenv("TMPDIR", directory, 1);
@@ -488,6 +539,8 @@ int main(void) {
         TEST(no_data_of_a_node_is_in_the_record),
         TEST(place_that_cannot_be_written_is_named_and_nothing_is_left),
         TEST(half_a_file_is_not_left),
+        TEST(file_may_have_the_longest_name),
+        TEST(file_without_a_directory_is_written_where_we_are),
         TEST(bad_arguments_are_named),
         TEST(number_of_events_has_its_range),
         TEST(client_that_records_nothing_says_so),
@@ -497,6 +550,7 @@ int main(void) {
         TEST(broken_assertion_names_itself_and_leaves_the_record),
         TEST(record_of_a_broken_assertion_replaces_nothing),
         TEST(broken_assertion_without_a_record_says_so_and_aborts),
+        TEST(half_a_record_of_a_broken_assertion_is_not_left),
         TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
         TEST(assertion_that_holds_does_nothing),
         TEST_END,
