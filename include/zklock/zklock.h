@@ -297,8 +297,9 @@ typedef struct zkl_client_options {
     int32_t recorded_events;
     /** The directory that the record is written to if the library finds its own
      *  state broken, as zklock-PID-NUMBER-CLOCK.record: it then names the file on
-     *  stderr, and aborts the program, as it must not go on granting locks. NULL:
-     *  the directory that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
+     *  stderr, and aborts the program, as it must not go on granting locks (SIGALRM
+     *  ends it where writing has not come to an end in 5 s). NULL: the directory
+     *  that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
 } zkl_client_options;
 

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -475,6 +476,50 @@ static void break_assertion_on_a_full_disk(void) {
     zkl_assert(client->recorder, client->references == 99);
 }
 
+static void *give_up_waiting(void *arg) {
+    (void)arg;
+    sleep(30);
+    _exit(3);
+}
+
+static void fill_pipe(int end) {
+    static const char bytes[1024];
+    EXPECT_INT(fcntl(end, F_SETFL, O_NONBLOCK), 0);
+    while (write(end, bytes, sizeof(bytes)) > 0) {
+    }
+    EXPECT_INT(fcntl(end, F_SETFL, 0), 0);
+}
+
+/* Of a program that wants to hear nothing of SIGALRM. */
+static void break_assertion_where_nobody_listens(int stderr_end) {
+    sigset_t alarms;
+    pthread_t watchdog;
+    signal(SIGALRM, SIG_IGN);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    if (pthread_create(&watchdog, NULL, give_up_waiting, NULL) == 0) {
+        dup2(stderr_end, STDERR_FILENO);
+        zkl_assert(NULL, directory[0] == '\0');
+    }
+    _exit(2);
+}
+
+static void broken_assertion_ends_a_program_whose_stderr_is_stuck(void) {
+    int pipe_ends[2];
+    EXPECT_INT(pipe(pipe_ends), 0);
+    fill_pipe(pipe_ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        break_assertion_where_nobody_listens(pipe_ends[1]);
+    }
+    int status = 0;
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
 static void half_a_record_of_a_broken_assertion_is_not_left(void) {
     static char said[8192];
     char name[256];
@@ -550,6 +595,7 @@ int main(void) {
         TEST(broken_assertion_names_itself_and_leaves_the_record),
         TEST(record_of_a_broken_assertion_replaces_nothing),
         TEST(broken_assertion_without_a_record_says_so_and_aborts),
+        TEST(broken_assertion_ends_a_program_whose_stderr_is_stuck),
         TEST(half_a_record_of_a_broken_assertion_is_not_left),
         TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
         TEST(assertion_that_holds_does_nothing),
