@@ -549,6 +549,36 @@ static void feed_a_request_that_has_ended(void) {
     stage_feed(&stage->a, ZKL_EVENT_PROBE);
 }
 
+static bool recipe_asks_for_too_much;
+void __real_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
+void __wrap_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
+
+void __wrap_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    __real_zkl_request_step(request, event, actions);
+    for (int i = 0; recipe_asks_for_too_much && i < 10 * ZKL_ACTIONS_MAX; i++) {
+        zkl_actions_add(actions, &(zkl_action){ .kind = ZKL_ACTION_LIST });
+    }
+}
+
+static void ask_for_too_many_actions(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    recipe_asks_for_too_much = true;
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+}
+
+/* With the event that broke it, and no memory beyond the array written to. */
+static void recipe_that_asks_for_too_much_aborts_and_leaves_the_record(void) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(ask_for_too_many_actions, said, sizeof(said));
+    EXPECT(strstr(said, "!actions.overflowed") != NULL);
+    EXPECT_INT(count_files(name), 1);
+    EXPECT(contains(path_of(name), " START -> CREATE "));
+    remove_directory();
+}
+
 static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
     static const struct {
         child_function *function;
@@ -597,6 +627,7 @@ int main(void) {
         TEST(broken_assertion_without_a_record_says_so_and_aborts),
         TEST(broken_assertion_ends_a_program_whose_stderr_is_stuck),
         TEST(half_a_record_of_a_broken_assertion_is_not_left),
+        TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record),
         TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
         TEST(assertion_that_holds_does_nothing),
         TEST_END,
