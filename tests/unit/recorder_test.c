@@ -473,7 +473,7 @@ static void each_kind_of_action_survives_writing_and_reading(void) {
         zkl_action action = { (zkl_action_kind)kind, NULL, ZKL_OK };
         action.node = zkl_record_action_has_node(action.kind) ? "a b" : NULL;
         action.status = zkl_record_action_has_status(action.kind) ? ZKL_TIMEOUT : ZKL_OK;
-        zkl_actions actions = { ZKL_ACTIONS_MAX, { action } };
+        zkl_actions actions = { .count = ZKL_ACTIONS_MAX, .list = { action } };
         for (size_t i = 1; i < ZKL_ACTIONS_MAX; i++) {
             actions.list[i] = action;
         }
