@@ -77,7 +77,8 @@ typedef struct zkl_testing_options {
  *
  * options  NULL for ZKL_TESTING_OPTIONS_INIT.
  *
- * Ends the one before, if zkl_testing_end was not called. From the program's main only (or
+ * Ends the program where libzklock is linked beside this library, and takes its place. Ends the
+ * simulation before, if zkl_testing_end was not called. From the program's main only (or
  * one other thread of the system: all of a simulation is for the thread that begins it).
  */
 ZKL_API void zkl_testing_begin(const zkl_testing_options *options);

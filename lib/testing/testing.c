@@ -81,6 +81,7 @@ static void on_time_limit(void *arg) {
 void zkl_testing_begin(const zkl_testing_options *given) {
     static const zkl_testing_options defaults = ZKL_TESTING_OPTIONS_INIT;
     const zkl_testing_options *options = given != NULL ? given : &defaults;
+    zkl_testing_insist_on_linkage();
     check_options("zkl_testing_begin", options);
     zkl_testing_end();
     zkl_world_begin(options->seed);
