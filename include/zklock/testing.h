@@ -217,16 +217,18 @@ ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
 ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
 typedef enum zkl_testing_request {
-    ZKL_TESTING_CREATE = 0, /* by which an acquire queues (for the first one of a resource:
-                               or by which the resource's own node is made) */
+    ZKL_TESTING_CREATE = 0, /* by which an acquire queues: it makes the contender's node */
     ZKL_TESTING_DELETE = 1  /* by which a release, or an acquire that gives up, leaves */
 } zkl_testing_request;
 
 /**
  * When the client's next request of this kind gets to a server, its connection breaks, and it can
- * make another at once. Of several such orders the latest counts.
+ * make another at once. Of several such orders the latest counts. The first acquire of a
+ * resource also makes the resource's own node, and the ones above it, and tries to queue before
+ * they are there: these creates do not count, and the order waits for the one that matters.
  *
- * carried_out  1: the request is, only its reply is lost; 0: it is not.
+ * carried_out  1: the request is, only its reply is lost (a create that makes no node does
+ *              not count); 0: it is not.
  */
 ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request,
                                     int carried_out);
