@@ -171,7 +171,7 @@ ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
 /** A process of your application. Lives until zkl_testing_end. */
 typedef struct zkl_testing_process zkl_testing_process;
 
-/** Makes one more process. In the first one there is main. */
+/** Makes one more process. In the first one, process 0 in the trace, there is main. */
 ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
 /** What the calling task (or main) opens and starts from now on belongs to this process. NULL:
@@ -300,9 +300,11 @@ ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
 /* ---- Trace -------------------------------------------------------------------------- */
 
 /**
- * Tells from now on, a line each, what the servers commit, what clients are given, which faults are
- * ordered, and the test's own notes. The same seed tells the same, byte for byte. NULL:
- * no more. It stays with the following simulations. The file stays the caller's.
+ * Tells from now on, a line each, what the servers commit, what clients are given, what the
+ * application is told (the status of each acquire and release; that a grant is suspect, held
+ * again, or lost, and why), which faults are ordered, and the test's own notes. The same seed
+ * tells the same, byte for byte. NULL: no more. It stays with the following simulations. The
+ * file stays the caller's.
  */
 ZKL_API void zkl_testing_trace_to(FILE *file);
 

@@ -33,6 +33,8 @@ bool zkl_testing_tasks_have_ended(void);
 
 /** What it wants to hear of the ensemble. */
 zkl_ensemble_hooks zkl_testing_trace_hooks(void);
+/** From now on it hears of the lock handles, or not any more. */
+void zkl_testing_trace_locks(bool on);
 /** "who" in a few letters. */
 __attribute__((format(printf, 2, 3))) void zkl_testing_trace(const char *who, const char *format,
                                                              ...);
