@@ -80,7 +80,7 @@ typedef struct zkl_lock_listener {
 } zkl_lock_listener;
 
 /** NULL: nobody listens, as at the beginning. While no handle is open. */
-void zkl_lock_listen(const zkl_lock_listener *listener);
+void zkl_lock_listen(const zkl_lock_listener *whose);
 /** Gives the status back. */
 int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status);
 
