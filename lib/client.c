@@ -154,10 +154,20 @@ static int open_recorder(zkl_client *client, const zkl_client_options *given) {
     return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
-static void note_lease_impossible(const zkl_client *client) {
+/* All sessions are granted the same, but not at the same time. */
+static const zkl_session *find_session_without_lease(const zkl_client *client) {
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->session.established && !zkl_liveness_lease_is_possible(&one->session.liveness)) {
+            return &one->session;
+        }
+    }
+    return &client->sessions->session;
+}
+
+void zkl_client_note_lease_impossible(const zkl_client *client) {
     char timeout[64];
     snprintf(timeout, sizeof(timeout), "%d ms, with lease_tick_ms %d",
-             (int)client->sessions->session.timeout_ms, (int)client->lease_tick_ms);
+             (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
     zkl_input_note("session timeout", timeout,
                    "a lease needs more than three and a half ticks, as granted by the servers");
 }
@@ -177,7 +187,7 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     if (session->auth_failed) {
         status = ZKL_AUTH_FAILED;
     } else if (session->connected && !zkl_liveness_lease_is_possible(&session->liveness)) {
-        note_lease_impossible(client);
+        zkl_client_note_lease_impossible(client);
         status = ZKL_LEASE_IMPOSSIBLE;
     }
     pthread_mutex_unlock(&client->mutex);

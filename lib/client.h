@@ -72,6 +72,10 @@ zkl_callback_thread *zkl_client_state_thread(zkl_client *client);
  *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session);
 
+/** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
+ */
+void zkl_client_note_lease_impossible(const zkl_client *client);
+
 /** Writes the full path of a resource that has been checked. */
 void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]);

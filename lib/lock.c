@@ -6,6 +6,27 @@
 #include "input.h"
 #include "threads.h"
 
+/* ---- Who listens ------------------------------------------------------------------ */
+
+static const zkl_lock_listener *listener;
+
+void zkl_lock_listen(const zkl_lock_listener *whose) {
+    listener = whose;
+}
+
+int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status) {
+    if (listener != NULL) {
+        listener->returned(lock, function, status);
+    }
+    return status;
+}
+
+static void note_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
+    if (listener != NULL) {
+        listener->told(lock, state, reason);
+    }
+}
+
 /* ---- What the request tells, with the mutex held ---------------------------- */
 
 void zkl_lock_on_decided(void *arg, int status) {
@@ -24,6 +45,7 @@ void zkl_lock_on_lost(void *arg, int status) {
         return;
     }
     lock->state = LOCK_LOST;
+    note_told(lock, ZKL_STATE_LOST, status);
     if (lock->teller != NULL) {
         zkl_lock_teller_tell(lock->teller, lock->last_news, ZKL_STATE_LOST, status, lock->token);
         lock->last_news = NULL;
@@ -32,9 +54,13 @@ void zkl_lock_on_lost(void *arg, int status) {
 
 void zkl_lock_on_connection(void *arg, bool connected) {
     const zkl_lock *lock = arg;
-    if (lock->state == LOCK_HELD && lock->teller != NULL) {
-        zkl_lock_teller_tell(lock->teller, NULL, connected ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT,
-                             ZKL_OK, lock->token);
+    zkl_lock_state state = connected ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
+    if (lock->state != LOCK_HELD) {
+        return;
+    }
+    note_told(lock, state, ZKL_OK);
+    if (lock->teller != NULL) {
+        zkl_lock_teller_tell(lock->teller, NULL, state, ZKL_OK, lock->token);
     }
 }
 

@@ -69,4 +69,19 @@ bool zkl_lock_is_granted(const zkl_lock *lock);
 /** Whether the calling thread is the one that it was granted to. */
 bool zkl_lock_is_owner(const zkl_lock *lock);
 
+/* ---- For the trace of simulations ------------------------------------------------ */
+
+/** Hears what the applications of all handles are told, with the client's mutex held. */
+typedef struct zkl_lock_listener {
+    /* A grant is SUSPECT, HELD again, or LOST for a reason; with or without a state callback. */
+    void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
+    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. */
+    void (*returned)(const zkl_lock *lock, const char *function, int status);
+} zkl_lock_listener;
+
+/** NULL: nobody listens, as at the beginning. While no handle is open. */
+void zkl_lock_listen(const zkl_lock_listener *whose);
+/** Gives the status back. */
+int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status);
+
 #endif

@@ -188,7 +188,10 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
     }
     pthread_mutex_lock(&lock->client->mutex);
     zkl_lock_enter(lock);
-    status = acquire(lock, mode, timeout_ms, grant);
+    status = zkl_lock_note_returned(lock, __func__, acquire(lock, mode, timeout_ms, grant));
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(lock->client);
+    }
     zkl_lock_leave(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

@@ -87,7 +87,7 @@ int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
     }
     pthread_mutex_lock(&lock->client->mutex);
     zkl_lock_enter(lock);
-    status = release(lock, timeout_ms);
+    status = zkl_lock_note_returned(lock, __func__, release(lock, timeout_ms));
     zkl_lock_leave(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

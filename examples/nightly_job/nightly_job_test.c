@@ -134,6 +134,20 @@ static void job_gives_up_when_somebody_else_holds_the_lock(void *arg) {
     machine_close(&one);
 }
 
+static void job_runs_when_the_reply_to_its_acquire_is_lost(void *arg) {
+    machine one;
+    int carried_out = (int)zkl_testing_random(2);
+    (void)arg;
+    begin();
+    machine_open(&one);
+    zkl_testing_lose_reply(one.client, ZKL_TESTING_CREATE, carried_out);
+    ZKL_TESTING_EXPECT(machine_run(&one, ZKL_FOREVER) == JOB_DONE);
+    expect_each_step_once();
+    /* The node that it was not told of is the one that it held, and not one more. */
+    zkl_testing_expect_clean(SESSION_MS);
+    machine_close(&one);
+}
+
 static void hiccup(machine *self) {
     zkl_testing_disconnect(self->client, SESSION_MS / 3);
 }
@@ -256,6 +270,8 @@ int main(void) {
         { "job runs once on two machines", job_runs_once_on_two_machines },
         { "job gives up when somebody else holds the lock",
           job_gives_up_when_somebody_else_holds_the_lock },
+        { "job runs when the reply to its acquire is lost",
+          job_runs_when_the_reply_to_its_acquire_is_lost },
         { "job goes on after a hiccup", job_goes_on_after_a_hiccup },
         { "job stops when it has lost the lock", job_stops_when_it_has_lost_the_lock },
         { "late write after a pause is fenced off", late_write_after_a_pause_is_fenced_off },

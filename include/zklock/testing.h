@@ -77,7 +77,8 @@ typedef struct zkl_testing_options {
  *
  * options  NULL for ZKL_TESTING_OPTIONS_INIT.
  *
- * Ends the one before, if zkl_testing_end was not called. From the program's main only (or
+ * Ends the program where libzklock is linked beside this library, and takes its place. Ends the
+ * simulation before, if zkl_testing_end was not called. From the program's main only (or
  * one other thread of the system: all of a simulation is for the thread that begins it).
  */
 ZKL_API void zkl_testing_begin(const zkl_testing_options *options);
@@ -170,7 +171,7 @@ ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
 /** A process of your application. Lives until zkl_testing_end. */
 typedef struct zkl_testing_process zkl_testing_process;
 
-/** Makes one more process. In the first one there is main. */
+/** Makes one more process. In the first one, process 0 in the trace, there is main. */
 ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
 /** What the calling task (or main) opens and starts from now on belongs to this process. NULL:
@@ -216,16 +217,18 @@ ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
 ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
 typedef enum zkl_testing_request {
-    ZKL_TESTING_CREATE = 0, /* by which an acquire queues (for the first one of a resource:
-                               or by which the resource's own node is made) */
+    ZKL_TESTING_CREATE = 0, /* by which an acquire queues: it makes the contender's node */
     ZKL_TESTING_DELETE = 1  /* by which a release, or an acquire that gives up, leaves */
 } zkl_testing_request;
 
 /**
  * When the client's next request of this kind gets to a server, its connection breaks, and it can
- * make another at once. Of several such orders the latest counts.
+ * make another at once. Of several such orders the latest counts. The first acquire of a
+ * resource also makes the resource's own node, and the ones above it, and tries to queue before
+ * they are there: these creates do not count, and the order waits for the one that matters.
  *
- * carried_out  1: the request is, only its reply is lost; 0: it is not.
+ * carried_out  1: the request is, only its reply is lost (a create that makes no node does
+ *              not count); 0: it is not.
  */
 ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request,
                                     int carried_out);
@@ -297,9 +300,11 @@ ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
 /* ---- Trace -------------------------------------------------------------------------- */
 
 /**
- * Tells from now on, a line each, what the servers commit, what clients are given, which faults are
- * ordered, and the test's own notes. The same seed tells the same, byte for byte. NULL:
- * no more. It stays with the following simulations. The file stays the caller's.
+ * Tells from now on, a line each, what the servers commit, what clients are given, what the
+ * application is told (the status of each acquire and release; that a grant is suspect, held
+ * again, or lost, and why), which faults are ordered, and the test's own notes. The same seed
+ * tells the same, byte for byte. NULL: no more. It stays with the following simulations. The
+ * file stays the caller's.
  */
 ZKL_API void zkl_testing_trace_to(FILE *file);
 

@@ -321,9 +321,18 @@ void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_
     zkl_server_session *session = zkl_ensemble_find_session(ensemble, session_id);
     if (session != NULL) {
         session->cut_is_next = true;
+        session->cut_contender = false;
         session->cut_kind = kind;
         session->cut = cut;
         session->cut_late_us = late_us;
+    }
+}
+
+void zkl_ensemble_cut_next_contender(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut) {
+    zkl_server_session *session = zkl_ensemble_find_session(ensemble, session_id);
+    zkl_ensemble_cut_next(ensemble, session_id, ZKL_CALL_CREATE, cut, 0);
+    if (session != NULL) {
+        session->cut_contender = true;
     }
 }
 

@@ -179,6 +179,9 @@ bool zkl_ensemble_cut(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
  *  or when the server answers it (WHEN_ANSWERED). */
 void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_kind kind,
                            zkl_cut cut, int64_t late_us);
+/** Likewise at the next create of a contender's node, ephemeral and sequential, whose parent
+ * exists; WHEN_ANSWERED: at the first that succeeds. */
+void zkl_ensemble_cut_next_contender(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
 
 /** The leader begins to end the session, as when it has not heard of it. False: there is no leader,
  *  or the session is over, or about to be. */

@@ -274,7 +274,7 @@ static void answer(zkl_attachment *attachment, zkl_call *call) {
     if (!wire->server_open) {
         return;
     }
-    if (call->cut_when_answered) {
+    if (zkl_server_cuts_answer(attachment->session, call)) {
         zkl_wire_cut(wire, ZKL_CUT_REPLIES_LOST);
     }
     if (call->error == ZKL_SERVER_ERROR_THROTTLED) {
@@ -368,33 +368,6 @@ static void on_revalidated(zkl_server *server, const zkl_call *call, bool valid)
     answer_connected(attach(server, session), call->wire, call);
 }
 
-/* Whether the connection breaks with this request, and how. */
-static bool draw_cut(zkl_ensemble *ensemble, zkl_server_session *session, zkl_call *call,
-                     zkl_cut *cut) {
-    const zkl_ensemble_rates *rates = &ensemble->options.rates;
-    if (session->cut_is_next && session->cut_kind == call->kind) {
-        session->cut_is_next = false;
-        *cut = session->cut;
-        call->late_us = session->cut_late_us;
-        call->cut_when_answered = session->cut == ZKL_CUT_WHEN_ANSWERED;
-        return !call->cut_when_answered;
-    }
-    if (call->kind == ZKL_CALL_PING) {
-        return false;
-    }
-    if (zkl_world_chance(rates->request_lost)) {
-        *cut = ZKL_CUT_REQUESTS_LOST;
-        return true;
-    }
-    if (zkl_world_chance(rates->request_late)) {
-        call->late_us = zkl_ensemble_draw(&ensemble->options.slow_commit_us);
-        *cut = ZKL_CUT_REPLIES_LOST;
-        return true;
-    }
-    *cut = ZKL_CUT_REPLIES_LOST;
-    return zkl_world_chance(rates->reply_lost);
-}
-
 static bool is_throttled(const zkl_server *server, const zkl_call *call) {
     if (call->kind >= ZKL_CALL_SET_WATCHES) {
         return false;
@@ -420,7 +393,7 @@ void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
         return;
     }
     zkl_cut cut = ZKL_CUT_SILENT;
-    if (draw_cut(server->ensemble, attachment->session, call, &cut)) {
+    if (zkl_server_draw_cut(attachment->session, call, &cut)) {
         zkl_wire_cut(wire, cut);
         if (cut == ZKL_CUT_REQUESTS_LOST) {
             zkl_call_release(call);

@@ -37,7 +37,8 @@ typedef struct zkl_server_session {
     /* The servers'. */
     zkl_attachment *attachments[ZKL_SERVERS_MAX];
     uint64_t requests[ZKL_CALL_KINDS];
-    bool cut_is_next; /* zkl_ensemble_cut_next */
+    bool cut_is_next;   /* zkl_ensemble_cut_next */
+    bool cut_contender; /* zkl_ensemble_cut_next_contender */
     zkl_call_kind cut_kind;
     zkl_cut cut;
     int64_t cut_late_us;
@@ -191,6 +192,13 @@ void zkl_server_send(zkl_server *server, zkl_packet *packet);
 zkl_packet *zkl_packet_make(zkl_packet_kind kind, zkl_call *call, zkl_log_entry *entry);
 void zkl_packet_free(zkl_packet *packet);
 void zkl_packets_free(zkl_message *list);
+
+/* ---- server_cuts.c ---- */
+
+/* Whether the connection breaks with this request, and how. */
+bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *cut);
+/* Whether it breaks with the answer. */
+bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call);
 
 /* ---- server_watches.c ---- */
 

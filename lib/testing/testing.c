@@ -81,6 +81,7 @@ static void on_time_limit(void *arg) {
 void zkl_testing_begin(const zkl_testing_options *given) {
     static const zkl_testing_options defaults = ZKL_TESTING_OPTIONS_INIT;
     const zkl_testing_options *options = given != NULL ? given : &defaults;
+    zkl_testing_insist_on_linkage();
     check_options("zkl_testing_begin", options);
     zkl_testing_end();
     zkl_world_begin(options->seed);
@@ -94,6 +95,7 @@ void zkl_testing_begin(const zkl_testing_options *given) {
     simulation.time_limit = (zkl_world_event){ .run = on_time_limit };
     zkl_world_schedule(&simulation.time_limit,
                        zkl_testing_moment_after("zkl_testing_begin", options->time_limit_ms));
+    zkl_testing_trace_locks(true);
     zkl_testing_trace("test", "begins with seed %" PRIu64, options->seed);
 }
 
@@ -104,6 +106,7 @@ void zkl_testing_end(void) {
     zkl_world_insist_on_thread();
     zkl_testing_insist(zkl_task_current() == NULL, "zkl_testing_end", "not from a task");
     zkl_testing_trace("test", "ends");
+    zkl_testing_trace_locks(false);
     zkl_ensemble_end();
     zkl_world_end();
 }

@@ -23,6 +23,9 @@ int64_t zkl_testing_moment_after(const char *function, int64_t ms);
 /** Waits for so long, or until something is so, which is returned. */
 bool zkl_testing_wait(bool (*is_so)(void *arg), void *arg, int64_t until_us);
 
+/** Ends the program where functions of another zklock are in the place of ours. */
+void zkl_testing_insist_on_linkage(void);
+
 /** Whether all tasks that a test has started have ended. */
 bool zkl_testing_tasks_have_ended(void);
 
@@ -30,6 +33,8 @@ bool zkl_testing_tasks_have_ended(void);
 
 /** What it wants to hear of the ensemble. */
 zkl_ensemble_hooks zkl_testing_trace_hooks(void);
+/** From now on it hears of the lock handles, or not any more. */
+void zkl_testing_trace_locks(bool on);
 /** "who" in a few letters. */
 __attribute__((format(printf, 2, 3))) void zkl_testing_trace(const char *who, const char *format,
                                                              ...);

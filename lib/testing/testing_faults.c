@@ -58,14 +58,17 @@ void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request, int
     insist_on_client(function, client);
     zkl_testing_insist(request == ZKL_TESTING_CREATE || request == ZKL_TESTING_DELETE, function,
                        "request must be ZKL_TESTING_CREATE or ZKL_TESTING_DELETE");
-    zkl_call_kind kind = request == ZKL_TESTING_CREATE ? ZKL_CALL_CREATE : ZKL_CALL_DELETE;
     zkl_cut cut = carried_out != 0 ? ZKL_CUT_WHEN_ANSWERED : ZKL_CUT_REQUESTS_LOST;
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_testing_trace("FAULT", "session %" PRIx64 ": the next %s is %s",
                           (uint64_t)one->session.id,
                           request == ZKL_TESTING_CREATE ? "create" : "delete",
                           carried_out != 0 ? "carried out, and its reply lost" : "lost");
-        zkl_ensemble_cut_next(ensemble, one->session.id, kind, cut, 0);
+        if (request == ZKL_TESTING_CREATE) {
+            zkl_ensemble_cut_next_contender(ensemble, one->session.id, cut);
+        } else {
+            zkl_ensemble_cut_next(ensemble, one->session.id, ZKL_CALL_DELETE, cut, 0);
+        }
     }
 }
 

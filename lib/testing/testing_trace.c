@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "lock.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"
@@ -64,10 +65,21 @@ static void tell_reply(const char *who, const zkl_delivery *delivery) {
                       path[0] != '\0' ? " " : "", path);
 }
 
+/* Who it is, as lines begin. */
+typedef struct process_name {
+    char text[sizeof("process 4294967295")];
+} process_name;
+
+static process_name name_process(uint32_t number) {
+    process_name name;
+    snprintf(name.text, sizeof(name.text), "process %" PRIu32, number);
+    return name;
+}
+
 static void on_delivered(void *arg, const zkl_delivery *delivery) {
     (void)arg;
-    char who[sizeof("process 4294967295")];
-    snprintf(who, sizeof(who), "process %" PRIu32, delivery->process);
+    process_name name = name_process(delivery->process);
+    const char *who = name.text;
     switch (delivery->kind) {
     case ZKL_DELIVERY_REPLY:
         tell_reply(who, delivery);
@@ -90,6 +102,27 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
 
 zkl_ensemble_hooks zkl_testing_trace_hooks(void) {
     return (zkl_ensemble_hooks){ .committed = on_committed, .delivered = on_delivered };
+}
+
+/* ---- What the application is told --------------------------------------------------- */
+
+static void on_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
+    bool lost = state == ZKL_STATE_LOST;
+    zkl_testing_trace(name_process(zkl_process_number(zkl_process_current())).text,
+                      "APPLICATION is told: %s is %s%s%s", lock->resource,
+                      zkl_lock_state_name((int)state), lost ? ": " : "",
+                      lost ? zkl_strerror(reason) : "");
+}
+
+static void on_returned(const zkl_lock *lock, const char *function, int status) {
+    zkl_testing_trace(name_process(zkl_process_number(zkl_process_current())).text,
+                      "APPLICATION: %s of %s returns %d: %s", function, lock->resource, status,
+                      zkl_strerror(status));
+}
+
+void zkl_testing_trace_locks(bool on) {
+    static const zkl_lock_listener listener = { .told = on_told, .returned = on_returned };
+    zkl_lock_listen(on ? &listener : NULL);
 }
 
 /* ---- What the test tells ------------------------------------------------------------ */

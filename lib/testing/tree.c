@@ -196,6 +196,10 @@ static zkl_node *living_parent(const zkl_tree *tree, const char *path) {
     return is_alive(parent) ? parent : NULL;
 }
 
+bool zkl_tree_has_parent(const zkl_tree *tree, const char *path) {
+    return living_parent(tree, path) != NULL;
+}
+
 /* As the leader's request preparation counts; see the head of tests/ensemble/sequence_test.c. */
 static int32_t count_create(zkl_node *parent, int64_t seen_zxid, int64_t zxid) {
     int32_t number = parent->counted_zxid > seen_zxid ? parent->counted : parent->creates;

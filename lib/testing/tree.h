@@ -115,6 +115,9 @@ void zkl_transaction_free(zkl_transaction *transaction);
 /** Nobody will ask for a state before this one any more. */
 void zkl_tree_forget(zkl_tree *tree, int64_t zxid);
 
+/** Whether the node is there, in what is committed, below which this one would be made. */
+bool zkl_tree_has_parent(const zkl_tree *tree, const char *path);
+
 /** The node as of a zxid, or NULL. INT64_MAX - 1: the latest state. */
 #define ZKL_LATEST_ZXID (INT64_MAX - 1)
 zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid);

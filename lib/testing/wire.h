@@ -42,6 +42,7 @@ typedef struct zkl_call {
     uint32_t link_number;         /* by which it came to the leader */
     int64_t late_us;
     bool cut_when_answered;
+    bool cut_when_made; /* cut_when_answered, and only if it has succeeded */
     zkl_server_error refusal;
     int64_t seen_zxid;
     bool decided;

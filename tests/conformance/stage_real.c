@@ -145,7 +145,7 @@ static void prepare(zoo_op_t *raw_operation, const char *path, const stage_opera
 const char *stage_stranger_transact(const stage_operation *operations, int count,
                                     stage_result *results) {
     char paths[STAGE_OPERATIONS_MAX][PATH_SIZE];
-    zoo_op_t raw_operations[STAGE_OPERATIONS_MAX];
+    zoo_op_t raw_operations[STAGE_OPERATIONS_MAX] = { { 0 } };
     zoo_op_result_t raw_results[STAGE_OPERATIONS_MAX] = { { 0 } };
     for (int i = 0; i < count; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s%s", root, operations[i].path);

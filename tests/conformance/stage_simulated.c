@@ -118,7 +118,7 @@ static zkl_operation operation_of(const stage_operation *operation, const char *
 const char *stage_stranger_transact(const stage_operation *operations, int count,
                                     stage_result *results) {
     char paths[STAGE_OPERATIONS_MAX][PATH_SIZE];
-    zkl_operation asked[STAGE_OPERATIONS_MAX];
+    zkl_operation asked[STAGE_OPERATIONS_MAX] = { { 0 } };
     zkl_operation_result answered[STAGE_OPERATIONS_MAX] = { { .path = NULL } };
     for (int i = 0; i < count; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s%s", stage_root(), operations[i].path);

@@ -304,7 +304,7 @@ static void vanish(void *arg, const char *node) {
 static void mill_begin(struct mill *mill, const struct scene *scene, int number) {
     int server = number % SERVERS + 1;
     snprintf(mill->path, sizeof mill->path, "%s/%d", scene->path, number);
-    snprintf(mill->writer, sizeof mill->writer, "%s/gone-__WRIT__", mill->path);
+    snprintf(mill->writer, sizeof mill->writer, "%s/%d/gone-__WRIT__", scene->path, number);
     mill->raw = raw_open(server_host(server));
     raw_make(mill->raw, mill->path);
     mill->proxy = proxy_start(server);

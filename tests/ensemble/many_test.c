@@ -35,7 +35,7 @@
 /* ---- A crowd: resources, a holder and waiters for each ----------------------- */
 
 struct place {
-    char path[ZKL_RESOURCE_MAX + 1]; /* of the resource */
+    char path[1024]; /* of the resource; zkl_lock_open refuses what is too long */
     zkl_lock *holder;
     zkl_grant grant;
     uint64_t names;       /* of all nodes in the queue, whatever their order */

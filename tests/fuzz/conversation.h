@@ -32,7 +32,7 @@
 #include "recipe/request.h"
 #include "support/names.h"
 
-enum { CHILDREN_MAX = 8, OURS_MAX = 64, LISTED_NAME_SIZE = 128 };
+enum { CHILDREN_MAX = 8, OURS_MAX = 64, LISTED_NAME_SIZE = NAME_SIZE + 64 };
 
 typedef struct conversation {
     zkl_mode mode;

@@ -78,6 +78,23 @@ static void edges_of_the_ranges_of_client_options_are_good(void) {
     }
 }
 
+/* A server that comes back may grant less than the one before. */
+static void acquire_that_can_have_no_lease_says_why(void) {
+    lock_desk *desk = desk_open_with(&(desk_options){ .lease_tick_ms = 2000 });
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    desk_enter(desk);
+    zkl_session_on_news(&desk->client->sessions->session,
+                        &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                             .session_id = DESK_SESSION_ID,
+                                             .timeout_ms = 4000 });
+    desk_leave(desk);
+    REFUSED(
+        zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_LEASE_IMPOSSIBLE,
+        "session timeout \"4000 ms, with lease_tick_ms 2000\": a lease needs more than three and "
+        "a half ticks, as granted by the servers");
+    desk_close(desk);
+}
+
 static void level_of_the_log_is_one_of_four(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.log_level = (zkl_log_level)0;
@@ -269,6 +286,7 @@ static void message_is_that_of_the_last_call(void) {
 static CU_TestInfo tests[] = {
     TEST(numbers_of_client_options_have_their_ranges),
     TEST(edges_of_the_ranges_of_client_options_are_good),
+    TEST(acquire_that_can_have_no_lease_says_why),
     TEST(level_of_the_log_is_one_of_four),
     TEST(null_pointers_for_a_client_are_named),
     TEST(client_is_left_open_where_its_close_is_refused),

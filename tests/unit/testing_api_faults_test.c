@@ -258,15 +258,18 @@ static size_t count(const char *text, const char *words) {
     return found;
 }
 
-/* What happens in a second acquire and release, when a request of it is lost. */
-static char *trace_of_loss(zkl_testing_request request, int carried_out) {
+/* What happens in an acquire and release, the first ones of their resource or the second, when a
+ * request of them is lost. */
+static char *trace_of_loss(zkl_testing_request request, int carried_out, bool fresh) {
     participant self;
     char *text = NULL;
     size_t size = 0;
     zkl_testing_begin(NULL);
     participant_open(&self, 0, false);
-    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
+    if (!fresh) {
+        EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
+        EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
+    }
     FILE *file = open_memstream(&text, &size);
     zkl_testing_trace_to(file);
     zkl_testing_lose_reply(self.client, request, carried_out);
@@ -282,9 +285,12 @@ static char *trace_of_loss(zkl_testing_request request, int carried_out) {
 }
 
 static void lost_create_ends_in_one_grant(void) {
-    for (int carried_out = 0; carried_out <= 1; carried_out++) {
-        char *text = trace_of_loss(ZKL_TESTING_CREATE, carried_out);
+    for (int i = 0; i < 4; i++) {
+        int carried_out = i % 2;
+        bool fresh = i >= 2; /* its first creates are in vain, or of other nodes */
+        char *text = trace_of_loss(ZKL_TESTING_CREATE, carried_out, fresh);
         EXPECT_INT(count(text, "reply to create: lost"), 1);
+        EXPECT_INT(count(strstr(text, "reply to create: lost"), "NoNode"), 0);
         EXPECT_INT(count(text, ": create /locks/stock/_c_"), 1 + carried_out);
         EXPECT_INT(count(text, "reply to delete: lost"), 0);
         free(text);
@@ -293,7 +299,7 @@ static void lost_create_ends_in_one_grant(void) {
 
 static void lost_delete_ends_in_a_release(void) {
     for (int carried_out = 0; carried_out <= 1; carried_out++) {
-        char *text = trace_of_loss(ZKL_TESTING_DELETE, carried_out);
+        char *text = trace_of_loss(ZKL_TESTING_DELETE, carried_out, false);
         EXPECT_INT(count(text, "reply to delete: lost"), 1);
         EXPECT_INT(count(text, "reply to delete: NoNode"), carried_out);
         EXPECT_INT(count(text, "reply to create: lost"), 0);
@@ -309,6 +315,38 @@ static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
     EXPECT_INT(zkl_client_info(holder.client, &information), ZKL_OK);
     EXPECT_INT(information.pending_deletions, 1);
     end_handed_over(ZKL_NOT_HELD);
+}
+
+/* ---- The trace ---------------------------------------------------------------------- */
+
+static void trace_tells_what_the_application_is_told(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    zkl_testing_trace_to(file);
+    begin_with(0, true);
+    zkl_testing_disconnect(holder.client, 2LL * TIMEOUT_MS);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
+    end_handed_over(ZKL_LOST);
+    zkl_testing_begin(NULL);
+    participant self;
+    participant_open(&self, 500, false);
+    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
+    zkl_testing_disconnect(self.client, 100);
+    zkl_testing_sleep(1000);
+    participant_close(&self);
+    zkl_testing_end();
+    zkl_testing_trace_to(NULL);
+    (void)fclose(file);
+    EXPECT_INT(count(text, "APPLICATION: zkl_lock_acquire of stock returns 0: "), 3);
+    EXPECT_INT(count(text, "APPLICATION: zkl_lock_release of stock returns 0: "), 1);
+    EXPECT_INT(count(text, "APPLICATION: zkl_lock_release of stock returns "), 2);
+    EXPECT_INT(count(text, "APPLICATION is told: stock is suspect\n"), 2);
+    EXPECT_INT(count(text, "APPLICATION is told: stock is held\n"), 1);
+    EXPECT_INT(count(text, "APPLICATION is told: stock is lost: the lease ran out"), 1);
+    EXPECT_INT(count(text, "APPLICATION is told: stock is lost: the lock was held for longer"), 1);
+    EXPECT_INT(count(text, "process 0  APPLICATION: zkl_lock_acquire"), 3);
+    free(text);
 }
 
 /* ---- Servers ------------------------------------------------------------------------ */
@@ -380,6 +418,7 @@ static CU_TestInfo tests[] = {
     TEST(lost_create_ends_in_one_grant),
     TEST(lost_delete_ends_in_a_release),
     TEST(lost_delete_makes_a_release_that_does_not_wait_pending),
+    TEST(trace_tells_what_the_application_is_told),
     TEST(stopped_servers_make_holders_suspect_until_they_start),
     TEST(election_is_a_hiccup),
     TEST(failure_rate_breaks_connections_until_it_is_0),

@@ -267,6 +267,33 @@ static void reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carr
     }
 }
 
+static void contenders_reply_is_lost_only_of_a_create_that_has_made_its_node(void) {
+    caller self;
+    begin();
+    make_nodes();
+    open_connected(&self);
+    zkl_ensemble_cut_next_contender(ensemble, self.session_id, ZKL_CUT_WHEN_ANSWERED);
+    caller_create(&self, "/nowhere/n-");
+    run_ms(50);
+    caller_make_parent(&self, "/p/other");
+    run_ms(50);
+    EXPECT_LOG(&self, "create NO_NODE", "parent OK");
+    zkl_ensemble_throttle(ensemble, 0, 100 * MS);
+    zkl_ensemble_throttle(ensemble, 1, 100 * MS);
+    zkl_ensemble_throttle(ensemble, 2, 100 * MS);
+    caller_create(&self, "/p/n-");
+    run_ms(150);
+    EXPECT_LOG(&self, "create NOT_NOW");
+    caller_create(&self, "/p/n-");
+    run_ms(500);
+    EXPECT_LOG(&self, "connecting", "create UNKNOWN", "connected");
+    caller_create(&self, "/p/n-");
+    run_ms(50);
+    EXPECT_LOG(&self, "create OK /p/n-0000000004");
+    caller_close(&self);
+    caller_world_end();
+}
+
 static void requests_that_wait_for_a_session_that_is_over_are_told_after_its_end(void) {
     caller self;
     begin();
@@ -549,6 +576,7 @@ static CU_TestInfo tests[] = {
     TEST(session_that_is_ended_breaks_its_connection_and_is_told_at_the_next),
     TEST(client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not),
     TEST(reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out),
+    TEST(contenders_reply_is_lost_only_of_a_create_that_has_made_its_node),
     TEST(requests_that_wait_for_a_session_that_is_over_are_told_after_its_end),
     TEST(another_session_can_be_opened_after_the_end_of_one),
     TEST(close_ends_the_session_and_answers_what_is_open),

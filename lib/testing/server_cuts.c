@@ -1,0 +1,57 @@
+/* Connections that break with a request: ordered, or drawn. */
+#include "testing/servers.h"
+
+/* As the request by which a contender queues; the parent is there, so that it is not in vain. */
+static bool makes_contender(const zkl_ensemble *ensemble, const zkl_call *call) {
+    return call->kind == ZKL_CALL_CREATE && call->operations[0].ephemeral &&
+           call->operations[0].sequential && zkl_tree_has_parent(ensemble->tree, call->path);
+}
+
+static bool is_ordered_for(const zkl_server_session *session, const zkl_call *call) {
+    return session->cut_is_next && session->cut_kind == call->kind &&
+           (!session->cut_contender || makes_contender(session->ensemble, call));
+}
+
+/* An order for a contender is carried out by a create that succeeds, and goes on until there is
+ * one. */
+static bool draw_ordered(zkl_server_session *session, zkl_call *call, zkl_cut *cut) {
+    *cut = session->cut;
+    call->late_us = session->cut_late_us;
+    call->cut_when_answered = session->cut == ZKL_CUT_WHEN_ANSWERED;
+    call->cut_when_made = call->cut_when_answered && session->cut_contender;
+    session->cut_is_next = call->cut_when_made;
+    return !call->cut_when_answered;
+}
+
+bool zkl_server_draw_cut(zkl_server_session *session, zkl_call *call, zkl_cut *cut) {
+    const zkl_ensemble_options *options = &session->ensemble->options;
+    const zkl_ensemble_rates *rates = &options->rates;
+    if (is_ordered_for(session, call)) {
+        return draw_ordered(session, call, cut);
+    }
+    if (call->kind == ZKL_CALL_PING) {
+        return false;
+    }
+    if (zkl_world_chance(rates->request_lost)) {
+        *cut = ZKL_CUT_REQUESTS_LOST;
+        return true;
+    }
+    if (zkl_world_chance(rates->request_late)) {
+        call->late_us = zkl_ensemble_draw(&options->slow_commit_us);
+        *cut = ZKL_CUT_REPLIES_LOST;
+        return true;
+    }
+    *cut = ZKL_CUT_REPLIES_LOST;
+    return zkl_world_chance(rates->reply_lost);
+}
+
+bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call) {
+    if (!call->cut_when_made) {
+        return call->cut_when_answered;
+    }
+    bool cuts = session->cut_is_next && call->error == ZKL_SERVER_ERROR_NONE;
+    if (cuts) {
+        session->cut_is_next = false;
+    }
+    return cuts;
+}
