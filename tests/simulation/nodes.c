@@ -19,6 +19,7 @@ typedef struct session_record {
     bool by_hand;
     bool told_expired;
     int64_t told_expired_us;
+    uint32_t process;
 } session_record;
 
 static struct {
@@ -167,6 +168,10 @@ bool nodes_session_told_expired(int64_t session_id) {
 int64_t nodes_session_told_expired_us(int64_t session_id) {
     const session_record *session = session_of(session_id);
     return session->told_expired ? session->told_expired_us : INT64_MAX;
+}
+
+uint32_t nodes_session_process(int64_t session_id) {
+    return session_of(session_id)->process;
 }
 
 void nodes_end_by_hand(int64_t session_id) {
@@ -334,6 +339,9 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
         trace_event("client", "%u: %s %s%s", delivery->process, kinds[delivery->kind],
                     delivery->path != NULL ? delivery->path : "",
                     delivery->kind == ZKL_DELIVERY_WATCH && delivery->deleted ? " is deleted" : "");
+    }
+    if (delivery->kind == ZKL_DELIVERY_CONNECTED) {
+        session_of(delivery->session_id)->process = delivery->process;
     }
     if (delivery->kind == ZKL_DELIVERY_EXPIRED) {
         session_of(delivery->session_id)->told_expired = true;

@@ -50,6 +50,9 @@ bool nodes_session_told_expired(int64_t session_id);
 /** When it was; INT64_MAX: it was not. */
 int64_t nodes_session_told_expired_us(int64_t session_id);
 
+/** That of its client; 0: none has heard of it. */
+uint32_t nodes_session_process(int64_t session_id);
+
 void nodes_end_by_hand(int64_t session_id);
 void nodes_delete_by_hand(const char *path);
 

@@ -217,6 +217,8 @@ void oracle_opened(unsigned contender, int status) {
 
 void oracle_asks(unsigned contender, const plan_turn *turn) {
     record *one = &oracle.records[contender];
+    one->asked_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
+    one->was_closed = false;
     one->asked_ms = zkl_clock_ms();
     one->asked_us = zkl_world_now_us();
     one->stopped_us = oracle_stopped_us_of(contender);
@@ -331,6 +333,10 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant) {
     record *one = &oracle.records[contender];
     const plan_contender *plan = oracle_plan_of(contender);
+    if (oracle_judge_closed_acquire(contender, status)) {
+        oracle.refusals++;
+        return;
+    }
     if (!may_be_refused(status, plan, turn)) {
         oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
     }
@@ -361,6 +367,9 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
 }
 
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant) {
+    if (oracle_judge_closed(contender, "acquired again", status)) {
+        return;
+    }
     const record *one = &oracle.records[contender];
     int expected = reentrant ? ZKL_OK : ZKL_ALREADY_HELD;
     bool lost = reentrant && status == ZKL_LOST;
@@ -374,6 +383,9 @@ void oracle_acquired_again(unsigned contender, bool reentrant, int status, const
 }
 
 void oracle_released_once(unsigned contender, int status) {
+    if (oracle_judge_closed(contender, "released one hold of several", status)) {
+        return;
+    }
     if (status != ZKL_OK && status != ZKL_LOST) {
         oracle_violated("contender %u released one hold of several and was told: %s", contender,
                         zkl_strerror(status));
@@ -382,8 +394,12 @@ void oracle_released_once(unsigned contender, int status) {
 
 void oracle_checks(unsigned contender) {
     record *one = &oracle.records[contender];
-    oracle_judge_news_of_limit(contender);
     int64_t lease_ms = 0;
+    if (oracle.clients[oracle_plan_of(contender)->client].closes) {
+        (void)oracle_judge_closed(contender, "checked", zkl_lock_check(one->lock, &lease_ms));
+        return;
+    }
+    oracle_judge_news_of_limit(contender);
     int status = zkl_lock_check(one->lock, &lease_ms);
     if (status != ZKL_OK && status != ZKL_SUSPECT && status != ZKL_LOST) {
         oracle_violated("contender %u holds, and check says: %s", contender, zkl_strerror(status));
@@ -406,6 +422,7 @@ void oracle_checks(unsigned contender) {
 
 void oracle_told(unsigned contender, const zkl_lock_news *news) {
     record *one = &oracle.records[contender];
+    oracle_judge_callback(contender);
     trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
                zkl_strerror(news->reason));
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
@@ -424,10 +441,15 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
 
 void oracle_leaves(unsigned contender) {
     oracle.records[contender].holds = false;
+    oracle.records[contender].left_closed =
+        oracle.clients[oracle_plan_of(contender)->client].closes;
 }
 
 void oracle_released(unsigned contender, const plan_turn *turn, int status) {
     const record *one = &oracle.records[contender];
+    if (oracle_judge_closed_release(contender, status)) {
+        return;
+    }
     oracle.losses += status == ZKL_LOST;
     bool fine = status == ZKL_OK || status == ZKL_LOST ||
                 (status == ZKL_PENDING && turn->release_timeout_ms != 0);
@@ -447,7 +469,9 @@ void oracle_released(unsigned contender, const plan_turn *turn, int status) {
 }
 
 void oracle_closed(unsigned contender) {
-    oracle.records[contender] = (record){ .last_token = oracle.records[contender].last_token };
+    const record *one = &oracle.records[contender];
+    oracle.records[contender] =
+        (record){ .last_token = one->last_token, .has_handle = one->has_handle };
 }
 
 /* ---- The store
@@ -471,9 +495,11 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
     oracle.clients[number].client = client;
     oracle.clients[number].process = process;
     oracle.clients[number].waits_since_us = -1;
+    oracle.clients[number].ends_us = -1;
 }
 
 void oracle_looks(void) {
+    oracle_judge_early_ends();
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             oracle_judge_patience(i);
@@ -483,6 +509,9 @@ void oracle_looks(void) {
 
 void oracle_was_stopped(unsigned client, int64_t us) {
     oracle.clients[client].stopped_us += us;
+    if (!oracle.clients[client].closes) {
+        oracle.clients[client].ends_us = -1; /* if it was dead, it is not any more */
+    }
     oracle.clients[client].waits_since_us = -1;
 }
 
@@ -530,6 +559,7 @@ void oracle_judge_quiescence(void) {
 void oracle_begin(const run_plan *plan) {
     memset(&oracle, 0, sizeof(oracle));
     oracle.plan = plan;
+    oracle.healed_us = plan_is_calm(plan) ? 0 : INT64_MAX;
     nodes_begin(on_step);
     traffic_begin(plan);
     retries_begin();
