@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "record_file.h"
+#include "threads.h"
 
-enum { MESSAGE_SIZE = 8192, PATH_SIZE = 4096 };
+enum { MESSAGE_SIZE = 8192, PATH_SIZE = 4096, LAST_WORDS_S = 5 };
 
 static void say(const char *condition, const char *file, int line, const char *record) {
     char message[MESSAGE_SIZE];
@@ -26,6 +27,10 @@ static void say(const char *condition, const char *file, int line, const char *r
 
 void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition, const char *file,
                           int line) {
+    /* Writing may block for ever: stderr may be a pipe that nobody reads, the directory on
+     * a server that is gone. Meanwhile libzookeeper's threads would go on telling the
+     * servers that we are alive, and nobody else would get the locks of a broken process. */
+    zkl_process_must_end_within(LAST_WORDS_S);
     char path[PATH_SIZE];
     bool recorded = recorder != NULL && zkl_record_file_dump(recorder, path, sizeof(path));
     say(condition, file, line, recorded ? path : NULL);

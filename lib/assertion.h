@@ -12,7 +12,8 @@
     ((condition) ? (void)0 : zkl_assertion_broken((recorder), #condition, __FILE__, __LINE__))
 
 /** Writes the client's record to a file, says so on stderr in one line, and
- *  aborts. Allocates and locks nothing. */
+ *  aborts; if it cannot write, SIGALRM ends the process, 5 s later. Allocates and locks
+ *  nothing. */
 _Noreturn void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition,
                                     const char *file, int line);
 

@@ -6,20 +6,22 @@
 #include "input.h"
 #include "record_file.h"
 
-/* So that nobody waits for the disk: the mutex is held for the copy only. */
+/* So that nobody waits for the disk, or for pages of memory (which are touched
+ * before): the mutex is held for the copy only. */
 static char *copy_record(zkl_client *client, size_t *length) {
+    size_t size = zkl_recorder_size_max(client->recorder);
+    char *copy = malloc(size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    memset(copy, '\n', size); /* not 0: that could become a calloc, which touches nothing */
     zkl_record_pieces pieces;
+    *length = 0;
     pthread_mutex_lock(&client->mutex);
     zkl_recorder_take_pieces(client->recorder, &pieces);
-    *length = 0;
     for (size_t i = 0; i < ZKL_RECORD_PIECES; i++) {
+        memcpy(copy + *length, pieces.list[i].bytes, pieces.list[i].length);
         *length += pieces.list[i].length;
-    }
-    char *copy = malloc(*length);
-    char *end = copy;
-    for (size_t i = 0; i < ZKL_RECORD_PIECES && copy != NULL; i++) {
-        memcpy(end, pieces.list[i].bytes, pieces.list[i].length);
-        end += pieces.list[i].length;
     }
     pthread_mutex_unlock(&client->mutex);
     return copy;

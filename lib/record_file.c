@@ -35,14 +35,25 @@ static bool fill(int file, const char *bytes, size_t length) {
     return good && closed;
 }
 
+/* In the same directory, for mkostemp. Not the file's own name and more: that may be as
+ * long as a name can be. */
+static char *name_beside(const char *path) {
+    static const char name[] = "zklock.XXXXXX";
+    const char *slash = strrchr(path, '/');
+    size_t directory = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    char *beside = malloc(directory + sizeof(name));
+    if (beside != NULL) {
+        memcpy(beside, path, directory);
+        memcpy(beside + directory, name, sizeof(name));
+    }
+    return beside;
+}
+
 bool zkl_record_file_write(const char *path, const char *bytes, size_t length) {
-    static const char suffix[] = ".XXXXXX";
-    size_t size = strlen(path) + sizeof(suffix);
-    char *beside = malloc(size);
+    char *beside = name_beside(path);
     if (beside == NULL) {
         return false;
     }
-    snprintf(beside, size, "%s%s", path, suffix);
     int file = mkostemp(beside, O_CLOEXEC);
     bool good = file >= 0 && fill(file, bytes, length) && rename(beside, path) == 0;
     int why = errno;
@@ -81,5 +92,9 @@ bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_
         return false;
     }
     bool good = write_pieces(file, recorder);
-    return close(file) == 0 && good;
+    good = close(file) == 0 && good;
+    if (!good) {
+        (void)unlink(path); /* the part that is missing is the last, which led to it */
+    }
+    return good;
 }

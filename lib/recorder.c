@@ -192,8 +192,8 @@ static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_
     return text.length;
 }
 
-static size_t write_footer(uint64_t records, char footer[64]) {
-    zkl_text text = { .bytes = footer, .size = 64 };
+static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
+    zkl_text text = { .bytes = footer, .size = ZKL_RECORD_FOOTER_SIZE };
     zkl_text_add(&text, "end records=");
     zkl_text_add_number(&text, (int64_t)records);
     zkl_text_add(&text, "\n");
@@ -211,6 +211,10 @@ void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *p
     pieces->list[3].length = write_footer(recorder->records - recorder->dropped, pieces->footer);
 }
 
+size_t zkl_recorder_size_max(const zkl_recorder *recorder) {
+    return ZKL_RECORD_HEADER_SIZE + recorder->size + ZKL_RECORD_FOOTER_SIZE;
+}
+
 const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
     return recorder->file_prefix;
 }
@@ -219,7 +223,8 @@ const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
 
 static char *make_file_prefix(const char *directory) {
     static _Atomic unsigned count;
-    const char *temporary = getenv("TMPDIR");
+    /* A program that has more rights than its user writes nothing where that one says. */
+    const char *temporary = secure_getenv("TMPDIR");
     if (directory == NULL) {
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
     }
@@ -252,7 +257,7 @@ static void begin_stream(zkl_recorder *recorder) {
 
 static void end_stream(zkl_recorder *recorder) {
     if (recorder->stream != NULL) {
-        char footer[64];
+        char footer[ZKL_RECORD_FOOTER_SIZE];
         recorder->listener->line(recorder->stream, footer, write_footer(recorder->records, footer));
         recorder->listener->closed(recorder->stream);
     }

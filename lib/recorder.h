@@ -9,7 +9,8 @@
  * every ZKL_RECORD_EVENTS_PER_STATE events: every event in the newer half of the
  * ring comes after a STATE of its request that is still there.
  *
- * Everything but opening and closing runs with the client's mutex held. A
+ * Everything runs with the client's mutex held, but opening, closing, and what
+ * says otherwise. A
  * recorder may be NULL: then nothing is recorded, and the clock not asked.
  */
 #ifndef ZKLOCK_RECORDER_H
@@ -69,17 +70,21 @@ void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorde
 /** The record as a file's text, in its pieces: the ring may go over its end. */
 #define ZKL_RECORD_PIECES 4
 #define ZKL_RECORD_HEADER_SIZE 1024
+#define ZKL_RECORD_FOOTER_SIZE 64
 typedef struct zkl_record_pieces {
     struct {
         const char *bytes;
         size_t length;
     } list[ZKL_RECORD_PIECES];
     char header[ZKL_RECORD_HEADER_SIZE];
-    char footer[64];
+    char footer[ZKL_RECORD_FOOTER_SIZE];
 } zkl_record_pieces;
 
 /** Allocates nothing; the pieces are good until the next record. */
 void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+
+/** Bytes of all pieces together, at most. Known from the beginning: any thread. */
+size_t zkl_recorder_size_max(const zkl_recorder *recorder);
 
 /** DIRECTORY/zklock-PID-N-: what the names of files of broken assertions begin with. */
 const char *zkl_recorder_file_prefix(const zkl_recorder *recorder);

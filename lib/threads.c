@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
 
@@ -62,6 +63,17 @@ void zkl_condition_begin(pthread_cond_t *condition) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(condition, &attributes);
     pthread_condattr_destroy(&attributes);
+}
+
+void zkl_process_must_end_within(unsigned seconds) {
+    struct sigaction ends_us = { .sa_handler = SIG_DFL };
+    sigset_t alarms;
+    (void)sigemptyset(&ends_us.sa_mask);
+    (void)sigemptyset(&alarms);
+    (void)sigaddset(&alarms, SIGALRM);
+    (void)sigaction(SIGALRM, &ends_us, NULL);
+    (void)alarm(seconds);
+    (void)pthread_sigmask(SIG_UNBLOCK, &alarms, NULL); /* one thread that takes it is enough */
 }
 
 void zkl_condition_end(pthread_cond_t *condition) {

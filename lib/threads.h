@@ -22,6 +22,11 @@ void zkl_thread_join(pthread_t thread);
 /** A number for the calling thread that no other ever has in this process. */
 uint64_t zkl_thread_number(void);
 
+/** Has SIGALRM end the process after so many seconds, whatever the program has made of that
+ *  signal. Allocates and locks nothing. In a simulated world, where nobody else waits, it
+ *  does nothing. */
+void zkl_process_must_end_within(unsigned seconds);
+
 /** Says of the calling thread that it runs the application's callbacks. */
 void zkl_thread_runs_callbacks(void);
 /** Whether the calling thread has said so. */

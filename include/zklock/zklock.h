@@ -297,8 +297,9 @@ typedef struct zkl_client_options {
     int32_t recorded_events;
     /** The directory that the record is written to if the library finds its own
      *  state broken, as zklock-PID-NUMBER-CLOCK.record: it then names the file on
-     *  stderr, and aborts the program, as it must not go on granting locks. NULL:
-     *  the directory that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
+     *  stderr, and aborts the program, as it must not go on granting locks (SIGALRM
+     *  ends it where writing has not come to an end in 5 s). NULL: the directory
+     *  that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
 } zkl_client_options;
 
@@ -383,10 +384,13 @@ ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *informat
  * path  of the file, at most ZKL_FILE_NAME_MAX bytes. What is there is replaced
  *       when all has been written, and stays otherwise.
  *
- * Any thread, a callback as well, while the client is open or just being closed.
- * Blocks for the disk; news from the servers do not wait for that. Returns
- * ZKL_OK, ZKL_NOT_RECORDED, ZKL_CANNOT_WRITE (zkl_error_message tells why),
- * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ * Any thread, a callback as well. It does not keep the client: it must have returned
+ * before zkl_client_close is called; callbacks of the client may call it until that
+ * returns. Takes as much memory as the record may have, while it runs, and blocks for
+ * the disk. Locks and news from the servers wait only while the record is copied in
+ * memory: 256 KB by default, and 16 MB, a few milliseconds, with
+ * ZKL_RECORDED_EVENTS_MAX. Returns ZKL_OK, ZKL_NOT_RECORDED, ZKL_CANNOT_WRITE
+ * (zkl_error_message tells why), ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
  */
 ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
 

@@ -16,8 +16,16 @@ enum operation {
 
 /* ---- Emitting actions -------------------------------------------------- */
 
+void zkl_actions_add(zkl_actions *actions, const zkl_action *action) {
+    if (actions->count < ZKL_ACTIONS_MAX) {
+        actions->list[actions->count++] = *action;
+    } else {
+        actions->overflowed = true;
+    }
+}
+
 static void emit(zkl_actions *actions, zkl_action_kind kind, const char *node, int status) {
-    actions->list[actions->count++] = (zkl_action){ kind, node, status };
+    zkl_actions_add(actions, &(zkl_action){ kind, node, status });
 }
 
 static void start_operation(zkl_request *request, zkl_actions *actions, enum operation operation,
@@ -707,6 +715,7 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     actions->count = 0;
+    actions->overflowed = false;
     unsigned answered = operation_answered_by(event->kind);
     if (answered != 0 && (request->outstanding & answered) == 0) {
         return; /* nobody asked: a node must not become ours, or be deleted, by such a reply */

@@ -110,7 +110,11 @@ typedef struct zkl_action {
 typedef struct zkl_actions {
     size_t count;
     zkl_action list[ZKL_ACTIONS_MAX];
+    bool overflowed; /* there were more, which no request asks for: the recipe is broken */
 } zkl_actions;
+
+/** Adds one, never past the last: then it says so in `overflowed`. */
+void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
 
 typedef struct zkl_request_options {
     zkl_mode mode;

@@ -327,11 +327,9 @@ void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_
     }
 }
 
-void zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id) {
+bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id) {
     zkl_server_session *session = zkl_ensemble_find_session(ensemble, session_id);
-    if (session != NULL) {
-        zkl_leader_expire(session);
-    }
+    return session != NULL && zkl_leader_expire(session);
 }
 
 bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id) {

@@ -180,8 +180,9 @@ bool zkl_ensemble_cut(zkl_ensemble *ensemble, int64_t session_id, zkl_cut cut);
 void zkl_ensemble_cut_next(zkl_ensemble *ensemble, int64_t session_id, zkl_call_kind kind,
                            zkl_cut cut, int64_t late_us);
 
-/** The leader ends the session, as when it has not heard of it. */
-void zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id);
+/** The leader begins to end the session, as when it has not heard of it. False: there is no leader,
+ *  or the session is over, or about to be. */
+bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id);
 
 /** Repeats the latest news of the session: CONNECTED, or CONNECTING, once more. False: no
  *  client of the session is there. */

@@ -21,7 +21,7 @@ static void on_expiry(void *arg) {
     if (session->expires_us > zkl_world_now_us()) {
         zkl_world_schedule(&session->expiry, session->expires_us);
     } else {
-        zkl_leader_expire(session);
+        (void)zkl_leader_expire(session);
     }
 }
 
@@ -219,10 +219,10 @@ static void number(zkl_ensemble *ensemble, zkl_call *call, uint32_t link_number)
     zkl_channel_send(&ensemble->pipeline, &call->message, draw_commit_delay(ensemble, call));
 }
 
-void zkl_leader_expire(zkl_server_session *session) {
+bool zkl_leader_expire(zkl_server_session *session) {
     zkl_ensemble *ensemble = session->ensemble;
     if (!session->tracked || !ensemble->in_office) {
-        return;
+        return false;
     }
     session->tracked = false;
     zkl_call *call = zkl_call_make(ZKL_CALL_CLOSE, 0);
@@ -230,6 +230,7 @@ void zkl_leader_expire(zkl_server_session *session) {
     call->session_id = session->id;
     call->seen_zxid = ensemble->zxid;
     zkl_channel_send(&ensemble->pipeline, &call->message, draw_commit_delay(ensemble, call));
+    return true;
 }
 
 static void revalidate(zkl_ensemble *ensemble, zkl_call *call, uint32_t link_number) {

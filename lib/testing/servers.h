@@ -164,7 +164,8 @@ void zkl_leader_let_join(zkl_server *server);
 void zkl_leader_receive(zkl_ensemble *ensemble, zkl_packet *packet);
 /* Commits a write at once, of nobody who waits. NULL: there is no leader now. */
 const zkl_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call);
-void zkl_leader_expire(zkl_server_session *session);
+/* Begins to. False: it leads no more, or the end has been asked for. */
+bool zkl_leader_expire(zkl_server_session *session);
 void zkl_leader_touch(zkl_server_session *session);
 void zkl_leader_step_down(zkl_ensemble *ensemble);
 /* After a server has come or gone. */

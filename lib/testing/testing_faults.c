@@ -28,7 +28,7 @@ void zkl_testing_expire_session(zkl_client *client) {
     zkl_ensemble *ensemble = zkl_testing_led_ensemble(function);
     for (size_t i = 0; i < count; i++) {
         zkl_testing_trace("FAULT", "session %" PRIx64 " is ended", (uint64_t)ids[i]);
-        zkl_ensemble_expire(ensemble, ids[i]);
+        (void)zkl_ensemble_expire(ensemble, ids[i]);
     }
 }
 

@@ -43,6 +43,10 @@ bool zkl_thread_is_for_callbacks(void) {
     return zkl_task_is_marked();
 }
 
+void zkl_process_must_end_within(unsigned seconds) {
+    (void)seconds;
+}
+
 void zkl_condition_begin(pthread_cond_t *condition) {
     (void)condition; /* its address says it all */
 }

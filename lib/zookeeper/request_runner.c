@@ -454,7 +454,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     if (recorder != NULL) {
         zkl_recorder_end_step(recorder, &runner->recorded, &actions);
     }
-    zkl_assert(recorder, actions.count <= ZKL_ACTIONS_MAX);
+    zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
         zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);

@@ -114,11 +114,14 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     if (free_if_dead(watch)) {
         return;
     }
-    bool changed_early = watch->fired_early && !watch->deleted_early;
-    if (changed_early && watch->waiters != NULL && send_exists(watch)) {
-        return; /* it fired, but the node may still be there */
+    bool fired_early = watch->fired_early; /* the next exists forgets it */
+    zkl_outcome outcome = fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
+    if (fired_early && !watch->deleted_early && watch->waiters != NULL) {
+        if (send_exists(watch)) {
+            return; /* it fired, but the node may still be there */
+        }
+        outcome = ZKL_OUTCOME_NOT_NOW; /* no watch is left, whatever the reply says */
     }
-    zkl_outcome outcome = watch->fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
     if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
         watch->state = WATCH_ARMED;
         for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
@@ -128,12 +131,12 @@ static void on_exists(void *arg, const zkl_reply *reply) {
         return;
     }
     zkl_watch_waiter *waiters = detach_all(watch);
-    if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
+    if (fired_early || outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
         send_removal(watch);
     } else {
         forget_and_free(watch);
     }
-    tell_armed(waiters, outcome, reply->status);
+    tell_armed(waiters, outcome, fired_early ? ZKL_OK : reply->status);
 }
 
 static zkl_watch *make_watch(zkl_watch_table *table, const char *path) {

@@ -72,18 +72,6 @@ static bool lost_reads(void) {
     return true;
 }
 
-static bool what_was_sent_behind_a_lost_request_is_lost(void) {
-    make_by_hand("/p");
-    speaker *a = speaker_enter("a");
-    cut_next(a, STAGE_CREATE, STAGE_REQUEST_LOST);
-    ask_create(a, "/p/n-");
-    ask_list(a, "/p");
-    ask_delete(a, "/p/n-0000000000");
-    look(a);
-    speaker_leave(a);
-    return true;
-}
-
 static bool watch_that_a_write_that_was_lost_does_not_fire(void) {
     make_by_hand("/p");
     make_by_hand("/p/x");
@@ -151,7 +139,6 @@ const conversation loss_conversations[] = {
     CONVERSATION(lost_create_of_a_parent),
     CONVERSATION(lost_delete),
     CONVERSATION(lost_reads),
-    CONVERSATION(what_was_sent_behind_a_lost_request_is_lost),
     CONVERSATION(watch_that_a_write_that_was_lost_does_not_fire),
     CONVERSATION(requests_before_the_first_connection_wait_for_it),
     CONVERSATION(requests_while_away_wait_for_the_next_connection),

@@ -136,7 +136,7 @@ const char *stage_stranger_transact(const stage_operation *operations, int count
 
 static void end_session(int64_t session_id) {
     int64_t until_us = zkl_world_now_us() + PATIENCE_US;
-    zkl_ensemble_expire(ensemble, session_id);
+    (void)zkl_ensemble_expire(ensemble, session_id);
     while (zkl_ensemble_session_is_alive(ensemble, session_id)) {
         require(zkl_world_now_us() < until_us, "end", "a session");
         stage_nap();

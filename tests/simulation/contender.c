@@ -57,6 +57,7 @@ static void on_cancel(void *arg) {
     const contender *self = arg;
     int status = zkl_lock_cancel(self->lock);
     trace_call(self->number, "cancel: %s", zkl_strerror(status));
+    oracle_cancels(self->number, status);
 }
 
 /* Another task of the application, which closes the handle while its thread is in an acquire. */
@@ -105,7 +106,7 @@ static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
     trace_call(self->number, "acquire, mode %d, timeout %lld ms", (int)turn->mode,
                (long long)turn->timeout_ms);
     self->acquire_began_ms = zkl_clock_ms();
-    oracle_asks(self->number, turn);
+    oracle_asks(self->number, self->lock, turn);
     start_closer(self, turn);
     int status = zkl_lock_acquire(self->lock, turn->mode, turn->timeout_ms, grant);
     zkl_world_unschedule(&cancel);

@@ -6,6 +6,7 @@
 
 #include "allocation.h"
 #include "foreign.h"
+#include "nodes.h"
 #include "oracle.h"
 #include "testing/ensemble.h"
 #include "trace.h"
@@ -82,9 +83,8 @@ static void cut_connection(const fault *self) {
 
 static void expire_session(const fault *self) {
     int64_t session_id = session_of(self);
-    if (session_id != 0) {
-        oracle_ends_by_hand(session_id);
-        zkl_ensemble_expire(zkl_ensemble_current(), session_id);
+    if (session_id != 0 && zkl_ensemble_expire(zkl_ensemble_current(), session_id)) {
+        nodes_ends_by_hand(session_id);
     }
 }
 
@@ -111,7 +111,6 @@ static void delete_node(const fault *self) {
     }
     char path[PATH_SIZE];
     snprintf(path, sizeof(path), "%s", zkl_node_path(child));
-    oracle_deletes_by_hand(path);
     (void)zkl_ensemble_delete(ensemble, path);
 }
 

@@ -19,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "oracle.h"
 #include "plan.h"
+#include "played_back.h"
 #include "simulation.h"
 #include "trace.h"
 
@@ -105,11 +107,48 @@ static options parse(char **arguments) {
     return its;
 }
 
-/* ---- One run, in a process of its own ---------------------------------------------------- */
+/* ---- One run -------------------------------------------------------------------------------- */
+
+static void judge_record(const char *difference) {
+    if (difference != NULL) {
+        oracle_violated("a client's record does not play back: %s", difference);
+    }
+}
+
+static bool has_allocation_faults(const run_plan *plan) {
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        if (plan->faults[i].kind == PLAN_ALLOCATION && !plan->faults[i].left_out) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Playing back allocates as the library does: not where that is made to fail. */
+static const char *run_plan_once(const run_plan *plan, simulation_counts *counts) {
+    played_back_begin(has_allocation_faults(plan) ? NULL : judge_record);
+    return simulation_run(plan, counts);
+}
+
+/* ---- In a process of its own ------------------------------------------------------------------
+ */
+
+/* How a trial ended. Rules are told apart by the addresses of their texts, which a child shares. */
+typedef struct outcome {
+    int status; /* of its process; 0: it went well */
+    const char *rule;
+} outcome;
+
+static const char **last_rule; /* shared with the children */
+
+static bool is_same(const outcome *one, const outcome *other) {
+    return one->status == other->status && one->rule == other->rule;
+}
 
 /* A run may crash, hang, or leave tasks behind. */
-static bool goes_wrong(const run_plan *plan, FILE *trace) {
+static outcome try_plan(const run_plan *plan, FILE *trace) {
     fflush(NULL);
+    *last_rule = NULL;
     pid_t child = fork();
     if (child == 0) {
         alarm(TRIAL_LIMIT_S);
@@ -117,25 +156,33 @@ static bool goes_wrong(const run_plan *plan, FILE *trace) {
         if (trace == NULL) {
             (void)!freopen("/dev/null", "w", stderr);
         }
-        const char *violation = simulation_run(plan, NULL);
+        const char *violation = run_plan_once(plan, NULL);
         if (trace != NULL) {
             fflush(trace);
         }
+        *last_rule = oracle_violated_rule();
         _exit(violation != NULL);
     }
     int status = 0;
-    waitpid(child, &status, 0);
-    return status != 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        perror("simulation");
+        exit(1);
+    }
+    return (outcome){ status, status != 0 && WIFEXITED(status) ? *last_rule : NULL };
 }
 
-/* Leaves parts out, one after the other, for as long as that makes it smaller. */
-static void make_smaller(run_plan *plan) {
+/* Leaves parts out, one after the other, for as long as it goes wrong in the same way. */
+static void make_smaller(run_plan *plan, const outcome *wrong) {
     bool smaller = true;
     while (smaller) {
         smaller = false;
         for (size_t part = 0; part < plan_part_count(plan); part++) {
             run_plan trial = *plan;
-            if (plan_leave_out(&trial, part, true) && goes_wrong(&trial, NULL)) {
+            if (!plan_leave_out(&trial, part, true)) {
+                continue;
+            }
+            outcome its = try_plan(&trial, NULL);
+            if (is_same(&its, wrong)) {
                 *plan = trial;
                 smaller = true;
             }
@@ -146,14 +193,15 @@ static void make_smaller(run_plan *plan) {
 static void explain(uint64_t seed) {
     run_plan plan;
     plan_draw(&plan, seed);
-    if (!goes_wrong(&plan, NULL)) {
+    outcome wrong = try_plan(&plan, NULL);
+    if (wrong.status == 0) {
         printf("seed %" PRIu64 " alone goes well: the worker had a past\n", seed);
         return;
     }
     printf("made as small as it goes:\n");
-    make_smaller(&plan);
+    make_smaller(&plan, &wrong);
     plan_print(&plan, stdout);
-    (void)goes_wrong(&plan, stdout);
+    (void)try_plan(&plan, stdout);
 }
 
 static int run_one(const options *its) {
@@ -163,7 +211,7 @@ static int run_one(const options *its) {
         plan_print(&plan, stdout);
         trace_to(stdout);
     }
-    const char *violation = simulation_run(&plan, NULL);
+    const char *violation = run_plan_once(&plan, NULL);
     printf("seed %" PRIu64 ": %s\n", its->from, violation != NULL ? violation : "fine");
     return violation != NULL;
 }
@@ -185,7 +233,7 @@ static void work(worker *self, const options *its, int number_of_it, int64_t unt
         run_plan plan;
         plan_draw(&plan, self->seed);
         alarm(TRIAL_LIMIT_S);
-        const char *violation = simulation_run(&plan, &self->counts);
+        const char *violation = run_plan_once(&plan, &self->counts);
         if (violation != NULL) {
             snprintf(self->violation, sizeof(self->violation), "%s", violation);
             self->failed = true;
@@ -193,7 +241,7 @@ static void work(worker *self, const options *its, int number_of_it, int64_t unt
         }
         self->done++;
     }
-    _exit(0);
+    exit(0); /* not _exit: there leaks are looked for, where a sanitizer does that */
 }
 
 static uint64_t count_done(const options *its) {
@@ -257,6 +305,11 @@ static int run_many(const options *its) {
     fflush(NULL);
     for (int i = 0; i < its->workers; i++) {
         pids[i] = fork();
+        if (pids[i] < 0) {
+            perror("simulation");
+            stop_workers(its, pids);
+            return 1;
+        }
         if (pids[i] == 0) {
             work(&workers[i], its, i, until_s);
         }
@@ -285,7 +338,20 @@ static int run_many(const options *its) {
         }
     }
     report_progress(its, began_s);
+    if (its->seconds == 0 && count_done(its) != its->seeds) {
+        printf("not all seeds were run\n");
+        return 1;
+    }
     return report_counts(its);
+}
+
+static void *share(size_t size) {
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        perror("simulation");
+        exit(1);
+    }
+    return memory;
 }
 
 int main(int count, char **arguments) {
@@ -294,11 +360,7 @@ int main(int count, char **arguments) {
     if (its.one) {
         return run_one(&its);
     }
-    workers = mmap(NULL, sizeof(worker) * WORKERS_MAX, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (workers == MAP_FAILED) {
-        perror("simulation");
-        return 1;
-    }
+    workers = share(sizeof(worker) * WORKERS_MAX);
+    last_rule = share(sizeof(*last_rule));
     return run_many(&its);
 }

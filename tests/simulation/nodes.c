@@ -16,7 +16,8 @@ enum { SESSIONS_MAX = 256, SEQUENCE_DIGITS = 10, GUID_PART = 3 + 36 + 1 /* "_c_<
 typedef struct session_record {
     int64_t id;
     bool ended;
-    bool by_hand;
+    bool by_hand;         /* it was ended so */
+    int64_t ending_reign; /* of the leader that was asked to end it by hand; -1: none was */
     bool told_expired;
     int64_t told_expired_us;
     uint32_t process;
@@ -132,6 +133,11 @@ const node_record *nodes_given_up_for(const node_record *node) {
     return given_up;
 }
 
+bool nodes_conflicts(const node_record *node, bool reads) {
+    rank its = rank_of(node->name);
+    return its.is_request && !(its.reads && reads);
+}
+
 bool nodes_is_near_the_end(const node_record *node) {
     return rank_of(node->name).sequence >= INT32_MAX - (1 << 20);
 }
@@ -152,7 +158,7 @@ static session_record *session_of(int64_t id) {
         zkl_testing_fail("a run with more than %d sessions", (int)SESSIONS_MAX);
     }
     session_record *session = &nodes.sessions[nodes.session_count++];
-    *session = (session_record){ .id = id };
+    *session = (session_record){ .id = id, .ending_reign = -1 };
     return session;
 }
 
@@ -174,13 +180,23 @@ uint32_t nodes_session_process(int64_t session_id) {
     return session_of(session_id)->process;
 }
 
-void nodes_end_by_hand(int64_t session_id) {
-    session_of(session_id)->by_hand = true;
-    for (size_t i = 0; i < nodes.count; i++) {
-        if (nodes.all[i]->owner == session_id && nodes.all[i]->alive) {
-            nodes.all[i]->by_hand = true;
-        }
+/* A zxid's upper half counts the leaders. What one had not committed, the next does not know. */
+static int64_t reign_of(int64_t zxid) {
+    return zxid >> 32;
+}
+
+void nodes_ends_by_hand(int64_t session_id) {
+    int64_t zxid = zkl_ensemble_committed_zxid(zkl_ensemble_current());
+    session_of(session_id)->ending_reign = reign_of(zxid);
+}
+
+static void end_session(const zkl_transaction *transaction) {
+    session_record *session = session_of(transaction->session_id);
+    if (session->ended) {
+        return;
     }
+    session->ended = true;
+    session->by_hand = session->ending_reign == reign_of(transaction->zxid);
 }
 
 /* ---- Nodes --------------------------------------------------------------------------------- */
@@ -232,7 +248,6 @@ static void on_created(const zkl_node *made) {
     node->alive = true;
     node->made_us = zkl_world_now_us();
     node->foreign = node->owner != 0 && !is_ours(node->owner);
-    node->by_hand = node->owner != 0 && session_of(node->owner)->by_hand;
     if (node->owner != 0 && !node->foreign) {
         judge_guid(node);
     }
@@ -274,10 +289,13 @@ static void judge_deletion(const zkl_transaction *transaction, const zkl_node *g
     oracle_deleted(node);
 }
 
-void nodes_delete_by_hand(const char *path) {
-    node_record *node = find(path);
+/* By the hand of somebody who has no session, or with a session that was ended so. */
+static void note_hand(const zkl_transaction *transaction, const zkl_node *gone) {
+    node_record *node = find(zkl_node_path(gone));
     if (node != NULL) {
-        node->by_hand = true;
+        bool closes = transaction->kind == ZKL_WRITE_CLOSE_SESSION;
+        node->by_hand =
+            closes ? session_of(transaction->session_id)->by_hand : transaction->session_id == 0;
     }
 }
 
@@ -302,8 +320,12 @@ static void trace_transaction(const zkl_transaction *transaction) {
 static void on_committed(void *arg, const zkl_transaction *transaction) {
     (void)arg;
     trace_transaction(transaction);
+    if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
+        end_session(transaction);
+    }
     for (size_t i = 0; i < transaction->change_count; i++) {
         if (!transaction->changes[i].created) {
+            note_hand(transaction, transaction->changes[i].node);
             judge_deletion(transaction, transaction->changes[i].node);
             note_blocker(transaction->changes[i].node);
             traffic_deletes(find(zkl_node_path(transaction->changes[i].node)));
@@ -316,9 +338,6 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
         } else {
             on_deleted(change->node);
         }
-    }
-    if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
-        session_of(transaction->session_id)->ended = true;
     }
     nodes.on_step();
 }

@@ -30,6 +30,8 @@ void nodes_begin(void (*on_step)(void));
 zkl_ensemble_hooks nodes_hooks(void);
 void nodes_end(void);
 
+/** Whether it is a request that a reader, or a writer, cannot hold a lock along with. */
+bool nodes_conflicts(const node_record *node, bool reads);
 /** Whether its sequence is one of the last before 2^31, where the servers' counter sticks. */
 bool nodes_is_near_the_end(const node_record *node);
 /** The latest node with this path, or NULL. */
@@ -53,8 +55,8 @@ int64_t nodes_session_told_expired_us(int64_t session_id);
 /** That of its client; 0: none has heard of it. */
 uint32_t nodes_session_process(int64_t session_id);
 
-void nodes_end_by_hand(int64_t session_id);
-void nodes_delete_by_hand(const char *path);
+/** The leader has begun to end it, as somebody asked for; it is by hand once this is committed. */
+void nodes_ends_by_hand(int64_t session_id);
 
 /** Whether no node and no watch of a request is left. */
 bool nodes_are_gone(void);

@@ -14,11 +14,6 @@
 #include "trace.h"
 #include "traffic.h"
 
-enum {
-    TRY_MAX_MS = 1000,   /* with servers that are well */
-    IN_THE_WAY_MS = 1000 /* for so long that every list shows it */
-};
-
 struct oracle_state oracle;
 
 /* ---- Violations ----------------------------------------------------------------------- */
@@ -27,11 +22,16 @@ const char *oracle_violation(void) {
     return oracle.violated ? oracle.violation : NULL;
 }
 
+const char *oracle_violated_rule(void) {
+    return oracle.rule;
+}
+
 void oracle_violated(const char *format, ...) {
     if (oracle.violated) {
         return;
     }
     oracle.violated = true;
+    oracle.rule = format;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(oracle.violation, sizeof(oracle.violation), format, arguments);
@@ -60,6 +60,34 @@ bool oracle_allocations_fail(void) {
         }
     }
     return false;
+}
+
+uint64_t oracle_count_sessions_ended(const client_record *client) {
+    if (client->client == NULL) {
+        return client->sessions_ended;
+    }
+    uint64_t ended = 0;
+    for (const zkl_client_session *one = client->client->sessions; one != NULL; one = one->next) {
+        ended += one->session.number;
+    }
+    return ended;
+}
+
+uint64_t oracle_sessions_ended(unsigned contender) {
+    return oracle_count_sessions_ended(&oracle.clients[oracle_plan_of(contender)->client]);
+}
+
+bool oracle_is_connected(unsigned contender) {
+    const zkl_client *client = oracle.clients[oracle_plan_of(contender)->client].client;
+    if (client == NULL) {
+        return false;
+    }
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (!one->session.connected) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- Leases ----------------------------------------------------------------------------- */
@@ -99,8 +127,19 @@ static void judge_leases(void) {
     }
 }
 
+/* A request that has ended is gone with its name. */
+static void note_guids(void) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        record *one = &oracle.records[i];
+        if (one->asking && one->lock->runner != NULL) {
+            memcpy(one->guid, one->lock->runner->request.guid, sizeof(one->guid));
+        }
+    }
+}
+
 static void on_step(void) {
     judge_leases();
+    note_guids();
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             retries_look(i, oracle.clients[i].client, oracle.clients[i].process);
@@ -215,10 +254,16 @@ void oracle_opened(unsigned contender, int status) {
     }
 }
 
-void oracle_asks(unsigned contender, const plan_turn *turn) {
+void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     record *one = &oracle.records[contender];
     one->asked_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
     one->was_closed = false;
+    one->lock = lock;
+    one->asking = true;
+    one->cancelled = false;
+    one->guid[0] = '\0';
+    one->sessions_ended = oracle_sessions_ended(contender);
+    one->was_connected = oracle_is_connected(contender);
     one->asked_ms = zkl_clock_ms();
     one->asked_us = zkl_world_now_us();
     one->stopped_us = oracle_stopped_us_of(contender);
@@ -227,121 +272,24 @@ void oracle_asks(unsigned contender, const plan_turn *turn) {
     oracle.leased += oracle_keeps_lease(contender);
 }
 
-static bool may_be_refused(int status, const plan_contender *contender, const plan_turn *turn) {
-    bool leased = oracle.plan->clients[contender->client].lease_tick_ms > 0;
-    switch (status) {
-    case ZKL_OK:
-        return true;
-    case ZKL_BUSY:
-    case ZKL_DISCONNECTED:
-        return turn->timeout_ms == 0;
-    case ZKL_TIMEOUT:
-        return turn->timeout_ms > 0;
-    case ZKL_CANCELLED:
-        return turn->cancel_after_ms >= 0;
-    case ZKL_LEASE_ENDED:
-        return leased;
-    case ZKL_LEASE_IMPOSSIBLE:
-        return false;
-    case ZKL_HOLD_LIMIT:
-        return contender->max_hold_ms > 0;
-    case ZKL_SEQUENCE_EXHAUSTED:
-        return oracle.plan->first_sequence_to_end >= 0;
-    case ZKL_NO_MEMORY:
-        return oracle_allocations_fail();
-    case ZKL_SESSION_EXPIRED:
-    case ZKL_NODE_DELETED:
-    case ZKL_NO_PERMISSION:
-    case ZKL_SERVER_REFUSED:
-        return !plan_is_calm(oracle.plan);
-    default:
-        return false;
-    }
-}
-
-/* One deadline over all: a stop of the process is all that may make it late. */
-static void judge_deadline(unsigned contender, const plan_turn *turn) {
-    const record *one = &oracle.records[contender];
-    if (turn->timeout_ms <= 0) {
-        return;
-    }
-    int64_t took_ms = zkl_clock_ms() - one->asked_ms;
-    int64_t stopped_us = oracle_stopped_us_of(contender) - one->stopped_us;
-    if (took_ms > turn->timeout_ms + stopped_us / US_PER_MS + LATE_MAX_MS) {
-        oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
-                        contender, turn->timeout_ms, took_ms);
-    }
-}
-
-/* Whether somebody has been in the way of a try for all the time, and long before it. */
-static const node_record *blocker_all_along(unsigned contender, const plan_turn *turn) {
-    const record *one = &oracle.records[contender];
-    char parent[64];
-    int length = snprintf(parent, sizeof(parent), "/locks/resource-%u/",
-                          oracle_plan_of(contender)->resource);
-    const node_record *node;
-    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        bool reads = strstr(node->name, "-__READ__") != NULL;
-        if (node->alive && strncmp(node->path, parent, (size_t)length) == 0 &&
-            node->made_us < one->asked_us - IN_THE_WAY_MS * US_PER_MS &&
-            !(reads && turn->mode == ZKL_READ)) {
-            return node;
-        }
-    }
-    return NULL;
-}
-
-static bool is_alone_in_its_client(unsigned contender) {
-    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
-        if (i != contender && oracle_plan_of(i)->client == oracle_plan_of(contender)->client) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool has_made_a_node(unsigned contender) {
-    int64_t session_id =
-        oracle.clients[oracle_plan_of(contender)->client].client->sessions->session.id;
-    const node_record *node;
-    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        if (node->owner == session_id && node->made_us >= oracle.records[contender].asked_us) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A try does not wait, and does not write where a look is enough. */
-static void judge_try(unsigned contender, const plan_turn *turn, int status) {
-    if (turn->timeout_ms != 0 || !plan_is_answered(oracle.plan)) {
-        return;
-    }
-    int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
-    if (took_ms > TRY_MAX_MS && !oracle_keeps_lease(contender)) {
-        oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
-                        took_ms);
-    }
-    if (status == ZKL_BUSY && plan_is_calm(oracle.plan) && is_alone_in_its_client(contender) &&
-        has_made_a_node(contender) && blocker_all_along(contender, turn) != NULL) {
-        oracle_violated("contender %u tried and made a node, though %s was in its way all along",
-                        contender, blocker_all_along(contender, turn)->name);
+void oracle_cancels(unsigned contender, int status) {
+    record *one = &oracle.records[contender];
+    if (status == ZKL_OK) {
+        one->cancelled = true;
+        one->cancelled_ms = zkl_clock_ms();
+        one->cancelled_stopped_us = oracle_stopped_us_of(contender);
     }
 }
 
 void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant) {
     record *one = &oracle.records[contender];
-    const plan_contender *plan = oracle_plan_of(contender);
+    one->asking = false;
     if (oracle_judge_closed_acquire(contender, status)) {
         oracle.refusals++;
         return;
     }
-    if (!may_be_refused(status, plan, turn)) {
-        oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
-    }
-    judge_deadline(contender, turn);
-    judge_try(contender, turn, status);
+    oracle_judge_verdict(contender, turn, status);
     if (status != ZKL_OK) {
         oracle.refusals++;
         return;
@@ -440,32 +388,19 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
 }
 
 void oracle_leaves(unsigned contender) {
-    oracle.records[contender].holds = false;
-    oracle.records[contender].left_closed =
-        oracle.clients[oracle_plan_of(contender)->client].closes;
+    record *one = &oracle.records[contender];
+    one->holds = false;
+    one->left_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
+    one->left_ms = zkl_clock_ms();
+    one->sessions_ended = oracle_sessions_ended(contender);
 }
 
 void oracle_released(unsigned contender, const plan_turn *turn, int status) {
-    const record *one = &oracle.records[contender];
     if (oracle_judge_closed_release(contender, status)) {
         return;
     }
     oracle.losses += status == ZKL_LOST;
-    bool fine = status == ZKL_OK || status == ZKL_LOST ||
-                (status == ZKL_PENDING && turn->release_timeout_ms != 0);
-    if (!fine) {
-        oracle_violated("contender %u released and was told: %s", contender, zkl_strerror(status));
-    }
-    if (one->knows_of_loss && status != ZKL_LOST) {
-        oracle_violated("contender %u knew that its lock was lost, and release said: %s", contender,
-                        zkl_strerror(status));
-    }
-    bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
-    if (confirmed && one->node != NULL && one->node->alive &&
-        !nodes_session_told_expired(one->node->owner)) {
-        oracle_violated("contender %u was told that it has released, but %s is still there",
-                        contender, one->node->name);
-    }
+    oracle_judge_release(contender, turn, status);
 }
 
 void oracle_closed(unsigned contender) {
@@ -515,10 +450,6 @@ void oracle_was_stopped(unsigned client, int64_t us) {
     oracle.clients[client].waits_since_us = -1;
 }
 
-void oracle_ends_by_hand(int64_t session_id) {
-    nodes_end_by_hand(session_id);
-}
-
 /* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
 void oracle_deleted(const node_record *node) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
@@ -528,10 +459,6 @@ void oracle_deleted(const node_record *node) {
                             node->name, i);
         }
     }
-}
-
-void oracle_deletes_by_hand(const char *path) {
-    nodes_delete_by_hand(path);
 }
 
 /* ---- Beginning and end

@@ -18,6 +18,8 @@ void oracle_end(void);
 
 /** The first thing that was wrong, or NULL. */
 const char *oracle_violation(void);
+/** The text of its rule, before names and numbers were put in; its address is always the same. */
+const char *oracle_violated_rule(void);
 __attribute__((format(printf, 1, 2))) void oracle_violated(const char *format, ...);
 
 /** A client that is open. */
@@ -30,7 +32,9 @@ void oracle_client_closed(unsigned number, int status, int64_t timeout_ms, int64
 /* ---- What the contenders do and are told --------------------------------------------- */
 
 void oracle_opened(unsigned contender, int status);
-void oracle_asks(unsigned contender, const plan_turn *turn);
+void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn);
+/** Somebody has tried to cancel its acquire, and was told so. */
+void oracle_cancels(unsigned contender, int status);
 void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant);
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant);
@@ -62,10 +66,6 @@ void oracle_was_stopped(unsigned client, int64_t us);
 void oracle_ends_early(unsigned client);
 /** Nothing goes wrong any more. */
 void oracle_is_healed(void);
-/** The servers are about to end a session that is alive and well, or to delete a
- *  node, as somebody asked them to. */
-void oracle_ends_by_hand(int64_t session_id);
-void oracle_deletes_by_hand(const char *path);
 
 /** A session is about to delete a node of its own. */
 void oracle_deleted(const node_record *node);

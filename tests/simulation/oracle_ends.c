@@ -31,6 +31,7 @@ void oracle_ends_early(unsigned client) {
 /* Its holders are none from here on. */
 void oracle_client_closes(unsigned number) {
     client_record *one = &oracle.clients[number];
+    one->sessions_ended = oracle_count_sessions_ended(one);
     one->client = NULL;
     one->closes = true;
     one->ends_us = zkl_world_now_us();
@@ -129,6 +130,7 @@ bool oracle_judge_closed_release(unsigned contender, int status) {
 }
 
 void oracle_closes_meanwhile(unsigned contender) {
+    oracle.records[contender].asking = false; /* its handle will be gone before it is told */
     oracle.records[contender].was_closed = true;
     oracle.records[contender].closed_us = zkl_world_now_us();
     oracle.records[contender].closed_stopped_us = oracle_stopped_us_of(contender);

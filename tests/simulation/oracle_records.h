@@ -4,6 +4,7 @@
 
 #include "nodes.h"
 #include "oracle.h"
+#include "recipe/node_name.h"
 
 enum { VIOLATION_SIZE = 600, US_PER_MS = 1000, LATE_MAX_MS = 5 };
 
@@ -30,13 +31,22 @@ typedef struct record {
     bool was_closed;   /* another task closes its handle while it asks */
     int64_t closed_us; /* when that began */
     int64_t closed_stopped_us;
+    bool asking;              /* it is in an acquire */
+    char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
+    uint64_t sessions_ended;  /* of its client, when it asked, or when it left */
+    bool was_connected;       /* its client, when it asked */
+    bool cancelled;           /* somebody was told that this acquire is */
+    int64_t cancelled_ms;     /* on its own clock */
+    int64_t cancelled_stopped_us;
+    int64_t left_ms; /* on its own clock */
 } record;
 
 typedef struct client_record {
     zkl_client *client;
     zkl_process *process;
     int64_t stopped_us;
-    bool closes; /* it is about to be, or is closed */
+    bool closes;             /* it is about to be, or is closed */
+    uint64_t sessions_ended; /* until then */
     bool closed;
     int64_t ends_us; /* when it was to be closed before its contenders were done, or died; -1 */
     int64_t close_stopped_us; /* stopped_us of then */
@@ -46,6 +56,7 @@ typedef struct client_record {
 struct oracle_state {
     const run_plan *plan;
     bool violated;
+    const char *rule;
     char violation[VIOLATION_SIZE];
     record records[PLAN_CONTENDERS_MAX];
     client_record clients[PLAN_CLIENTS_MAX];
@@ -81,6 +92,20 @@ bool oracle_judge_closed_release(unsigned contender, int status);
 void oracle_judge_callback(unsigned contender);
 /** Whether all is gone of clients that were closed, or have died. */
 void oracle_judge_early_ends(void);
+
+/** How many sessions of a client are over for it so far, or were when it was closed: expired, or
+ *  given up. */
+uint64_t oracle_count_sessions_ended(const client_record *client);
+/** The same, of its client. */
+uint64_t oracle_sessions_ended(unsigned contender);
+
+/** Whether its client is, in all its sessions; one that is closed is not. */
+bool oracle_is_connected(unsigned contender);
+
+/** What an acquire was told. */
+void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status);
+/** What a release was told. */
+void oracle_judge_release(unsigned contender, const plan_turn *turn, int status);
 
 /** Before a holder asks how it is with its lock. */
 void oracle_judge_news_of_limit(unsigned contender);

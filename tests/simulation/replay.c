@@ -5,8 +5,8 @@
  *
  * Each step is shown with when it was (seconds after the client was opened),
  * whose it was, what the request was told, what it did, and what became of its
- * state. Exit status: 0 when the recipe does all of it just so, 1 when it does
- * not, 2 when the file is no record.
+ * state. Exit status: 0 when the recipe does all of it just so (or nothing is
+ * there to be done, which it says), 1 when it does not, 2 when the file is no record.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,6 +93,10 @@ static int show_result(const char *path, const playback_result *result) {
         printf("%" PRIu64 " steps as the recipe does them, and then a difference:\n%s\n",
                counts->steps, result->message);
         return EXIT_FAILURE;
+    }
+    if (counts->steps == 0) { /* of a client that asked for nothing, or has forgotten it */
+        puts("nothing to play back");
+        return EXIT_SUCCESS;
     }
     printf("%" PRIu64 " steps of %" PRIu64 " requests, all as the recipe does them\n",
            counts->steps, counts->requests);

@@ -4,6 +4,8 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,6 +95,29 @@ static void expect_refused(int actual, int status, const char *message, int line
 
 #define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
 
+/* ---- In which order -------------------------------------------------------------------- */
+
+/* Less than a record, more than the name of a file. */
+enum { LARGE = 512 };
+
+static _Thread_local bool pieces_taken;
+static _Thread_local int large_allocations_after;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void __real_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+
+void *__wrap_malloc(size_t size) {
+    large_allocations_after += pieces_taken && size >= LARGE ? 1 : 0;
+    return __real_malloc(size);
+}
+
+void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
+    pieces_taken = true;
+    __real_zkl_recorder_take_pieces(recorder, pieces);
+}
+
 /* ---- Writing -------------------------------------------------------------------------- */
 
 static void written_record_tells_what_the_client_did(void) {
@@ -121,6 +146,21 @@ static void record_replaces_the_one_before(void) {
     desk_hold(desk);
     EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
     EXPECT_INT(play(path)->counts.steps, 3);
+    remove_directory();
+    desk_close(desk);
+}
+
+/* Else each acquire of the client, and its session, would wait for 16 MB of fresh pages. */
+static void memory_is_allocated_before_the_clients_mutex_is_taken(void) {
+    make_directory();
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    pieces_taken = false;
+    large_allocations_after = 0;
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
+    EXPECT(pieces_taken);
+    EXPECT_INT(large_allocations_after, 0);
+    pieces_taken = false;
     remove_directory();
     desk_close(desk);
 }
@@ -166,13 +206,17 @@ static void place_that_cannot_be_written_is_named_and_nothing_is_left(void) {
 }
 
 /* The disk takes no more in the middle of it: here, the child may write no larger file. */
-static void write_too_much(void) {
-    static char bytes[100000];
-    struct rlimit limit = { 4096, 4096 };
+static void fill_the_disk_at(rlim_t bytes) {
+    struct rlimit limit = { bytes, bytes };
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
         _exit(2);
     }
+}
+
+static void write_too_much(void) {
+    static char bytes[100000];
+    fill_the_disk_at(4096);
     _exit(!zkl_record_file_write(path_of("record"), bytes, sizeof(bytes)) && errno == EFBIG ? 0
                                                                                             : 1);
 }
@@ -190,6 +234,35 @@ static void half_a_file_is_not_left(void) {
     char name[256];
     EXPECT_INT(count_files(name), 1);
     EXPECT(contains(path_of("record"), "old"));
+    remove_directory();
+}
+
+static void file_may_have_the_longest_name(void) {
+    char name[NAME_MAX + 1];
+    char found[256];
+    make_directory();
+    for (size_t length = NAME_MAX - 8; length <= NAME_MAX; length++) {
+        memset(name, 'n', length);
+        name[length] = '\0';
+        EXPECT(zkl_record_file_write(path_of(name), "new", 3));
+        EXPECT(contains(path_of(name), "new"));
+        EXPECT_INT(count_files(found), 1);
+        EXPECT_TEXT(found, name);
+        EXPECT_INT(unlink(path_of(name)), 0);
+    }
+    remove_directory();
+}
+
+static void file_without_a_directory_is_written_where_we_are(void) {
+    char back[PATH_MAX];
+    char found[256];
+    make_directory();
+    EXPECT(getcwd(back, sizeof(back)) != NULL);
+    EXPECT_INT(chdir(directory), 0);
+    EXPECT(zkl_record_file_write("record", "new", 3));
+    EXPECT_INT(chdir(back), 0);
+    EXPECT(contains(path_of("record"), "new"));
+    EXPECT_INT(count_files(found), 1);
     remove_directory();
 }
 
@@ -396,6 +469,67 @@ static void broken_assertion_without_a_record_says_so_and_aborts(void) {
     EXPECT(strstr(said, "; it left no record\n") != NULL);
 }
 
+static void break_assertion_on_a_full_disk(void) {
+    zkl_client *client = open_client_of_child(directory);
+    fill_the_disk_at(100);
+    pthread_mutex_lock(&client->mutex);
+    zkl_assert(client->recorder, client->references == 99);
+}
+
+static void *give_up_waiting(void *arg) {
+    (void)arg;
+    sleep(30);
+    _exit(3);
+}
+
+static void fill_pipe(int end) {
+    static const char bytes[1024];
+    EXPECT_INT(fcntl(end, F_SETFL, O_NONBLOCK), 0);
+    while (write(end, bytes, sizeof(bytes)) > 0) {
+    }
+    EXPECT_INT(fcntl(end, F_SETFL, 0), 0);
+}
+
+/* Of a program that wants to hear nothing of SIGALRM. */
+static void break_assertion_where_nobody_listens(int stderr_end) {
+    sigset_t alarms;
+    pthread_t watchdog;
+    signal(SIGALRM, SIG_IGN);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    if (pthread_create(&watchdog, NULL, give_up_waiting, NULL) == 0) {
+        dup2(stderr_end, STDERR_FILENO);
+        zkl_assert(NULL, directory[0] == '\0');
+    }
+    _exit(2);
+}
+
+static void broken_assertion_ends_a_program_whose_stderr_is_stuck(void) {
+    int pipe_ends[2];
+    EXPECT_INT(pipe(pipe_ends), 0);
+    fill_pipe(pipe_ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        break_assertion_where_nobody_listens(pipe_ends[1]);
+    }
+    int status = 0;
+    EXPECT_INT(waitpid(child, &status, 0), child);
+    EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
+static void half_a_record_of_a_broken_assertion_is_not_left(void) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(break_assertion_on_a_full_disk, said, sizeof(said));
+    EXPECT(strstr(said, "; it left no record\n") != NULL);
+    EXPECT_INT(count_files(name), 0);
+    remove_directory();
+}
+
 /* What a request has heard of while a step was under way has room for so many. */
 static void queue_too_many_events(void) {
     setenv("TMPDIR", directory, 1);
@@ -413,6 +547,36 @@ static void feed_a_request_that_has_ended(void) {
     (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage->a.runner->request.ended = true;
     stage_feed(&stage->a, ZKL_EVENT_PROBE);
+}
+
+static bool recipe_asks_for_too_much;
+void __real_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
+void __wrap_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
+
+void __wrap_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    __real_zkl_request_step(request, event, actions);
+    for (int i = 0; recipe_asks_for_too_much && i < 10 * ZKL_ACTIONS_MAX; i++) {
+        zkl_actions_add(actions, &(zkl_action){ .kind = ZKL_ACTION_LIST });
+    }
+}
+
+static void ask_for_too_many_actions(void) {
+    setenv("TMPDIR", directory, 1);
+    run_stage *stage = stage_open();
+    recipe_asks_for_too_much = true;
+    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
+}
+
+/* With the event that broke it, and no memory beyond the array written to. */
+static void recipe_that_asks_for_too_much_aborts_and_leaves_the_record(void) {
+    static char said[8192];
+    char name[256];
+    make_directory();
+    expect_aborted(ask_for_too_many_actions, said, sizeof(said));
+    EXPECT(strstr(said, "!actions.overflowed") != NULL);
+    EXPECT_INT(count_files(name), 1);
+    EXPECT(contains(path_of(name), " START -> CREATE "));
+    remove_directory();
 }
 
 static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
@@ -445,10 +609,13 @@ int main(void) {
     CU_TestInfo tests[] = {
         TEST(written_record_tells_what_the_client_did),
         TEST(record_replaces_the_one_before),
+        TEST(memory_is_allocated_before_the_clients_mutex_is_taken),
         TEST(record_needs_no_connection),
         TEST(no_data_of_a_node_is_in_the_record),
         TEST(place_that_cannot_be_written_is_named_and_nothing_is_left),
         TEST(half_a_file_is_not_left),
+        TEST(file_may_have_the_longest_name),
+        TEST(file_without_a_directory_is_written_where_we_are),
         TEST(bad_arguments_are_named),
         TEST(number_of_events_has_its_range),
         TEST(client_that_records_nothing_says_so),
@@ -458,6 +625,9 @@ int main(void) {
         TEST(broken_assertion_names_itself_and_leaves_the_record),
         TEST(record_of_a_broken_assertion_replaces_nothing),
         TEST(broken_assertion_without_a_record_says_so_and_aborts),
+        TEST(broken_assertion_ends_a_program_whose_stderr_is_stuck),
+        TEST(half_a_record_of_a_broken_assertion_is_not_left),
+        TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record),
         TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
         TEST(assertion_that_holds_does_nothing),
         TEST_END,

@@ -303,6 +303,16 @@ static int run_replay(const char *text, char *output, size_t size) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static const char *text_without_requests(void) {
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_recorder_add_news(bench.recorder, 1, 0,
+                          &(zkl_session_news){ ZKL_SESSION_STATE_CONNECTED, 0x1f, 10000 });
+    const char *text = bench_text(&bench);
+    bench_close(&bench);
+    return text;
+}
+
 static void program_shows_each_step_and_says_by_its_status_what_it_found(void) {
     static char output[BENCH_TEXT_SIZE];
     const char *text = conversation();
@@ -313,6 +323,9 @@ static void program_shows_each_step_and_says_by_its_status_what_it_found(void) {
     EXPECT_INT(run_replay(replaced(text, "-> GRANT", "-> nothing"), output, sizeof(output)), 1);
     EXPECT(strstr(output, "5 steps as the recipe does them, and then a difference:\nrecord 7, ") !=
            NULL);
+    EXPECT_INT(run_replay(text_without_requests(), output, sizeof(output)), 0);
+    EXPECT(strstr(output, "\nnothing to play back\n") != NULL);
+    EXPECT(strstr(output, "as the recipe does them") == NULL);
     EXPECT_INT(run_replay("#!/bin/sh\n", output, sizeof(output)), 2);
     EXPECT(strstr(output, ": line 1: must begin with \"zklock-record\"") != NULL);
     EXPECT_INT(run_replay("", output, sizeof(output)), 2);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "played_back.h"
 #include "support/names.h"
-#include "support/played_back.h"
 #include "support/record_bench.h"
 
 static size_t count_lines(const char *text) {
@@ -387,7 +387,7 @@ static void every_event_and_action_has_its_own_name(void) {
 static void open_unheard(record_bench *bench) {
     zkl_recorder_listen(NULL);
     bench_open(bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    played_back_begin();
+    unit_play_back();
 }
 
 /* A record with one event, as a file of its own. */
@@ -473,7 +473,7 @@ static void each_kind_of_action_survives_writing_and_reading(void) {
         zkl_action action = { (zkl_action_kind)kind, NULL, ZKL_OK };
         action.node = zkl_record_action_has_node(action.kind) ? "a b" : NULL;
         action.status = zkl_record_action_has_status(action.kind) ? ZKL_TIMEOUT : ZKL_OK;
-        zkl_actions actions = { ZKL_ACTIONS_MAX, { action } };
+        zkl_actions actions = { .count = ZKL_ACTIONS_MAX, .list = { action } };
         for (size_t i = 1; i < ZKL_ACTIONS_MAX; i++) {
             actions.list[i] = action;
         }

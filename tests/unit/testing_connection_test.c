@@ -206,7 +206,7 @@ static void session_that_is_ended_breaks_its_connection_and_is_told_at_the_next(
     caller self;
     begin();
     open_connected(&self);
-    zkl_ensemble_expire(ensemble, self.session_id);
+    (void)zkl_ensemble_expire(ensemble, self.session_id);
     caller_list(&self, "/nothing");
     run_ms(50);
     EXPECT_LOG(&self, "list NO_NODE", "connecting", "expired");
@@ -230,7 +230,7 @@ static void client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not(void)
         caller_exists(&self, "/p/n-0000000002", 1);
         run_ms(5);
         EXPECT_LOG(&self, "create OK /p/n-0000000002", "exists OK");
-        zkl_ensemble_expire(ensemble, self.session_id);
+        (void)zkl_ensemble_expire(ensemble, self.session_id);
         run_ms(50);
         if (strstr(self.log, "watch") != NULL) {
             EXPECT_LOG(&self, "watch 1 deleted", "connecting", "expired");
@@ -271,7 +271,7 @@ static void requests_that_wait_for_a_session_that_is_over_are_told_after_its_end
     caller self;
     begin();
     open_connected(&self);
-    zkl_ensemble_expire(ensemble, self.session_id);
+    (void)zkl_ensemble_expire(ensemble, self.session_id);
     while (self.log[0] == '\0') {
         zkl_world_sleep_us(50);
     }
@@ -288,7 +288,7 @@ static void another_session_can_be_opened_after_the_end_of_one(void) {
     begin();
     open_connected(&self);
     int64_t first = self.session_id;
-    zkl_ensemble_expire(ensemble, first);
+    (void)zkl_ensemble_expire(ensemble, first);
     run_ms(50);
     zkl_connection_close(self.connection);
     caller_forget_log(&self);
@@ -345,7 +345,7 @@ static void nothing_is_told_of_a_session_that_was_given_up(void) {
     zkl_connection_abandon(self.connection);
     EXPECT_INT(caller_list(&self, "/"), ZKL_OUTCOME_SESSION_OVER);
     (void)zkl_ensemble_delete(ensemble, "/p/a");
-    zkl_ensemble_expire(ensemble, self.session_id);
+    (void)zkl_ensemble_expire(ensemble, self.session_id);
     run_ms(50);
     EXPECT_LOG(&self, "list OK a b"); /* but requests are answered */
     caller_close(&self);

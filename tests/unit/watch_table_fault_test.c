@@ -38,6 +38,22 @@ static void watch_after_one_that_fired_before_its_reply_is_armed(void) {
     watch_desk_close(desk);
 }
 
+/* It has fired, so it will not fire again: who waits must not be told that it is armed. */
+static void watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_armed(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add(desk, &desk->a, "/r/x");
+    watch_desk_fire(desk, false);
+    FAKE_HEARD(&desk->fake, "watch /r/x");
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "unsent watch /r/x; unsent unwatch /r/x; armed a NOT_NOW");
+    desk->fake.sends = ZKL_OUTCOME_OK;
+    zkl_watch_table_remove_again(&desk->table);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
 static void watch_that_fires_while_it_is_being_removed_tells_nobody(void) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
@@ -232,6 +248,7 @@ static void many_watches_are_told_apart(void) {
 static CU_TestInfo tests[] = {
     TEST(watch_that_fires_before_its_reply_says_that_the_node_is_gone),
     TEST(watch_after_one_that_fired_before_its_reply_is_armed),
+    TEST(watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_armed),
     TEST(watch_that_fires_while_it_is_being_removed_tells_nobody),
     TEST(newcomer_is_not_told_of_the_old_watch),
     TEST(watch_that_nobody_knows_is_ignored),

@@ -185,9 +185,10 @@ void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_even
                   zkl_actions *actions, const char *what) {
     monitor->steps++;
     note_event(monitor, event);
-    actions->count = ZKL_ACTIONS_MAX + 1; /* a step must replace what it finds */
+    actions->count = ZKL_ACTIONS_MAX + 1;
+    actions->overflowed = true; /* a step must replace what it finds */
     zkl_request_step(request, event, actions);
-    CHECK(actions->count <= ZKL_ACTIONS_MAX);
+    CHECK(actions->count <= ZKL_ACTIONS_MAX && !actions->overflowed);
     for (size_t i = 0; i < actions->count; i++) {
         check_action(monitor, actions->list[i], what);
     }

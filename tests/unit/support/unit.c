@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/played_back.h"
+#include "played_back.h"
 
 enum { MESSAGE_SIZE = 2048 };
 
@@ -45,6 +45,15 @@ void unit_expect_text(const char *actual, const char *expected, const char *what
                "%s is \"%s\", expected \"%s\"", what, actual != NULL ? actual : "(NULL)", expected);
 }
 
+static void check_playback(const char *difference) {
+    unit_check(difference == NULL, __FILE__, __LINE__, "played back: %s",
+               difference != NULL ? difference : "");
+}
+
+void unit_play_back(void) {
+    played_back_begin(check_playback);
+}
+
 int unit_main(const char *suite, CU_TestInfo *tests) {
     CU_SuiteInfo suites[] = {
         { suite, NULL, NULL, NULL, NULL, tests },
@@ -55,7 +64,7 @@ int unit_main(const char *suite, CU_TestInfo *tests) {
         return EXIT_FAILURE;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* what failed before a crash is worth knowing */
-    played_back_begin();
+    unit_play_back();
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_basic_run_tests();
     bool good = CU_get_number_of_failures() == 0 && CU_get_number_of_tests_run() > 0;

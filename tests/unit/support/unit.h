@@ -27,6 +27,9 @@ void unit_expect_int(int64_t actual, int64_t expected, const char *what, const c
 void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
                       int line);
 
+/** Every record that is made from here on must play back; unit_main begins with it. */
+void unit_play_back(void);
+
 /** Runs the tests; what main returns. */
 int unit_main(const char *suite, CU_TestInfo *tests);
 

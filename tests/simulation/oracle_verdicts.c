@@ -1,0 +1,250 @@
+/* Whether what who asks or releases was told could be so: not only at all, but at that moment. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock.h"
+#include "oracle_records.h"
+#include "recipe/node_name.h"
+#include "threads.h"
+
+enum {
+    TRY_MAX_MS = 1000,    /* with servers that are well */
+    IN_THE_WAY_MS = 1000, /* for so long that every list shows it */
+    LAG_MAX_MS = 100,     /* of a server that is well */
+    STALE_MAX_MS = 5000,  /* of one that is slow, or cut off and has not noticed */
+    ROUNDING_MS = 1
+};
+
+/* ---- Refusals ------------------------------------------------------------------------- */
+
+/* Of a set of kinds, a bit each; while the request was under way. */
+static bool went_wrong_meanwhile(const record *one, unsigned kinds) {
+    for (size_t i = 0; i < oracle.plan->fault_count; i++) {
+        const plan_fault *fault = &oracle.plan->faults[i];
+        int64_t from_us = fault->at_ms * (int64_t)US_PER_MS;
+        int64_t until_us = from_us + fault->duration_ms * (int64_t)US_PER_MS;
+        if (!fault->left_out && (kinds >> fault->kind & 1U) != 0 && from_us <= zkl_world_now_us() &&
+            until_us >= one->asked_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who waits asks again; a try does not wait. */
+static bool was_turned_away(const record *one, const plan_turn *turn) {
+    return turn->timeout_ms == 0 &&
+           (oracle.plan->strange_ppm > 0 ||
+            went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
+}
+
+static bool is_of_request(const record *one, const node_record *node) {
+    return one->guid[0] != '\0' && zkl_node_name_has_guid(node->name, one->guid);
+}
+
+static bool was_deleted_by_hand(const record *one) {
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (is_of_request(one, node) && node->by_hand && !node->alive) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_of_resource(unsigned contender, const node_record *node) {
+    char parent[64];
+    int length = snprintf(parent, sizeof(parent), "/locks/resource-%u/",
+                          oracle_plan_of(contender)->resource);
+    return strncmp(node->path, parent, (size_t)length) == 0;
+}
+
+/* A server that lags may show it for a while after its end. */
+static bool was_in_the_way(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    bool is_well = plan_is_by_hand(oracle.plan) || plan_is_answered(oracle.plan);
+    int64_t lag_us = (is_well ? LAG_MAX_MS : STALE_MAX_MS) * (int64_t)US_PER_MS;
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        bool was_there = node->alive || node->gone_us >= one->asked_us - lag_us;
+        if (was_there && is_of_resource(contender, node) && !is_of_request(one, node) &&
+            nodes_conflicts(node, turn->mode == ZKL_READ)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where nothing goes wrong a connection that is made lasts. */
+static bool was_disconnected(unsigned contender) {
+    return !plan_is_calm(oracle.plan) || !oracle.records[contender].was_connected ||
+           !oracle_is_connected(contender);
+}
+
+static bool is_timed_out(const record *one, const plan_turn *turn) {
+    return turn->timeout_ms > 0 && zkl_clock_ms() - one->asked_ms >= turn->timeout_ms - ROUNDING_MS;
+}
+
+static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
+    const record *one = &oracle.records[contender];
+    switch (status) {
+    case ZKL_OK:
+        return true;
+    case ZKL_BUSY:
+        return turn->timeout_ms == 0 && was_in_the_way(contender, turn);
+    case ZKL_DISCONNECTED:
+        return turn->timeout_ms == 0 && was_disconnected(contender);
+    case ZKL_TIMEOUT:
+        return is_timed_out(one, turn);
+    case ZKL_CANCELLED:
+        return one->cancelled;
+    case ZKL_LEASE_ENDED:
+        return oracle_keeps_lease(contender);
+    case ZKL_HOLD_LIMIT:
+        return oracle_plan_of(contender)->max_hold_ms > 0;
+    case ZKL_SEQUENCE_EXHAUSTED:
+        return oracle.plan->first_sequence_to_end >= 0;
+    case ZKL_NO_MEMORY:
+        return oracle_allocations_fail();
+    case ZKL_SESSION_EXPIRED:
+        return oracle_sessions_ended(contender) > one->sessions_ended;
+    case ZKL_NODE_DELETED:
+        return was_deleted_by_hand(one);
+    case ZKL_NO_PERMISSION:
+        return went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
+    case ZKL_SERVER_REFUSED:
+        return was_turned_away(one, turn);
+    default:
+        return false;
+    }
+}
+
+/* ---- In time ---------------------------------------------------------------------------- */
+
+/* One deadline over all: a stop of the process is all that may make it late. */
+static void judge_deadline(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    if (turn->timeout_ms <= 0) {
+        return;
+    }
+    int64_t took_ms = zkl_clock_ms() - one->asked_ms;
+    int64_t stopped_us = oracle_stopped_us_of(contender) - one->stopped_us;
+    if (took_ms > turn->timeout_ms + stopped_us / US_PER_MS + LATE_MAX_MS) {
+        oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
+                        contender, turn->timeout_ms, took_ms);
+    }
+}
+
+/* Whichever of grant, cancel and timeout comes first wins. */
+static void judge_cancel(unsigned contender, int status) {
+    const record *one = &oracle.records[contender];
+    if (!one->cancelled) {
+        return;
+    }
+    int64_t stopped_us = oracle_stopped_us_of(contender) - one->cancelled_stopped_us;
+    int64_t took_ms = zkl_clock_ms() - one->cancelled_ms - stopped_us / US_PER_MS;
+    if (status != ZKL_CANCELLED || took_ms > LATE_MAX_MS) {
+        oracle_violated("contender %u was cancelled, and %" PRId64 " ms later it was told: %s",
+                        contender, took_ms, zkl_strerror(status));
+    }
+}
+
+/* ---- Tries ------------------------------------------------------------------------------ */
+
+/* Whether somebody has been in the way of a try for all the time, and long before it. */
+static const node_record *blocker_all_along(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (node->alive && is_of_resource(contender, node) &&
+            node->made_us < one->asked_us - IN_THE_WAY_MS * US_PER_MS &&
+            nodes_conflicts(node, turn->mode == ZKL_READ)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static bool is_alone_in_its_client(unsigned contender) {
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        if (i != contender && oracle_plan_of(i)->client == oracle_plan_of(contender)->client) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_made_a_node(unsigned contender) {
+    uint32_t process =
+        zkl_process_number(oracle.clients[oracle_plan_of(contender)->client].process);
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (node->owner != 0 && nodes_session_process(node->owner) == process &&
+            node->made_us >= oracle.records[contender].asked_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A try does not wait, and does not write where a look is enough. */
+static void judge_try(unsigned contender, const plan_turn *turn, int status) {
+    if (turn->timeout_ms != 0 || !plan_is_answered(oracle.plan)) {
+        return;
+    }
+    int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
+    if (took_ms > TRY_MAX_MS && !oracle_keeps_lease(contender)) {
+        oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
+                        took_ms);
+    }
+    if (status == ZKL_BUSY && plan_is_calm(oracle.plan) && is_alone_in_its_client(contender) &&
+        has_made_a_node(contender) && blocker_all_along(contender, turn) != NULL) {
+        oracle_violated("contender %u tried and made a node, though %s was in its way all along",
+                        contender, blocker_all_along(contender, turn)->name);
+    }
+}
+
+void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status) {
+    if (!may_be_told(contender, turn, status)) {
+        oracle_violated("contender %u was told: %s", contender, zkl_strerror(status));
+    }
+    judge_deadline(contender, turn);
+    judge_cancel(contender, status);
+    judge_try(contender, turn, status);
+}
+
+/* ---- Releases --------------------------------------------------------------------------- */
+
+/* By the client, for want of an answer: the servers have not said so. */
+static bool is_given_up(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    return oracle_sessions_ended(contender) > one->sessions_ended &&
+           (one->node == NULL || !nodes_session_told_expired(one->node->owner));
+}
+
+static bool may_be_pending(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    int64_t timeout_ms = turn->release_timeout_ms;
+    bool timed_out = timeout_ms > 0 && zkl_clock_ms() - one->left_ms >= timeout_ms - ROUNDING_MS;
+    return timed_out || (timeout_ms != 0 && is_given_up(contender));
+}
+
+void oracle_judge_release(unsigned contender, const plan_turn *turn, int status) {
+    const record *one = &oracle.records[contender];
+    bool fine = status == ZKL_OK || status == ZKL_LOST ||
+                (status == ZKL_PENDING && may_be_pending(contender, turn));
+    if (!fine) {
+        oracle_violated("contender %u released and was told: %s", contender, zkl_strerror(status));
+    }
+    if (one->knows_of_loss && status != ZKL_LOST) {
+        oracle_violated("contender %u knew that its lock was lost, and release said: %s", contender,
+                        zkl_strerror(status));
+    }
+    bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
+    if (confirmed && one->node != NULL && one->node->alive &&
+        !nodes_session_told_expired(one->node->owner)) {
+        oracle_violated("contender %u was told that it has released, but %s is still there",
+                        contender, one->node->name);
+    }
+}
