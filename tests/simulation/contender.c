@@ -17,7 +17,8 @@ static void on_news(void *arg, const zkl_lock_news *news) {
     oracle_told(self->number, news);
 }
 
-static void open_handle(contender *self) {
+/* False: the client is closed, and there is no handle to be had. */
+static bool open_handle(contender *self) {
     char resource[32];
     snprintf(resource, sizeof(resource), "resource-%u", self->plan->resource);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -28,12 +29,16 @@ static void open_handle(contender *self) {
         options.state_callback = on_news;
         options.state_arg = self;
     }
-    int status = zkl_lock_open(self->client, resource, &options, &self->lock);
-    while (status != ZKL_OK) {
+    while (!*self->client_closes) {
+        int status = zkl_lock_open(self->client, resource, &options, &self->lock);
+        if (status == ZKL_OK) {
+            oracle_has_handle(self->number, true);
+            return true;
+        }
         oracle_opened(self->number, status);
         sleep_ms(10);
-        status = zkl_lock_open(self->client, resource, &options, &self->lock);
     }
+    return false;
 }
 
 static void close_handle(contender *self) {
@@ -42,6 +47,7 @@ static void close_handle(contender *self) {
     zkl_lock *lock = self->lock;
     self->lock = NULL;
     zkl_lock_close(lock);
+    oracle_has_handle(self->number, false);
     oracle_closed(self->number);
 }
 
@@ -54,6 +60,43 @@ static void on_cancel(void *arg) {
     oracle_cancels(self->number, status);
 }
 
+/* Another task of the application, which closes the handle while its thread is in an acquire. */
+static void *close_meanwhile(void *arg) {
+    contender *self = arg;
+    const plan_turn *turn = self->turn;
+    int64_t at_us = zkl_world_now_us() + turn->close_after_ms * (int64_t)US_PER_MS;
+    while (self->acquire_began_ms >= 0 && zkl_world_now_us() < at_us) {
+        zkl_world_wait_on(&self->acquire_began_ms, at_us);
+    }
+    if (self->acquire_began_ms >= 0) {
+        trace_call(self->number, "close, by another task");
+        oracle_closes_meanwhile(self->number);
+        self->was_closed = true;
+        zkl_lock_close(self->lock);
+        self->lock = NULL;
+        oracle_has_handle(self->number, false);
+    }
+    self->closer_runs = false;
+    zkl_world_wake_all(&self->closer_runs);
+    return NULL;
+}
+
+static void start_closer(contender *self, const plan_turn *turn) {
+    self->turn = turn;
+    self->was_closed = false;
+    self->closer_runs = turn->close_after_ms >= 0;
+    if (self->closer_runs) {
+        (void)zkl_task_start(close_meanwhile, self);
+    }
+}
+
+static void wait_for_closer(contender *self) {
+    zkl_world_wake_all(&self->acquire_began_ms);
+    while (self->closer_runs) {
+        zkl_world_wait_on(&self->closer_runs, INT64_MAX);
+    }
+}
+
 static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
     zkl_world_event cancel = { .run = on_cancel, .arg = self, .process = self->process };
     if (turn->cancel_after_ms >= 0) {
@@ -64,11 +107,13 @@ static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
                (long long)turn->timeout_ms);
     self->acquire_began_ms = zkl_clock_ms();
     oracle_asks(self->number, self->lock, turn);
+    start_closer(self, turn);
     int status = zkl_lock_acquire(self->lock, turn->mode, turn->timeout_ms, grant);
     zkl_world_unschedule(&cancel);
     trace_call(self->number, "acquired: %s", zkl_strerror(status));
     oracle_acquired(self->number, self->lock, self->process, turn, status, grant);
     self->acquire_began_ms = -1;
+    wait_for_closer(self);
     return status;
 }
 
@@ -98,11 +143,10 @@ static void work(const contender *self, const plan_turn *turn) {
     }
 }
 
-static void leave(contender *self, const plan_turn *turn, int times) {
+static bool leave(contender *self, const plan_turn *turn, int times) {
     if (turn->closes) {
         close_handle(self);
-        open_handle(self);
-        return;
+        return open_handle(self);
     }
     for (int i = 0; i < times; i++) {
         int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
@@ -113,27 +157,41 @@ static void leave(contender *self, const plan_turn *turn, int times) {
     int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
     trace_call(self->number, "released: %s", zkl_strerror(status));
     oracle_released(self->number, turn, status);
+    return true;
 }
 
-static void take_turn(contender *self, const plan_turn *turn) {
+/* False: the client is closed, and there will be no more turns. */
+static bool take_turn(contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
     zkl_grant grant = ZKL_GRANT_INIT;
-    if (acquire(self, turn, &grant) == ZKL_OK) {
+    int status = acquire(self, turn, &grant);
+    if (self->was_closed) {
+        oracle_closed(self->number);
+        return open_handle(self);
+    }
+    if (status == ZKL_OK) {
         int times = acquire_again(self, turn);
         work(self, turn);
-        leave(self, turn, times);
+        return leave(self, turn, times);
     }
+    if (status == ZKL_CLOSED) {
+        oracle_finds_closed(self->number, self->lock);
+        return false;
+    }
+    return true;
 }
 
 void *contender_run(void *arg) {
     contender *self = arg;
-    open_handle(self);
-    for (size_t i = 0; i < self->plan->turn_count; i++) {
+    bool goes_on = open_handle(self);
+    for (size_t i = 0; goes_on && i < self->plan->turn_count; i++) {
         if (!self->plan->turns[i].left_out) {
-            take_turn(self, &self->plan->turns[i]);
+            goes_on = take_turn(self, &self->plan->turns[i]);
         }
     }
-    close_handle(self);
+    if (self->lock != NULL) {
+        close_handle(self);
+    }
     self->done = true;
     zkl_world_wake_all(self);
     return NULL;

@@ -15,8 +15,12 @@ typedef struct contender {
     zkl_client *client;
     zkl_process *process;
     zkl_lock *lock;
+    const bool *client_closes; /* or is closed: from then on it opens no handle */
     bool done;
     int64_t acquire_began_ms; /* on its own clock; -1: it is not in one */
+    const plan_turn *turn;    /* of the task that may close the handle meanwhile */
+    bool closer_runs;
+    bool was_closed; /* by that task */
 } contender;
 
 /** The task of one contender; `arg` is it. Its client is open, and stays so until it is done. */

@@ -25,6 +25,8 @@ static struct {
     zkl_process *const *processes;
     fault faults[PLAN_FAULTS_MAX];
     int64_t stopped_at_us[PLAN_CLIENTS_MAX]; /* -1: it runs */
+    zkl_world_event deaths[PLAN_CLIENTS_MAX];
+    bool dead[PLAN_CLIENTS_MAX];
     zkl_world_event last_sweep; /* of the foreign nodes: there may be no leader at first */
 } all;
 
@@ -160,11 +162,46 @@ static void stop_process(const fault *self) {
 }
 
 static void continue_process(size_t client) {
-    if (all.stopped_at_us[client] >= 0) {
+    if (all.stopped_at_us[client] >= 0 && !all.dead[client]) {
         oracle_was_stopped((unsigned)client, zkl_world_now_us() - all.stopped_at_us[client]);
         all.stopped_at_us[client] = -1;
         zkl_process_continue(all.processes[client]);
     }
+}
+
+/* As by kill -9: its connections break, and it never runs again. It is stopped rather than
+ * dropped, so that it can be revived in the end, and free what it owns. */
+static void die(void *arg) {
+    const plan_client *client = arg;
+    size_t number = (size_t)(client - all.plan->clients);
+    trace_event("FAULT", "client %zu dies", number);
+    oracle_ends_early((unsigned)number);
+    all.dead[number] = true;
+    if (all.stopped_at_us[number] < 0) {
+        all.stopped_at_us[number] = zkl_world_now_us();
+        zkl_process_stop(all.processes[number]);
+    }
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        if (nodes_session_process(session_id) == zkl_process_number(all.processes[number])) {
+            (void)zkl_ensemble_cut(ensemble, session_id, ZKL_CUT_REPLIES_LOST);
+        }
+    }
+}
+
+bool faults_has_died(size_t client) {
+    return all.dead[client];
+}
+
+bool faults_revive_the_dead(void) {
+    bool any = false;
+    for (size_t i = 0; i < all.plan->client_count; i++) {
+        any = any || all.dead[i];
+        all.dead[i] = false;
+        continue_process(i);
+    }
+    return any;
 }
 
 /* Contenders of other libraries, for a while. */
@@ -263,6 +300,15 @@ static void end(void *arg) {
     }
 }
 
+static void schedule_deaths(const run_plan *plan) {
+    for (size_t i = 0; i < plan->client_count; i++) {
+        if (plan->clients[i].dies_at_ms >= 0) {
+            all.deaths[i] = (zkl_world_event){ .run = die, .arg = (void *)&plan->clients[i] };
+            zkl_world_schedule(&all.deaths[i], plan->clients[i].dies_at_ms * (int64_t)US_PER_MS);
+        }
+    }
+}
+
 void faults_begin(const run_plan *plan, zkl_process *const *processes) {
     memset(&all, 0, sizeof(all));
     all.plan = plan;
@@ -271,6 +317,7 @@ void faults_begin(const run_plan *plan, zkl_process *const *processes) {
     for (size_t i = 0; i < PLAN_CLIENTS_MAX; i++) {
         all.stopped_at_us[i] = -1;
     }
+    schedule_deaths(plan);
     for (size_t i = 0; i < plan->fault_count; i++) {
         fault *self = &all.faults[i];
         self->plan = &plan->faults[i];
@@ -300,8 +347,10 @@ void faults_heal(void) {
         zkl_world_unschedule(&all.faults[i].end);
     }
     for (size_t i = 0; i < all.plan->client_count; i++) {
+        zkl_world_unschedule(&all.deaths[i]);
         continue_process(i);
     }
+    oracle_is_healed();
     allocation_fail_after(ALLOCATION_NEVER);
     zkl_ensemble_heal(zkl_ensemble_current());
     sweep(NULL);

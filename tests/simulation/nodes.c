@@ -20,6 +20,7 @@ typedef struct session_record {
     int64_t ending_reign; /* of the leader that was asked to end it by hand; -1: none was */
     bool told_expired;
     int64_t told_expired_us;
+    uint32_t process;
 } session_record;
 
 static struct {
@@ -173,6 +174,10 @@ bool nodes_session_told_expired(int64_t session_id) {
 int64_t nodes_session_told_expired_us(int64_t session_id) {
     const session_record *session = session_of(session_id);
     return session->told_expired ? session->told_expired_us : INT64_MAX;
+}
+
+uint32_t nodes_session_process(int64_t session_id) {
+    return session_of(session_id)->process;
 }
 
 /* A zxid's upper half counts the leaders. What one had not committed, the next does not know. */
@@ -353,6 +358,9 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
         trace_event("client", "%u: %s %s%s", delivery->process, kinds[delivery->kind],
                     delivery->path != NULL ? delivery->path : "",
                     delivery->kind == ZKL_DELIVERY_WATCH && delivery->deleted ? " is deleted" : "");
+    }
+    if (delivery->kind == ZKL_DELIVERY_CONNECTED) {
+        session_of(delivery->session_id)->process = delivery->process;
     }
     if (delivery->kind == ZKL_DELIVERY_EXPIRED) {
         session_of(delivery->session_id)->told_expired = true;

@@ -52,6 +52,9 @@ bool nodes_session_told_expired(int64_t session_id);
 /** When it was; INT64_MAX: it was not. */
 int64_t nodes_session_told_expired_us(int64_t session_id);
 
+/** That of its client; 0: none has heard of it. */
+uint32_t nodes_session_process(int64_t session_id);
+
 /** The leader has begun to end it, as somebody asked for; it is by hand once this is committed. */
 void nodes_ends_by_hand(int64_t session_id);
 

@@ -62,18 +62,27 @@ bool oracle_allocations_fail(void) {
     return false;
 }
 
-uint64_t oracle_sessions_ended(unsigned contender) {
+uint64_t oracle_count_sessions_ended(const client_record *client) {
+    if (client->client == NULL) {
+        return client->sessions_ended;
+    }
     uint64_t ended = 0;
-    const client_record *client = &oracle.clients[oracle_plan_of(contender)->client];
     for (const zkl_client_session *one = client->client->sessions; one != NULL; one = one->next) {
         ended += one->session.number;
     }
     return ended;
 }
 
+uint64_t oracle_sessions_ended(unsigned contender) {
+    return oracle_count_sessions_ended(&oracle.clients[oracle_plan_of(contender)->client]);
+}
+
 bool oracle_is_connected(unsigned contender) {
-    const client_record *client = &oracle.clients[oracle_plan_of(contender)->client];
-    for (const zkl_client_session *one = client->client->sessions; one != NULL; one = one->next) {
+    const zkl_client *client = oracle.clients[oracle_plan_of(contender)->client].client;
+    if (client == NULL) {
+        return false;
+    }
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         if (!one->session.connected) {
             return false;
         }
@@ -247,6 +256,8 @@ void oracle_opened(unsigned contender, int status) {
 
 void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     record *one = &oracle.records[contender];
+    one->asked_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
+    one->was_closed = false;
     one->lock = lock;
     one->asking = true;
     one->cancelled = false;
@@ -274,6 +285,10 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant) {
     record *one = &oracle.records[contender];
     one->asking = false;
+    if (oracle_judge_closed_acquire(contender, status)) {
+        oracle.refusals++;
+        return;
+    }
     oracle_judge_verdict(contender, turn, status);
     if (status != ZKL_OK) {
         oracle.refusals++;
@@ -300,6 +315,9 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
 }
 
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant) {
+    if (oracle_judge_closed(contender, "acquired again", status)) {
+        return;
+    }
     const record *one = &oracle.records[contender];
     int expected = reentrant ? ZKL_OK : ZKL_ALREADY_HELD;
     bool lost = reentrant && status == ZKL_LOST;
@@ -313,6 +331,9 @@ void oracle_acquired_again(unsigned contender, bool reentrant, int status, const
 }
 
 void oracle_released_once(unsigned contender, int status) {
+    if (oracle_judge_closed(contender, "released one hold of several", status)) {
+        return;
+    }
     if (status != ZKL_OK && status != ZKL_LOST) {
         oracle_violated("contender %u released one hold of several and was told: %s", contender,
                         zkl_strerror(status));
@@ -321,8 +342,12 @@ void oracle_released_once(unsigned contender, int status) {
 
 void oracle_checks(unsigned contender) {
     record *one = &oracle.records[contender];
-    oracle_judge_news_of_limit(contender);
     int64_t lease_ms = 0;
+    if (oracle.clients[oracle_plan_of(contender)->client].closes) {
+        (void)oracle_judge_closed(contender, "checked", zkl_lock_check(one->lock, &lease_ms));
+        return;
+    }
+    oracle_judge_news_of_limit(contender);
     int status = zkl_lock_check(one->lock, &lease_ms);
     if (status != ZKL_OK && status != ZKL_SUSPECT && status != ZKL_LOST) {
         oracle_violated("contender %u holds, and check says: %s", contender, zkl_strerror(status));
@@ -345,6 +370,7 @@ void oracle_checks(unsigned contender) {
 
 void oracle_told(unsigned contender, const zkl_lock_news *news) {
     record *one = &oracle.records[contender];
+    oracle_judge_callback(contender);
     trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
                zkl_strerror(news->reason));
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
@@ -364,17 +390,23 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
 void oracle_leaves(unsigned contender) {
     record *one = &oracle.records[contender];
     one->holds = false;
+    one->left_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
     one->left_ms = zkl_clock_ms();
     one->sessions_ended = oracle_sessions_ended(contender);
 }
 
 void oracle_released(unsigned contender, const plan_turn *turn, int status) {
+    if (oracle_judge_closed_release(contender, status)) {
+        return;
+    }
     oracle.losses += status == ZKL_LOST;
     oracle_judge_release(contender, turn, status);
 }
 
 void oracle_closed(unsigned contender) {
-    oracle.records[contender] = (record){ .last_token = oracle.records[contender].last_token };
+    const record *one = &oracle.records[contender];
+    oracle.records[contender] =
+        (record){ .last_token = one->last_token, .has_handle = one->has_handle };
 }
 
 /* ---- The store
@@ -398,9 +430,11 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
     oracle.clients[number].client = client;
     oracle.clients[number].process = process;
     oracle.clients[number].waits_since_us = -1;
+    oracle.clients[number].ends_us = -1;
 }
 
 void oracle_looks(void) {
+    oracle_judge_early_ends();
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             oracle_judge_patience(i);
@@ -410,6 +444,9 @@ void oracle_looks(void) {
 
 void oracle_was_stopped(unsigned client, int64_t us) {
     oracle.clients[client].stopped_us += us;
+    if (!oracle.clients[client].closes) {
+        oracle.clients[client].ends_us = -1; /* if it was dead, it is not any more */
+    }
     oracle.clients[client].waits_since_us = -1;
 }
 
@@ -449,6 +486,7 @@ void oracle_judge_quiescence(void) {
 void oracle_begin(const run_plan *plan) {
     memset(&oracle, 0, sizeof(oracle));
     oracle.plan = plan;
+    oracle.healed_us = plan_is_calm(plan) ? 0 : INT64_MAX;
     nodes_begin(on_step);
     traffic_begin(plan);
     retries_begin();

@@ -22,8 +22,12 @@ const char *oracle_violation(void);
 const char *oracle_violated_rule(void);
 __attribute__((format(printf, 1, 2))) void oracle_violated(const char *format, ...);
 
-/** A client that is open, or NULL when it is to be closed. */
+/** A client that is open. */
 void oracle_client(unsigned number, zkl_client *client, zkl_process *process);
+/** It is about to be closed, in the same moment. */
+void oracle_client_closes(unsigned number);
+/** `took_ms`: on its own clock. */
+void oracle_client_closed(unsigned number, int status, int64_t timeout_ms, int64_t took_ms);
 
 /* ---- What the contenders do and are told --------------------------------------------- */
 
@@ -41,6 +45,11 @@ void oracle_checks(unsigned contender);
 void oracle_leaves(unsigned contender);
 void oracle_released(unsigned contender, const plan_turn *turn, int status);
 void oracle_closed(unsigned contender);
+void oracle_has_handle(unsigned contender, bool open);
+/** Another task is about to close its handle, and it is in an acquire. */
+void oracle_closes_meanwhile(unsigned contender);
+/** It was told that its client is closed, and so says every other call. */
+void oracle_finds_closed(unsigned contender, zkl_lock *lock);
 void oracle_told(unsigned contender, const zkl_lock_news *news);
 
 /** The store that is fenced by tokens. False: the holder's claim came too late. */
@@ -53,6 +62,10 @@ void oracle_store_write(unsigned contender, int64_t value);
 void oracle_looks(void);
 /** A client's process was stopped for so long. */
 void oracle_was_stopped(unsigned client, int64_t us);
+/** A client's process dies: its nodes end with its sessions. */
+void oracle_ends_early(unsigned client);
+/** Nothing goes wrong any more. */
+void oracle_is_healed(void);
 
 /** A session is about to delete a node of its own. */
 void oracle_deleted(const node_record *node);

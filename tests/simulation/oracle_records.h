@@ -25,6 +25,12 @@ typedef struct record {
     int64_t granted_us;
     int64_t granted_stopped_us;
     unsigned losses_told;
+    bool has_handle;   /* that is open */
+    bool asked_closed; /* its client was, when it asked */
+    bool left_closed;  /* ... when it began to leave */
+    bool was_closed;   /* another task closes its handle while it asks */
+    int64_t closed_us; /* when that began */
+    int64_t closed_stopped_us;
     bool asking;              /* it is in an acquire */
     char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
     uint64_t sessions_ended;  /* of its client, when it asked, or when it left */
@@ -39,7 +45,12 @@ typedef struct client_record {
     zkl_client *client;
     zkl_process *process;
     int64_t stopped_us;
-    int64_t waits_since_us; /* in the first session, and holds nothing; -1: it does not */
+    bool closes;             /* it is about to be, or is closed */
+    uint64_t sessions_ended; /* until then */
+    bool closed;
+    int64_t ends_us; /* when it was to be closed before its contenders were done, or died; -1 */
+    int64_t close_stopped_us; /* stopped_us of then */
+    int64_t waits_since_us;   /* in the first session, and holds nothing; -1: it does not */
 } client_record;
 
 struct oracle_state {
@@ -52,6 +63,7 @@ struct oracle_state {
     /* The greatest token of a grant so far whose node was alive, by resource. */
     int64_t greatest_token[PLAN_RESOURCES_MAX];        /* of any */
     int64_t greatest_writer_token[PLAN_RESOURCES_MAX]; /* of those that exclude readers */
+    int64_t healed_us;                                 /* INT64_MAX: things still go wrong */
     uint64_t grants;
     uint64_t waits;
     uint64_t refusals;
@@ -69,11 +81,25 @@ int64_t oracle_stopped_us_of(unsigned contender);
 bool oracle_keeps_lease(unsigned contender);
 /** Whether allocations fail in this run. */
 bool oracle_allocations_fail(void);
+/** Judges the answer to an acquire of a client or a handle that somebody closes meanwhile. True:
+ *  there is no more to be judged. */
+bool oracle_judge_closed_acquire(unsigned contender, int status);
+/** Judges the answer to a call that began when the client was closed, if it was. True: likewise. */
+bool oracle_judge_closed(unsigned contender, const char *call, int status);
+/** The same for a release, which may have begun before. */
+bool oracle_judge_closed_release(unsigned contender, int status);
+/** Callbacks are for open handles of open clients. */
+void oracle_judge_callback(unsigned contender);
+/** Whether all is gone of clients that were closed, or have died. */
+void oracle_judge_early_ends(void);
 
-/** How many sessions of its client are over for it so far: expired, or given up. */
+/** How many sessions of a client are over for it so far, or were when it was closed: expired, or
+ *  given up. */
+uint64_t oracle_count_sessions_ended(const client_record *client);
+/** The same, of its client. */
 uint64_t oracle_sessions_ended(unsigned contender);
 
-/** Whether its client is, in all its sessions. */
+/** Whether its client is, in all its sessions; one that is closed is not. */
 bool oracle_is_connected(unsigned contender);
 
 /** What an acquire was told. */

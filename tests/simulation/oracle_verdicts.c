@@ -176,11 +176,12 @@ static bool is_alone_in_its_client(unsigned contender) {
 }
 
 static bool has_made_a_node(unsigned contender) {
-    int64_t session_id =
-        oracle.clients[oracle_plan_of(contender)->client].client->sessions->session.id;
+    uint32_t process =
+        zkl_process_number(oracle.clients[oracle_plan_of(contender)->client].process);
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        if (node->owner == session_id && node->made_us >= oracle.records[contender].asked_us) {
+        if (node->owner != 0 && nodes_session_process(node->owner) == process &&
+            node->made_us >= oracle.records[contender].asked_us) {
             return true;
         }
     }

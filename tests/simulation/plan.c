@@ -29,6 +29,8 @@ static void draw_client(run_plan *plan, plan_client *client, bool leases) {
     client->lease_tick_ms = has_lease ? plan->tick_ms : 0;
     client->rate_ppm = one_in(2) ? 0 : between(-1000, 1000);
     client->logs = one_in(4);
+    client->closes_at_ms = -1;
+    client->dies_at_ms = -1;
 }
 
 static int64_t draw_timeout(void) {
@@ -50,6 +52,7 @@ static void draw_turn(plan_turn *turn, zkl_mode mode) {
     turn->mode = mode;
     turn->timeout_ms = draw_timeout();
     turn->cancel_after_ms = one_in(8) ? about(3000) : -1;
+    turn->close_after_ms = -1;
     turn->hold_ms = about(4000);
     turn->acquire_again = one_in(2) ? between(1, 3) : 0;
     turn->writes = mode != ZKL_READ && !one_in(4);
@@ -117,11 +120,41 @@ static void draw_faults(run_plan *plan) {
     }
 }
 
+static void draw_end_of_client(plan_client *client) {
+    if (one_in(4)) {
+        client->closes_at_ms = about(FAULTS_LAST_MS);
+        client->close_timeout_ms = one_in(4) ? 0 : between(1, 3000);
+    } else if (one_in(4)) {
+        client->dies_at_ms = about(FAULTS_LAST_MS);
+    }
+}
+
+/* The last to be drawn: what other parts are drawn from a seed does not depend on it. */
+static void draw_early_ends(run_plan *plan) {
+    if (!one_in(3)) {
+        return;
+    }
+    for (size_t i = 0; i < plan->client_count; i++) {
+        draw_end_of_client(&plan->clients[i]);
+    }
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan_contender *contender = &plan->contenders[i];
+        for (size_t turn = 0; turn < contender->turn_count; turn++) {
+            contender->turns[turn].close_after_ms = one_in(8) ? about(3000) : -1;
+        }
+    }
+}
+
 static void find_end_of_faults(run_plan *plan) {
     for (size_t i = 0; i < plan->fault_count; i++) {
         int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
         if (end_ms > plan->faults_end_ms) {
             plan->faults_end_ms = end_ms;
+        }
+    }
+    for (size_t i = 0; i < plan->client_count; i++) {
+        if (plan->clients[i].dies_at_ms > plan->faults_end_ms) {
+            plan->faults_end_ms = plan->clients[i].dies_at_ms;
         }
     }
     plan->faults_end_ms += HEALED_AFTER_MS;
@@ -144,8 +177,9 @@ void plan_draw(run_plan *plan, uint64_t seed) {
         draw_contender(plan, &plan->contenders[i], flavour);
     }
     draw_faults(plan);
-    find_end_of_faults(plan);
     plan->first_sequence_to_end = one_in(50) ? between(0, (1 << 20) + 20) : -1;
+    draw_early_ends(plan);
+    find_end_of_faults(plan);
     zkl_world_end();
 }
 
@@ -156,6 +190,15 @@ static bool loses_nothing(const run_plan *plan) {
            plan->first_sequence_to_end < 0;
 }
 
+static bool nobody_dies(const run_plan *plan) {
+    for (size_t i = 0; i < plan->client_count; i++) {
+        if (plan->clients[i].dies_at_ms >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Of the faults those of a set at most, a bit each; and no message is lost or late. */
 static bool has_only(const run_plan *plan, unsigned kinds) {
     for (size_t i = 0; i < plan->fault_count; i++) {
@@ -163,7 +206,7 @@ static bool has_only(const run_plan *plan, unsigned kinds) {
             return false;
         }
     }
-    return loses_nothing(plan);
+    return loses_nothing(plan) && nobody_dies(plan);
 }
 
 bool plan_is_calm(const run_plan *plan) {
@@ -182,7 +225,7 @@ bool plan_is_answered(const run_plan *plan) {
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {
-    size_t count = RATE_PARTS + plan->fault_count;
+    size_t count = RATE_PARTS + plan->client_count + plan->fault_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
     }
@@ -201,11 +244,18 @@ static bool reset(uint32_t *rate) {
     return changes;
 }
 
-/* Rates cannot be taken in again: the caller keeps a copy. */
+/* Rates, and early ends, cannot be taken in again: the caller keeps a copy. */
 static bool leave_rate_out(run_plan *plan, size_t part) {
     uint32_t *const rates[RATE_PARTS] = { &plan->lost_before_ppm, &plan->lost_after_ppm,
                                           &plan->slow_ppm, &plan->strange_ppm };
     return reset(rates[part]);
+}
+
+static bool leave_early_end_out(plan_client *client) {
+    bool changes = client->closes_at_ms >= 0 || client->dies_at_ms >= 0;
+    client->closes_at_ms = -1;
+    client->dies_at_ms = -1;
+    return changes;
 }
 
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
@@ -213,6 +263,10 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
         return left_out && leave_rate_out(plan, part);
     }
     part -= RATE_PARTS;
+    if (part < plan->client_count) {
+        return left_out && leave_early_end_out(&plan->clients[part]);
+    }
+    part -= plan->client_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan_contender *contender = &plan->contenders[i];
         if (part == 0) {
@@ -248,12 +302,29 @@ static void print_turn(const plan_turn *turn, FILE *file) {
     if (turn->cancel_after_ms >= 0) {
         fprintf(file, ", cancelled after %d ms", (int)turn->cancel_after_ms);
     }
+    if (turn->close_after_ms >= 0) {
+        fprintf(file, ", closed after %d ms", (int)turn->close_after_ms);
+    }
     fprintf(file, ", hold %d ms%s", (int)turn->hold_ms, turn->writes ? " and write" : "");
     if (turn->closes) {
         fprintf(file, ", close\n");
     } else {
         fprintf(file, ", release with %" PRId64 " ms\n", turn->release_timeout_ms);
     }
+}
+
+static void print_client(const plan_client *client, size_t number, FILE *file) {
+    fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm", number,
+            (int)client->session_timeout_ms, client->lease_tick_ms > 0 ? "with" : "no",
+            (int)client->rate_ppm);
+    if (client->closes_at_ms >= 0) {
+        fprintf(file, ", closed at %d ms with %d ms", (int)client->closes_at_ms,
+                (int)client->close_timeout_ms);
+    }
+    if (client->dies_at_ms >= 0) {
+        fprintf(file, ", dies at %d ms", (int)client->dies_at_ms);
+    }
+    fputc('\n', file);
 }
 
 static void print_contender(const run_plan *plan, size_t number, FILE *file) {
@@ -283,9 +354,7 @@ void plan_print(const run_plan *plan, FILE *file) {
             (int)plan->faults_end_ms);
     for (size_t i = 0; i < plan->client_count; i++) {
         const plan_client *client = &plan->clients[i];
-        fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm\n", i,
-                (int)client->session_timeout_ms, client->lease_tick_ms > 0 ? "with" : "no",
-                (int)client->rate_ppm);
+        print_client(client, i, file);
     }
     for (size_t i = 0; i < plan->contender_count; i++) {
         if (!plan->contenders[i].left_out) {

@@ -27,6 +27,9 @@ typedef struct plan_client {
     int32_t lease_tick_ms; /* 0: no lease */
     int32_t rate_ppm;      /* of its clock */
     bool logs;
+    int32_t closes_at_ms;     /* though its contenders may not be done; -1: when they are */
+    int32_t close_timeout_ms; /* of that */
+    int32_t dies_at_ms;       /* as by kill -9; -1: it does not */
 } plan_client;
 
 /** One acquire, and what follows it. */
@@ -36,6 +39,7 @@ typedef struct plan_turn {
     zkl_mode mode;
     int64_t timeout_ms;
     int32_t cancel_after_ms; /* -1: nobody cancels it */
+    int32_t close_after_ms;  /* -1: nobody closes the handle meanwhile */
     int32_t hold_ms;
     int32_t acquire_again; /* how often, of a reentrant handle */
     bool writes;           /* to the store, under its token */
@@ -111,7 +115,7 @@ typedef struct run_plan {
 /** Draws a plan. Ends the simulated world that there may be. */
 void plan_draw(run_plan *plan, uint64_t seed);
 
-/** The parts of a plan that can be left out: rates first. */
+/** The parts of a plan that can be left out: rates first, then early ends of clients. */
 size_t plan_part_count(const run_plan *plan);
 /** Leaves a part out, or takes it in again. False: it is not there, or was so already. */
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out);

@@ -9,6 +9,7 @@
 #include "oracle.h"
 #include "retries.h"
 #include "testing/ensemble.h"
+#include "threads.h"
 #include "trace.h"
 
 enum {
@@ -28,7 +29,8 @@ typedef struct client_run {
     zkl_client *client;
     bool done; /* with all turns */
     bool may_close;
-    bool closed;
+    bool closes; /* it is about to be closed, or is */
+    bool is_closed;
 } client_run;
 
 static struct {
@@ -42,6 +44,9 @@ static struct {
 
 static void on_log(void *arg, const zkl_log_record *record) {
     const client_run *self = arg;
+    if (self->is_closed) {
+        oracle_violated("client %u logs, and is closed", self->number);
+    }
     trace_event("log", "%u: %s %s %s%s%s %s", self->number, zkl_log_event_name((int)record->event),
                 record->resource, record->node, record->behind[0] != '\0' ? " behind " : "",
                 record->behind, record->status != ZKL_OK ? zkl_strerror(record->status) : "");
@@ -75,33 +80,62 @@ static void start_contenders(const client_run *self) {
             .number = i,
             .client = self->client,
             .process = self->process,
+            .client_closes = &self->closes,
             .acquire_began_ms = -1,
         };
         (void)zkl_task_start(contender_run, &run.contenders[i]);
     }
 }
 
-static void wait_for_contenders(const client_run *self) {
+static void wait_for_contenders(const client_run *self, int64_t until_us) {
     for (size_t i = 0; i < run.plan->contender_count; i++) {
         const contender *one = &run.contenders[i];
-        while (one->plan != NULL && one->plan->client == self->number && !one->done) {
-            zkl_world_wait_on(one, INT64_MAX);
+        while (one->plan != NULL && one->plan->client == self->number && !one->done &&
+               zkl_world_now_us() < until_us) {
+            zkl_world_wait_on(one, until_us);
         }
     }
+}
+
+static bool has_contenders(const client_run *self) {
+    for (size_t i = 0; i < run.plan->contender_count; i++) {
+        const contender *one = &run.contenders[i];
+        if (one->plan != NULL && one->plan->client == self->number && !one->done) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void close_client(client_run *self, int64_t timeout_ms) {
+    trace_event("client", "%u: close, timeout %" PRId64 " ms", self->number, timeout_ms);
+    oracle_client_closes(self->number);
+    self->closes = true;
+    int64_t began_ms = zkl_clock_ms();
+    int status = zkl_client_close(self->client, timeout_ms);
+    self->is_closed = true;
+    trace_event("client", "%u: closed: %s", self->number, zkl_strerror(status));
+    oracle_client_closed(self->number, status, timeout_ms, zkl_clock_ms() - began_ms);
 }
 
 static void *run_client(void *arg) {
     client_run *self = arg;
     open_client(self);
     start_contenders(self);
-    wait_for_contenders(self);
+    if (self->plan->closes_at_ms >= 0) {
+        wait_for_contenders(self, self->plan->closes_at_ms * (int64_t)US_PER_MS);
+        if (has_contenders(self)) {
+            close_client(self, self->plan->close_timeout_ms);
+        }
+    }
+    wait_for_contenders(self, INT64_MAX);
     self->done = true;
     while (!self->may_close) {
         zkl_world_wait_on(&self->may_close, INT64_MAX);
     }
-    oracle_client(self->number, NULL, NULL);
-    (void)zkl_client_close(self->client, 1000);
-    self->closed = true;
+    if (!self->closes) {
+        close_client(self, 1000);
+    }
     return NULL;
 }
 
@@ -160,7 +194,7 @@ static void start_clients(void) {
 static bool all_done(void) {
     bool done = true;
     for (size_t i = 0; i < run.plan->client_count; i++) {
-        done = done && run.clients[i].done;
+        done = done && (run.clients[i].done || faults_has_died(i));
     }
     return done;
 }
@@ -168,7 +202,7 @@ static bool all_done(void) {
 static bool all_closed(void) {
     bool closed = true;
     for (size_t i = 0; i < run.plan->client_count; i++) {
-        closed = closed && run.clients[i].closed;
+        closed = closed && run.clients[i].is_closed;
     }
     return closed;
 }
@@ -193,7 +227,7 @@ static void let_clients_close(void) {
 static void name_the_stuck(void) {
     for (unsigned i = 0; i < run.plan->contender_count; i++) {
         const contender *one = &run.contenders[i];
-        if (one->plan != NULL && !one->done) {
+        if (one->plan != NULL && !one->done && !faults_has_died(one->plan->client)) {
             oracle_violated("contender %u is stuck %s", i,
                             one->acquire_began_ms >= 0 ? "in an acquire" : "outside of an acquire");
         }
@@ -201,20 +235,28 @@ static void name_the_stuck(void) {
     oracle_violated("a client is stuck");
 }
 
+static int64_t quiet_us(void) {
+    return QUIET_WITHIN_TIMEOUTS * 20 * (int64_t)US_PER_MS * run.plan->tick_ms;
+}
+
+static void let_all_finish(void) {
+    if (!wait_until(all_done, FINISH_WITHIN_S * (int64_t)US_PER_SECOND)) {
+        name_the_stuck();
+    }
+    (void)wait_until(nodes_are_gone, quiet_us());
+    oracle_judge_quiescence();
+}
+
 /* Faults; then none, and everything must come to its end. */
 static void run_its_course(void) {
     (void)wait_until(all_done, run.plan->faults_end_ms * (int64_t)US_PER_MS);
     faults_heal();
-    if (!wait_until(all_done, FINISH_WITHIN_S * (int64_t)US_PER_SECOND)) {
-        name_the_stuck();
+    let_all_finish();
+    if (faults_revive_the_dead()) {
+        let_all_finish();
     }
-    int64_t quiet_us = QUIET_WITHIN_TIMEOUTS * 20 * (int64_t)US_PER_MS * run.plan->tick_ms;
-    if (!wait_until(nodes_are_gone, quiet_us)) {
-        oracle_judge_quiescence();
-    }
-    oracle_judge_quiescence();
     let_clients_close();
-    if (!wait_until(all_closed, quiet_us)) {
+    if (!wait_until(all_closed, quiet_us())) {
         oracle_violated("a client cannot be closed");
     }
 }
