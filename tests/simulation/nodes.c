@@ -256,6 +256,7 @@ static void on_created(const zkl_node *made) {
         nodes.all = zkl_testing_reallocate(nodes.all, nodes.capacity * sizeof(node_record *));
     }
     nodes.all[nodes.count++] = node;
+    node->had_to_wait = nodes_blocker(node) != NULL;
 }
 
 /* Who is before it is found out while all that one transaction deletes is there. */

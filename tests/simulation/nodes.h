@@ -17,6 +17,7 @@ typedef struct node_record {
     int64_t czxid;
     int64_t owner; /* the session; 0: persistent */
     bool alive;
+    bool had_to_wait; /* a conflicting node was before it when it was made */
     bool by_hand;     /* somebody deleted it, or ended its session, on purpose */
     bool foreign;     /* of a session that no client of ours has opened */
     char *blocked_by; /* when it went: who was before it, empty: nobody */

@@ -295,12 +295,12 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
         return;
     }
     oracle.grants++;
-    oracle.waits += grant->waited_ms > 0;
     one->lock = lock;
     one->process = process;
     one->mode = grant->mode;
     one->token = grant->token;
     one->node = nodes_find(grant->node);
+    oracle.waits += one->node != NULL && one->node->had_to_wait;
     one->granted_ms = zkl_clock_ms();
     one->granted_us = zkl_world_now_us();
     one->granted_stopped_us = oracle_stopped_us_of(contender);
