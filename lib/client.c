@@ -309,6 +309,11 @@ static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
         }
         zkl_condition_wait(&client->changed, &client->mutex, left);
     }
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (!zkl_session_leaves_nothing(&one->session)) {
+            return ZKL_PENDING;
+        }
+    }
     return ZKL_OK;
 }
 

@@ -357,7 +357,10 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
  *
  * Returns ZKL_OK; ZKL_PENDING when not all deletions were confirmed in time
  * (the end of the session deletes those nodes: at once when the servers heard
- * of it, else after the session timeout); ZKL_INVALID_TIMEOUT when timeout_ms
+ * of it, else after the session timeout), or when an earlier session was given
+ * up because it did not answer, and may not have ended yet (it has when the
+ * client was connected for two session timeouts since);
+ * ZKL_INVALID_TIMEOUT when timeout_ms
  * < 0, ZKL_IN_CALLBACK when called from a callback and ZKL_FORKED in a forked
  * child, all with the client left open. Call it once, from one thread.
  */

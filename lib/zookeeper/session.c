@@ -4,6 +4,9 @@
 
 #include "zookeeper/request_runner.h"
 
+/* Servers end sessions in steps of a tick, of which a timeout has two or more. */
+enum { LEFT_BEHIND_TIMEOUTS = 2 };
+
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
     *session = (zkl_session){
         .operations = options->operations,
@@ -79,6 +82,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     bool is_new = !session->established;
     session->established = true;
     session->connected = true;
+    session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
@@ -150,7 +154,18 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
 
 void zkl_session_give_up(zkl_session *session) {
     session->given_up = true;
+    if (session->runner_count > 0) {
+        session->left_behind_ms = (int64_t)LEFT_BEHIND_TIMEOUTS * session->timeout_ms;
+    }
     zkl_session_on_news(session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+}
+
+bool zkl_session_leaves_nothing(const zkl_session *session) {
+    if (session->left_behind_ms == 0) {
+        return true;
+    }
+    return session->connected &&
+           zkl_session_now_ms(session) - session->connected_ms > session->left_behind_ms;
 }
 
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {

@@ -42,9 +42,11 @@ struct zkl_session {
     bool established; /* the servers have made this session */
     bool connected;
     bool auth_failed;
-    bool finished;   /* no session will follow */
-    bool given_up;   /* by us, until the next is asked for: the servers have not ended it yet */
-    uint64_t number; /* counts the sessions; replies to an earlier one are void */
+    bool finished; /* no session will follow */
+    bool given_up; /* by us, until the next is asked for: the servers have not ended it yet */
+    int64_t connected_ms;   /* since when, where it is */
+    int64_t left_behind_ms; /* so long may nodes of sessions given up live with connected servers */
+    uint64_t number;        /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;
     int32_t timeout_ms;
@@ -69,6 +71,11 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool de
 /** We end the session, as it does not answer: for the requests it has expired, but
  *  that their nodes are gone is not known. */
 void zkl_session_give_up(zkl_session *session);
+
+/** False: nodes of a session that we gave up may still be there. The servers end it at
+ *  the latest when they have been at work for its timeout: a server whose connection
+ *  stays has had no new leader, who would give every session its time anew. */
+bool zkl_session_leaves_nothing(const zkl_session *session);
 
 /** The session is over for good and no other will follow: requests that are
  *  left give `status` as their verdict and end. */

@@ -30,6 +30,7 @@ static struct {
     session_record sessions[SESSIONS_MAX];
     size_t session_count;
     void (*on_step)(void);
+    int64_t moved_us; /* the last moment at which a client was told so; -1: none */
 } nodes;
 
 /* ---- Names, read independently of the library ------------------------------------------ */
@@ -368,7 +369,14 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
         session_of(delivery->session_id)->told_expired_us = zkl_world_now_us();
     }
     traffic_delivered(delivery);
+    if (delivery->kind == ZKL_DELIVERY_REPLY && delivery->error == ZKL_SERVER_ERROR_SESSION_MOVED) {
+        nodes.moved_us = zkl_world_now_us();
+    }
     nodes.on_step();
+}
+
+bool nodes_session_moved_now(void) {
+    return nodes.moved_us == zkl_world_now_us();
 }
 
 zkl_ensemble_hooks nodes_hooks(void) {
@@ -414,6 +422,7 @@ void nodes_judge_quiescence(void) {
 void nodes_begin(void (*on_step)(void)) {
     memset(&nodes, 0, sizeof(nodes));
     nodes.on_step = on_step;
+    nodes.moved_us = -1;
 }
 
 void nodes_end(void) {

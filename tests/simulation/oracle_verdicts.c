@@ -35,7 +35,7 @@ static bool went_wrong_meanwhile(const record *one, unsigned kinds) {
 /* Who waits asks again; a try does not wait. */
 static bool was_turned_away(const record *one, const plan_turn *turn) {
     return turn->timeout_ms == 0 &&
-           (oracle.plan->strange_ppm > 0 ||
+           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() ||
             went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
 }
 
@@ -216,10 +216,12 @@ void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status)
 
 /* ---- Releases --------------------------------------------------------------------------- */
 
-/* By the client, for want of an answer: the servers have not said so. */
+/* By the client, for want of an answer: the servers have not said so. Of one that is being
+ * closed it is not known. */
 static bool is_given_up(unsigned contender) {
     const record *one = &oracle.records[contender];
-    return oracle_sessions_ended(contender) > one->sessions_ended &&
+    bool closes = oracle.clients[oracle_plan_of(contender)->client].closes;
+    return (closes || oracle_sessions_ended(contender) > one->sessions_ended) &&
            (one->node == NULL || !nodes_session_told_expired(one->node->owner));
 }
 

@@ -9,7 +9,7 @@
 #include "threads.h"
 #include "zklock/zklock.h"
 
-enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3 };
+enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SLOW_SESSIONS = 60, SERVERS = 3 };
 
 static zkl_ensemble *ensemble;
 
@@ -89,11 +89,11 @@ static void stop_all(void) {
 }
 
 static void slow_down(void) {
-    zkl_ensemble_slow_commits(ensemble, 60 * SESSION_MS * (int64_t)US_PER_MS,
-                              60 * SESSION_MS * (int64_t)US_PER_MS);
+    zkl_ensemble_slow_commits(ensemble, SLOW_SESSIONS * SESSION_MS * (int64_t)US_PER_MS,
+                              SLOW_SESSIONS * SESSION_MS * (int64_t)US_PER_MS);
 }
 
-static void give_up_during_a_release(void (*hurt)(void)) {
+static void give_up_during_a_release(void (*hurt)(void), int64_t close_after_ms, int closed) {
     begin(135);
     zkl_client *client = open_client();
     zkl_lock *lock = hold(client);
@@ -111,18 +111,27 @@ static void give_up_during_a_release(void (*hurt)(void)) {
     EXPECT(zkl_ensemble_session_is_alive(ensemble, session_id));
     zkl_ensemble_heal(ensemble);
     zkl_lock_close(lock);
-    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    zkl_world_sleep_us(close_after_ms * (int64_t)US_PER_MS);
+    int left =
+        zkl_tree_owned_count(zkl_ensemble_tree(ensemble), session_id) > 0 ? ZKL_PENDING : ZKL_OK;
+    EXPECT_INT(left, closed);
+    EXPECT_INT(zkl_client_close(client, 1000), closed);
     end();
 }
 
 /* ... and the release said that the node was gone, when it was not. */
 static void release_whose_session_is_given_up_is_not_confirmed(void) {
-    give_up_during_a_release(stop_all);
+    give_up_during_a_release(stop_all, 4 * SESSION_MS, ZKL_OK);
 }
 
 /* Seed 118816: and the same when the deletion is on its way. */
 static void release_under_way_whose_session_is_given_up_is_not_confirmed(void) {
-    give_up_during_a_release(slow_down);
+    give_up_during_a_release(slow_down, (SLOW_SESSIONS + 4) * SESSION_MS, ZKL_OK);
+}
+
+/* Seed 85506: a client was closed soon after, and said that none of its nodes was left. */
+static void close_after_a_session_is_given_up_is_not_confirmed(void) {
+    give_up_during_a_release(stop_all, SESSION_MS / 2, ZKL_PENDING);
 }
 
 /* Seed 110631: nobody sent the removal of a watch again. */
@@ -155,6 +164,7 @@ static CU_TestInfo tests[] = {
     TEST(servers_that_turn_requests_away_for_long_keep_the_session),
     TEST(release_whose_session_is_given_up_is_not_confirmed),
     TEST(release_under_way_whose_session_is_given_up_is_not_confirmed),
+    TEST(close_after_a_session_is_given_up_is_not_confirmed),
     TEST(removal_of_a_watch_that_is_turned_away_is_sent_again),
     TEST_END,
 };
