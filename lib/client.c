@@ -390,8 +390,9 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     }
 }
 
-int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session) {
-    zkl_client_session *found = find_room(client, zkl_request_runner_watched_bytes(path));
+int zkl_client_choose_session(zkl_client *client, const char *path, zkl_contender_kind kind,
+                              zkl_session **session) {
+    zkl_client_session *found = find_room(client, zkl_request_runner_watched_bytes(path, kind));
     if (found != NULL) {
         open_ahead(client, found);
     } else {

@@ -70,7 +70,8 @@ zkl_callback_thread *zkl_client_state_thread(zkl_client *client);
 /** A session that has room for one more request on this resource, with the mutex
  *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,
  *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
-int zkl_client_choose_session(zkl_client *client, const char *path, zkl_session **session);
+int zkl_client_choose_session(zkl_client *client, const char *path, zkl_contender_kind kind,
+                              zkl_session **session);
 
 /** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
  */

@@ -14,7 +14,7 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, record_directory);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, state_arg);
+HAS_NO_TAIL(zkl_lock_options, max_waiting);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);
 HAS_NO_TAIL(zkl_grant, node);
 
@@ -328,7 +328,14 @@ int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char 
 
 /* ---- Numbers and pointers ----------------------------------------------- */
 
-int zkl_input_check_mode(zkl_mode mode) {
+int zkl_input_check_mode(zkl_mode mode, unsigned permits) {
+    if (permits > 0 && mode != ZKL_PERMIT) {
+        return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_PERMIT for a handle with permits",
+                      (int)mode);
+    }
+    if (permits > 0) {
+        return ZKL_OK;
+    }
     if (mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
         return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE",
                       (int)mode);

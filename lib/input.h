@@ -16,7 +16,8 @@ int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
-int zkl_input_check_mode(zkl_mode mode);
+/** ZKL_PERMIT for a handle with permits, else one of the others. */
+int zkl_input_check_mode(zkl_mode mode, unsigned permits);
 /** `lowest` <= `value` <= `highest`, else `status`. */
 int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
                           int status);

@@ -99,6 +99,8 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     lock->fail_on_session_expiry = options->fail_on_session_expiry != 0;
     lock->reentrant = options->reentrant != 0;
     lock->max_hold_ms = options->max_hold_ms;
+    lock->permits = (unsigned)options->permits;
+    lock->max_waiting = (unsigned)options->max_waiting;
     zkl_condition_begin(&lock->changed);
     return lock;
 }
@@ -117,6 +119,14 @@ static int check_options(const zkl_lock_options *options) {
     if (status == ZKL_OK) {
         status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX,
+                                       ZKL_INVALID_PERMITS);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
+                                       ZKL_INVALID_LIMIT);
     }
     return status;
 }

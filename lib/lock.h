@@ -22,6 +22,8 @@ struct zkl_lock {
     bool fail_on_session_expiry;
     bool reentrant;
     int64_t max_hold_ms;
+    unsigned permits;     /* of the semaphore; 0: a lock */
+    unsigned max_waiting; /* 0: any number */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
 

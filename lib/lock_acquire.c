@@ -7,7 +7,7 @@ static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms
                          const zkl_grant *grant) {
     int status = zkl_input_check_pointer("lock", lock);
     if (status == ZKL_OK) {
-        status = zkl_input_check_mode(mode);
+        status = zkl_input_check_mode(mode, lock->permits);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
@@ -65,7 +65,8 @@ static int prepare_news(zkl_lock *lock) {
 
 static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     zkl_run_options options = {
-        .mode = mode,
+        .kind = { mode, lock->permits },
+        .max_waiting = lock->max_waiting,
         .resource = lock->resource,
         .parent_path = lock->path,
         .timeout_ms = timeout_ms,
@@ -83,7 +84,7 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
-        status = zkl_client_choose_session(lock->client, lock->path, &session);
+        status = zkl_client_choose_session(lock->client, lock->path, options.kind, &session);
     }
     if (status == ZKL_OK) {
         status = zkl_request_runner_start(session, &options, &lock->runner);

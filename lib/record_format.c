@@ -76,6 +76,8 @@ static const char *const event_names[] = {
     [ZKL_EVENT_DELETED] = "DELETED",
     [ZKL_EVENT_SETTLED] = "SETTLED",
     [ZKL_EVENT_OWN_WATCHED] = "OWN_WATCHED",
+    [ZKL_EVENT_PARENT_REMOVED] = "PARENT_REMOVED",
+    [ZKL_EVENT_DOWNGRADED] = "DOWNGRADED",
     [ZKL_EVENT_BACKED_OFF] = "BACKED_OFF",
     [ZKL_EVENT_WATCH_FIRED] = "WATCH_FIRED",
     [ZKL_EVENT_OWN_WATCH_FIRED] = "OWN_WATCH_FIRED",
@@ -90,6 +92,7 @@ static const char *const event_names[] = {
     [ZKL_EVENT_TIMED_OUT] = "TIMED_OUT",
     [ZKL_EVENT_CANCELLED] = "CANCELLED",
     [ZKL_EVENT_RELEASED] = "RELEASED",
+    [ZKL_EVENT_DOWNGRADE] = "DOWNGRADE",
 };
 
 static const char *const action_names[] = {
@@ -102,11 +105,14 @@ static const char *const action_names[] = {
     [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
     [ZKL_ACTION_INSPECT] = "INSPECT",
     [ZKL_ACTION_DELETE] = "DELETE",
+    [ZKL_ACTION_REMOVE_PARENT] = "REMOVE_PARENT",
+    [ZKL_ACTION_DOWNGRADE] = "DOWNGRADE",
     [ZKL_ACTION_SETTLE] = "SETTLE",
     [ZKL_ACTION_BACK_OFF] = "BACK_OFF",
     [ZKL_ACTION_GRANT] = "GRANT",
     [ZKL_ACTION_FAIL] = "FAIL",
     [ZKL_ACTION_LOSE] = "LOSE",
+    [ZKL_ACTION_DOWNGRADE_ENDED] = "DOWNGRADE_ENDED",
     [ZKL_ACTION_REJOIN] = "REJOIN",
     [ZKL_ACTION_REPORT] = "REPORT",
     [ZKL_ACTION_WARN] = "WARN",
@@ -114,9 +120,13 @@ static const char *const action_names[] = {
 };
 
 static const char *const outcome_names[] = {
-    [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-    [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_OK] = "OK",
+    [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
+    [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+    [ZKL_OUTCOME_REFUSED] = "REFUSED",
+    [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
 };
 
 static const char *const session_names[] = {
@@ -130,6 +140,7 @@ static const char *const mode_names[] = {
     [ZKL_EXCLUSIVE] = "EXCLUSIVE",
     [ZKL_READ] = "READ",
     [ZKL_WRITE] = "WRITE",
+    [ZKL_PERMIT] = "PERMIT",
 };
 
 static const char *const aim_names[] = {
@@ -206,6 +217,9 @@ static void add_flag_field(zkl_text *text, const char *prefix, bool value) {
 
 const zkl_record_field zkl_record_state_fields[] = {
     NAME_FIELD(mode, modes),
+    PLAIN_FIELD(permits, COUNT),
+    PLAIN_FIELD(max_waiting, COUNT),
+    PLAIN_FIELD(is_member, BOOL),
     PLAIN_FIELD(only_try, BOOL),
     PLAIN_FIELD(fail_on_session_expiry, BOOL),
     PLAIN_FIELD(needs_lease, BOOL),
@@ -228,6 +242,9 @@ const zkl_record_field zkl_record_state_fields[] = {
     PLAIN_FIELD(ended, BOOL),
     PLAIN_FIELD(unknown_reported, BOOL),
     PLAIN_FIELD(refusal_reported, BOOL),
+    PLAIN_FIELD(draining, BOOL),
+    PLAIN_FIELD(downgrade_wanted, BOOL),
+    PLAIN_FIELD(downgrade_unsure, BOOL),
     PLAIN_FIELD(late_verdict, STATUS),
     PLAIN_FIELD(outstanding, BITS),
     PLAIN_FIELD(parents_made, COUNT),
@@ -239,6 +256,8 @@ const zkl_record_field zkl_record_state_fields[] = {
     PLAIN_FIELD(candidate, TEXT),
     PLAIN_FIELD(surplus, TEXT),
     PLAIN_FIELD(rejected, TEXT),
+    PLAIN_FIELD(downgraded, TEXT),
+    PLAIN_FIELD(companion, TEXT),
 };
 const size_t zkl_record_state_field_count = COUNT_OF(zkl_record_state_fields);
 
@@ -318,22 +337,14 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
 /* ---- Long lists ------------------------------------------------------------ */
 
 /* Whether one child is before ours. */
-static bool is_earlier(const char *const *child, const char *own) {
-    return zkl_queue_examine((zkl_children){ child, 1 }, own).earlier == 1;
+static bool is_earlier(const char *const *child, const zkl_queue_place *place) {
+    return zkl_queue_examine((zkl_children){ child, 1 }, place).earlier == 1;
 }
 
-static const char *find_other_earlier(zkl_children children, const char *own, const char *blocker) {
+static const char *find_other_earlier(zkl_children children, const zkl_queue_place *place,
+                                      const char *blocker) {
     for (size_t i = 0; i < children.count; i++) {
-        if (children.names[i] != blocker && is_earlier(&children.names[i], own)) {
-            return children.names[i];
-        }
-    }
-    return NULL;
-}
-
-static const char *find_blocker_at_tail(zkl_children children, zkl_mode mode) {
-    for (size_t i = 0; i < children.count; i++) {
-        if (zkl_queue_is_blocked_at_tail((zkl_children){ &children.names[i], 1 }, mode)) {
+        if (children.names[i] != blocker && is_earlier(&children.names[i], place)) {
             return children.names[i];
         }
     }
@@ -360,17 +371,15 @@ static bool is_one_of(const char *name, const char *const *others, size_t count)
 
 size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
                           const char *shortened[ZKL_RECORD_SHORTENED_MAX]) {
-    const char *own = request->node;
-    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
-    zkl_queue_view view = zkl_queue_examine(children, own);
+    zkl_queue_place place = zkl_request_place(request);
+    zkl_queue_view view = zkl_queue_examine(children, &place);
     bool several = view.blocker != NULL && view.earlier > 1;
     const char *kept[ZKL_RECORD_SHORTENED_MAX] = {
-        find_own(children, own),
-        zkl_queue_find_guid(children, request->guid, ours ? own : NULL, request->rejected),
+        place.own != NULL ? find_own(children, place.own) : NULL,
+        zkl_queue_find_guid(children, request->guid, place.own, request->rejected),
         view.blocker,
         view.unknown,
-        several ? find_other_earlier(children, own, view.blocker) : NULL,
-        find_blocker_at_tail(children, request->mode),
+        several ? find_other_earlier(children, &place, view.blocker) : NULL,
     };
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
@@ -388,11 +397,19 @@ static void add_children(zkl_text *text, const char *prefix, zkl_children childr
     }
 }
 
+/* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
+static bool counts_names(const zkl_request *request) {
+    return request->permits > 0 || request->max_waiting > 0;
+}
+
 static void add_list(zkl_text *text, const zkl_request *request, zkl_children children) {
     add_number_field(text, " count=", (int64_t)children.count);
     zkl_text before = *text;
-    if (children.count <= ZKL_RECORD_NAMES_MAX) {
+    if (children.count <= ZKL_RECORD_NAMES_MAX || counts_names(request)) {
         add_children(text, " children=", children);
+        if (counts_names(request)) {
+            return;
+        }
         if (!text->too_long && text->length - before.length <= ZKL_RECORD_NAMES_BYTES_MAX) {
             return;
         }
@@ -406,7 +423,7 @@ static void add_list(zkl_text *text, const zkl_request *request, zkl_children ch
 /* ---- Lines ------------------------------------------------------------------ */
 
 static bool is_reply(zkl_event_kind kind) {
-    return kind >= ZKL_EVENT_CREATED && kind <= ZKL_EVENT_OWN_WATCHED;
+    return kind >= ZKL_EVENT_CREATED && kind <= ZKL_EVENT_DOWNGRADED;
 }
 
 static unsigned fields_of_success(zkl_event_kind kind) {

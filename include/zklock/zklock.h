@@ -85,6 +85,10 @@ extern "C" {
 #define ZKL_FILE_NAME_MAX 1024
 /** How often the owner of a reentrant handle can acquire it without a release. */
 #define ZKL_HOLDS_MAX 65535
+/** Most permits of a semaphore: whoever waits for one watches as many nodes. */
+#define ZKL_PERMITS_MAX 1000
+/** Most others that max_waiting can allow to wait before an acquire. */
+#define ZKL_WAITING_MAX 1000000
 
 /* ---- Status ------------------------------------------------------------ */
 
@@ -124,7 +128,7 @@ extern "C" {
     X(ZKL_TOO_MANY_HOLDS, -29, "the reentrant handle was acquired 65,535 times without a release") \
     X(ZKL_INVALID_ARGUMENT, -30, "an argument is NULL or out of range")                            \
     X(ZKL_INVALID_STRUCT_SIZE, -31, "struct_size is not that of this or an earlier version")       \
-    X(ZKL_INVALID_MODE, -32, "the mode is none of ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE")             \
+    X(ZKL_INVALID_MODE, -32, "the mode is none that this handle can be acquired in")               \
     X(ZKL_INVALID_TIMEOUT, -33, "a timeout is out of range")                                       \
     X(ZKL_INVALID_HOSTS, -34, "the host list is not host:port[,host:port...][/chroot]")            \
     X(ZKL_INVALID_ROOT, -35, "the lock root is not an absolute path of valid names")               \
@@ -141,7 +145,12 @@ extern "C" {
     X(ZKL_RESOURCE_EMPTY_COMPONENT, -46, "an absolute path must not have empty components")        \
     X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")     \
     X(ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48,                                                     \
-      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")
+      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")              \
+    X(ZKL_PERMITS_DIFFER, -49,                                                                     \
+      "another request of the resource is for other than so many permits")                         \
+    X(ZKL_QUEUE_FULL, -50, "more others wait for the resource than max_waiting allows")            \
+    X(ZKL_INVALID_PERMITS, -51, "the number of permits is out of range")                           \
+    X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -417,9 +426,12 @@ typedef struct zkl_lock zkl_lock;
 typedef enum zkl_mode {
     ZKL_EXCLUSIVE = 0, /* waits for every earlier request */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
-    ZKL_WRITE = 2      /* waits for every earlier request; differs from
+    ZKL_WRITE = 2,     /* waits for every earlier request; differs from
                           ZKL_EXCLUSIVE in the node's name only (Curator's
                           read/write lock knows it as a writer) */
+    ZKL_PERMIT = 3     /* one permit of a semaphore: waits for as long as so many
+                          earlier requests are there as the semaphore has permits.
+                          For handles with the option `permits`, and only those */
 } zkl_mode;
 
 /** Wait without a deadline. */
@@ -479,10 +491,20 @@ typedef struct zkl_lock_options {
     /** NULL: nobody is told; zkl_lock_check tells as well. */
     zkl_lock_state_callback *state_callback;
     void *state_arg;
+    /** 0: a lock. Else a semaphore of so many permits, at most ZKL_PERMITS_MAX, of
+     *  which the handle acquires one, in the mode ZKL_PERMIT. All contenders of a
+     *  resource must say the same: one that finds an earlier request which does not
+     *  fails with ZKL_PERMITS_DIFFER. Whoever waits watches `permits` nodes. */
+    int32_t permits;
+    /** 0: no limit. Else an acquire fails with ZKL_QUEUE_FULL, and writes nothing,
+     *  when it would have to wait and so many others wait already, at most
+     *  ZKL_WAITING_MAX. (When several come at once some of them may queue before they
+     *  see it, and leave again.) */
+    int32_t max_waiting;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0 }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {

@@ -6,6 +6,10 @@
 #define GUID_PREFIX_LENGTH (sizeof(GUID_PREFIX) - 1)
 #define GUID_LENGTH (ZKL_GUID_SIZE - 1)
 #define SEQUENCE_LENGTH 10 /* of "%010d", but for the two longest negatives */
+#define PERMIT_MARKER "-permit-"
+#define PERMIT_MARKER_LENGTH (sizeof(PERMIT_MARKER) - 1)
+#define READ_MARKER "-__READ__"
+#define WRITE_MARKER "-__WRIT__"
 
 static const struct {
     const char *marker;
@@ -58,10 +62,38 @@ static zkl_node_kind kind_before(const char *text, size_t length) {
     return ZKL_NODE_UNKNOWN;
 }
 
+/* The decimal number without leading zeros that ends before text[length], or 0. */
+static unsigned number_before(const char *text, size_t length, size_t *number_length) {
+    size_t digits = 0;
+    while (digits < length && text[length - digits - 1] >= '0' &&
+           text[length - digits - 1] <= '9') {
+        digits++;
+    }
+    *number_length = digits;
+    if (digits == 0 || digits > SEQUENCE_LENGTH || text[length - digits] == '0') {
+        return 0;
+    }
+    int64_t value = parse_digits(text + length - digits, digits);
+    return value <= ZKL_PERMITS_MAX ? (unsigned)value : 0;
+}
+
+/* Of the semaphore to one of whose permits such a name belongs; 0: it is none. */
+static unsigned permits_before(const char *text, size_t length) {
+    size_t number_length = 0;
+    if (length == 0 || text[length - 1] != '-') {
+        return 0;
+    }
+    unsigned permits = number_before(text, length - 1, &number_length);
+    size_t rest = length - 1 - number_length;
+    bool marked = rest >= PERMIT_MARKER_LENGTH && memcmp(text + rest - PERMIT_MARKER_LENGTH,
+                                                         PERMIT_MARKER, PERMIT_MARKER_LENGTH) == 0;
+    return marked ? permits : 0;
+}
+
 /* Of a kind that we do not know we cannot tell a dash from a minus sign: there
  * the last ten digits are the sequence. */
 static zkl_node_name parse_unknown(const char *text, size_t length) {
-    zkl_node_name name = { ZKL_NODE_FOREIGN, 0 };
+    zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
     if (length < SEQUENCE_LENGTH) {
         return name;
     }
@@ -75,9 +107,10 @@ static zkl_node_name parse_unknown(const char *text, size_t length) {
 zkl_node_name zkl_node_name_parse(const char *text) {
     size_t length = strlen(text);
     for (size_t digits = SEQUENCE_LENGTH; digits <= SEQUENCE_LENGTH + 1; digits++) {
-        zkl_node_name name = { ZKL_NODE_FOREIGN, 0 };
+        zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
         if (length >= digits && parse_sequence(text + length - digits, digits, &name.sequence)) {
-            name.kind = kind_before(text, length - digits);
+            name.permits = permits_before(text, length - digits);
+            name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : kind_before(text, length - digits);
             if (name.kind != ZKL_NODE_UNKNOWN) {
                 return name;
             }
@@ -89,9 +122,11 @@ zkl_node_name zkl_node_name_parse(const char *text) {
 static const char *mode_marker(zkl_mode mode) {
     switch (mode) {
     case ZKL_READ:
-        return "-__READ__";
+        return READ_MARKER;
     case ZKL_WRITE:
-        return "-__WRIT__";
+        return WRITE_MARKER;
+    case ZKL_PERMIT:
+        return PERMIT_MARKER;
     case ZKL_EXCLUSIVE:
         break;
     }
@@ -104,8 +139,33 @@ static void write_name(char *text, const char *guid, const char *marker) {
     memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
 }
 
-void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode) {
-    write_name(text, guid, mode_marker(mode));
+/* "<permits>-" at the end of a name. */
+static void add_permits(char *text, unsigned permits) {
+    char digits[SEQUENCE_LENGTH];
+    size_t count = 0;
+    for (unsigned left = permits; left > 0; left /= 10) {
+        digits[count++] = (char)('0' + left % 10);
+    }
+    char *end = text + strlen(text);
+    while (count > 0) {
+        *end++ = digits[--count];
+    }
+    *end++ = '-';
+    *end = '\0';
+}
+
+void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind) {
+    write_name(text, guid, mode_marker(kind.mode));
+    if (kind.mode == ZKL_PERMIT) {
+        add_permits(text, kind.permits);
+    }
+}
+
+/* The two markers are of one length. */
+void zkl_node_name_downgrade(char *text, const char *writer) {
+    size_t length = strlen(writer);
+    memcpy(text, writer, length + 1);
+    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, READ_MARKER, sizeof(READ_MARKER) - 1);
 }
 
 void zkl_node_name_settle(char *text, const char *guid) {
@@ -131,14 +191,20 @@ bool zkl_node_name_same_guid(const char *one, const char *other) {
     return length != 0 && length == guid_part_length(other) && memcmp(one, other, length) == 0;
 }
 
-zkl_node_kind zkl_node_kind_of_mode(zkl_mode mode) {
+static zkl_node_kind kind_of_mode(zkl_mode mode) {
     switch (mode) {
     case ZKL_READ:
         return ZKL_NODE_READ;
     case ZKL_WRITE:
         return ZKL_NODE_WRITE;
+    case ZKL_PERMIT:
+        return ZKL_NODE_PERMIT;
     case ZKL_EXCLUSIVE:
         break;
     }
     return ZKL_NODE_EXCLUSIVE;
+}
+
+zkl_node_name zkl_node_name_of(zkl_contender_kind kind) {
+    return (zkl_node_name){ .kind = kind_of_mode(kind.mode), .permits = kind.permits };
 }

@@ -8,6 +8,11 @@
  *     read       _c_<uuid>-__READ__%010d    InterProcessReadWriteLock
  *     write      _c_<uuid>-__WRIT__%010d
  *
+ * A permit of a semaphore says of how many, so that any list shows requests that do
+ * not agree on it; Curator's semaphore is of another make, and cannot share one:
+ *
+ *     permit     _c_<uuid>-permit-<permits>-%010d
+ *
  * Kazoo's __lock__ and __rlock__ are understood as well. The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
@@ -30,13 +35,21 @@ typedef enum zkl_node_kind {
     ZKL_NODE_EXCLUSIVE,
     ZKL_NODE_READ,
     ZKL_NODE_WRITE,
+    ZKL_NODE_PERMIT,
     ZKL_NODE_UNKNOWN /* has a sequence, but no kind we know: counts as exclusive */
 } zkl_node_kind;
 
 typedef struct zkl_node_name {
     zkl_node_kind kind;
     int32_t sequence;
+    unsigned permits; /* PERMIT: how many the semaphore has; else 0 */
 } zkl_node_name;
+
+/** The kind of a request, as its node's name tells it. */
+typedef struct zkl_contender_kind {
+    zkl_mode mode;
+    unsigned permits; /* ZKL_PERMIT: 1 to ZKL_PERMITS_MAX; else 0 */
+} zkl_contender_kind;
 
 /** Reads the name of a child of a resource. Any bytes are fine. */
 zkl_node_name zkl_node_name_parse(const char *text);
@@ -45,7 +58,13 @@ zkl_node_name zkl_node_name_parse(const char *text);
  * Writes the name to create a request's node by, to which the server appends
  * the sequence. `text` has room for ZKL_NODE_NAME_SIZE bytes.
  */
-void zkl_node_name_prefix(char *text, const char *guid, zkl_mode mode);
+void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind);
+
+/**
+ * Writes the name of the reader that takes the place of a writer of ours: that of
+ * the writer's node, but for the kind, so that it has the same GUID and sequence.
+ */
+void zkl_node_name_downgrade(char *text, const char *writer);
 
 /** Writes a name that no node ever has: without a sequence, and with a GUID. */
 void zkl_node_name_settle(char *text, const char *guid);
@@ -56,7 +75,7 @@ bool zkl_node_name_has_guid(const char *text, const char *guid);
 /** Whether two names were created by requests with the same GUID. */
 bool zkl_node_name_same_guid(const char *one, const char *other);
 
-/** The kind of node that a mode creates. */
-zkl_node_kind zkl_node_kind_of_mode(zkl_mode mode);
+/** What the name of a request's node will say but for its sequence, which is 0. */
+zkl_node_name zkl_node_name_of(zkl_contender_kind kind);
 
 #endif

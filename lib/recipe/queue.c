@@ -6,17 +6,12 @@ static bool is_request(zkl_node_name name) {
     return name.kind != ZKL_NODE_FOREIGN;
 }
 
-/* The blocking rule: whether a request must wait for an earlier one. */
+/* The blocking rule of all but permits: whether a request must wait for an earlier one. */
 static bool waits_for(zkl_node_kind own, zkl_node_kind earlier) {
     return own != ZKL_NODE_READ || earlier != ZKL_NODE_READ;
 }
 
-typedef struct place {
-    zkl_node_name name;
-    const char *text;
-} place;
-
-static bool is_before(place one, place other) {
+static bool is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
     if (one.name.sequence != other.name.sequence) {
         return one.name.sequence < other.name.sequence;
     }
@@ -28,49 +23,150 @@ static bool is_before(place one, place other) {
     return strcmp(one.text, other.text) < 0;
 }
 
-static bool is_twin(place one, place other) {
+static bool is_twin(zkl_queue_neighbour one, zkl_queue_neighbour other) {
     return one.name.sequence == other.name.sequence &&
            zkl_node_name_same_guid(one.text, other.text);
 }
 
-zkl_queue_view zkl_queue_examine(zkl_children children, const char *own) {
+static zkl_queue_neighbour read_name(const char *text) {
+    return (zkl_queue_neighbour){ zkl_node_name_parse(text), text };
+}
+
+/* ---- The place of a request ----------------------------------------------------------- */
+
+static zkl_queue_neighbour own_of(const zkl_queue_place *place) {
+    if (place->own != NULL) {
+        return read_name(place->own);
+    }
+    return (zkl_queue_neighbour){ zkl_node_name_of(place->kind), NULL };
+}
+
+/* Whoever has no node yet comes after all. */
+static bool is_earlier(zkl_queue_neighbour child, zkl_queue_neighbour own) {
+    return is_request(child.name) &&
+           (own.text == NULL || (is_before(child, own) && !is_twin(child, own)));
+}
+
+static bool counts(zkl_queue_neighbour child, zkl_queue_neighbour own,
+                   const zkl_queue_place *place) {
+    return is_earlier(child, own) && strcmp(child.text, place->companion) != 0;
+}
+
+static bool is_like(zkl_node_name one, zkl_node_name other) {
+    return one.kind == other.kind && one.permits == other.permits;
+}
+
+/* ---- Who is in the way ---------------------------------------------------------------- */
+
+static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_node_name own) {
+    if (child.name.kind == ZKL_NODE_UNKNOWN) {
+        view->unknown = child.text;
+    }
+    if (own.kind == ZKL_NODE_PERMIT && !is_like(child.name, own)) {
+        view->unlike = child.text;
+    }
+}
+
+zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *place) {
     zkl_queue_view view = { .listed = false };
-    place mine = { zkl_node_name_parse(own), own };
-    place blocker = { { ZKL_NODE_FOREIGN, 0 }, NULL };
+    zkl_queue_neighbour mine = own_of(place);
+    zkl_queue_neighbour blocker = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        place child = { zkl_node_name_parse(children.names[i]), children.names[i] };
-        if (strcmp(child.text, own) == 0) {
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        if (mine.text != NULL && strcmp(child.text, mine.text) == 0) {
             view.listed = true;
             continue;
         }
-        if (!is_request(child.name) || !is_before(child, mine) || is_twin(child, mine)) {
+        if (!counts(child, mine, place)) {
             continue;
         }
         view.earlier++;
         if (!waits_for(mine.name.kind, child.name.kind)) {
             continue;
         }
-        if (child.name.kind == ZKL_NODE_UNKNOWN) {
-            view.unknown = child.text;
-        }
+        note_unlike(&view, child, mine.name);
         if (blocker.text == NULL || is_before(blocker, child)) {
             blocker = child;
         }
     }
-    view.blocker = blocker.text;
+    bool permitted = mine.name.kind == ZKL_NODE_PERMIT && view.earlier < mine.name.permits;
+    view.blocker = permitted ? NULL : blocker.text;
     return view;
 }
 
-bool zkl_queue_is_blocked_at_tail(zkl_children children, zkl_mode mode) {
-    zkl_node_kind own = zkl_node_kind_of_mode(mode);
+/* ---- Who waits ------------------------------------------------------------------------- */
+
+/* The first of those before us that does not read; its text is NULL: there is none. */
+static zkl_queue_neighbour first_other(zkl_children children, const zkl_queue_place *place) {
+    zkl_queue_neighbour mine = own_of(place);
+    zkl_queue_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_node_name name = zkl_node_name_parse(children.names[i]);
-        if (is_request(name) && waits_for(own, name.kind)) {
-            return true;
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        bool other = counts(child, mine, place) && child.name.kind != ZKL_NODE_READ;
+        if (other && (first.text == NULL || is_before(child, first))) {
+            first = child;
         }
     }
-    return false;
+    return first;
 }
+
+/* Readers before all others hold; where there are none the first other does. */
+static size_t count_holding(zkl_children children, const zkl_queue_place *place) {
+    zkl_queue_neighbour mine = own_of(place);
+    if (mine.name.kind == ZKL_NODE_PERMIT) {
+        return mine.name.permits;
+    }
+    zkl_queue_neighbour first = first_other(children, place);
+    size_t readers = 0;
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        bool reads = counts(child, mine, place) && child.name.kind == ZKL_NODE_READ;
+        readers += reads && (first.text == NULL || is_before(child, first)) ? 1 : 0;
+    }
+    return readers > 0 ? readers : 1;
+}
+
+size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *place) {
+    size_t earlier = zkl_queue_examine(children, place).earlier;
+    size_t holding = count_holding(children, place);
+    return earlier > holding ? earlier - holding : 0;
+}
+
+/* ---- The nearest ------------------------------------------------------------------------ */
+
+/* Keeps the list in order, and drops its first where there is no room. */
+static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
+                     zkl_queue_neighbour child) {
+    size_t place = count;
+    while (place > 0 && is_before(child, nearest[place - 1])) {
+        place--;
+    }
+    if (count < most) {
+        memmove(nearest + place + 1, nearest + place, (count - place) * sizeof(*nearest));
+        nearest[place] = child;
+        return count + 1;
+    }
+    if (place > 0) {
+        memmove(nearest, nearest + 1, (place - 1) * sizeof(*nearest));
+        nearest[place - 1] = child;
+    }
+    return count;
+}
+
+size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
+                              size_t most) {
+    zkl_queue_neighbour mine = read_name(own);
+    size_t count = 0;
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        if (is_earlier(child, mine)) {
+            count = insert(nearest, count, most, child);
+        }
+    }
+    return count;
+}
+
+/* ---- Nodes of one request ----------------------------------------------------------------- */
 
 const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
                                 const char *after) {

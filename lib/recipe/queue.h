@@ -2,11 +2,12 @@
  * The queue of a resource: its children in order, and who waits for whom.
  *
  * Order is that of the sequence numbers, compared as numbers. Equal numbers
- * (Curator's downgraded readers inherit their writer's) go write before read,
- * then by name; the two nodes of one owner never wait for each other.
+ * (downgraded readers inherit their writer's) go write before read, then by name;
+ * the two nodes of one owner never wait for each other.
  *
  * One blocking rule per mode: a reader waits for the nearest earlier request
- * that is no reader; anyone else for the nearest earlier request of any kind.
+ * that is no reader; a permit of n for as long as n or more are earlier; anyone
+ * else for the nearest earlier request of any kind.
  */
 #ifndef ZKLOCK_RECIPE_QUEUE_H
 #define ZKLOCK_RECIPE_QUEUE_H
@@ -22,15 +23,36 @@ typedef struct zkl_children {
 typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
     size_t earlier;      /* requests before ours, whether in our way or not */
-    const char *blocker; /* whom to wait for, a name of the list; NULL: nobody */
+    const char *blocker; /* the nearest one in our way, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
+    const char *unlike;  /* a permit's: an earlier request that is none of as many permits */
 } zkl_queue_view;
 
-/** What a list says to the request whose node is `own`. */
-zkl_queue_view zkl_queue_examine(zkl_children children, const char *own);
+/** Whose view of a queue. */
+typedef struct zkl_queue_place {
+    const char *own;         /* the name of our node; NULL: we would join at the tail now */
+    zkl_contender_kind kind; /* of a request that has no node yet */
+    const char *companion;   /* another node of the same owner, which is not in its way; "": none */
+} zkl_queue_place;
 
-/** Whether a request that joined at the tail now would have to wait. */
-bool zkl_queue_is_blocked_at_tail(zkl_children children, zkl_mode mode);
+/** What a list says to the request at this place. */
+zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *place);
+
+/** How many of the requests before this place have to wait themselves. */
+size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *place);
+
+/** One of the nearest earlier requests. */
+typedef struct zkl_queue_neighbour {
+    zkl_node_name name;
+    const char *text; /* of the list */
+} zkl_queue_neighbour;
+
+/**
+ * The nearest earlier requests of any kind, the furthest first, at most `most` of
+ * them, for which `nearest` has room. Returns how many.
+ */
+size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
+                              size_t most);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply

@@ -11,8 +11,22 @@ enum operation {
     OPERATION_DELETE = 1U << 5,
     OPERATION_SETTLE = 1U << 6,
     OPERATION_BACK_OFF = 1U << 7,
-    OPERATION_WATCH_OWN = 1U << 8
+    OPERATION_WATCH_OWN = 1U << 8,
+    OPERATION_REMOVE_PARENT = 1U << 9,
+    OPERATION_DOWNGRADE = 1U << 10
 };
+
+/* ---- Names ------------------------------------------------------------- */
+
+/* Names of ours always fit: a prefix of ours and at most eleven characters. */
+static void copy_name(char *to, const char *from) {
+    size_t length = strlen(from);
+    if (length >= ZKL_NODE_NAME_SIZE) {
+        length = ZKL_NODE_NAME_SIZE - 1;
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
 
 /* ---- Emitting actions -------------------------------------------------- */
 
@@ -36,6 +50,10 @@ static void start_operation(zkl_request *request, zkl_actions *actions, enum ope
 
 static void list(zkl_request *request, zkl_actions *actions) {
     start_operation(request, actions, OPERATION_LIST, ZKL_ACTION_LIST, NULL);
+}
+
+static void settle(zkl_request *request, zkl_actions *actions) {
+    start_operation(request, actions, OPERATION_SETTLE, ZKL_ACTION_SETTLE, NULL);
 }
 
 static void delete_node(zkl_request *request, zkl_actions *actions, const char *node) {
@@ -62,9 +80,17 @@ static void come_first(zkl_request *request, zkl_actions *actions) {
     decide(request, actions, ZKL_ACTION_GRANT, ZKL_OK);
 }
 
+static void end_downgrade(zkl_request *request, zkl_actions *actions, int status) {
+    if (request->downgrade_wanted) {
+        request->downgrade_wanted = false;
+        emit(actions, ZKL_ACTION_DOWNGRADE_ENDED, NULL, status);
+    }
+}
+
 /* A lock that was granted and is not held any more, for a reason of its own. */
 static void lose(zkl_request *request, zkl_actions *actions, int status) {
     request->held = false;
+    end_downgrade(request, actions, ZKL_LOST);
     emit(actions, ZKL_ACTION_LOSE, NULL, status);
 }
 
@@ -109,9 +135,14 @@ static void stop_watching_own(zkl_request *request, zkl_actions *actions) {
     }
 }
 
-/* On the way out, a node that may exist is first found or ruled out: only a
- * list after a committed write of this connection proves that the lost create
+/* Only a list after a committed write of this connection proves that a lost create
  * was not applied and never will be. */
+static void look_for_lost_node(zkl_request *request, zkl_actions *actions) {
+    settle(request, actions);
+    list(request, actions);
+}
+
+/* On the way out, a node that may exist is first found or ruled out. */
 static void advance_leave(zkl_request *request, zkl_actions *actions) {
     stop_watching(request, actions);
     if (request->own_node == ZKL_OWN_NODE_NONE && request->surplus[0] == '\0' && !request->twins) {
@@ -123,8 +154,24 @@ static void advance_leave(zkl_request *request, zkl_actions *actions) {
     } else if (request->own_node == ZKL_OWN_NODE_OURS) {
         delete_node(request, actions, request->node);
     } else {
-        start_operation(request, actions, OPERATION_SETTLE, ZKL_ACTION_SETTLE, NULL);
+        look_for_lost_node(request, actions);
+    }
+}
+
+/* Whether a list must show that a request may join, before it does. */
+static bool must_look_first(const zkl_request *request) {
+    return (request->only_try || request->max_waiting > 0) && !request->way_was_free;
+}
+
+/* Our own node goes first; then whoever finds the resource empty deletes its node. It
+ * may be made again at once by somebody else, who begins with the sequence 0. */
+static void advance_drain(zkl_request *request, zkl_actions *actions) {
+    if (request->own_node != ZKL_OWN_NODE_OURS) {
+        start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
+    } else if (request->twins) {
         list(request, actions);
+    } else {
+        delete_node(request, actions, request->node);
     }
 }
 
@@ -139,13 +186,37 @@ static void advance_join(zkl_request *request, zkl_actions *actions) {
     }
     if (request->surplus[0] != '\0') {
         delete_node(request, actions, request->surplus);
-    } else if (request->own_node == ZKL_OWN_NODE_OURS ||
-               (request->only_try && !request->way_was_free)) {
+    } else if (request->draining) {
+        advance_drain(request, actions);
+    } else if (request->own_node == ZKL_OWN_NODE_OURS || must_look_first(request)) {
         list(request, actions);
-    } else {
+    } else if (!request->is_member) {
         start_operation(request, actions, OPERATION_CREATE, ZKL_ACTION_CREATE, request->prefix);
         list(request, actions);
+    } else if (request->own_node == ZKL_OWN_NODE_UNSURE) {
+        look_for_lost_node(request, actions);
+    } else {
+        start_operation(request, actions, OPERATION_CREATE, ZKL_ACTION_CREATE, request->prefix);
     }
+}
+
+/* Whether it was applied shows in the reader's node, once a committed write of this
+ * connection has come after it. Until then our node has either name. */
+static void resolve_downgrade(zkl_request *request, zkl_actions *actions) {
+    if (request->settled) {
+        copy_name(request->candidate, request->downgraded);
+        start_operation(request, actions, OPERATION_INSPECT, ZKL_ACTION_INSPECT,
+                        request->candidate);
+    } else {
+        settle(request, actions);
+    }
+}
+
+static void downgrade(zkl_request *request, zkl_actions *actions) {
+    request->settled = false;
+    zkl_node_name_downgrade(request->downgraded, request->node);
+    start_operation(request, actions, OPERATION_DOWNGRADE, ZKL_ACTION_DOWNGRADE,
+                    request->downgraded);
 }
 
 static void advance(zkl_request *request, zkl_actions *actions) {
@@ -155,6 +226,8 @@ static void advance(zkl_request *request, zkl_actions *actions) {
     if (request->must_back_off) {
         request->must_back_off = false;
         start_operation(request, actions, OPERATION_BACK_OFF, ZKL_ACTION_BACK_OFF, NULL);
+    } else if (request->downgrade_unsure && request->connected) {
+        resolve_downgrade(request, actions);
     } else if (request->candidate[0] != '\0' && request->connected) {
         start_operation(request, actions, OPERATION_INSPECT, ZKL_ACTION_INSPECT,
                         request->candidate);
@@ -162,6 +235,8 @@ static void advance(zkl_request *request, zkl_actions *actions) {
         advance_leave(request, actions);
     } else if (request->parent_missing && request->connected) {
         start_operation(request, actions, OPERATION_MAKE_PARENT, ZKL_ACTION_MAKE_PARENT, NULL);
+    } else if (request->downgrade_wanted && request->connected) {
+        downgrade(request, actions);
     } else {
         advance_join(request, actions);
     }
@@ -207,22 +282,17 @@ static void forget_node(zkl_request *request) {
     request->node[0] = '\0';
 }
 
-/* Names of ours always fit: a prefix of ours and at most eleven characters. */
-static void copy_name(char *to, const char *from) {
-    size_t length = strlen(from);
-    if (length >= ZKL_NODE_NAME_SIZE) {
-        length = ZKL_NODE_NAME_SIZE - 1;
-    }
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
 /* Somebody has deleted our node while we waited: join again. */
 static void lose_place(zkl_request *request, zkl_actions *actions) {
     stop_watching(request, actions);
     stop_watching_own(request, actions);
     forget_node(request);
     request->waits_for_lease = false;
+    request->way_was_free = false;
+    if (request->is_member) {
+        fail(request, actions, ZKL_NODE_DELETED);
+        return;
+    }
     request->must_back_off = request->rejoins > 0;
     request->rejoins++;
     emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
@@ -238,8 +308,13 @@ static void take_node(zkl_request *request, const char *name, int64_t zxid, zkl_
     request->own_node = ZKL_OWN_NODE_OURS;
     request->zxid = zxid;
     copy_name(request->node, name);
-    if (sequence_is_exhausted(name) && request->aim == ZKL_AIM_JOIN) {
+    if (!sequence_is_exhausted(name) || request->aim != ZKL_AIM_JOIN) {
+        return;
+    }
+    if (request->only_try || request->is_member) {
         fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
+    } else {
+        request->draining = true;
     }
 }
 
@@ -247,7 +322,13 @@ static void on_created(zkl_request *request, const zkl_event *event, zkl_actions
     switch (event->outcome) {
     case ZKL_OUTCOME_OK:
         request->parents_made = 0;
-        take_node(request, event->node, event->zxid, actions);
+        if (event->zxid > 0) {
+            take_node(request, event->node, event->zxid, actions);
+        } else {
+            request->own_node = ZKL_OWN_NODE_UNSURE;
+            request->twins = true;
+            copy_name(request->candidate, event->node);
+        }
         break;
     case ZKL_OUTCOME_NO_NODE:
         request->parent_missing = true;
@@ -278,6 +359,22 @@ static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_act
     }
 }
 
+/* Others who wait for the resource to become empty come and go as well: each pauses
+ * for a time of its own. */
+static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->draining = false;
+        request->parent_missing = true;
+        if (request->aim == ZKL_AIM_JOIN) {
+            emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+        }
+    } else if (event->outcome == ZKL_OUTCOME_NOT_EMPTY) {
+        request->must_back_off = true;
+    } else {
+        note_failure(request, event, actions);
+    }
+}
+
 /* Looks for a node of ours that a lost create left behind. Such a list counts
  * only after a committed write: ours was created or SETTLE has gone through. */
 static bool find_twin(zkl_request *request, zkl_children children) {
@@ -300,11 +397,35 @@ static bool find_twin(zkl_request *request, zkl_children children) {
 }
 
 static void watch_own(zkl_request *request, zkl_actions *actions) {
-    bool possible = request->connected && request->own_node == ZKL_OWN_NODE_OURS &&
+    bool changes = request->downgrade_unsure || (request->outstanding & OPERATION_DOWNGRADE) != 0;
+    bool possible = request->connected && request->own_node == ZKL_OWN_NODE_OURS && !changes &&
                     !request->watching_own && (request->outstanding & OPERATION_WATCH_OWN) == 0;
     if (possible) {
         start_operation(request, actions, OPERATION_WATCH_OWN, ZKL_ACTION_WATCH_OWN, request->node);
     }
+}
+
+static zkl_contender_kind kind_of(const zkl_request *request) {
+    return (zkl_contender_kind){ request->mode, request->permits };
+}
+
+zkl_queue_place zkl_request_place(const zkl_request *request) {
+    const char *own = request->own_node == ZKL_OWN_NODE_OURS ? request->node : NULL;
+    return (zkl_queue_place){ own, kind_of(request), request->companion };
+}
+
+/* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
+static int find_refusal(const zkl_request *request, zkl_children children,
+                        const zkl_queue_view *view) {
+    if (view->unlike != NULL) {
+        return ZKL_PERMITS_DIFFER;
+    }
+    if (view->blocker == NULL || request->max_waiting == 0) {
+        return ZKL_OK;
+    }
+    zkl_queue_place place = zkl_request_place(request);
+    size_t waiting = zkl_queue_count_waiting(children, &place);
+    return waiting >= request->max_waiting ? ZKL_QUEUE_FULL : ZKL_OK;
 }
 
 /* Whether the deletion of the blocker can be a hand-off to us, without another
@@ -325,13 +446,17 @@ static void wait_behind(zkl_request *request, const zkl_queue_view *view, zkl_ac
 }
 
 static void judge_queue(zkl_request *request, zkl_children children, zkl_actions *actions) {
-    zkl_queue_view view = zkl_queue_examine(children, request->node);
+    zkl_queue_place place = zkl_request_place(request);
+    zkl_queue_view view = zkl_queue_examine(children, &place);
+    int refusal = find_refusal(request, children, &view);
     if (view.unknown != NULL && !request->unknown_reported) {
         request->unknown_reported = true;
         emit(actions, ZKL_ACTION_REPORT, view.unknown, ZKL_OK);
     }
     if (!view.listed) {
         lose_place(request, actions); /* our create was answered before this list was made */
+    } else if (refusal != ZKL_OK) {
+        fail(request, actions, refusal);
     } else if (view.blocker == NULL) {
         come_first(request, actions);
     } else if (request->only_try) {
@@ -341,9 +466,14 @@ static void judge_queue(zkl_request *request, zkl_children children, zkl_actions
     }
 }
 
-static void on_first_list_of_try(zkl_request *request, zkl_children children,
-                                 zkl_actions *actions) {
-    if (zkl_queue_is_blocked_at_tail(children, request->mode)) {
+/* Nothing was written yet. */
+static void on_first_list(zkl_request *request, zkl_children children, zkl_actions *actions) {
+    zkl_queue_place tail = zkl_request_place(request);
+    zkl_queue_view view = zkl_queue_examine(children, &tail);
+    int refusal = find_refusal(request, children, &view);
+    if (refusal != ZKL_OK) {
+        fail(request, actions, refusal);
+    } else if (request->only_try && view.blocker != NULL) {
         fail(request, actions, ZKL_BUSY);
     } else {
         request->way_was_free = true;
@@ -352,13 +482,13 @@ static void on_first_list_of_try(zkl_request *request, zkl_children children,
 
 static void on_children(zkl_request *request, zkl_children children, zkl_actions *actions) {
     bool searching = find_twin(request, children);
-    if (request->aim != ZKL_AIM_JOIN || searching) {
+    if (request->aim != ZKL_AIM_JOIN || searching || request->draining) {
         return;
     }
     if (request->own_node == ZKL_OWN_NODE_OURS) {
         judge_queue(request, children, actions);
-    } else if (request->only_try && !request->way_was_free) {
-        on_first_list_of_try(request, children, actions);
+    } else if (request->own_node == ZKL_OWN_NODE_NONE && must_look_first(request)) {
+        on_first_list(request, children, actions);
     }
 }
 
@@ -431,7 +561,47 @@ static void adopt_candidate(zkl_request *request, int64_t zxid, zkl_actions *act
     take_node(request, request->candidate, zxid, actions);
 }
 
+/* Our node is now the reader's: the place in the queue and its zxid stay the writer's. */
+static void take_readers_place(zkl_request *request, zkl_actions *actions) {
+    stop_watching_own(request, actions); /* of the writer's node, which is gone */
+    copy_name(request->node, request->downgraded);
+    request->mode = ZKL_READ;
+    end_downgrade(request, actions, ZKL_OK);
+}
+
+static void on_downgraded(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    request->downgrade_unsure = event->outcome == ZKL_OUTCOME_UNKNOWN;
+    if (event->outcome == ZKL_OUTCOME_OK) {
+        take_readers_place(request, actions);
+    } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
+        end_downgrade(request, actions, event->status);
+    } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->must_back_off = true; /* until the news of its deletion has come */
+    } else {
+        note_failure(request, event, actions);
+    }
+    watch_own(request, actions); /* tells whether it is there */
+}
+
+static void on_downgrade_inspected(zkl_request *request, const zkl_event *event,
+                                   zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
+        request->downgrade_unsure = false;
+        take_readers_place(request, actions);
+    } else if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->downgrade_unsure = false;
+    } else {
+        note_failure(request, event, actions);
+    }
+    request->candidate[0] = '\0';
+    watch_own(request, actions);
+}
+
 static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (request->downgrade_unsure) {
+        on_downgrade_inspected(request, event, actions);
+        return;
+    }
     if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
         adopt_candidate(request, event->zxid, actions);
     } else if (event->outcome == ZKL_OUTCOME_OK) {
@@ -539,6 +709,9 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     request->outstanding &= ~(unsigned)OPERATION_BACK_OFF; /* nothing is left to spare */
     request->must_back_off = false;
     request->connected = false;
+    request->draining = false;
+    request->way_was_free = false;
+    request->downgrade_unsure = false;
     request->watching = false;
     request->watching_own = false;
     request->waits_for_lease = false;
@@ -554,7 +727,7 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     }
     if (event->guid != NULL) {
         memcpy(request->guid, event->guid, ZKL_GUID_SIZE);
-        zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+        zkl_node_name_prefix(request->prefix, request->guid, kind_of(request));
     }
     if (request->aim == ZKL_AIM_LEAVE) {
         return;
@@ -585,7 +758,8 @@ static void give_up_waiting(zkl_request *request, zkl_actions *actions, int stat
     }
 }
 
-static void on_released(zkl_request *request) {
+static void on_released(zkl_request *request, zkl_actions *actions) {
+    end_downgrade(request, actions, ZKL_NOT_HELD);
     request->held = false;
     request->keeps_node = false;
     request->aim = ZKL_AIM_LEAVE;
@@ -611,6 +785,10 @@ static unsigned operation_answered_by(zkl_event_kind kind) {
         return OPERATION_SETTLE;
     case ZKL_EVENT_OWN_WATCHED:
         return OPERATION_WATCH_OWN;
+    case ZKL_EVENT_PARENT_REMOVED:
+        return OPERATION_REMOVE_PARENT;
+    case ZKL_EVENT_DOWNGRADED:
+        return OPERATION_DOWNGRADE;
     case ZKL_EVENT_BACKED_OFF:
         return OPERATION_BACK_OFF;
     default:
@@ -643,6 +821,12 @@ static void take_reply(zkl_request *request, const zkl_event *event, zkl_actions
         break;
     case ZKL_EVENT_OWN_WATCHED:
         on_own_watched(request, event, actions);
+        break;
+    case ZKL_EVENT_PARENT_REMOVED:
+        on_parent_removed(request, event, actions);
+        break;
+    case ZKL_EVENT_DOWNGRADED:
+        on_downgraded(request, event, actions);
         break;
     default:
         break; /* the end of a pause says no more than that */
@@ -687,13 +871,16 @@ static void take_news(zkl_request *request, const zkl_event *event, zkl_actions 
         on_session_ended(request, event, actions);
         break;
     case ZKL_EVENT_TIMED_OUT:
-        give_up_waiting(request, actions, ZKL_TIMEOUT);
+        give_up_waiting(request, actions, request->draining ? ZKL_SEQUENCE_EXHAUSTED : ZKL_TIMEOUT);
         break;
     case ZKL_EVENT_CANCELLED:
         give_up_waiting(request, actions, event->status);
         break;
+    case ZKL_EVENT_DOWNGRADE:
+        request->downgrade_wanted = request->held && request->mode == ZKL_WRITE;
+        break;
     case ZKL_EVENT_RELEASED:
-        on_released(request);
+        on_released(request, actions);
         break;
     default:
         break;
@@ -702,7 +889,10 @@ static void take_news(zkl_request *request, const zkl_event *event, zkl_actions 
 
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options, bool connected) {
     *request = (zkl_request){
-        .mode = options->mode,
+        .mode = options->kind.mode,
+        .permits = options->kind.permits,
+        .max_waiting = options->max_waiting,
+        .is_member = options->is_member,
         .only_try = options->only_try,
         .fail_on_session_expiry = options->fail_on_session_expiry,
         .needs_lease = options->needs_lease,
@@ -710,7 +900,10 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
         .connected = connected,
     };
     memcpy(request->guid, options->guid, ZKL_GUID_SIZE);
-    zkl_node_name_prefix(request->prefix, request->guid, request->mode);
+    zkl_node_name_prefix(request->prefix, request->guid, options->kind);
+    if (options->companion != NULL) {
+        copy_name(request->companion, options->companion);
+    }
 }
 
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {

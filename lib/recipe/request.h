@@ -20,34 +20,38 @@
 
 #include "recipe/queue.h"
 
-/** Requests fail rather than use a sequence this near to 2^31: there the
- *  servers' counter sticks and the order is lost. */
+/** Requests do not use a sequence this near to 2^31: there the servers' counter
+ *  sticks and the order is lost. They wait until the resource is empty, delete its
+ *  node, and begin anew, with the sequence 0. */
 #define ZKL_SEQUENCE_LIMIT (INT32_MAX - (1 << 20))
 
 /** How an operation ended. */
 typedef enum zkl_outcome {
     ZKL_OUTCOME_OK,
-    ZKL_OUTCOME_NO_NODE,     /* the node, or the parent of the node, does not exist */
-    ZKL_OUTCOME_UNKNOWN,     /* the reply was lost: applied, not applied, or applied later */
-    ZKL_OUTCOME_NOT_NOW,     /* not applied; the same again later may be */
-    ZKL_OUTCOME_REFUSED,     /* not applied, and never will be: see the event's status */
-    ZKL_OUTCOME_SESSION_OVER /* not applied, or gone with the session */
+    ZKL_OUTCOME_NO_NODE,      /* the node, or the parent of the node, does not exist */
+    ZKL_OUTCOME_UNKNOWN,      /* the reply was lost: applied, not applied, or applied later */
+    ZKL_OUTCOME_NOT_NOW,      /* not applied; the same again later may be */
+    ZKL_OUTCOME_REFUSED,      /* not applied, and never will be: see the event's status */
+    ZKL_OUTCOME_SESSION_OVER, /* not applied, or gone with the session */
+    ZKL_OUTCOME_NOT_EMPTY     /* a deletion, not applied: the node has children */
 } zkl_outcome;
 
 typedef enum zkl_event_kind {
     ZKL_EVENT_START,
     /* Replies: each carries an outcome. One that nobody awaits is ignored. */
-    ZKL_EVENT_CREATED,     /* OK: node, zxid */
-    ZKL_EVENT_LISTED,      /* OK: children */
-    ZKL_EVENT_PARENT_MADE, /* OK */
-    ZKL_EVENT_WATCHED,     /* OK: the watch is armed; NO_NODE: the node is gone */
-    ZKL_EVENT_INSPECTED,   /* OK: zxid, own_session; NO_NODE */
-    ZKL_EVENT_DELETED,     /* OK, NO_NODE: it is gone */
-    ZKL_EVENT_SETTLED,     /* OK: the committed write of ACTION_SETTLE is done */
-    ZKL_EVENT_OWN_WATCHED, /* OK: the watch is armed; NO_NODE: our node is gone */
-    ZKL_EVENT_BACKED_OFF,  /* no outcome: the pause is over */
+    ZKL_EVENT_CREATED,        /* OK: node, zxid (0: not known) */
+    ZKL_EVENT_LISTED,         /* OK: children */
+    ZKL_EVENT_PARENT_MADE,    /* OK */
+    ZKL_EVENT_WATCHED,        /* OK: all watches are armed; NO_NODE: one of the nodes is gone */
+    ZKL_EVENT_INSPECTED,      /* OK: zxid, own_session; NO_NODE */
+    ZKL_EVENT_DELETED,        /* OK, NO_NODE: it is gone */
+    ZKL_EVENT_SETTLED,        /* OK: the committed write of ACTION_SETTLE is done */
+    ZKL_EVENT_OWN_WATCHED,    /* OK: the watch is armed; NO_NODE: our node is gone */
+    ZKL_EVENT_PARENT_REMOVED, /* OK, NO_NODE: it is gone; NOT_EMPTY */
+    ZKL_EVENT_DOWNGRADED,     /* OK: our node is now the reader's; NO_NODE: ours is gone */
+    ZKL_EVENT_BACKED_OFF,     /* no outcome: the pause is over */
     /* News. */
-    ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh */
+    ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh; of several watches the first, and none is left */
     ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
     ZKL_EVENT_PROBE,           /* time to look after the node of a lock that is held */
     ZKL_EVENT_LEASE_BEGUN,     /* the session has a lease that is long enough for a grant */
@@ -61,7 +65,8 @@ typedef enum zkl_event_kind {
     /* The user's, and the deadline's. */
     ZKL_EVENT_TIMED_OUT,
     ZKL_EVENT_CANCELLED, /* status: the verdict */
-    ZKL_EVENT_RELEASED
+    ZKL_EVENT_RELEASED,
+    ZKL_EVENT_DOWNGRADE /* hold what is held for writing for reading */
 } zkl_event_kind;
 
 typedef struct zkl_event {
@@ -78,24 +83,28 @@ typedef struct zkl_event {
 } zkl_event;
 
 typedef enum zkl_action_kind {
-    ZKL_ACTION_CREATE,      /* an ephemeral sequential node; node: its prefix */
-    ZKL_ACTION_LIST,        /* the children of the resource */
-    ZKL_ACTION_MAKE_PARENT, /* the resource and whatever is missing above it */
-    ZKL_ACTION_WATCH,       /* node: whose deletion to wait for */
-    ZKL_ACTION_UNWATCH,     /* forget that watch; no reply */
-    ZKL_ACTION_WATCH_OWN,   /* node: ours, to hear of it when somebody deletes it */
-    ZKL_ACTION_UNWATCH_OWN, /* forget that watch; no reply */
-    ZKL_ACTION_INSPECT,     /* node: whose owner and czxid to read */
-    ZKL_ACTION_DELETE,      /* node */
-    ZKL_ACTION_SETTLE,      /* any committed write; what was sent before is then decided */
-    ZKL_ACTION_BACK_OFF,    /* pause, longer each time, with jitter */
-    ZKL_ACTION_GRANT,       /* the verdict: held */
-    ZKL_ACTION_FAIL,        /* the verdict: status */
-    ZKL_ACTION_LOSE,        /* the lock that was granted is lost; status: why */
-    ZKL_ACTION_REJOIN,      /* news: the place in the queue was lost, it joins again */
-    ZKL_ACTION_REPORT,      /* news: node, a child of unknown kind, is in the way */
-    ZKL_ACTION_WARN,        /* news: the server refuses to delete our node; status: why */
-    ZKL_ACTION_END          /* the last action of all */
+    ZKL_ACTION_CREATE,          /* an ephemeral sequential node; node: its prefix */
+    ZKL_ACTION_LIST,            /* the children of the resource */
+    ZKL_ACTION_MAKE_PARENT,     /* the resource and whatever is missing above it */
+    ZKL_ACTION_WATCH,           /* node: whose deletion to wait for; of a permit of n that of any of
+                                   the n nearest earlier ones in the event's list, of which it is one */
+    ZKL_ACTION_UNWATCH,         /* forget that watch, or those; no reply */
+    ZKL_ACTION_WATCH_OWN,       /* node: ours, to hear of it when somebody deletes it */
+    ZKL_ACTION_UNWATCH_OWN,     /* forget that watch; no reply */
+    ZKL_ACTION_INSPECT,         /* node: whose owner and czxid to read */
+    ZKL_ACTION_DELETE,          /* node */
+    ZKL_ACTION_REMOVE_PARENT,   /* the resource's node, when it has no children */
+    ZKL_ACTION_DOWNGRADE,       /* in one transaction make node, and delete ours */
+    ZKL_ACTION_SETTLE,          /* any committed write; what was sent before is then decided */
+    ZKL_ACTION_BACK_OFF,        /* pause, longer each time, with jitter */
+    ZKL_ACTION_GRANT,           /* the verdict: held */
+    ZKL_ACTION_FAIL,            /* the verdict: status */
+    ZKL_ACTION_LOSE,            /* the lock that was granted is lost; status: why */
+    ZKL_ACTION_DOWNGRADE_ENDED, /* the verdict of a downgrade: status */
+    ZKL_ACTION_REJOIN,          /* news: the place in the queue was lost, it joins again */
+    ZKL_ACTION_REPORT,          /* news: node, a child of unknown kind, is in the way */
+    ZKL_ACTION_WARN,            /* news: the server refuses to delete our node; status: why */
+    ZKL_ACTION_END              /* the last action of all */
 } zkl_action_kind;
 
 typedef struct zkl_action {
@@ -117,13 +126,24 @@ typedef struct zkl_actions {
 void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
 
 typedef struct zkl_request_options {
-    zkl_mode mode;
+    zkl_contender_kind kind;
+    unsigned max_waiting;        /* fail when so many others would wait before us; 0: no limit */
+    bool is_member;              /* of a multi-lock: see below */
     bool only_try;               /* give up rather than wait */
     bool fail_on_session_expiry; /* rather than join again in the next session */
     bool needs_lease;            /* is granted only while the session has a lease */
     bool lease_runs;             /* now, and for long enough for a grant */
     const char *guid;            /* a fresh UUID */
+    const char *companion;       /* a node of the same owner that is not in its way; NULL: none */
 } zkl_request_options;
+
+/*
+ * The members of a multi-lock are made by one transaction, so that whoever waits for
+ * one waits backwards only. So a member never makes a node when another may have
+ * one: it does not join again, as alone it would be behind those who wait for the
+ * others; its create is not also the barrier of a lost one; and the zxid of its
+ * node is not known until it is inspected.
+ */
 
 typedef enum zkl_request_aim { ZKL_AIM_JOIN, ZKL_AIM_LEAVE } zkl_request_aim;
 
@@ -135,7 +155,10 @@ typedef enum zkl_own_node {
 
 /** Read its fields freely; only this module writes them. */
 typedef struct zkl_request {
-    zkl_mode mode;
+    zkl_mode mode; /* after a downgrade ZKL_READ */
+    unsigned permits;
+    unsigned max_waiting;
+    bool is_member;
     bool only_try;
     bool fail_on_session_expiry;
     bool needs_lease;
@@ -143,7 +166,7 @@ typedef struct zkl_request {
     bool connected;
     zkl_request_aim aim;
     zkl_own_node own_node;
-    bool way_was_free;   /* try: the first list showed nobody in the way */
+    bool way_was_free;   /* try, and where few may wait: the first list showed no reason to fail */
     bool parent_missing; /* make it before anything else */
     bool must_back_off;
     bool watching;
@@ -158,6 +181,9 @@ typedef struct zkl_request {
     bool ended;
     bool unknown_reported;
     bool refusal_reported;
+    bool draining; /* the resource's sequence is used up: its node must go first */
+    bool downgrade_wanted;
+    bool downgrade_unsure; /* its reply was lost */
     int late_verdict;      /* given when our node is gone; ZKL_OK: none */
     unsigned outstanding;  /* operations whose reply is awaited, a bit each */
     unsigned parents_made; /* without a node coming of it; likewise rejoins */
@@ -165,11 +191,16 @@ typedef struct zkl_request {
     int64_t zxid; /* of our node */
     char guid[ZKL_GUID_SIZE];
     char prefix[ZKL_NODE_NAME_SIZE];
-    char node[ZKL_NODE_NAME_SIZE];      /* ours */
-    char candidate[ZKL_NODE_NAME_SIZE]; /* has our GUID, to be inspected */
-    char surplus[ZKL_NODE_NAME_SIZE];   /* ours too, to be deleted */
-    char rejected[ZKL_NODE_NAME_SIZE];  /* up to here, candidates were somebody else's */
+    char node[ZKL_NODE_NAME_SIZE];       /* ours */
+    char candidate[ZKL_NODE_NAME_SIZE];  /* has our GUID, to be inspected */
+    char surplus[ZKL_NODE_NAME_SIZE];    /* ours too, to be deleted */
+    char rejected[ZKL_NODE_NAME_SIZE];   /* up to here, candidates were somebody else's */
+    char downgraded[ZKL_NODE_NAME_SIZE]; /* the reader that is to take our writer's place */
+    char companion[ZKL_NODE_NAME_SIZE];
 } zkl_request;
+
+/** From where a request looks at a list: from its node, or from the tail. */
+zkl_queue_place zkl_request_place(const zkl_request *request);
 
 /** Prepares a request; the first event must be START. */
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options, bool connected);

@@ -79,7 +79,8 @@ static const char *last_name(const char *path) {
 
 static bool is_write(zkl_event_kind answer) {
     return answer == ZKL_EVENT_CREATED || answer == ZKL_EVENT_PARENT_MADE ||
-           answer == ZKL_EVENT_DELETED || answer == ZKL_EVENT_SETTLED;
+           answer == ZKL_EVENT_DELETED || answer == ZKL_EVENT_SETTLED ||
+           answer == ZKL_EVENT_PARENT_REMOVED || answer == ZKL_EVENT_DOWNGRADED;
 }
 
 /* What an answer says about the session itself. */
@@ -213,17 +214,91 @@ static void request_list(zkl_request_runner *runner) {
     }
 }
 
-static void watch_node(zkl_request_runner *runner, zkl_event_kind answer, const char *node,
-                       zkl_watch_waiter *waiter) {
+/* Whether another request of this session made the node. When the session ends
+ * one transaction deletes it together with our own, and the news of the two
+ * come in any order: then its deletion is no hand-off. */
+static bool is_ours(const zkl_request_runner *runner, const char *node) {
+    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+        if (zkl_node_name_has_guid(node, one->request.guid)) { /* known before its node is */
+            return true;
+        }
+    }
+    return false;
+}
+
+static void watch_own_node(zkl_request_runner *runner, const char *node) {
     zkl_watch_added added = ZKL_WATCH_NOT_SENT;
     char *path = join_path(runner->parent_path, node);
     if (path != NULL) {
-        added = zkl_watch_table_add(&runner->session->watches, path, waiter);
+        added = zkl_watch_table_add(&runner->session->watches, path, &runner->own_watch);
         free(path);
     }
     if (added != ZKL_WATCH_ARMING) {
-        queue_failure(runner, answer,
+        queue_failure(runner, ZKL_EVENT_OWN_WATCHED,
                       added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
+    }
+}
+
+static void watch_paths(zkl_request_runner *runner, const char *const *paths, size_t count) {
+    zkl_outcome outcome = ZKL_OUTCOME_OK;
+    if (!zkl_watch_set_watch(&runner->watches, paths, count, &outcome)) {
+        queue_failure(runner, ZKL_EVENT_WATCHED, outcome);
+    }
+}
+
+static void free_paths(char **paths, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        free(paths[i]);
+    }
+}
+
+/* Whoever waits for a permit of n watches the n nearest before it: n or more are there, and
+ * when fewer than n are left at least one of these n has gone. */
+static void watch_nearest(zkl_request_runner *runner, zkl_children children) {
+    size_t count = zkl_queue_find_nearest(children, runner->request.node, runner->nearest,
+                                          runner->request.permits);
+    size_t made = 0;
+    while (made < count) {
+        char *path = join_path(runner->parent_path, runner->nearest[made].text);
+        if (path == NULL) {
+            break;
+        }
+        runner->watched_paths[made++] = path;
+    }
+    if (made == count) {
+        watch_paths(runner, (const char *const *)runner->watched_paths, count);
+    } else {
+        queue_failure(runner, ZKL_EVENT_WATCHED, ZKL_OUTCOME_NOT_NOW);
+    }
+    free_paths(runner->watched_paths, made);
+}
+
+static void watch_blocker(zkl_request_runner *runner, const char *node) {
+    char *path = join_path(runner->parent_path, node);
+    if (path != NULL) {
+        watch_paths(runner, (const char *const *)&path, 1);
+        free(path);
+    } else {
+        queue_failure(runner, ZKL_EVENT_WATCHED, ZKL_OUTCOME_NOT_NOW);
+    }
+}
+
+static void wait_behind(zkl_request_runner *runner, const char *node, zkl_children children) {
+    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, node, ZKL_OK);
+    runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, node);
+    if (runner->request.permits > 0) {
+        watch_nearest(runner, children);
+    } else {
+        watch_blocker(runner, node);
+    }
+}
+
+static void remove_parent(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    zkl_outcome outcome = operations->table->remove(operations, runner->parent_path, on_reply,
+                                                    call_for(runner, ZKL_EVENT_PARENT_REMOVED));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_PARENT_REMOVED, outcome);
     }
 }
 
@@ -329,6 +404,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     if (runner->owner.decided != NULL) {
         runner->owner.decided(runner->owner.arg, status);
     }
+    zkl_watch_set_remove_left(&runner->watches);
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
@@ -348,13 +424,21 @@ static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
     }
 }
 
+static void free_runner(zkl_request_runner *runner) {
+    zkl_watch_set_end(&runner->watches);
+    free(runner->nearest);
+    free(runner->watched_paths);
+    free(runner->resource);
+    free(runner->parent_path);
+    free(runner);
+}
+
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     zkl_assert(session->recorder, session->runner_count > 0);
     zkl_timers_stop(&session->timers, &runner->deadline);
     zkl_timers_stop(&session->timers, &runner->back_off);
     zkl_timers_stop(&session->timers, &runner->hold_limit);
-    zkl_watch_table_remove(&runner->watch);
     zkl_watch_table_remove(&runner->own_watch);
     DL_DELETE(session->runners, runner);
     session->runner_count--;
@@ -365,24 +449,10 @@ static void end(zkl_request_runner *runner) {
     if (session->request_ended != NULL) {
         session->request_ended(session->request_ended_arg);
     }
-    free(runner->resource);
-    free(runner->parent_path);
-    free(runner);
+    free_runner(runner);
 }
 
-/* Whether another request of this session made the node. When the session ends
- * one transaction deletes it together with our own, and the news of the two
- * come in any order: then its deletion is no hand-off. */
-static bool is_ours(const zkl_request_runner *runner, const char *node) {
-    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
-        if (zkl_node_name_has_guid(node, one->request.guid)) { /* known before its node is */
-            return true;
-        }
-    }
-    return false;
-}
-
-static void perform(zkl_request_runner *runner, const zkl_action *action) {
+static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_children children) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
         request_on_node(runner, ZKL_EVENT_CREATED, action->node);
@@ -394,15 +464,13 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         make_parent(runner);
         break;
     case ZKL_ACTION_WATCH:
-        log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, action->node, ZKL_OK);
-        runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, action->node);
-        watch_node(runner, ZKL_EVENT_WATCHED, action->node, &runner->watch);
+        wait_behind(runner, action->node, children);
         break;
     case ZKL_ACTION_UNWATCH:
-        zkl_watch_table_remove(&runner->watch);
+        zkl_watch_set_remove_all(&runner->watches);
         break;
     case ZKL_ACTION_WATCH_OWN:
-        watch_node(runner, ZKL_EVENT_OWN_WATCHED, action->node, &runner->own_watch);
+        watch_own_node(runner, action->node);
         break;
     case ZKL_ACTION_UNWATCH_OWN:
         zkl_watch_table_remove(&runner->own_watch);
@@ -412,6 +480,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         break;
     case ZKL_ACTION_DELETE:
         request_on_node(runner, ZKL_EVENT_DELETED, action->node);
+        break;
+    case ZKL_ACTION_REMOVE_PARENT:
+        remove_parent(runner);
         break;
     case ZKL_ACTION_SETTLE:
         settle(runner);
@@ -429,6 +500,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
         tell_lost(runner, action->status);
         break;
     case ZKL_ACTION_REJOIN:
+        zkl_watch_set_remove_left(&runner->watches);
         log_request(runner, ZKL_LOG_WARN, ZKL_LOG_REJOINED, NULL, ZKL_OK);
         break;
     case ZKL_ACTION_REPORT:
@@ -437,6 +509,8 @@ static void perform(zkl_request_runner *runner, const zkl_action *action) {
     case ZKL_ACTION_WARN:
         log_request(runner, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, NULL, action->status);
         break;
+    case ZKL_ACTION_DOWNGRADE:
+    case ZKL_ACTION_DOWNGRADE_ENDED:
     case ZKL_ACTION_END:
         break; /* the last of all, and the runner's own end: see step */
     }
@@ -458,7 +532,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
         zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);
-        perform(runner, &actions.list[i]);
+        perform(runner, &actions.list[i], event->children);
     }
 }
 
@@ -494,11 +568,27 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
     runner->owner = (zkl_request_owner){ .arg = NULL };
 }
 
-size_t zkl_request_runner_watched_bytes(const char *parent_path) {
-    return 2 * (strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE + PATH_OVERHEAD);
+size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
+    size_t watches = 1 + (kind.mode == ZKL_PERMIT ? kind.permits : 1);
+    return watches * (strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE + PATH_OVERHEAD);
 }
 
 /* ---- The beginning ----------------------------------------------------- */
+
+static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
+    size_t count = kind.mode == ZKL_PERMIT ? kind.permits : 1;
+    runner->watches.arg = runner;
+    runner->watches.armed = on_watch_armed;
+    runner->watches.fired = on_watch_fired;
+    if (kind.mode == ZKL_PERMIT) {
+        runner->nearest = calloc(count, sizeof(*runner->nearest));
+        runner->watched_paths = calloc(count, sizeof(*runner->watched_paths));
+        if (runner->nearest == NULL || runner->watched_paths == NULL) {
+            return false;
+        }
+    }
+    return zkl_watch_set_begin(&runner->watches, &runner->session->watches, count);
+}
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
     zkl_request_runner *runner = calloc(1, sizeof(*runner));
@@ -513,21 +603,18 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
     runner->max_hold_ms = options->max_hold_ms;
-    runner->watch =
-        (zkl_watch_waiter){ .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired };
     runner->own_watch = (zkl_watch_waiter){ .arg = runner,
                                             .armed = on_own_watch_armed,
                                             .fired = on_own_watch_fired };
-    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path);
+    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     runner->owner_id = options->owner_id;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
     bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
                                                          ZKL_LIVENESS_TIMERS);
-    if (runner->resource == NULL || runner->parent_path == NULL || !room) {
-        free(runner->resource);
-        free(runner->parent_path);
-        free(runner);
+    if (runner->resource == NULL || runner->parent_path == NULL || !room ||
+        !make_watches(runner, options->kind)) {
+        free_runner(runner);
         return NULL;
     }
     return runner;
@@ -556,7 +643,10 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     }
     zkl_liveness_check_lease(&session->liveness);
     zkl_request_options request = {
-        .mode = options->mode,
+        .kind = options->kind,
+        .max_waiting = options->max_waiting,
+        .is_member = options->is_member,
+        .companion = options->companion,
         .only_try = options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
         .needs_lease = session->liveness.lease.tick_ms > 0,

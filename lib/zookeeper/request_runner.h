@@ -10,6 +10,7 @@
 #define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 
 #include "zookeeper/session.h"
+#include "zookeeper/watch_set.h"
 
 /** Whom to tell. Each may lead to no further call into the same runner but
  *  zkl_request_runner_disown. */
@@ -26,7 +27,10 @@ typedef struct zkl_request_owner {
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
-    zkl_mode mode;
+    zkl_contender_kind kind;
+    unsigned max_waiting; /* see zkl_request_options, as for the two others of its */
+    bool is_member;
+    const char *companion;
     const char *resource;    /* as the user named it, for the log */
     const char *parent_path; /* its full path */
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
@@ -44,7 +48,7 @@ typedef struct zkl_call {
     int64_t sent_ms;
 } zkl_call;
 
-#define ZKL_ANSWER_KINDS 7
+#define ZKL_ANSWER_KINDS 10
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -61,8 +65,10 @@ struct zkl_request_runner {
     int64_t max_hold_ms;
     unsigned back_offs;
     int64_t started_ms;
-    int64_t granted_ms; /* -1 before */
-    zkl_watch_waiter watch;
+    int64_t granted_ms;           /* -1 before */
+    zkl_watch_set watches;        /* on those that it waits for */
+    zkl_queue_neighbour *nearest; /* room to find them, and their */
+    char **watched_paths;         /* paths; a permit's only, as many as there are permits */
     zkl_watch_waiter own_watch;
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
@@ -89,8 +95,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
 /** What a request for this resource may come to need of its session's watches:
- *  one on its blocker and one on its own node. */
-size_t zkl_request_runner_watched_bytes(const char *parent_path);
+ *  those on whom it waits for, and one on its own node. */
+size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
 
 /** The owner goes; nobody is told of anything from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);

@@ -204,6 +204,10 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
     }
 }
 
+const char *zkl_watch_table_path(const zkl_watch_waiter *waiter) {
+    return waiter->watch != NULL ? waiter->watch->path : NULL;
+}
+
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted) {
     zkl_watch *watch = NULL;
     HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);

@@ -43,6 +43,9 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 
+/** What a waiter waits for; NULL: nothing. */
+const char *zkl_watch_table_path(const zkl_watch_waiter *waiter);
+
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
 /** Removals whose reply was lost, or that were turned away, are sent again: on each new
  *  connection, and now and then. */

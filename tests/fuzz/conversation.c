@@ -11,7 +11,7 @@ enum { NO_EVENT = -1, BASES = 5, TAIL_KINDS = 4 };
 
 static void name_session(conversation *talk) {
     name_own_guid(talk->guid, talk->session);
-    name_own_prefix(talk->prefix, talk->guid, talk->mode);
+    name_own_prefix(talk->prefix, talk->guid, (zkl_contender_kind){ talk->mode, 0 });
     snprintf(talk->owner, sizeof(talk->owner), "_c_%s-", talk->guid);
 }
 

@@ -60,19 +60,23 @@ static char *append_sequence(const char *prefix, int32_t sequence) {
 }
 
 static void check_own_names(const char *guid, zkl_mode mode, int32_t sequence) {
+    unsigned permits = 1 + (unsigned)sequence % ZKL_PERMITS_MAX;
     static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
                                            [ZKL_READ] = ZKL_NODE_READ,
-                                           [ZKL_WRITE] = ZKL_NODE_WRITE };
+                                           [ZKL_WRITE] = ZKL_NODE_WRITE,
+                                           [ZKL_PERMIT] = ZKL_NODE_PERMIT };
     char prefix[ZKL_NODE_NAME_SIZE];
     char settle[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_prefix(prefix, guid, mode);
+    zkl_contender_kind kind = { mode, mode == ZKL_PERMIT ? permits : 0 };
+    zkl_node_name_prefix(prefix, guid, kind);
     zkl_node_name_settle(settle, guid);
     char *name = append_sequence(prefix, sequence);
     zkl_node_name read = zkl_node_name_parse(name);
     unit_check(read.kind == kinds[mode] && read.sequence == sequence, __FILE__, __LINE__,
                "our own \"%s\" is read as kind %d, sequence %" PRId32, name, (int)read.kind,
                read.sequence);
-    EXPECT(zkl_node_kind_of_mode(mode) == kinds[mode]);
+    EXPECT(read.permits == kind.permits);
+    EXPECT(zkl_node_name_of(kind).kind == kinds[mode]);
     EXPECT(strlen(name) < ZKL_NODE_NAME_SIZE);
     EXPECT(zkl_node_name_has_guid(name, guid));
     EXPECT(zkl_node_name_has_guid(settle, guid));
@@ -108,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     guid_of(guid, second, made_up);
     check_reading(first);
     check_reading(second);
-    check_own_names(made_up, (zkl_mode)(size % 3), last_bytes_as_sequence(data, size));
+    check_own_names(made_up, (zkl_mode)(size % 4), last_bytes_as_sequence(data, size));
     check_owners(first, second, made_up);
     check_owners(first, second, guid);
     free(first);

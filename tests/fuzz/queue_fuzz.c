@@ -70,7 +70,8 @@ static bool same_text(const char *one, const char *other) {
 }
 
 static void check_view(zkl_children children, const char *own, const reference_view *expected) {
-    zkl_queue_view actual = zkl_queue_examine(children, own);
+    zkl_queue_view actual =
+        zkl_queue_examine(children, &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
     unit_check(same_text(actual.blocker, expected->blocker), __FILE__, __LINE__,
                "\"%s\" waits for \"%s\", not for \"%s\"", own,
                actual.blocker != NULL ? actual.blocker : "nobody",
@@ -89,7 +90,8 @@ static void check_view(zkl_children children, const char *own, const reference_v
 static void check_examination(const child_list *list) {
     const char *own = list->names[0];
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
-        (void)zkl_queue_examine(children_of(list), own);
+        (void)zkl_queue_examine(children_of(list),
+                                &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
         return; /* ours always has a sequence; so no more than that it does not crash */
     }
     const char *backwards[CHILDREN_MAX] = { NULL };
@@ -108,8 +110,10 @@ static void check_examination(const child_list *list) {
 static bool has_conflict(const zkl_node_kind *kinds, size_t count, zkl_mode mode) {
     bool conflict = false;
     for (size_t i = 0; i < count; i++) {
-        conflict = conflict || (kinds[i] != ZKL_NODE_FOREIGN &&
-                                reference_conflict(zkl_node_kind_of_mode(mode), kinds[i]));
+        conflict =
+            conflict ||
+            (kinds[i] != ZKL_NODE_FOREIGN &&
+             reference_conflict(zkl_node_name_of((zkl_contender_kind){ mode, 0 }).kind, kinds[i]));
     }
     return conflict;
 }
@@ -121,7 +125,8 @@ static void check_tail(const child_list *list) {
         kinds[i] = reference_name(list->names[i]).kind;
     }
     for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
-        EXPECT(zkl_queue_is_blocked_at_tail(children, mode) ==
+        zkl_queue_place tail = { NULL, { mode, 0 }, "" };
+        EXPECT((zkl_queue_examine(children, &tail).blocker != NULL) ==
                has_conflict(kinds, list->count, mode));
     }
 }

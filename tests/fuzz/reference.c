@@ -44,7 +44,7 @@ static zkl_node_kind kind_before(const char *text, size_t width) {
 }
 
 zkl_node_name reference_name(const char *text) {
-    zkl_node_name name = { ZKL_NODE_FOREIGN, 0 };
+    zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
     for (size_t width = 10; width <= 11 && name.kind == ZKL_NODE_FOREIGN; width++) {
         if (read_sequence(text, width, &name.sequence)) {
             name.kind = kind_before(text, width);

@@ -68,7 +68,7 @@ static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
     conversation_begin(&run->talk, mode, base);
     bool connected = (bits & 0x40U) == 0;
     zkl_request_options options = {
-        .mode = mode,
+        .kind = { mode, 0 },
         .only_try = (bits & 1U) != 0,
         .fail_on_session_expiry = (bits & 2U) != 0,
         .needs_lease = (bits & 4U) != 0,

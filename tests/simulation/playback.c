@@ -157,12 +157,15 @@ static bool play_state(playback *self, const record_entry *record, played_reques
 static bool is_same_beginning(playback *self, const record_entry *record,
                               const zkl_request *request) {
     zkl_request_options options = {
-        .mode = request->mode,
+        .kind = { request->mode, request->permits },
+        .max_waiting = request->max_waiting,
+        .is_member = request->is_member,
         .only_try = request->only_try,
         .fail_on_session_expiry = request->fail_on_session_expiry,
         .needs_lease = request->needs_lease,
         .lease_runs = request->lease_runs,
         .guid = request->guid,
+        .companion = request->companion,
     };
     zkl_request begun;
     zkl_request_begin(&begun, &options, request->connected);

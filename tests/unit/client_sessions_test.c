@@ -29,11 +29,13 @@ static zkl_client_session *nth_session(lock_desk *desk, size_t n) {
     return one;
 }
 
+static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
+
 /* The place of the session that is chosen, or the status. */
 static int choose(lock_desk *desk) {
     zkl_session *chosen = NULL;
     desk_enter(desk);
-    int status = zkl_client_choose_session(desk->client, path, &chosen);
+    int status = zkl_client_choose_session(desk->client, path, exclusive, &chosen);
     int place = 0;
     for (const zkl_client_session *one = desk->client->sessions;
          one != NULL && &one->session != chosen; one = one->next) {
@@ -64,14 +66,15 @@ static void close_emptied(lock_desk *desk) {
 /* Two paths of 85 bytes and more, each with its length: a blocker and our own. */
 static void need_of_a_request_covers_two_watches(void) {
     size_t longest_name = strlen("_c_12345678-1234-1234-1234-123456789012-__READ__-2147483648");
-    size_t needed = zkl_request_runner_watched_bytes(path);
+    size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
     EXPECT(needed >= 2 * (strlen(path) + 1 + longest_name + 4));
-    EXPECT_INT(zkl_request_runner_watched_bytes("/app/locks/stock+10bytes++"), needed + 20);
+    EXPECT_INT(zkl_request_runner_watched_bytes("/app/locks/stock+10bytes++", exclusive),
+               needed + 20);
 }
 
 /* The header says "about 2,500 requests at once". */
 static void session_has_room_for_about_2500_requests(void) {
-    size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock");
+    size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock", exclusive);
     EXPECT(room > 2000);
     EXPECT(room < 3500);
 }
@@ -79,7 +82,7 @@ static void session_has_room_for_about_2500_requests(void) {
 static void request_counts_from_its_start_until_its_node_is_gone(void) {
     lock_desk *desk = desk_open(NULL);
     const zkl_session *session = &desk->client->sessions->session;
-    size_t needed = zkl_request_runner_watched_bytes(path);
+    size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
     EXPECT_INT(session->watched_bytes, 0);
     desk_hold(desk);
     EXPECT_INT(session->watched_bytes, needed);
@@ -108,9 +111,9 @@ static void next_session_is_opened_ahead_once_and_used_when_the_first_is_full(vo
     EXPECT_INT(session_count(desk), 2);
     EXPECT_INT(choose(desk), 0);
     EXPECT_INT(session_count(desk), 2);
-    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path)); /* room for just one */
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive)); /* room for just one */
     EXPECT_INT(choose(desk), 0);
-    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path) + 1);
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive) + 1);
     EXPECT_INT(choose(desk), 1);
     EXPECT_INT(session_count(desk), 2);
     fill(desk, 0, 0);
@@ -132,7 +135,7 @@ static void longer_resource_goes_where_it_fits(void) {
     zkl_session *chosen = NULL;
     memset(name, 'x', sizeof(name));
     name[ZKL_RESOURCE_MAX] = '\0';
-    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path));
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive));
     EXPECT_INT(choose(desk), 0); /* opens one ahead as well */
     desk_enter(desk);
     EXPECT_INT(zkl_client_choose_session(desk->client, name, &chosen), ZKL_OK);
@@ -268,7 +271,7 @@ static void information_is_that_of_all_sessions(void) {
     zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
     EXPECT_INT(zkl_lock_info(desk->lock, &lock), ZKL_OK);
     EXPECT_INT(lock.pending_deletions, 2);
-    fill(desk, 0, zkl_request_runner_watched_bytes(path)); /* as it is in truth */
+    fill(desk, 0, zkl_request_runner_watched_bytes(path, exclusive)); /* as it is in truth */
     desk_expire(desk);
     desk_enter(desk);
     zkl_session_on_news(&nth_session(desk, 1)->session,

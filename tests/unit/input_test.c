@@ -30,8 +30,8 @@ static void expect_message(const refusal *row, int line) {
 
 static void expect_refusals(check_function *check, const refusal *rows, size_t count, int line) {
     for (size_t i = 0; i < count; i++) {
-        (void)zkl_input_check_mode((zkl_mode)99); /* leaves another message */
-        char *exact = strdup(rows[i].input);      /* where a sanitizer sees a step too far */
+        (void)zkl_input_check_mode((zkl_mode)99, 0); /* leaves another message */
+        char *exact = strdup(rows[i].input);         /* where a sanitizer sees a step too far */
         int status = check(exact);
         unit_check(status == rows[i].status, __FILE__, line, "\"%s\": %d (%s), expected %d (%s)",
                    rows[i].input, status, zkl_strerror(status), rows[i].status,
@@ -349,13 +349,20 @@ static void chroot_may_have_256_bytes_and_not_one_more(void) {
 
 /* ---- Numbers and pointers ------------------------------------------------------------ */
 
-static void modes_are_three(void) {
-    EXPECT_INT(zkl_input_check_mode(ZKL_EXCLUSIVE), ZKL_OK);
-    EXPECT_INT(zkl_input_check_mode(ZKL_READ), ZKL_OK);
-    EXPECT_INT(zkl_input_check_mode(ZKL_WRITE), ZKL_OK);
-    EXPECT_INT(zkl_input_check_mode((zkl_mode)3), ZKL_INVALID_MODE);
+static void modes_of_a_lock_are_three(void) {
+    EXPECT_INT(zkl_input_check_mode(ZKL_EXCLUSIVE, 0), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_READ, 0), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_WRITE, 0), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_PERMIT, 0), ZKL_INVALID_MODE);
     EXPECT(strstr(zkl_input_message(), "mode 3: must be") != NULL);
-    EXPECT_INT(zkl_input_check_mode((zkl_mode)-1), ZKL_INVALID_MODE);
+    EXPECT_INT(zkl_input_check_mode((zkl_mode)-1, 0), ZKL_INVALID_MODE);
+}
+
+static void mode_of_a_semaphore_is_one(void) {
+    EXPECT_INT(zkl_input_check_mode(ZKL_PERMIT, 1), ZKL_OK);
+    EXPECT_INT(zkl_input_check_mode(ZKL_EXCLUSIVE, 1), ZKL_INVALID_MODE);
+    EXPECT(strstr(zkl_input_message(), "must be ZKL_PERMIT") != NULL);
+    EXPECT_INT(zkl_input_check_mode((zkl_mode)4, 1), ZKL_INVALID_MODE);
 }
 
 static void ranges_hold_at_their_edges(void) {
@@ -501,7 +508,8 @@ static CU_TestInfo tests[] = {
     TEST(bad_host_lists_are_refused_with_their_rule),
     TEST(host_list_may_have_4096_bytes_and_not_one_more),
     TEST(chroot_may_have_256_bytes_and_not_one_more),
-    TEST(modes_are_three),
+    TEST(modes_of_a_lock_are_three),
+    TEST(mode_of_a_semaphore_is_one),
     TEST(ranges_hold_at_their_edges),
     TEST(struct_size_must_be_known),
     TEST(pointer_must_not_be_null),

@@ -136,18 +136,18 @@ static void short_and_strange_bytes_are_read_within_their_bounds(void) {
 
 static void prefixes_are_those_of_curator(void) {
     char text[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_prefix(text, GUID, ZKL_EXCLUSIVE);
+    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
     EXPECT_TEXT(text, "_c_" GUID "-lock-");
-    zkl_node_name_prefix(text, GUID, ZKL_READ);
+    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_READ, 0 });
     EXPECT_TEXT(text, "_c_" GUID "-__READ__");
-    zkl_node_name_prefix(text, GUID, ZKL_WRITE);
+    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_WRITE, 0 });
     EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
 }
 
 static void longest_name_of_ours_fits(void) {
     char text[ZKL_NODE_NAME_SIZE];
     char name[128];
-    zkl_node_name_prefix(text, GUID, ZKL_READ);
+    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_PERMIT, ZKL_PERMITS_MAX });
     int length = snprintf(name, sizeof(name), "%s%010" PRId32, text, INT32_MIN);
     EXPECT(length < ZKL_NODE_NAME_SIZE);
 }
@@ -155,15 +155,46 @@ static void longest_name_of_ours_fits(void) {
 static void each_mode_has_its_kind_and_its_prefix_reads_as_that(void) {
     static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
                                            [ZKL_READ] = ZKL_NODE_READ,
-                                           [ZKL_WRITE] = ZKL_NODE_WRITE };
+                                           [ZKL_WRITE] = ZKL_NODE_WRITE,
+                                           [ZKL_PERMIT] = ZKL_NODE_PERMIT };
     char prefix[ZKL_NODE_NAME_SIZE];
     char name[128];
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        EXPECT_INT(zkl_node_kind_of_mode((zkl_mode)i), kinds[i]);
-        zkl_node_name_prefix(prefix, GUID, (zkl_mode)i);
+        zkl_contender_kind kind = { (zkl_mode)i, i == ZKL_PERMIT ? 7 : 0 };
+        EXPECT_INT(zkl_node_name_of(kind).kind, kinds[i]);
+        EXPECT_INT(zkl_node_name_of(kind).permits, kind.permits);
+        zkl_node_name_prefix(prefix, GUID, kind);
         snprintf(name, sizeof(name), "%s0000000042", prefix);
         EXPECT_NAME(name, kinds[i], 42);
     }
+}
+
+static void permits_are_read_as_they_are_written(void) {
+    static const unsigned counts[] = { 1, 2, 10, 999, ZKL_PERMITS_MAX };
+    char name[128];
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        char prefix[ZKL_NODE_NAME_SIZE];
+        zkl_node_name_prefix(prefix, GUID, (zkl_contender_kind){ ZKL_PERMIT, counts[i] });
+        snprintf(name, sizeof(name), "%s-000000001", prefix);
+        EXPECT_NAME(name, ZKL_NODE_PERMIT, -1);
+        EXPECT_INT(zkl_node_name_parse(name).permits, counts[i]);
+    }
+}
+
+static void permits_that_no_semaphore_has_make_an_unknown_kind(void) {
+    EXPECT_NAME("_c_" GUID "-permit-0-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("_c_" GUID "-permit-07-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("_c_" GUID "-permit-1001-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("_c_" GUID "-permit-99999999999-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("_c_" GUID "-permit--0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("permits-3-0000000001", ZKL_NODE_UNKNOWN, 1);
+    EXPECT_NAME("3-0000000001", ZKL_NODE_UNKNOWN, 1);
+}
+
+static void reader_in_a_writers_place_has_its_guid_and_sequence(void) {
+    char reader[ZKL_NODE_NAME_SIZE];
+    zkl_node_name_downgrade(reader, "_c_" GUID "-__WRIT__-000000017");
+    EXPECT_TEXT(reader, "_c_" GUID "-__READ__-000000017");
 }
 
 static void guid_is_found_whole_and_in_its_place_only(void) {
@@ -202,6 +233,9 @@ static CU_TestInfo tests[] = {
     TEST(prefixes_are_those_of_curator),
     TEST(longest_name_of_ours_fits),
     TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that),
+    TEST(permits_are_read_as_they_are_written),
+    TEST(permits_that_no_semaphore_has_make_an_unknown_kind),
+    TEST(reader_in_a_writers_place_has_its_guid_and_sequence),
     TEST(guid_is_found_whole_and_in_its_place_only),
     TEST(same_guid_is_seen_whatever_the_kind_and_sequence),
     TEST_END,

@@ -182,7 +182,8 @@ static void several_requests_are_played_side_by_side(void) {
     record_bench one;
     bench_open(&one, ZKL_RECORDED_EVENTS_MIN, NULL);
     record_bench other = one;
-    bench_begin_request(&other, &(zkl_request_options){ .mode = ZKL_READ, .guid = BENCH_GUID });
+    bench_begin_request(&other,
+                        &(zkl_request_options){ .kind = { ZKL_READ, 0 }, .guid = BENCH_GUID });
     feed(&one, ZKL_EVENT_START);
     feed(&other, ZKL_EVENT_START);
     feed(&one, ZKL_EVENT_TIMED_OUT);
@@ -213,6 +214,10 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_DELETED;
     case ZKL_ACTION_SETTLE:
         return ZKL_EVENT_SETTLED;
+    case ZKL_ACTION_REMOVE_PARENT:
+        return ZKL_EVENT_PARENT_REMOVED;
+    case ZKL_ACTION_DOWNGRADE:
+        return ZKL_EVENT_DOWNGRADED;
     case ZKL_ACTION_BACK_OFF:
         return ZKL_EVENT_BACKED_OFF;
     default:
@@ -221,9 +226,9 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
 }
 
 /* An answer to something that was asked, or news. */
-static zkl_event_kind random_kind(unit_random *random, bool awaited[ZKL_EVENT_RELEASED + 1]) {
+static zkl_event_kind random_kind(unit_random *random, bool awaited[ZKL_EVENT_DOWNGRADE + 1]) {
     for (;;) {
-        unsigned kind = 1 + unit_random_below(random, ZKL_EVENT_RELEASED);
+        unsigned kind = 1 + unit_random_below(random, ZKL_EVENT_DOWNGRADE);
         if (kind > ZKL_EVENT_BACKED_OFF || awaited[kind]) {
             awaited[kind] = false;
             return (zkl_event_kind)kind;
@@ -260,13 +265,13 @@ static void request_goes_on_from_its_recorded_state(void) {
     unsigned long states = 0;
     for (unsigned seed = 0; seed < 3000; seed++) {
         unit_random random = unit_random_begin(seed);
-        zkl_request_options options = { .mode = ZKL_EXCLUSIVE,
+        zkl_request_options options = { .kind = { ZKL_EXCLUSIVE, 0 },
                                         .only_try = unit_random_below(&random, 3) == 0,
                                         .needs_lease = unit_random_below(&random, 3) == 0,
                                         .guid = BENCH_GUID };
         record_bench bench;
         bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &options);
-        bool awaited[ZKL_EVENT_RELEASED + 1] = { false };
+        bool awaited[ZKL_EVENT_DOWNGRADE + 1] = { false };
         feed(&bench, ZKL_EVENT_START);
         for (int i = 0; i < 40 && !bench.request.ended; i++) {
             for (size_t k = 0; k < bench.actions.count; k++) {

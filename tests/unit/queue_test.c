@@ -6,13 +6,14 @@
  *     Sort all requests by sequence as a number; equal ones write before read,
  *     then by name. A request waits for the last one before it that conflicts
  *     with it, unless that is its own twin. Two requests conflict unless both
- *     read.
+ *     read. A permit of n waits for the last one before it if there are n or more.
  *
  * The rule knows the kind and number of each request from the test that made
  * it, and never reads a name.
  */
 #include "recipe/queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static const numbers numberings[] = {
     { "ties of strangers", ALL_KINDS, 998, 2, 1 },
     { "ties of one owner", ALL_KINDS, 0, 2, 2 },
     { "three of one sequence", ALL_KINDS, 5, 3, 2 },
+    { "permits", "ptxrj", 3, 1, 1 },
 };
 
 /* ---- The rule, stated ---------------------------------------------------------- */
@@ -73,8 +75,13 @@ static int compare(const void *left, const void *right) {
 
 static bool are_twins(const queued *one, const queued *other) {
     /* Only names of Curator's shape say whose they are. */
-    bool curator = strchr("xrw", one->letter) != NULL && strchr("xrw", other->letter) != NULL;
+    bool curator = strchr("xrwpt", one->letter) != NULL && strchr("xrwpt", other->letter) != NULL;
     return curator && one->owner == other->owner && one->sequence == other->sequence;
+}
+
+/* Of the semaphore whose permit it is; 0: it is none. */
+static size_t permits_of(const queued *contender) {
+    return contender->letter == 'p' ? 2 : contender->letter == 't' ? 3 : 0;
 }
 
 static const queued *blocker_by_the_rule(const queue *contest, const queued *own) {
@@ -87,13 +94,26 @@ static const queued *blocker_by_the_rule(const queue *contest, const queued *own
     }
     qsort(sorted, count, sizeof(sorted[0]), compare);
     const queued *blocker = NULL;
-    for (size_t i = 0; i < count && sorted[i] != own; i++) {
+    size_t earlier = 0;
+    for (size_t i = 0; i < count && sorted[i] != own; i++, earlier++) {
         bool conflict = !(reads(own) && reads(sorted[i]));
         if (conflict && !are_twins(own, sorted[i])) {
             blocker = sorted[i];
         }
     }
-    return blocker;
+    return earlier < permits_of(own) ? NULL : blocker;
+}
+
+static bool unlike_is_before(const queue *contest, const queued *own) {
+    for (size_t i = 0; i < contest->count; i++) {
+        const queued *other = &contest->list[i];
+        const queued *pair[] = { other, own };
+        if (other->letter != 'j' && other->letter != own->letter &&
+            compare(&pair[0], &pair[1]) < 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool unknown_waits_before(const queue *contest, const queued *own) {
@@ -151,7 +171,8 @@ static zkl_children list_in_order(const queue *contest, unsigned order,
 
 static void expect_rule(const queue *contest, const queued *own, zkl_children children,
                         const char *what) {
-    zkl_queue_view view = zkl_queue_examine(children, own->name);
+    zkl_queue_place place = { .own = own->name, .companion = "" };
+    zkl_queue_view view = zkl_queue_examine(children, &place);
     const queued *expected = blocker_by_the_rule(contest, own);
     const char *blocker = view.blocker != NULL ? view.blocker : "nobody";
     unit_check(view.listed, __FILE__, __LINE__, "%s: %s is not seen in its list", what, own->name);
@@ -163,6 +184,9 @@ static void expect_rule(const queue *contest, const queued *own, zkl_children ch
         unit_check(false, __FILE__, __LINE__, "%s: %zu are before %s, expected %zu", what,
                    view.earlier, own->name, earlier);
     }
+    bool unlike = permits_of(own) > 0 && unlike_is_before(contest, own);
+    unit_check((view.unlike != NULL) == unlike, __FILE__, __LINE__, "%s: %s is told of %s", what,
+               own->name, view.unlike != NULL ? view.unlike : "nobody who differs");
     bool unknown = unknown_waits_before(contest, own);
     unit_check((view.unknown != NULL) == unknown, __FILE__, __LINE__,
                "%s: %s is told of an unknown kind: %s", what, own->name,
@@ -186,7 +210,7 @@ static void expect_rule_for_all(const queue *contest, const char *what) {
     for (unsigned order = 0; order < ORDERS; order++) {
         zkl_children children = list_in_order(contest, order, names);
         for (size_t i = 0; i < contest->count; i++) {
-            if (strchr("xrw", contest->list[i].letter) != NULL) { /* the kinds that we make */
+            if (strchr("xrwpt", contest->list[i].letter) != NULL) { /* the kinds that we make */
                 expect_rule(contest, &contest->list[i], children, what);
             }
         }
@@ -266,6 +290,11 @@ static void list_may_come_in_any_order(void) {
 
 /* ---- At the tail -------------------------------------------------------------------- */
 
+static bool is_blocked_at_tail(zkl_children children, zkl_mode mode) {
+    zkl_queue_place tail = { .kind = { mode, 0 }, .companion = "" };
+    return zkl_queue_examine(children, &tail).blocker != NULL;
+}
+
 static void expect_tail_rule(const queue *contest, zkl_children children) {
     bool blocks_reader = false;
     bool blocks_others = false;
@@ -274,9 +303,9 @@ static void expect_tail_rule(const queue *contest, zkl_children children) {
         blocks_others = blocks_others || request;
         blocks_reader = blocks_reader || (request && !reads(&contest->list[i]));
     }
-    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_READ) == blocks_reader);
-    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_WRITE) == blocks_others);
-    EXPECT(zkl_queue_is_blocked_at_tail(children, ZKL_EXCLUSIVE) == blocks_others);
+    EXPECT(is_blocked_at_tail(children, ZKL_READ) == blocks_reader);
+    EXPECT(is_blocked_at_tail(children, ZKL_WRITE) == blocks_others);
+    EXPECT(is_blocked_at_tail(children, ZKL_EXCLUSIVE) == blocks_others);
 }
 
 static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
@@ -291,15 +320,16 @@ static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
 
 static void nobody_blocks_the_tail_of_an_empty_queue(void) {
     zkl_children nobody = { NULL, 0 };
-    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
-    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_READ));
-    EXPECT(!zkl_queue_is_blocked_at_tail(nobody, ZKL_WRITE));
+    EXPECT(!is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
+    EXPECT(!is_blocked_at_tail(nobody, ZKL_READ));
+    EXPECT(!is_blocked_at_tail(nobody, ZKL_WRITE));
 }
 
 /* ---- Single facts, spelled out --------------------------------------------------------- */
 
 static zkl_queue_view examine(const char *const *names, size_t count, const char *own) {
-    return zkl_queue_examine((zkl_children){ names, count }, own);
+    zkl_queue_place place = { .own = own, .companion = "" };
+    return zkl_queue_examine((zkl_children){ names, count }, &place);
 }
 
 static void list_without_our_node_does_not_count(void) {
@@ -322,6 +352,64 @@ static void negative_numbers_come_before_the_others(void) {
                                          "a-lock--2147483648" };
     EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[1]);
     EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[2]);
+}
+
+static void permit_waits_while_as_many_are_earlier(void) {
+    static const char *const names[] = { "a-permit-2-0000000001", "b-permit-2-0000000002",
+                                         "c-permit-2-0000000003", "d-permit-2-0000000009" };
+    EXPECT(examine(names, 4, names[1]).blocker == NULL);
+    EXPECT_TEXT(examine(names, 4, names[2]).blocker, names[1]);
+    EXPECT_TEXT(examine(names, 4, names[3]).blocker, names[2]);
+    EXPECT(examine(names, 4, names[3]).unlike == NULL);
+}
+
+static void companion_is_in_nobodys_way(void) {
+    static const char *const names[] = { "a-__READ__0000000001", "b-__WRIT__0000000002" };
+    zkl_queue_place place = { .own = names[1], .companion = names[0] };
+    zkl_children children = { names, 2 };
+    EXPECT(zkl_queue_examine(children, &place).blocker == NULL);
+    EXPECT_INT(zkl_queue_examine(children, &place).earlier, 0);
+    zkl_queue_place tail = { .kind = { ZKL_WRITE, 0 }, .companion = names[0] };
+    EXPECT_TEXT(zkl_queue_examine(children, &tail).blocker, names[1]);
+}
+
+/* The nearest of those before us, the furthest first, from every list of up to five. */
+static void nearest_are_found_in_any_order(void) {
+    for (size_t number = 0; number < 120; number++) {
+        char texts[5][NAME_SIZE];
+        const char *names[5] = { NULL };
+        size_t left[] = { 0, 1, 2, 3, 4 };
+        size_t code = number;
+        for (size_t i = 0; i < 5; i++) {
+            size_t choice = code % (5 - i);
+            code /= 5 - i;
+            snprintf(texts[i], NAME_SIZE, "x-permit-2-%010zu", left[choice]);
+            memmove(&left[choice], &left[choice + 1], (4 - i - choice) * sizeof(left[0]));
+            names[i] = texts[i];
+        }
+        zkl_queue_neighbour nearest[2];
+        size_t count =
+            zkl_queue_find_nearest((zkl_children){ names, 5 }, "x-permit-2-0000000003", nearest, 2);
+        EXPECT_INT(count, 2);
+        EXPECT_INT(nearest[0].name.sequence, 1);
+        EXPECT_INT(nearest[1].name.sequence, 2);
+    }
+}
+
+static void those_who_wait_are_counted(void) {
+    static const char *const names[] = { "r-__READ__0000000001", "r-__READ__0000000002",
+                                         "w-__WRIT__0000000003", "r-__READ__0000000004",
+                                         "x-lock-0000000005" };
+    static const size_t waiting[] = { 0, 0, 0, 1, 2 };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        zkl_queue_place place = { .own = names[i], .companion = "" };
+        EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &place), waiting[i]);
+    }
+    zkl_queue_place tail = { .kind = { ZKL_READ, 0 }, .companion = "" };
+    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &tail), 3);
+    tail.kind = (zkl_contender_kind){ ZKL_PERMIT, 4 };
+    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &tail), 1);
+    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ NULL, 0 }, &tail), 0);
 }
 
 /* Curator's writer, on its way down to a reader, leaves both under one number. */
@@ -383,6 +471,10 @@ static CU_TestInfo tests[] = {
     TEST(list_without_our_node_does_not_count),
     TEST(names_are_ordered_by_number_and_not_as_text),
     TEST(negative_numbers_come_before_the_others),
+    TEST(permit_waits_while_as_many_are_earlier),
+    TEST(companion_is_in_nobodys_way),
+    TEST(nearest_are_found_in_any_order),
+    TEST(those_who_wait_are_counted),
     TEST(downgraded_reader_does_not_wait_for_its_own_writer),
     TEST(earlier_node_of_the_same_owner_blocks_like_any_other),
     TEST(node_of_a_lost_create_is_found_by_its_guid),

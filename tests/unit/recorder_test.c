@@ -187,7 +187,7 @@ static void add_random(unit_random *random, long_list *list, const zkl_request *
 /* A request of any mode that stands where a list is what it waits for. */
 static void begin_random(unit_random *random, zkl_request *request, long_list *list) {
     zkl_request_options options = {
-        .mode = (zkl_mode)unit_random_below(random, 3),
+        .kind = { (zkl_mode)unit_random_below(random, 3), 0 },
         .only_try = unit_random_below(random, 3) == 0,
         .guid = BENCH_GUID,
     };
@@ -370,9 +370,9 @@ static void state_with_the_longest_path_has_room(void) {
 static void every_event_and_action_has_its_own_name(void) {
     const zkl_record_names *const all[] = { &zkl_record_events, &zkl_record_actions,
                                             &zkl_record_outcomes, &zkl_record_sessions };
-    EXPECT_INT(zkl_record_events.count, ZKL_EVENT_RELEASED + 1);
+    EXPECT_INT(zkl_record_events.count, ZKL_EVENT_DOWNGRADE + 1);
     EXPECT_INT(zkl_record_actions.count, ZKL_ACTION_END + 1);
-    EXPECT_INT(zkl_record_outcomes.count, ZKL_OUTCOME_SESSION_OVER + 1);
+    EXPECT_INT(zkl_record_outcomes.count, ZKL_OUTCOME_NOT_EMPTY + 1);
     for (size_t n = 0; n < COUNT_OF(all); n++) {
         for (size_t i = 0; i < all[n]->count; i++) {
             EXPECT(all[n]->names[i] != NULL);

@@ -419,18 +419,20 @@ static void owner_that_went_is_not_told_of_the_connection(void) {
 
 /* ---- What the watches may come to need --------------------------------------------------- */
 
+static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
+
 /* A watch on the blocker and one on our own node: path, slash, name, length. */
 static void watched_bytes_are_those_of_two_paths(void) {
-    size_t shortest = zkl_request_runner_watched_bytes("/r");
+    size_t shortest = zkl_request_runner_watched_bytes("/r", exclusive);
     size_t node_max = ZKL_NODE_NAME_SIZE - 1;
     EXPECT(shortest >= 2 * (strlen("/r/") + node_max + 4));
-    EXPECT_INT(zkl_request_runner_watched_bytes("/r12345678"), shortest + 2 * 8);
+    EXPECT_INT(zkl_request_runner_watched_bytes("/r12345678", exclusive), shortest + 2 * 8);
 }
 
 static void watched_bytes_go_up_with_each_request_and_down_with_its_end(void) {
     run_stage *stage = stage_open();
-    size_t a_needs = zkl_request_runner_watched_bytes("/r");
-    size_t b_needs = zkl_request_runner_watched_bytes("/another");
+    size_t a_needs = zkl_request_runner_watched_bytes("/r", exclusive);
+    size_t b_needs = zkl_request_runner_watched_bytes("/another", exclusive);
     EXPECT_INT(stage->session.watched_bytes, 0);
     stage_hold(stage, &stage->a);
     EXPECT_INT(stage->session.watched_bytes, a_needs);

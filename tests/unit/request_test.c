@@ -504,15 +504,16 @@ static void lost_node_with_an_exhausted_sequence_is_found_and_fails_closed(void)
 
 static void each_mode_creates_a_node_of_its_kind(void) {
     static const struct {
-        zkl_mode mode;
+        zkl_contender_kind kind;
         const char *prefix;
     } rows[] = {
-        { ZKL_EXCLUSIVE, "_c_c0ffee00-0000-4000-8000-000000000001-lock-" },
-        { ZKL_READ, "_c_c0ffee00-0000-4000-8000-000000000001-__READ__" },
-        { ZKL_WRITE, "_c_c0ffee00-0000-4000-8000-000000000001-__WRIT__" },
+        { { ZKL_EXCLUSIVE, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-lock-" },
+        { { ZKL_READ, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-__READ__" },
+        { { ZKL_WRITE, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-__WRIT__" },
+        { { ZKL_PERMIT, 20 }, "_c_c0ffee00-0000-4000-8000-000000000001-permit-20-" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        zkl_request_options options = { .mode = rows[i].mode,
+        zkl_request_options options = { .kind = rows[i].kind,
                                         .guid = "c0ffee00-0000-4000-8000-000000000001" };
         zkl_request request;
         zkl_actions actions;

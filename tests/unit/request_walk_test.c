@@ -71,7 +71,7 @@ typedef struct random_walk {
 /* What all walks together came across, lest they walk past everything. */
 static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
-    unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades;
+    unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -117,6 +117,12 @@ static bool create(small_world *world, const char *prefix) {
     return true;
 }
 
+/* The next parent counts from the beginning. */
+static void remove_parent(small_world *world) {
+    world->parent = false;
+    world->next_sequence = 0;
+}
+
 static void apply(small_world *world, const sent_operation *operation) {
     child_node *child = find_child(world, operation->node);
     if (operation->kind == ZKL_ACTION_CREATE) {
@@ -125,6 +131,8 @@ static void apply(small_world *world, const sent_operation *operation) {
         remove_child(world, child);
     } else if (operation->kind == ZKL_ACTION_MAKE_PARENT) {
         world->parent = true;
+    } else if (operation->kind == ZKL_ACTION_REMOVE_PARENT && world->count == 0) {
+        remove_parent(world);
     }
 }
 
@@ -274,6 +282,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_DELETED;
     case ZKL_ACTION_WATCH_OWN:
         return ZKL_EVENT_OWN_WATCHED;
+    case ZKL_ACTION_REMOVE_PARENT:
+        return ZKL_EVENT_PARENT_REMOVED;
     default:
         return ZKL_EVENT_SETTLED;
     }
@@ -354,7 +364,21 @@ static void serve_watch_or_inspection(random_walk *walk, const sent_operation *o
 
 static bool is_write(zkl_action_kind kind) {
     return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_SETTLE ||
-           kind == ZKL_ACTION_MAKE_PARENT;
+           kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_REMOVE_PARENT;
+}
+
+static void serve_parent_removal(random_walk *walk) {
+    small_world *world = &walk->world;
+    zkl_event event = { .kind = ZKL_EVENT_PARENT_REMOVED, .outcome = ZKL_OUTCOME_OK };
+    if (!world->parent) {
+        event.outcome = ZKL_OUTCOME_NO_NODE;
+    } else if (world->count > 0) {
+        event.outcome = ZKL_OUTCOME_NOT_EMPTY;
+    } else {
+        remove_parent(world);
+        seen.drains++;
+    }
+    feed(walk, &event);
 }
 
 static void serve_well(random_walk *walk, const sent_operation *operation) {
@@ -375,6 +399,9 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
     case ZKL_ACTION_WATCH_OWN:
     case ZKL_ACTION_INSPECT:
         serve_watch_or_inspection(walk, operation);
+        break;
+    case ZKL_ACTION_REMOVE_PARENT:
+        serve_parent_removal(walk);
         break;
     case ZKL_ACTION_MAKE_PARENT:
         walk->world.parent = true;
@@ -473,7 +500,7 @@ static void reconnect(random_walk *walk) {
 static void begin_session(random_walk *walk) {
     walk->world.session++;
     name_own_guid(walk->guid, (unsigned)walk->world.session);
-    name_own_prefix(walk->prefix, walk->guid, walk->mode);
+    name_own_prefix(walk->prefix, walk->guid, (zkl_contender_kind){ walk->mode, 0 });
 }
 
 static void delete_our_nodes(small_world *world) {
@@ -726,7 +753,7 @@ static void begin(random_walk *walk, uint64_t seed) {
     walk->world.connected = chance(walk, 90);
     walk->world.next_sequence = sequences[unit_random_below(&walk->random, COUNT_OF(sequences))];
     zkl_request_options options = {
-        .mode = walk->mode,
+        .kind = { walk->mode, 0 },
         .only_try = chance(walk, 20),
         .fail_on_session_expiry = chance(walk, 20),
         .needs_lease = chance(walk, 25),

@@ -21,6 +21,8 @@ static bool is_operation(zkl_action_kind kind) {
     case ZKL_ACTION_SETTLE:
     case ZKL_ACTION_BACK_OFF:
     case ZKL_ACTION_WATCH_OWN:
+    case ZKL_ACTION_REMOVE_PARENT:
+    case ZKL_ACTION_DOWNGRADE:
         return true;
     default:
         return false;
@@ -45,6 +47,10 @@ zkl_action_kind monitor_answered_by(zkl_event_kind kind) {
         return ZKL_ACTION_SETTLE;
     case ZKL_EVENT_OWN_WATCHED:
         return ZKL_ACTION_WATCH_OWN;
+    case ZKL_EVENT_PARENT_REMOVED:
+        return ZKL_ACTION_REMOVE_PARENT;
+    case ZKL_EVENT_DOWNGRADED:
+        return ZKL_ACTION_DOWNGRADE;
     case ZKL_EVENT_BACKED_OFF:
         return ZKL_ACTION_BACK_OFF;
     default:
@@ -130,7 +136,9 @@ static void note_event(request_monitor *monitor, const zkl_event *event) {
 static void check_operation(request_monitor *monitor, zkl_action_kind kind, const char *what) {
     CHECK(!monitor_awaits(monitor, kind)); /* one of a kind at a time */
     CHECK(kind == ZKL_ACTION_BACK_OFF || monitor->connected);
-    if (kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH) {
+    CHECK(kind != ZKL_ACTION_DOWNGRADE || monitor->holds);
+    if (kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH ||
+        kind == ZKL_ACTION_REMOVE_PARENT) {
         CHECK(!monitor->leaving);
         CHECK(!monitor->holds);
         CHECK(!monitor->watching);

@@ -13,6 +13,7 @@ static const struct {
 } kinds[] = {
     { 'x', true, "lock-" },      { 'r', true, "__READ__" },  { 'w', true, "__WRIT__" },
     { 'q', false, "__rlock__" }, { 'k', false, "__lock__" }, { 'u', false, "-election-" },
+    { 'p', true, "permit-2-" },  { 't', true, "permit-3-" },
 };
 
 void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session) {
@@ -26,11 +27,15 @@ void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed) {
              seed & 0xffffffffffffU);
 }
 
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode) {
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_contender_kind kind) {
     static const char *const markers[] = {
         [ZKL_EXCLUSIVE] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"
     };
-    snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[mode]);
+    if (kind.mode == ZKL_PERMIT) {
+        snprintf(name, NAME_SIZE, "_c_%s-permit-%u-", guid, kind.permits);
+    } else {
+        snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[kind.mode]);
+    }
 }
 
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence) {

@@ -4,6 +4,7 @@
  *     me3   our own node with sequence 3
  *     x2    another's exclusive node;  r2, w2  its reader, its writer
  *     k2    kazoo's lock;  q2  kazoo's reader
+ *     p2    a permit of two;  t2  a permit of three
  *     u2    a kind that nobody knows
  *     junk  a child without a sequence
  */
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "zklock/zklock.h"
+#include "recipe/node_name.h"
 
 enum { NAME_SIZE = 96, NAME_GUID_SIZE = 37 };
 
@@ -23,9 +24,9 @@ void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session);
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
 
 /** What our node is created by. */
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode);
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_contender_kind kind);
 
-/** Writes another's name; `letter` is x, r, w, k, q, u or j. */
+/** Writes another's name; `letter` is x, r, w, k, q, p, t, u or j. */
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence);
 
 /** Long form of a short one. `own_prefix` is what "me" stands for. */

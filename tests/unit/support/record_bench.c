@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE, .guid = BENCH_GUID };
+static const zkl_request_options exclusive = { .kind = { ZKL_EXCLUSIVE, 0 }, .guid = BENCH_GUID };
 
 void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
     zkl_recorder_begin_request(bench->recorder, &bench->recorded, 1, "/locks/stock");

@@ -14,6 +14,8 @@ static const char *const event_names[] = {
     [ZKL_EVENT_DELETED] = "deleted",
     [ZKL_EVENT_SETTLED] = "settled",
     [ZKL_EVENT_OWN_WATCHED] = "own_watched",
+    [ZKL_EVENT_PARENT_REMOVED] = "parent_removed",
+    [ZKL_EVENT_DOWNGRADED] = "downgraded",
     [ZKL_EVENT_BACKED_OFF] = "backed_off",
     [ZKL_EVENT_WATCH_FIRED] = "watch_fired",
     [ZKL_EVENT_OWN_WATCH_FIRED] = "own_watch_fired",
@@ -28,12 +30,17 @@ static const char *const event_names[] = {
     [ZKL_EVENT_TIMED_OUT] = "timed_out",
     [ZKL_EVENT_CANCELLED] = "cancelled",
     [ZKL_EVENT_RELEASED] = "released",
+    [ZKL_EVENT_DOWNGRADE] = "downgrade",
 };
 
 static const char *const outcome_names[] = {
-    [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-    [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_OK] = "OK",
+    [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
+    [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+    [ZKL_OUTCOME_REFUSED] = "REFUSED",
+    [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
 };
 
 static const char *const action_names[] = {
@@ -46,11 +53,14 @@ static const char *const action_names[] = {
     [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
     [ZKL_ACTION_INSPECT] = "INSPECT",
     [ZKL_ACTION_DELETE] = "DELETE",
+    [ZKL_ACTION_REMOVE_PARENT] = "REMOVE_PARENT",
+    [ZKL_ACTION_DOWNGRADE] = "DOWNGRADE",
     [ZKL_ACTION_SETTLE] = "SETTLE",
     [ZKL_ACTION_BACK_OFF] = "BACK_OFF",
     [ZKL_ACTION_GRANT] = "GRANT",
     [ZKL_ACTION_FAIL] = "FAIL",
     [ZKL_ACTION_LOSE] = "LOSE",
+    [ZKL_ACTION_DOWNGRADE_ENDED] = "DOWNGRADE_ENDED",
     [ZKL_ACTION_REJOIN] = "REJOIN",
     [ZKL_ACTION_REPORT] = "REPORT",
     [ZKL_ACTION_WARN] = "WARN",

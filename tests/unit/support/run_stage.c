@@ -122,7 +122,7 @@ int64_t stage_next_timer_in(const run_stage *stage) {
 
 int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
     zkl_run_options options = {
-        .mode = ZKL_EXCLUSIVE,
+        .kind = { ZKL_EXCLUSIVE, 0 },
         .resource = "stock",
         .parent_path = parent,
         .timeout_ms = timeout_ms,

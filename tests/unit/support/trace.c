@@ -13,7 +13,7 @@ enum { WORDS_MAX = 12, TEXT_SIZE = 512 };
 typedef struct conversation {
     zkl_request request;
     request_monitor monitor;
-    zkl_mode mode;
+    zkl_contender_kind kind;
     unsigned session;
     char prefix[NAME_SIZE];
     char inspected[NAME_SIZE]; /* short form of what INSPECT asked about last */
@@ -73,7 +73,8 @@ static void read_success(conversation *play, zkl_event *event, const word_list *
     if (event->kind == ZKL_EVENT_CREATED) {
         name_expand(play->names[0], word, play->prefix);
         event->node = play->names[0];
-        event->zxid = trace_zxid(name_sequence(word));
+        bool tells = words->count < 3 || strcmp(words->list[2], "in_transaction") != 0;
+        event->zxid = tells ? trace_zxid(name_sequence(word)) : 0;
     } else if (event->kind == ZKL_EVENT_LISTED) {
         read_children(play, event, words);
     } else if (event->kind == ZKL_EVENT_INSPECTED) {
@@ -107,7 +108,7 @@ static void read_firing(zkl_event *event, const word_list *words) {
 
 static void begin_session(conversation *play) {
     name_own_guid(play->guid, ++play->session);
-    name_own_prefix(play->prefix, play->guid, play->mode);
+    name_own_prefix(play->prefix, play->guid, play->kind);
 }
 
 static zkl_event read_event(conversation *play, const word_list *words) {
@@ -115,7 +116,7 @@ static zkl_event read_event(conversation *play, const word_list *words) {
     if (!request_text_event(words->list[0], &event.kind)) {
         give_up("no event", words->list[0]);
     }
-    if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_OWN_WATCHED) {
+    if (event.kind >= ZKL_EVENT_CREATED && event.kind <= ZKL_EVENT_DOWNGRADED) {
         read_outcome(play, &event, words);
     } else if (event.kind == ZKL_EVENT_WATCH_FIRED) {
         read_firing(&event, words);
@@ -139,7 +140,8 @@ static void write_action(conversation *play, zkl_action action, char *text, size
     if (action.kind == ZKL_ACTION_INSPECT) {
         snprintf(play->inspected, sizeof(play->inspected), "%s", brief);
     }
-    bool has_status = action.status != ZKL_OK || action.kind == ZKL_ACTION_FAIL;
+    bool has_status = action.status != ZKL_OK || action.kind == ZKL_ACTION_FAIL ||
+                      action.kind == ZKL_ACTION_DOWNGRADE_ENDED;
     snprintf(text, size, "%s%s%s%s%s", request_text_of_action(action.kind),
              brief[0] != '\0' ? " " : "", brief, has_status ? " " : "",
              has_status ? request_text_of_status(action.status) : "");
@@ -191,12 +193,24 @@ static void play_row(conversation *play, const char *row, size_t number, const c
     check_token(play, &actions, row, file, line);
 }
 
+static const char *companion(trace_setup setup, char name[NAME_SIZE]) {
+    if (setup.companion == NULL) {
+        return NULL;
+    }
+    name_expand(name, setup.companion, "");
+    return name;
+}
+
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line) {
-    conversation play = { .mode = setup.mode };
+    conversation play = { .kind = { setup.mode, setup.permits } };
+    char name[NAME_SIZE];
     begin_session(&play);
     zkl_request_options options = {
-        .mode = setup.mode,
+        .kind = { setup.mode, setup.permits },
+        .max_waiting = setup.max_waiting,
+        .is_member = setup.is_member,
+        .companion = companion(setup, name),
         .only_try = setup.only_try,
         .fail_on_session_expiry = setup.fail_on_session_expiry,
         .needs_lease = setup.needs_lease,

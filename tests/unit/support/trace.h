@@ -14,7 +14,8 @@
  * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
  * for want of permission; "REFUSED silently" does not say why. "watch_fired
  * deleted" is the news of a deletion, "watch_fired deleted long_ago" one that may
- * be older than the session. Each step goes through the monitor.
+ * be older than the session. "created me3 in_transaction" does not tell the zxid. Each step goes
+ * through the monitor.
  */
 #ifndef ZKLOCK_TESTS_TRACE_H
 #define ZKLOCK_TESTS_TRACE_H
@@ -24,6 +25,10 @@
 
 typedef struct trace_setup {
     zkl_mode mode;
+    unsigned permits;
+    unsigned max_waiting;
+    bool is_member;
+    const char *companion; /* short form; NULL: none */
     bool only_try;
     bool fail_on_session_expiry;
     bool needs_lease;

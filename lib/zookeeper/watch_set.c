@@ -1,0 +1,139 @@
+#include "zookeeper/watch_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void on_armed(void *arg, zkl_outcome outcome, int status);
+static void on_fired(void *arg, bool deleted);
+
+bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, size_t size) {
+    set->members = calloc(size, sizeof(*set->members));
+    if (set->members == NULL) {
+        return false;
+    }
+    set->table = table;
+    set->size = size;
+    for (size_t i = 0; i < size; i++) {
+        zkl_watch_set_member *member = &set->members[i];
+        member->set = set;
+        member->waiter = (zkl_watch_waiter){ .arg = member, .armed = on_armed, .fired = on_fired };
+    }
+    return true;
+}
+
+void zkl_watch_set_remove_all(zkl_watch_set *set) {
+    set->waits = false;
+    set->awaited = 0;
+    for (size_t i = 0; i < set->size; i++) {
+        zkl_watch_table_remove(&set->members[i].waiter);
+    }
+}
+
+void zkl_watch_set_remove_left(zkl_watch_set *set) {
+    if (set->awaited == 0 && !set->waits) {
+        zkl_watch_set_remove_all(set);
+    }
+}
+
+void zkl_watch_set_end(zkl_watch_set *set) {
+    zkl_watch_set_remove_all(set);
+    free(set->members);
+    set->members = NULL;
+    set->size = 0;
+}
+
+/* ---- What the watches tell ------------------------------------------------------------ */
+
+/* That a node is gone is worth less than that nothing is known: both lead to a list, but
+ * only after a pause, or on another connection. */
+static void note(zkl_watch_set *set, zkl_outcome outcome, int status) {
+    bool failed = outcome != ZKL_OUTCOME_OK && outcome != ZKL_OUTCOME_NO_NODE;
+    if (failed || set->outcome == ZKL_OUTCOME_OK) {
+        set->outcome = outcome;
+        set->status = status;
+    }
+}
+
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_watch_set *set = ((zkl_watch_set_member *)arg)->set;
+    note(set, outcome, status);
+    if (--set->awaited == 0) {
+        set->waits = set->outcome == ZKL_OUTCOME_OK;
+        set->armed(set->arg, set->outcome, set->status);
+    }
+}
+
+static void on_fired(void *arg, bool deleted) {
+    zkl_watch_set *set = ((zkl_watch_set_member *)arg)->set;
+    if (set->awaited > 0) {
+        note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
+    } else if (set->waits) {
+        set->waits = false;
+        set->fired(set->arg, deleted);
+    }
+}
+
+/* ---- Watching ---------------------------------------------------------------------------- */
+
+static zkl_watch_set_member *find(zkl_watch_set *set, const char *path) {
+    for (size_t i = 0; i < set->size; i++) {
+        const char *watched = zkl_watch_table_path(&set->members[i].waiter);
+        if (watched != NULL && strcmp(watched, path) == 0) {
+            return &set->members[i];
+        }
+    }
+    return NULL;
+}
+
+static void keep_those_asked_for(zkl_watch_set *set, const char *const *paths, size_t count) {
+    for (size_t i = 0; i < set->size; i++) {
+        set->members[i].asked_for = false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        zkl_watch_set_member *member = find(set, paths[i]);
+        if (member != NULL) {
+            member->asked_for = true;
+        }
+    }
+    for (size_t i = 0; i < set->size; i++) {
+        if (!set->members[i].asked_for) {
+            zkl_watch_table_remove(&set->members[i].waiter);
+        }
+    }
+}
+
+static zkl_watch_waiter *find_free(zkl_watch_set *set) {
+    size_t i = 0;
+    while (set->members[i].waiter.watch != NULL) {
+        i++;
+    }
+    return &set->members[i].waiter;
+}
+
+static void add(zkl_watch_set *set, const char *path) {
+    switch (zkl_watch_table_add(set->table, path, find_free(set))) {
+    case ZKL_WATCH_ARMED:
+        break;
+    case ZKL_WATCH_ARMING:
+        set->awaited++;
+        break;
+    case ZKL_WATCH_NOT_SENT:
+        note(set, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+        break;
+    }
+}
+
+bool zkl_watch_set_watch(zkl_watch_set *set, const char *const *paths, size_t count,
+                         zkl_outcome *outcome) {
+    set->outcome = ZKL_OUTCOME_OK;
+    set->status = ZKL_OK;
+    keep_those_asked_for(set, paths, count);
+    for (size_t i = 0; i < count; i++) {
+        if (find(set, paths[i]) == NULL) {
+            add(set, paths[i]);
+        }
+    }
+    *outcome = set->outcome;
+    set->waits = set->awaited == 0 && set->outcome == ZKL_OUTCOME_OK;
+    return set->awaited > 0;
+}
