@@ -141,7 +141,15 @@ extern "C" {
     X(ZKL_RESOURCE_EMPTY_COMPONENT, -46, "an absolute path must not have empty components")        \
     X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")     \
     X(ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48,                                                     \
-      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")
+      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")              \
+    X(ZKL_UNKNOWN, -70, "the reply was lost: what was asked for may have been applied, or not")    \
+    X(ZKL_OPERATION_FAILED, -71, "an operation of the transaction failed: nothing was applied")    \
+    X(ZKL_NO_NODE, -72, "the node, or the parent of the node, does not exist")                     \
+    X(ZKL_NODE_EXISTS, -73, "the node exists already")                                             \
+    X(ZKL_BAD_VERSION, -74, "the node is of another version")                                      \
+    X(ZKL_NOT_EMPTY, -75, "the node has children")                                                 \
+    X(ZKL_INVALID_PATH, -76, "the path of a node is not an absolute path of valid names")          \
+    X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),

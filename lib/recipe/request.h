@@ -27,11 +27,12 @@
 /** How an operation ended. */
 typedef enum zkl_outcome {
     ZKL_OUTCOME_OK,
-    ZKL_OUTCOME_NO_NODE,     /* the node, or the parent of the node, does not exist */
-    ZKL_OUTCOME_UNKNOWN,     /* the reply was lost: applied, not applied, or applied later */
-    ZKL_OUTCOME_NOT_NOW,     /* not applied; the same again later may be */
-    ZKL_OUTCOME_REFUSED,     /* not applied, and never will be: see the event's status */
-    ZKL_OUTCOME_SESSION_OVER /* not applied, or gone with the session */
+    ZKL_OUTCOME_NO_NODE,      /* the node, or the parent of the node, does not exist */
+    ZKL_OUTCOME_UNKNOWN,      /* the reply was lost: applied, not applied, or applied later */
+    ZKL_OUTCOME_NOT_NOW,      /* not applied; the same again later may be */
+    ZKL_OUTCOME_REFUSED,      /* not applied, and never will be: see the event's status */
+    ZKL_OUTCOME_SESSION_OVER, /* not applied, or gone with the session */
+    ZKL_OUTCOME_NOT_EMPTY     /* a deletion, not applied: the node has children */
 } zkl_outcome;
 
 typedef enum zkl_event_kind {

@@ -31,9 +31,13 @@ static const char *const event_names[] = {
 };
 
 static const char *const outcome_names[] = {
-    [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-    [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_OK] = "OK",
+    [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
+    [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+    [ZKL_OUTCOME_REFUSED] = "REFUSED",
+    [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+    [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
 };
 
 static const char *const action_names[] = {
