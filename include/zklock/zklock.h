@@ -150,7 +150,15 @@ extern "C" {
       "another request of the resource is for other than so many permits")                         \
     X(ZKL_QUEUE_FULL, -50, "more others wait for the resource than max_waiting allows")            \
     X(ZKL_INVALID_PERMITS, -51, "the number of permits is out of range")                           \
-    X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")
+    X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")                                           \
+    X(ZKL_UNKNOWN, -70, "the reply was lost: what was asked for may have been applied, or not")    \
+    X(ZKL_OPERATION_FAILED, -71, "an operation of the transaction failed: nothing was applied")    \
+    X(ZKL_NO_NODE, -72, "the node, or the parent of the node, does not exist")                     \
+    X(ZKL_NODE_EXISTS, -73, "the node exists already")                                             \
+    X(ZKL_BAD_VERSION, -74, "the node is of another version")                                      \
+    X(ZKL_NOT_EMPTY, -75, "the node has children")                                                 \
+    X(ZKL_INVALID_PATH, -76, "the path of a node is not an absolute path of valid names")          \
+    X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),

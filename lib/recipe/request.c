@@ -405,6 +405,12 @@ static void watch_own(zkl_request *request, zkl_actions *actions) {
     }
 }
 
+static void watch_held(zkl_request *request, zkl_actions *actions) {
+    if (request->held) {
+        watch_own(request, actions);
+    }
+}
+
 static zkl_contender_kind kind_of(const zkl_request *request) {
     return (zkl_contender_kind){ request->mode, request->permits };
 }
@@ -580,7 +586,7 @@ static void on_downgraded(zkl_request *request, const zkl_event *event, zkl_acti
     } else {
         note_failure(request, event, actions);
     }
-    watch_own(request, actions); /* tells whether it is there */
+    watch_held(request, actions); /* tells whether it is there */
 }
 
 static void on_downgrade_inspected(zkl_request *request, const zkl_event *event,
@@ -594,7 +600,7 @@ static void on_downgrade_inspected(zkl_request *request, const zkl_event *event,
         note_failure(request, event, actions);
     }
     request->candidate[0] = '\0';
-    watch_own(request, actions);
+    watch_held(request, actions);
 }
 
 static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
@@ -667,12 +673,6 @@ static void on_watch_fired(zkl_request *request, const zkl_event *event, zkl_act
 static void on_own_watch_fired(zkl_request *request, zkl_actions *actions) {
     request->watching_own = false;
     if (request->aim == ZKL_AIM_JOIN) {
-        watch_own(request, actions);
-    }
-}
-
-static void on_probe(zkl_request *request, zkl_actions *actions) {
-    if (request->held) {
         watch_own(request, actions);
     }
 }
@@ -847,7 +847,7 @@ static void take_news(zkl_request *request, const zkl_event *event, zkl_actions 
         on_own_watch_fired(request, actions);
         break;
     case ZKL_EVENT_PROBE:
-        on_probe(request, actions);
+        watch_held(request, actions);
         break;
     case ZKL_EVENT_LEASE_BEGUN:
         on_lease_begun(request);

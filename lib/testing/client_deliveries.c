@@ -19,8 +19,9 @@ static zkl_outcome outcome_of(zkl_server_error error) {
     case ZKL_SERVER_ERROR_BAD_ARGUMENTS:
     case ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS:
     case ZKL_SERVER_ERROR_NODE_EXISTS:
-    case ZKL_SERVER_ERROR_NOT_EMPTY:
         return ZKL_OUTCOME_REFUSED;
+    case ZKL_SERVER_ERROR_NOT_EMPTY:
+        return ZKL_OUTCOME_NOT_EMPTY;
     case ZKL_SERVER_ERROR_BAD_VERSION:
     case ZKL_SERVER_ERROR_SESSION_MOVED:
     case ZKL_SERVER_ERROR_NO_WATCHER:
@@ -52,6 +53,58 @@ static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *a
     return reply;
 }
 
+/* ---- Transactions ---------------------------------------------------------------------------- */
+
+static int status_of_failure(zkl_server_error error) {
+    switch (error) {
+    case ZKL_SERVER_ERROR_NO_NODE:
+        return ZKL_NO_NODE;
+    case ZKL_SERVER_ERROR_NODE_EXISTS:
+        return ZKL_NODE_EXISTS;
+    case ZKL_SERVER_ERROR_BAD_VERSION:
+        return ZKL_BAD_VERSION;
+    case ZKL_SERVER_ERROR_NOT_EMPTY:
+        return ZKL_NOT_EMPTY;
+    case ZKL_SERVER_ERROR_NO_PERMISSION:
+        return ZKL_NO_PERMISSION;
+    default:
+        return ZKL_SERVER_REFUSED;
+    }
+}
+
+/* Of an operation that was decided: nothing was applied. */
+static zkl_outcome outcome_of_failure(zkl_server_error error) {
+    return error == ZKL_SERVER_ERROR_BAD_VERSION ? ZKL_OUTCOME_REFUSED : outcome_of(error);
+}
+
+static bool is_failure(zkl_server_error error) {
+    return error != ZKL_SERVER_ERROR_NONE && error != ZKL_SERVER_ERROR_ROLLED_BACK;
+}
+
+/* `results`: room for one for each operation. */
+static zkl_reply reply_of_multi(const zkl_answer *answer, zkl_multi_result *results) {
+    if (answer->result_count == 0) {
+        return (zkl_reply){ .outcome = outcome_of(answer->error) };
+    }
+    zkl_reply reply = { .results = results, .result_count = answer->result_count };
+    bool applied = answer->error == ZKL_SERVER_ERROR_NONE;
+    for (size_t i = 0; i < answer->result_count; i++) {
+        const zkl_operation_result *told = &answer->results[i];
+        results[i] = (zkl_multi_result){
+            .outcome = applied ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW,
+            .path = told->path,
+        };
+        if (is_failure(told->error)) {
+            results[i].outcome = outcome_of_failure(told->error);
+            results[i].status = status_of_failure(told->error);
+            reply.outcome = results[i].outcome;
+            reply.status = results[i].status;
+            reply.failed = i;
+        }
+    }
+    return reply;
+}
+
 /* ---- Deliveries ------------------------------------------------------------------------------ */
 
 static zkl_delivery delivery_of(const zkl_connection *self, zkl_delivery_kind kind) {
@@ -79,10 +132,15 @@ static void finish(zkl_connection *self, zkl_client_request *request, const zkl_
     DL_DELETE(self->pending, request);
     tell_reply(self, request, answer);
     zkl_reply reply = { .outcome = lost };
-    if (answer != NULL) {
+    zkl_multi_result *results = NULL;
+    if (answer != NULL && request->kind == ZKL_CALL_MULTI) {
+        results = zkl_testing_allocate((answer->result_count + 1) * sizeof(*results));
+        reply = reply_of_multi(answer, results);
+    } else if (answer != NULL) {
         reply = reply_of(request, answer);
     }
     request->done(request->arg, &reply);
+    zkl_testing_free(results);
     if (request->unsent != NULL) {
         zkl_call_release(request->unsent);
     }

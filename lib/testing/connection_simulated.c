@@ -7,6 +7,7 @@
 #include "zookeeper/connection.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "testing/client_connection.h"
 #include "testing/hash.h"
@@ -73,6 +74,7 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
         .kind = ZKL_WRITE_CREATE,
         .path = path,
         .data = data,
+        .data_size = strlen(data),
         .ephemeral = true,
         .sequential = true,
     };
@@ -137,6 +139,45 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
     return outcome;
 }
 
+static zkl_operation operation_of(const zkl_multi_operation *wanted) {
+    static const zkl_write_kind kinds[] = {
+        [ZKL_MULTI_CHECK] = ZKL_WRITE_CHECK,
+        [ZKL_MULTI_CREATE_PERSISTENT] = ZKL_WRITE_CREATE,
+        [ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL] = ZKL_WRITE_CREATE,
+        [ZKL_MULTI_CREATE_EPHEMERAL] = ZKL_WRITE_CREATE,
+        [ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL] = ZKL_WRITE_CREATE,
+        [ZKL_MULTI_SET] = ZKL_WRITE_SET,
+        [ZKL_MULTI_REMOVE] = ZKL_WRITE_DELETE,
+    };
+    return (zkl_operation){
+        .kind = kinds[wanted->kind],
+        .path = wanted->path,
+        .data = wanted->data,
+        .data_size = wanted->size,
+        .ephemeral = wanted->kind == ZKL_MULTI_CREATE_EPHEMERAL ||
+                     wanted->kind == ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
+        .sequential = wanted->kind == ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL ||
+                      wanted->kind == ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
+        .version = wanted->version,
+    };
+}
+
+static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operation *wanted,
+                            size_t count, zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    zkl_outcome outcome = look_before_sending(self);
+    if (outcome != ZKL_OUTCOME_OK) {
+        return outcome;
+    }
+    zkl_operation *all = zkl_testing_allocate(count * sizeof(*all));
+    for (size_t i = 0; i < count; i++) {
+        all[i] = operation_of(&wanted[i]);
+    }
+    request(self, zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, all, count), done, arg);
+    zkl_testing_free(all);
+    return outcome;
+}
+
 /* ---- Clock, random numbers ------------------------------------------------------------------- */
 
 static int64_t now_ms(zkl_operations *operations) {
@@ -168,6 +209,7 @@ static void wake(zkl_operations *operations) {
 static const zkl_operations_table table = {
     .create_ephemeral_sequential = create_ephemeral_sequential,
     .create_persistent = create_persistent,
+    .transact = transact,
     .list = list_children,
     .exists = check_exists,
     .remove = remove_node,

@@ -367,7 +367,7 @@ void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool c
 static zkl_server_error write_by_hand(zkl_ensemble *ensemble, int64_t session_id, zkl_call *call,
                                       zkl_operation_result *results) {
     call->session_id = session_id;
-    const zkl_transaction *transaction = zkl_leader_commit_now(ensemble, call);
+    const zkl_tree_transaction *transaction = zkl_leader_commit_now(ensemble, call);
     if (transaction == NULL) {
         return ZKL_SERVER_ERROR_THROTTLED;
     }
@@ -392,6 +392,7 @@ zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id,
         .kind = ZKL_WRITE_CREATE,
         .path = path,
         .data = data,
+        .data_size = data != NULL ? strlen(data) : 0,
         .ephemeral = ephemeral,
         .sequential = sequential,
     };

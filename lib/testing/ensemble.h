@@ -88,7 +88,7 @@ typedef struct zkl_delivery {
 typedef struct zkl_ensemble_hooks {
     void *arg;
     /* In the order of the zxids, just after the tree has changed. */
-    void (*committed)(void *arg, const zkl_transaction *transaction);
+    void (*committed)(void *arg, const zkl_tree_transaction *transaction);
     void (*delivered)(void *arg, const zkl_delivery *delivery);
 } zkl_ensemble_hooks;
 

@@ -59,15 +59,12 @@ static bool forbids(const zkl_path_rule *rule, const zkl_operation *operation) {
            begins_with(operation->path, rule->prefix);
 }
 
-static bool is_forbidden(const zkl_ensemble *ensemble, const zkl_call *call) {
+static void note_forbidden(const zkl_ensemble *ensemble, const zkl_call *call) {
     for (const zkl_path_rule *rule = ensemble->path_rules; rule != NULL; rule = rule->next) {
         for (size_t i = 0; i < call->operation_count; i++) {
-            if (forbids(rule, &call->operations[i])) {
-                return true;
-            }
+            call->operations[i].forbidden |= forbids(rule, &call->operations[i]);
         }
     }
-    return false;
 }
 
 /* The end of a session deletes its nodes in no order. */
@@ -80,7 +77,7 @@ static void shuffle(zkl_change *changes, size_t count) {
     }
 }
 
-static zkl_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_call *call) {
+static zkl_tree_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_call *call) {
     zkl_write_request request = {
         .kind = call->write,
         .session_id = call->session_id,
@@ -90,14 +87,14 @@ static zkl_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_call *ca
         .refusal = call->refusal,
         .seen_zxid = call->seen_zxid,
     };
-    zkl_transaction *transaction = zkl_tree_write(ensemble->tree, &request, ++ensemble->zxid);
+    zkl_tree_transaction *transaction = zkl_tree_write(ensemble->tree, &request, ++ensemble->zxid);
     if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
         shuffle(transaction->changes, transaction->change_count);
     }
     return transaction;
 }
 
-static void note_end_of_session(zkl_ensemble *ensemble, const zkl_transaction *transaction) {
+static void note_end_of_session(zkl_ensemble *ensemble, const zkl_tree_transaction *transaction) {
     if (transaction->kind != ZKL_WRITE_CLOSE_SESSION ||
         transaction->error != ZKL_SERVER_ERROR_NONE) {
         return;
@@ -108,13 +105,16 @@ static void note_end_of_session(zkl_ensemble *ensemble, const zkl_transaction *t
     zkl_world_unschedule(&session->expiry);
 }
 
-static void note_result(zkl_call *call, const zkl_transaction *transaction) {
+static void note_result(zkl_call *call, const zkl_tree_transaction *transaction) {
     call->error = transaction->error;
     call->zxid = transaction->zxid;
+    call->results = transaction->results;
+    call->result_count = transaction->result_count;
     call->made_path = transaction->result_count > 0 ? transaction->results[0].path : NULL;
 }
 
-static void append_to_log(zkl_ensemble *ensemble, zkl_transaction *transaction, zkl_call *call) {
+static void append_to_log(zkl_ensemble *ensemble, zkl_tree_transaction *transaction,
+                          zkl_call *call) {
     zkl_log_entry *entry = zkl_testing_allocate(sizeof(*entry));
     entry->transaction = transaction;
     entry->call = call;
@@ -132,8 +132,8 @@ static void append_to_log(zkl_ensemble *ensemble, zkl_transaction *transaction, 
 }
 
 /* Takes the caller's reference. */
-static const zkl_transaction *commit(zkl_ensemble *ensemble, zkl_call *call) {
-    zkl_transaction *transaction = write_to_tree(ensemble, call);
+static const zkl_tree_transaction *commit(zkl_ensemble *ensemble, zkl_call *call) {
+    zkl_tree_transaction *transaction = write_to_tree(ensemble, call);
     note_end_of_session(ensemble, transaction);
     note_result(call, transaction);
     append_to_log(ensemble, transaction, call);
@@ -146,13 +146,11 @@ static const zkl_transaction *commit(zkl_ensemble *ensemble, zkl_call *call) {
 
 static void commit_next(void *arg, zkl_message *message) {
     zkl_call *call = (zkl_call *)message;
-    if (call->refusal == ZKL_SERVER_ERROR_NONE && is_forbidden(arg, call)) {
-        call->refusal = ZKL_SERVER_ERROR_NO_PERMISSION;
-    }
+    note_forbidden(arg, call);
     commit(arg, call);
 }
 
-const zkl_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call) {
+const zkl_tree_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call) {
     if (!ensemble->in_office) {
         zkl_call_release(call);
         return NULL;
@@ -176,7 +174,7 @@ void zkl_leader_trim_log(zkl_ensemble *ensemble) {
             ensemble->log_last = NULL;
         }
         zkl_call_release(entry->call);
-        zkl_transaction_free(entry->transaction);
+        zkl_tree_transaction_free(entry->transaction);
         zkl_testing_free(entry);
     }
     zkl_tree_forget(ensemble->tree, seen_by_all);

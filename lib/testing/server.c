@@ -113,17 +113,25 @@ static void touch(zkl_attachment *attachment) {
 /* ---- Answers ------------------------------------------------------------------------------------
  */
 
-static zkl_answer *make_reply(const zkl_call *call) {
-    const char *path = call->made_path != NULL ? call->made_path : call->path;
-    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_REPLY, path);
+static void fill_reply(zkl_answer *answer, const zkl_call *call) {
     answer->call = call->kind;
     answer->xid = call->xid;
     answer->error = call->error;
+}
+
+static zkl_answer *make_reply(const zkl_call *call) {
+    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_REPLY, call->path);
+    fill_reply(answer, call);
     return answer;
 }
 
 static void answer_write(zkl_wire *wire, const zkl_call *call) {
-    zkl_answer *answer = make_reply(call);
+    zkl_answer *answer =
+        call->kind == ZKL_CALL_MULTI
+            ? zkl_answer_make_results(call->path, call->results, call->result_count)
+            : zkl_answer_make(ZKL_ANSWER_REPLY,
+                              call->made_path != NULL ? call->made_path : call->path);
+    fill_reply(answer, call);
     answer->czxid = call->zxid;
     zkl_wire_answer(wire, answer);
     if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED || call->kind == ZKL_CALL_CLOSE) {
@@ -209,6 +217,13 @@ static void tell_missed(zkl_wire *wire, const char *path, zkl_watch_event event)
     zkl_wire_answer(wire, answer);
 }
 
+/* Of a change that this server has yet to carry out it tells then. */
+static bool was_changed(const zkl_server *server, const zkl_node *node, int64_t since_zxid) {
+    zkl_node_stat stat = zkl_node_get_stat(node);
+    return stat.czxid > since_zxid ||
+           (stat.mzxid > since_zxid && stat.mzxid <= server->applied_zxid);
+}
+
 /* As DataTree.setWatches: what has changed since the client's last zxid fires now. */
 static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watched *watched,
                             int64_t since_zxid) {
@@ -216,7 +231,7 @@ static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watche
         zkl_tree_find(server->ensemble->tree, watched->path, server->applied_zxid);
     if (watched->existed && node == NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_DELETED);
-    } else if (watched->existed && zkl_node_get_stat(node).czxid > since_zxid) {
+    } else if (watched->existed && was_changed(server, node, since_zxid)) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHANGED);
     } else if (!watched->existed && node != NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CREATED);
@@ -418,7 +433,8 @@ static void decide(zkl_server *server, zkl_call *call) {
 }
 
 /* The client of a session that this transaction ends; NULL: none, or it is not connected here. */
-static zkl_attachment *ended_here(const zkl_server *server, const zkl_transaction *transaction) {
+static zkl_attachment *ended_here(const zkl_server *server,
+                                  const zkl_tree_transaction *transaction) {
     if (transaction->kind != ZKL_WRITE_CLOSE_SESSION ||
         transaction->error != ZKL_SERVER_ERROR_NONE) {
         return NULL;
@@ -436,8 +452,17 @@ static void maybe_silence(zkl_attachment *ended) {
     }
 }
 
+static zkl_watch_event event_of(zkl_change_kind kind) {
+    static const zkl_watch_event events[] = {
+        [ZKL_CHANGE_CREATED] = ZKL_WATCH_EVENT_CREATED,
+        [ZKL_CHANGE_SET] = ZKL_WATCH_EVENT_CHANGED,
+        [ZKL_CHANGE_DELETED] = ZKL_WATCH_EVENT_DELETED,
+    };
+    return events[kind];
+}
+
 static void apply(zkl_server *server, const zkl_log_entry *entry) {
-    const zkl_transaction *transaction = entry->transaction;
+    const zkl_tree_transaction *transaction = entry->transaction;
     zkl_attachment *ended = ended_here(server, transaction);
     server->applied_zxid = transaction->zxid;
     if (ended != NULL) {
@@ -445,9 +470,7 @@ static void apply(zkl_server *server, const zkl_log_entry *entry) {
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
-        zkl_server_fire_watches(server, zkl_node_path(change->node),
-                                change->created ? ZKL_WATCH_EVENT_CREATED
-                                                : ZKL_WATCH_EVENT_DELETED);
+        zkl_server_fire_watches(server, zkl_node_path(change->node), event_of(change->kind));
     }
     if (entry->call != NULL) {
         decide(server, entry->call);

@@ -58,7 +58,7 @@ struct zkl_attachment {
 
 /* What a transaction is to those who carry it out. */
 typedef struct zkl_log_entry {
-    zkl_transaction *transaction;
+    zkl_tree_transaction *transaction;
     zkl_call *call; /* whose it is; NULL: nobody waits for it */
     struct zkl_log_entry *next;
 } zkl_log_entry;
@@ -164,7 +164,7 @@ void zkl_leader_let_join(zkl_server *server);
 /* A packet has arrived, and is freed. */
 void zkl_leader_receive(zkl_ensemble *ensemble, zkl_packet *packet);
 /* Commits a write at once, of nobody who waits. NULL: there is no leader now. */
-const zkl_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call);
+const zkl_tree_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call);
 /* Begins to. False: it leads no more, or the end has been asked for. */
 bool zkl_leader_expire(zkl_server_session *session);
 void zkl_leader_touch(zkl_server_session *session);

@@ -31,7 +31,7 @@ void zkl_testing_trace(const char *who, const char *format, ...) {
 
 /* ---- What the ensemble tells -------------------------------------------------------- */
 
-static void on_committed(void *arg, const zkl_transaction *transaction) {
+static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
     (void)arg;
     uint64_t session_id = (uint64_t)transaction->session_id;
     if (transaction->kind == ZKL_WRITE_CREATE_SESSION) {
@@ -42,7 +42,7 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
         zkl_testing_trace("servers", "zxid %" PRId64 ": %s %s", transaction->zxid,
-                          change->created ? "create" : "delete", zkl_node_path(change->node));
+                          zkl_change_kind_name(change->kind), zkl_node_path(change->node));
     }
 }
 

@@ -12,8 +12,11 @@ typedef struct tree_session tree_session;
 struct zkl_node {
     int64_t czxid;
     int64_t deleted_zxid; /* INT64_MAX: it lives */
+    int64_t mzxid;
     int64_t pzxid;
     int64_t ephemeral_owner;
+    int32_t version;
+    bool container;
     int32_t creates; /* ZooKeeper's cversion, as it is kept */
     /* The count as the leader has it with those that it has numbered but not yet
      * carried out, and the last of these. */
@@ -28,7 +31,8 @@ struct zkl_node {
     zkl_node *owned_prev, *owned_next;
     zkl_node *dead_next;
     const char *name;
-    const char *data;
+    char *data; /* with a NUL behind it */
+    size_t data_size;
     UT_hash_handle hh;
     char path[];
 };
@@ -48,14 +52,26 @@ struct zkl_tree {
     size_t node_count;
 };
 
-/* What a create or a deletion has changed, to take it back when a later operation
- * of the same multi fails. */
+/* What an operation has changed of a node and its parent, to take it back when a later
+ * operation of the same multi fails. */
 typedef struct undo {
     int32_t creates;
     int32_t counted;
     int64_t counted_zxid;
     int64_t pzxid;
+    char *data; /* that a set has replaced */
+    size_t data_size;
+    int64_t mzxid;
 } undo;
+
+const char *zkl_change_kind_name(zkl_change_kind kind) {
+    static const char *const names[] = {
+        [ZKL_CHANGE_CREATED] = "create",
+        [ZKL_CHANGE_SET] = "set",
+        [ZKL_CHANGE_DELETED] = "delete",
+    };
+    return names[kind];
+}
 
 const char *zkl_server_error_name(zkl_server_error error) {
     static const char *const names[] = {
@@ -78,22 +94,31 @@ const char *zkl_server_error_name(zkl_server_error error) {
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static zkl_node *make_node(const char *path, const char *sequence, const char *data) {
+static char *copy_data(const void *data, size_t size) {
+    char *copy = zkl_testing_allocate(size + 1);
+    if (size > 0) {
+        memcpy(copy, data, size);
+    }
+    return copy;
+}
+
+static zkl_node *make_node(const char *path, const char *sequence, const void *data, size_t size) {
     size_t length = strlen(path);
     size_t sequence_size = strlen(sequence) + 1;
-    size_t data_size = data != NULL ? strlen(data) + 1 : 1;
-    zkl_node *node = zkl_testing_allocate(sizeof(*node) + length + sequence_size + data_size);
+    zkl_node *node = zkl_testing_allocate(sizeof(*node) + length + sequence_size);
     memcpy(node->path, path, length);
     memcpy(node->path + length, sequence, sequence_size);
-    char *copy = node->path + length + sequence_size;
-    if (data != NULL) {
-        memcpy(copy, data, data_size);
-    }
-    node->data = copy;
+    node->data = copy_data(data, size);
+    node->data_size = size;
     const char *slash = strrchr(node->path, '/');
     node->name = slash + 1;
     node->deleted_zxid = INT64_MAX;
     return node;
+}
+
+static void destroy_node(zkl_node *node) {
+    zkl_testing_free(node->data);
+    zkl_testing_free(node);
 }
 
 static zkl_node *newest(const zkl_tree *tree, const char *path, size_t length) {
@@ -140,7 +165,7 @@ static void remove_from_paths(zkl_tree *tree, zkl_node *node) {
 static void free_node(zkl_tree *tree, zkl_node *node) {
     remove_from_paths(tree, node);
     DL_DELETE(node->parent->children, node);
-    zkl_testing_free(node);
+    destroy_node(node);
 }
 
 static tree_session *find_session(const zkl_tree *tree, int64_t session_id) {
@@ -166,12 +191,17 @@ static void give_ownership_up(zkl_node *node) {
 
 /* ---- Operations ------------------------------------------------------------------------------ */
 
-static void add_change(zkl_transaction *transaction, zkl_node *node, bool created) {
-    transaction->changes[transaction->change_count++] = (zkl_change){ node, created };
+static void add_change(zkl_tree_transaction *transaction, zkl_node *node, zkl_change_kind kind) {
+    transaction->changes[transaction->change_count++] = (zkl_change){ node, kind };
 }
 
 static undo undo_of(const zkl_node *parent) {
-    return (undo){ parent->creates, parent->counted, parent->counted_zxid, parent->pzxid };
+    return (undo){
+        .creates = parent->creates,
+        .counted = parent->counted,
+        .counted_zxid = parent->counted_zxid,
+        .pzxid = parent->pzxid,
+    };
 }
 
 static void take_back(zkl_node *parent, const undo *before) {
@@ -213,6 +243,7 @@ static int32_t count_create(zkl_node *parent, int64_t seen_zxid, int64_t zxid) {
 
 static void attach_node(zkl_tree *tree, zkl_node *parent, zkl_node *node, int64_t zxid) {
     node->czxid = zxid;
+    node->mzxid = zxid;
     node->pzxid = zxid;
     node->parent = parent;
     DL_APPEND(parent->children, node);
@@ -241,7 +272,7 @@ static zkl_server_error check_create(const zkl_tree *tree, const zkl_write_reque
 }
 
 static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
-                               const zkl_operation *operation, zkl_transaction *transaction) {
+                               const zkl_operation *operation, zkl_tree_transaction *transaction) {
     zkl_server_error error = check_create(tree, request, operation);
     if (error != ZKL_SERVER_ERROR_NONE) {
         return error;
@@ -253,9 +284,10 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
     if (operation->sequential) {
         snprintf(sequence, sizeof(sequence), "%010d", number);
     }
-    zkl_node *node = make_node(operation->path, sequence, operation->data);
+    zkl_node *node = make_node(operation->path, sequence, operation->data, operation->data_size);
+    node->container = operation->container;
     if (is_alive(newest(tree, node->path, strlen(node->path)))) {
-        zkl_testing_free(node);
+        destroy_node(node);
         take_back(parent, &before);
         return ZKL_SERVER_ERROR_NODE_EXISTS;
     }
@@ -264,7 +296,7 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
         take_ownership(find_session(tree, request->session_id), node);
     }
     transaction->results[transaction->result_count].path = node->path;
-    add_change(transaction, node, true);
+    add_change(transaction, node, ZKL_CHANGE_CREATED);
     return ZKL_SERVER_ERROR_NONE;
 }
 
@@ -290,12 +322,12 @@ static zkl_server_error check_node(const zkl_node *node, const zkl_operation *op
     if (!is_alive(node)) {
         return ZKL_SERVER_ERROR_NO_NODE;
     }
-    /* Nothing ever sets data, so that every version is 0. */
-    return operation->version > 0 ? ZKL_SERVER_ERROR_BAD_VERSION : ZKL_SERVER_ERROR_NONE;
+    bool fits = operation->version == ZKL_ANY_VERSION || operation->version == node->version;
+    return fits ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_BAD_VERSION;
 }
 
 static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
-                                zkl_transaction *transaction) {
+                                zkl_tree_transaction *transaction) {
     zkl_node *node = newest(tree, operation->path, strlen(operation->path));
     if (node == tree->root) {
         return ZKL_SERVER_ERROR_BAD_ARGUMENTS;
@@ -306,18 +338,50 @@ static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
     }
     if (error == ZKL_SERVER_ERROR_NONE) {
         kill_node(tree, node, transaction->zxid);
-        add_change(transaction, node, false);
+        add_change(transaction, node, ZKL_CHANGE_DELETED);
     }
     return error;
 }
 
+/* What it replaces is kept in `before`. */
+static zkl_server_error set_data(zkl_tree *tree, const zkl_operation *operation,
+                                 zkl_tree_transaction *transaction, undo *before) {
+    zkl_node *node = newest(tree, operation->path, strlen(operation->path));
+    zkl_server_error error = check_node(node, operation);
+    if (error == ZKL_SERVER_ERROR_NONE) {
+        before->data = node->data;
+        before->data_size = node->data_size;
+        before->mzxid = node->mzxid;
+        node->data = copy_data(operation->data, operation->data_size);
+        node->data_size = operation->data_size;
+        node->mzxid = transaction->zxid;
+        node->version++;
+        add_change(transaction, node, ZKL_CHANGE_SET);
+    }
+    return error;
+}
+
+static void take_data_back(zkl_node *node, const undo *before) {
+    zkl_testing_free(node->data);
+    node->data = before->data;
+    node->data_size = before->data_size;
+    node->mzxid = before->mzxid;
+    node->version--;
+}
+
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
-                                  const zkl_operation *operation, zkl_transaction *transaction) {
+                                  const zkl_operation *operation, zkl_tree_transaction *transaction,
+                                  undo *before) {
+    if (operation->forbidden) {
+        return ZKL_SERVER_ERROR_NO_PERMISSION;
+    }
     switch (operation->kind) {
     case ZKL_WRITE_CREATE:
         return create(tree, request, operation, transaction);
     case ZKL_WRITE_DELETE:
         return delete (tree, operation, transaction);
+    case ZKL_WRITE_SET:
+        return set_data(tree, operation, transaction, before);
     case ZKL_WRITE_CHECK:
         return check_node(newest(tree, operation->path, strlen(operation->path)), operation);
     case ZKL_WRITE_MULTI:
@@ -337,24 +401,33 @@ static void revive(zkl_tree *tree, zkl_node *node) {
     }
 }
 
-static void roll_back(zkl_tree *tree, zkl_transaction *transaction, const undo *before) {
+static void unmake(zkl_tree *tree, zkl_node *node) {
+    give_ownership_up(node);
+    node->parent->child_count--;
+    tree->node_count--;
+    free_node(tree, node);
+}
+
+static void roll_back(zkl_tree *tree, zkl_tree_transaction *transaction, const undo *before) {
     while (transaction->change_count > 0) {
-        zkl_node *node = transaction->changes[--transaction->change_count].node;
-        zkl_node *parent = node->parent;
-        if (transaction->changes[transaction->change_count].created) {
-            give_ownership_up(node);
-            parent->child_count--;
-            tree->node_count--;
-            free_node(tree, node);
-        } else {
-            revive(tree, node);
+        const zkl_change change = transaction->changes[--transaction->change_count];
+        const undo *back = &before[transaction->change_count];
+        zkl_node *parent = change.node->parent;
+        if (change.kind == ZKL_CHANGE_SET) {
+            take_data_back(change.node, back);
+            continue;
         }
-        take_back(parent, &before[transaction->change_count]);
+        if (change.kind == ZKL_CHANGE_CREATED) {
+            unmake(tree, change.node);
+        } else {
+            revive(tree, change.node);
+        }
+        take_back(parent, back);
     }
 }
 
 static void write_operations(zkl_tree *tree, const zkl_write_request *request,
-                             zkl_transaction *transaction) {
+                             zkl_tree_transaction *transaction) {
     undo *before = zkl_testing_allocate(request->operation_count * sizeof(*before));
     for (size_t i = 0; i < request->operation_count; i++) {
         const zkl_operation *operation = &request->operations[i];
@@ -362,7 +435,8 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
         if (parent != NULL) {
             before[transaction->change_count] = undo_of(parent);
         }
-        zkl_server_error error = carry_out(tree, request, operation, transaction);
+        zkl_server_error error =
+            carry_out(tree, request, operation, transaction, &before[transaction->change_count]);
         transaction->results[transaction->result_count++].error = error;
         if (error != ZKL_SERVER_ERROR_NONE) {
             transaction->error = error;
@@ -378,6 +452,9 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
         }
         roll_back(tree, transaction, before);
     }
+    for (size_t i = 0; i < transaction->change_count; i++) {
+        zkl_testing_free(before[i].data);
+    }
     zkl_testing_free(before);
 }
 
@@ -389,11 +466,12 @@ static void create_session(zkl_tree *tree, int64_t session_id) {
     HASH_ADD(hh, tree->sessions, id, sizeof(session->id), session);
 }
 
-static void close_session(zkl_tree *tree, tree_session *session, zkl_transaction *transaction) {
+static void close_session(zkl_tree *tree, tree_session *session,
+                          zkl_tree_transaction *transaction) {
     while (session->owned != NULL) {
         zkl_node *node = session->owned;
         kill_node(tree, node, transaction->zxid);
-        add_change(transaction, node, false);
+        add_change(transaction, node, ZKL_CHANGE_DELETED);
     }
     HASH_DELETE(hh, tree->sessions, session);
     zkl_testing_free(session);
@@ -414,12 +492,12 @@ size_t zkl_tree_owned_count(const zkl_tree *tree, int64_t session_id) {
 
 /* ---- Writes ---------------------------------------------------------------------------------- */
 
-static zkl_transaction *make_transaction(const zkl_write_request *request, size_t change_max,
-                                         int64_t zxid) {
-    size_t size = sizeof(zkl_transaction) + change_max * sizeof(zkl_change) +
+static zkl_tree_transaction *make_transaction(const zkl_write_request *request, size_t change_max,
+                                              int64_t zxid) {
+    size_t size = sizeof(zkl_tree_transaction) + change_max * sizeof(zkl_change) +
                   request->operation_count * sizeof(zkl_operation_result);
-    zkl_transaction *transaction = zkl_testing_allocate(size);
-    *transaction = (zkl_transaction){
+    zkl_tree_transaction *transaction = zkl_testing_allocate(size);
+    *transaction = (zkl_tree_transaction){
         .zxid = zxid,
         .kind = request->kind,
         .session_id = request->session_id,
@@ -429,10 +507,11 @@ static zkl_transaction *make_transaction(const zkl_write_request *request, size_
     return transaction;
 }
 
-zkl_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request, int64_t zxid) {
+zkl_tree_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request,
+                                     int64_t zxid) {
     tree_session *session = find_session(tree, request->session_id);
     bool closes = request->kind == ZKL_WRITE_CLOSE_SESSION && session != NULL;
-    zkl_transaction *transaction =
+    zkl_tree_transaction *transaction =
         make_transaction(request, closes ? session->owned_count : request->operation_count, zxid);
     if (request->refusal != ZKL_SERVER_ERROR_NONE) {
         transaction->error = request->refusal;
@@ -444,14 +523,14 @@ zkl_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request
         write_operations(tree, request, transaction);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
-        if (!transaction->changes[i].created) {
+        if (transaction->changes[i].kind == ZKL_CHANGE_DELETED) {
             bury(tree, transaction->changes[i].node);
         }
     }
     return transaction;
 }
 
-void zkl_transaction_free(zkl_transaction *transaction) {
+void zkl_tree_transaction_free(zkl_tree_transaction *transaction) {
     zkl_testing_free(transaction);
 }
 
@@ -498,11 +577,17 @@ const char *zkl_node_data(const zkl_node *node) {
     return node->data;
 }
 
+size_t zkl_node_data_size(const zkl_node *node) {
+    return node->data_size;
+}
+
 zkl_node_stat zkl_node_get_stat(const zkl_node *node) {
     return (zkl_node_stat){
         .czxid = node->czxid,
+        .mzxid = node->mzxid,
         .pzxid = node->pzxid,
         .ephemeral_owner = node->ephemeral_owner,
+        .version = node->version,
         .creates = node->creates,
         .child_count = node->child_count,
     };
@@ -523,6 +608,16 @@ const zkl_node *zkl_node_next_child(const zkl_node *child, int64_t zxid) {
     return first_visible(child->next, zxid);
 }
 
+/* As ZooKeeper's ContainerManager: one that never had a child stays. */
+const zkl_node *zkl_tree_find_empty_container(const zkl_tree *tree) {
+    const zkl_node *node = tree->by_path;
+    while (node != NULL &&
+           (!node->container || !is_alive(node) || node->child_count > 0 || node->creates == 0)) {
+        node = node->hh.next;
+    }
+    return node;
+}
+
 size_t zkl_tree_node_count(const zkl_tree *tree) {
     return tree->node_count;
 }
@@ -531,7 +626,7 @@ size_t zkl_tree_node_count(const zkl_tree *tree) {
 
 zkl_tree *zkl_tree_make(void) {
     zkl_tree *tree = zkl_testing_allocate(sizeof(*tree));
-    tree->root = make_node("/", "", NULL);
+    tree->root = make_node("/", "", NULL, 0);
     tree->node_count = 1;
     add_to_paths(tree, tree->root);
     return tree;
@@ -556,10 +651,10 @@ void zkl_tree_free(zkl_tree *tree) {
         zkl_node *next = node->hh.next;
         for (zkl_node *older = node->older; older != NULL;) {
             zkl_node *oldest = older->older;
-            zkl_testing_free(older);
+            destroy_node(older);
             older = oldest;
         }
-        zkl_testing_free(node);
+        destroy_node(node);
         node = next;
     }
     free_sessions(tree);

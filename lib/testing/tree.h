@@ -36,6 +36,7 @@ typedef struct zkl_node zkl_node;
 
 typedef struct zkl_node_stat {
     int64_t czxid;
+    int64_t mzxid; /* of the last change of its data */
     int64_t pzxid; /* of the last create or deletion of a child */
     int64_t ephemeral_owner;
     int32_t version;
@@ -46,6 +47,7 @@ typedef struct zkl_node_stat {
 typedef enum zkl_write_kind {
     ZKL_WRITE_CREATE,
     ZKL_WRITE_DELETE,
+    ZKL_WRITE_SET,
     ZKL_WRITE_CHECK,
     ZKL_WRITE_MULTI,
     ZKL_WRITE_CREATE_SESSION,
@@ -55,14 +57,17 @@ typedef enum zkl_write_kind {
 /** ZooKeeper's -1 for a version. */
 #define ZKL_ANY_VERSION (-1)
 
-/** One create, deletion or check. */
+/** One create, deletion, change of data, or check. */
 typedef struct zkl_operation {
     zkl_write_kind kind;
     const char *path;
-    const char *data; /* create; NULL: none */
+    const void *data; /* create, set; NULL: none */
+    size_t data_size;
     bool ephemeral;
     bool sequential;
-    int32_t version; /* delete, check; ZKL_ANY_VERSION */
+    bool container;  /* the leader deletes it, when it had children and has none */
+    bool forbidden;  /* whoever asks lacks the permission */
+    int32_t version; /* delete, set, check; ZKL_ANY_VERSION */
 } zkl_operation;
 
 typedef struct zkl_write_request {
@@ -78,10 +83,19 @@ typedef struct zkl_write_request {
     int64_t seen_zxid;
 } zkl_write_request;
 
-/** A node that a transaction made or deleted. */
+typedef enum zkl_change_kind {
+    ZKL_CHANGE_CREATED,
+    ZKL_CHANGE_SET,
+    ZKL_CHANGE_DELETED
+} zkl_change_kind;
+
+/** "create", "set" or "delete". */
+const char *zkl_change_kind_name(zkl_change_kind kind);
+
+/** A node that a transaction made, changed or deleted. */
 typedef struct zkl_change {
     zkl_node *node;
-    bool created;
+    zkl_change_kind kind;
 } zkl_change;
 
 typedef struct zkl_operation_result {
@@ -90,7 +104,7 @@ typedef struct zkl_operation_result {
 } zkl_operation_result;
 
 /** What became of a write. Its nodes live until zkl_tree_forget is told of its zxid. */
-typedef struct zkl_transaction {
+typedef struct zkl_tree_transaction {
     int64_t zxid;
     zkl_write_kind kind;
     int64_t session_id;
@@ -99,7 +113,7 @@ typedef struct zkl_transaction {
     size_t result_count;
     zkl_change *changes;
     size_t change_count;
-} zkl_transaction;
+} zkl_tree_transaction;
 
 typedef struct zkl_tree zkl_tree;
 
@@ -109,8 +123,9 @@ zkl_tree *zkl_tree_make(void);
 void zkl_tree_free(zkl_tree *tree);
 
 /** Carries a write out, or fails it as a whole. Zxids must rise. Free what it gives. */
-zkl_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request, int64_t zxid);
-void zkl_transaction_free(zkl_transaction *transaction);
+zkl_tree_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request,
+                                     int64_t zxid);
+void zkl_tree_transaction_free(zkl_tree_transaction *transaction);
 
 /** Nobody will ask for a state before this one any more. */
 void zkl_tree_forget(zkl_tree *tree, int64_t zxid);
@@ -125,9 +140,10 @@ zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid);
 const char *zkl_node_path(const zkl_node *node);
 /** What follows the last slash. */
 const char *zkl_node_last_name(const zkl_node *node);
-/** "" if it was made without data. */
+/** As they are at the latest; "" if there are none. A NUL follows them. */
 const char *zkl_node_data(const zkl_node *node);
-/** As it is at the latest; czxid, owner and version never change. */
+size_t zkl_node_data_size(const zkl_node *node);
+/** As it is at the latest; czxid and owner never change. */
 zkl_node_stat zkl_node_get_stat(const zkl_node *node);
 
 /** The first child as of a zxid, and the next after one; in the order of their making. */
@@ -136,6 +152,9 @@ const zkl_node *zkl_node_next_child(const zkl_node *child, int64_t zxid);
 
 /** As if so many children had been made: the next sequence number. False: no such node. */
 bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates);
+
+/** A container that had children and has none; NULL: there is no such node. */
+const zkl_node *zkl_tree_find_empty_container(const zkl_tree *tree);
 
 bool zkl_tree_has_session(const zkl_tree *tree, int64_t session_id);
 size_t zkl_tree_session_count(const zkl_tree *tree);

@@ -37,6 +37,15 @@ static const char *put_text(char **room, const char *text) {
     return copy;
 }
 
+static const void *put_bytes(char **room, const void *bytes, size_t size) {
+    if (size == 0) {
+        return NULL;
+    }
+    void *copy = memcpy(*room, bytes, size);
+    *room += size;
+    return copy;
+}
+
 static size_t text_size(const char *text) {
     return text != NULL ? strlen(text) + 1 : 0;
 }
@@ -45,7 +54,7 @@ zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
                                    const zkl_operation *operations, size_t count) {
     size_t size = count * sizeof(*operations);
     for (size_t i = 0; i < count; i++) {
-        size += text_size(operations[i].path) + text_size(operations[i].data);
+        size += text_size(operations[i].path) + operations[i].data_size;
     }
     zkl_call *call = zkl_call_make(kind, size);
     call->write = write;
@@ -55,7 +64,7 @@ zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
     for (size_t i = 0; i < count; i++) {
         call->operations[i] = operations[i];
         call->operations[i].path = put_text(&room, operations[i].path);
-        call->operations[i].data = put_text(&room, operations[i].data);
+        call->operations[i].data = put_bytes(&room, operations[i].data, operations[i].data_size);
     }
     call->path = count > 0 ? call->operations[0].path : NULL;
     return call;
@@ -88,6 +97,25 @@ zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path) {
     answer->kind = kind;
     char *room = (char *)(answer + 1);
     answer->path = put_text(&room, path);
+    return answer;
+}
+
+zkl_answer *zkl_answer_make_results(const char *path, const zkl_operation_result *results,
+                                    size_t count) {
+    size_t size = count * sizeof(*results) + text_size(path);
+    for (size_t i = 0; i < count; i++) {
+        size += text_size(results[i].path);
+    }
+    zkl_answer *answer = zkl_testing_allocate(sizeof(*answer) + size);
+    answer->kind = ZKL_ANSWER_REPLY;
+    answer->results = (zkl_operation_result *)(answer + 1);
+    answer->result_count = count;
+    char *room = (char *)(answer->results + count);
+    answer->path = put_text(&room, path);
+    for (size_t i = 0; i < count; i++) {
+        answer->results[i] =
+            (zkl_operation_result){ results[i].error, put_text(&room, results[i].path) };
+    }
     return answer;
 }
 

@@ -49,6 +49,8 @@ typedef struct zkl_call {
     zkl_server_error error;
     int64_t zxid;
     const char *made_path;
+    const zkl_operation_result *results; /* multi */
+    size_t result_count;
 } zkl_call;
 
 /** `extra`: bytes for strings and the like, behind it. */
@@ -87,6 +89,8 @@ typedef struct zkl_answer {
     int64_t ephemeral_owner;
     const char **names; /* list */
     size_t name_count;
+    zkl_operation_result *results; /* multi */
+    size_t result_count;
     zkl_watch_event event;
     uint32_t server;
     int64_t applied_zxid;
@@ -95,6 +99,9 @@ typedef struct zkl_answer {
 } zkl_answer;
 
 zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path);
+/** A reply, with what became of each operation. */
+zkl_answer *zkl_answer_make_results(const char *path, const zkl_operation_result *results,
+                                    size_t count);
 
 /** Both ends' view of it; for the files of the ensemble. */
 struct zkl_wire {

@@ -18,8 +18,16 @@ typedef struct pending {
     zkl_connection *self;
     zkl_reply_callback *done;
     void *arg;
+    struct multi *multi; /* NULL: it is no transaction */
     struct pending *prev, *next;
 } pending;
+
+/* What libzookeeper writes into until it has called the completion. */
+typedef struct multi {
+    size_t count;
+    zoo_op_result_t *results; /* within the same memory, as are the paths that creates make */
+    zkl_multi_result *told;
+} multi;
 
 struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
@@ -64,8 +72,9 @@ static zkl_outcome outcome_of(int rc) {
     case ZNOCHILDRENFOREPHEMERALS:
     case ZEPHEMERALONLOCALSESSION:
     case ZNODEEXISTS:
-    case ZNOTEMPTY:
         return ZKL_OUTCOME_REFUSED;
+    case ZNOTEMPTY:
+        return ZKL_OUTCOME_NOT_EMPTY;
     default:
         /* Connection loss, and all that does not prove that nothing was applied. */
         return ZKL_OUTCOME_UNKNOWN;
@@ -99,6 +108,11 @@ static zkl_outcome not_made(const zkl_connection *self) {
     return is_usable(self) ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
 }
 
+static void free_pending(pending *request) {
+    free(request->multi);
+    free(request);
+}
+
 /* What the call that was to send a request returned. Here no reply can be lost:
  * what was not sent may be sent later. */
 static zkl_outcome sent(pending *request, int rc) {
@@ -106,7 +120,7 @@ static zkl_outcome sent(pending *request, int rc) {
         return ZKL_OUTCOME_OK;
     }
     DL_DELETE(request->self->pending, request);
-    free(request);
+    free_pending(request);
     zkl_outcome outcome = outcome_of(rc);
     return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
@@ -118,7 +132,7 @@ static void answer(const void *data, const zkl_reply *reply) {
     DL_DELETE(self->pending, request);
     request->done(request->arg, reply);
     pthread_mutex_unlock(self->mutex);
-    free(request);
+    free_pending(request);
 }
 
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
@@ -235,6 +249,161 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
                                                  completion.as_declared, request));
 }
 
+/* ---- Transactions -------------------------------------------------------- */
+
+/* No code of a server's: the operation has none, as the transaction was not decided. */
+enum { NOT_TOLD = INT32_MIN };
+
+static bool is_create(zkl_multi_kind kind) {
+    return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
+}
+
+static int status_of_failure(int rc) {
+    switch (rc) {
+    case ZNONODE:
+        return ZKL_NO_NODE;
+    case ZNODEEXISTS:
+        return ZKL_NODE_EXISTS;
+    case ZBADVERSION:
+        return ZKL_BAD_VERSION;
+    case ZNOTEMPTY:
+        return ZKL_NOT_EMPTY;
+    default:
+        return status_of_refusal(rc);
+    }
+}
+
+/* Of an operation that was decided: nothing was applied. */
+static zkl_outcome outcome_of_failure(int rc) {
+    zkl_outcome outcome = outcome_of(rc);
+    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_REFUSED : outcome;
+}
+
+/* Servers check the session with each operation, and tell it as if that one had failed. */
+static bool is_about_the_session(int rc) {
+    return rc == ZSESSIONEXPIRED || rc == ZSESSIONMOVED;
+}
+
+/* `count`: there is none, or the transaction was not decided. */
+static size_t find_failed(const multi *all) {
+    size_t i = 0;
+    while (i < all->count &&
+           (all->results[i].err == ZOK || all->results[i].err == ZRUNTIMEINCONSISTENCY ||
+            all->results[i].err == NOT_TOLD || is_about_the_session(all->results[i].err))) {
+        i++;
+    }
+    return i;
+}
+
+static zkl_reply reply_of_multi(int rc, const multi *all) {
+    size_t failed = rc == ZOK ? all->count : find_failed(all);
+    if (rc != ZOK && failed == all->count) {
+        return (zkl_reply){ .outcome = outcome_of(rc) };
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        all->told[i] = (zkl_multi_result){
+            .outcome = rc == ZOK ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW,
+            .path = rc == ZOK ? all->results[i].value : NULL,
+        };
+    }
+    zkl_reply reply = { .results = all->told, .result_count = all->count };
+    if (failed < all->count) {
+        zkl_multi_result *result = &all->told[failed];
+        result->outcome = outcome_of_failure(all->results[failed].err);
+        result->status = status_of_failure(all->results[failed].err);
+        reply.outcome = result->outcome;
+        reply.status = result->status;
+        reply.failed = failed;
+    }
+    return reply;
+}
+
+static void on_transacted(int rc, const void *data) {
+    const pending *request = data;
+    zkl_reply reply = reply_of_multi(rc, request->multi);
+    answer(data, &reply);
+}
+
+/* A create makes its path, or that and ten or eleven characters of a number. */
+static size_t room_for_made(const zkl_multi_operation *operation) {
+    enum { NUMBER_SIZE = 12 };
+    return is_create(operation->kind) ? strlen(operation->path) + NUMBER_SIZE : 0;
+}
+
+static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
+    size_t size = sizeof(multi) + count * (sizeof(zoo_op_result_t) + sizeof(zkl_multi_result));
+    for (size_t i = 0; i < count; i++) {
+        size += room_for_made(&operations[i]);
+    }
+    multi *all = calloc(1, size);
+    if (all != NULL) {
+        all->count = count;
+        all->results = (zoo_op_result_t *)(all + 1);
+        all->told = (zkl_multi_result *)(all->results + count);
+        for (size_t i = 0; i < count; i++) {
+            all->results[i].err = NOT_TOLD;
+        }
+    }
+    return all;
+}
+
+static int mode_of(zkl_multi_kind kind) {
+    switch (kind) {
+    case ZKL_MULTI_CREATE_EPHEMERAL:
+        return ZOO_EPHEMERAL;
+    case ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL:
+        return ZOO_EPHEMERAL_SEQUENTIAL;
+    case ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL:
+        return ZOO_PERSISTENT_SEQUENTIAL;
+    default:
+        return ZOO_PERSISTENT;
+    }
+}
+
+static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, char *room) {
+    const char *data = operation->size > 0 ? operation->data : "";
+    switch (operation->kind) {
+    case ZKL_MULTI_CHECK:
+        zoo_check_op_init(prepared, operation->path, operation->version);
+        break;
+    case ZKL_MULTI_SET:
+        zoo_set_op_init(prepared, operation->path, data, (int)operation->size, operation->version,
+                        NULL);
+        break;
+    case ZKL_MULTI_REMOVE:
+        zoo_delete_op_init(prepared, operation->path, operation->version);
+        break;
+    default:
+        zoo_create_op_init(prepared, operation->path, data, (int)operation->size,
+                           &ZOO_OPEN_ACL_UNSAFE, mode_of(operation->kind), room,
+                           (int)room_for_made(operation));
+        break;
+    }
+}
+
+static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operation *wanted,
+                            size_t count, zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    zoo_op_t *prepared = calloc(count, sizeof(*prepared));
+    multi *all = make_multi(wanted, count);
+    pending *request = prepared != NULL && all != NULL ? make_pending(self, done, arg) : NULL;
+    if (request == NULL) {
+        free(all);
+        free(prepared);
+        return not_made(self);
+    }
+    request->multi = all;
+    char *room = (char *)(all->told + count);
+    for (size_t i = 0; i < count; i++) {
+        prepare(&prepared[i], &wanted[i], room);
+        room += room_for_made(&wanted[i]);
+    }
+    zkl_outcome outcome = sent(request, zoo_amulti(self->handle, (int)count, prepared, all->results,
+                                                   on_transacted, request));
+    free(prepared); /* what it asks for has been written into the request */
+    return outcome;
+}
+
 /* ---- News ---------------------------------------------------------------- */
 
 /* Each watcher of libzookeeper receives the session's events as well: those
@@ -324,6 +493,7 @@ static void wake(zkl_operations *operations) {
 static const zkl_operations_table table = {
     .create_ephemeral_sequential = create_ephemeral_sequential,
     .create_persistent = create_persistent,
+    .transact = transact,
     .list = list_children,
     .exists = check_exists,
     .remove = remove_node,
@@ -396,7 +566,7 @@ static void answer_forgotten(zkl_connection *self) {
         pending *request = self->pending;
         DL_DELETE(self->pending, request);
         request->done(request->arg, &reply);
-        free(request);
+        free_pending(request);
     }
     pthread_mutex_unlock(self->mutex);
 }

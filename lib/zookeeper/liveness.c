@@ -94,7 +94,8 @@ static void put_off_write(zkl_liveness *liveness) {
 
 static bool is_of_the_server(zkl_outcome outcome) {
     return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE ||
-           outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_NOW;
+           outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_NOW ||
+           outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
 /* A server that turns a request away has heard it, but has done nothing about it. */

@@ -9,6 +9,35 @@
 
 #include "recipe/request.h"
 
+/** What a transaction can do; ZooKeeper's multi. */
+typedef enum zkl_multi_kind {
+    ZKL_MULTI_CHECK, /* that the node is there, and of that version */
+    ZKL_MULTI_CREATE_PERSISTENT,
+    ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
+    ZKL_MULTI_CREATE_EPHEMERAL,
+    ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
+    ZKL_MULTI_SET,
+    ZKL_MULTI_REMOVE
+} zkl_multi_kind;
+
+/** ZooKeeper's -1: the node may be of any version. */
+#define ZKL_MULTI_ANY_VERSION (-1)
+
+typedef struct zkl_multi_operation {
+    zkl_multi_kind kind;
+    const char *path;
+    const void *data; /* creates, set; NULL where size is 0 */
+    size_t size;
+    int32_t version; /* check, set, remove */
+} zkl_multi_operation;
+
+/** What became of one operation. */
+typedef struct zkl_multi_result {
+    zkl_outcome outcome;
+    int status;       /* of the one that failed: which zkl_status tells why */
+    const char *path; /* creates, of a transaction that was applied: the full path that was made */
+} zkl_multi_result;
+
 /** How a request ended, and what it brought. Strings live during the callback. */
 typedef struct zkl_reply {
     zkl_outcome outcome;
@@ -17,6 +46,10 @@ typedef struct zkl_reply {
     int64_t zxid;            /* create, exists: the node's czxid */
     int64_t ephemeral_owner; /* exists: the session that owns the node; 0: none */
     zkl_children children;   /* list */
+    /* transact: one result for each operation, if the servers have decided; else NULL. */
+    const zkl_multi_result *results;
+    size_t result_count;
+    size_t failed; /* transact that was decided, but not applied: the operation that failed */
 } zkl_reply;
 
 typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
@@ -58,6 +91,13 @@ typedef struct zkl_operations_table {
     /* A node that exists already is as good as one that was made. */
     zkl_outcome (*create_persistent)(zkl_operations *self, const char *path,
                                      zkl_reply_callback *done, void *arg);
+    /* All of the operations or none, in their order, at one zxid (ZooKeeper's multi). OK: applied.
+     * Where one fails, the outcome of the whole is that one's, which `failed` names, and that of
+     * all others is NOT_NOW; nothing was applied. Without results nothing is known of single
+     * operations: UNKNOWN (the reply was lost), NOT_NOW or SESSION_OVER. All that is passed in
+     * need only live during the call. */
+    zkl_outcome (*transact)(zkl_operations *self, const zkl_multi_operation *operations,
+                            size_t count, zkl_reply_callback *done, void *arg);
     zkl_outcome (*list)(zkl_operations *self, const char *path, zkl_reply_callback *done,
                         void *arg);
     /* watch_id 0: no watch. Else a watch is left in both cases, OK and NO_NODE. */

@@ -168,12 +168,18 @@ static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
     }
 }
 
+/* What the node says of who made it, and when. */
+static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZE]) {
+    zkl_operations *operations = runner->session->operations;
+    char now[32];
+    format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
+    snprintf(data, NODE_DATA_SIZE, "%stime=%s\n", runner->session->identity, now);
+}
+
 static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
     zkl_operations *operations = runner->session->operations;
     char data[NODE_DATA_SIZE];
-    char now[32];
-    format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
-    snprintf(data, sizeof(data), "%stime=%s\n", runner->session->identity, now);
+    write_data(runner, data);
     return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
 }
 
@@ -195,6 +201,34 @@ static void request_on_node(zkl_request_runner *runner, zkl_event_kind answer, c
     }
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, answer, outcome);
+    }
+}
+
+static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
+                                 const char *writer) {
+    zkl_operations *operations = runner->session->operations;
+    char data[NODE_DATA_SIZE];
+    write_data(runner, data);
+    const zkl_multi_operation changes[] = {
+        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_MULTI_ANY_VERSION },
+        { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_MULTI_ANY_VERSION },
+    };
+    return operations->table->transact(operations, changes, sizeof(changes) / sizeof(changes[0]),
+                                       on_reply, call_for(runner, ZKL_EVENT_DOWNGRADED));
+}
+
+/* In one transaction, so that nobody ever sees neither of the two. */
+static void downgrade(zkl_request_runner *runner, const char *node) {
+    char *reader = join_path(runner->parent_path, node);
+    char *writer = join_path(runner->parent_path, runner->request.node);
+    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
+    if (reader != NULL && writer != NULL) {
+        outcome = change_places(runner, reader, writer);
+    }
+    free(reader);
+    free(writer);
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_DOWNGRADED, outcome);
     }
 }
 
@@ -417,6 +451,12 @@ static void tell_lost(zkl_request_runner *runner, int status) {
     }
 }
 
+static void tell_downgraded(zkl_request_runner *runner, int status) {
+    if (runner->owner.downgraded != NULL) {
+        runner->owner.downgraded(runner->owner.arg, status);
+    }
+}
+
 static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
     bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
     if (is_news && runner->request.held && runner->owner.connection != NULL) {
@@ -484,6 +524,12 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
     case ZKL_ACTION_REMOVE_PARENT:
         remove_parent(runner);
         break;
+    case ZKL_ACTION_DOWNGRADE:
+        downgrade(runner, action->node);
+        break;
+    case ZKL_ACTION_DOWNGRADE_ENDED:
+        tell_downgraded(runner, action->status);
+        break;
     case ZKL_ACTION_SETTLE:
         settle(runner);
         break;
@@ -509,8 +555,6 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
     case ZKL_ACTION_WARN:
         log_request(runner, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, NULL, action->status);
         break;
-    case ZKL_ACTION_DOWNGRADE:
-    case ZKL_ACTION_DOWNGRADE_ENDED:
     case ZKL_ACTION_END:
         break; /* the last of all, and the runner's own end: see step */
     }

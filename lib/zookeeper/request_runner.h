@@ -22,6 +22,8 @@ typedef struct zkl_request_owner {
     void (*lost)(void *arg, int status);
     /* While a lock is held its session's connection was lost, or came back. */
     void (*connection)(void *arg, bool connected);
+    /* A downgrade is done, or is not. */
+    void (*downgraded)(void *arg, int status);
     /* The node is gone and the runner is about to be freed. */
     void (*ended)(void *arg);
 } zkl_request_owner;

@@ -46,9 +46,13 @@ static void note(speaker *self, const char *what, const char *more) {
 
 static const char *outcome_name(const zkl_reply *reply) {
     static const char *const names[] = {
-        [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-        [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-        [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+        [ZKL_OUTCOME_OK] = "OK",
+        [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+        [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
+        [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+        [ZKL_OUTCOME_REFUSED] = "REFUSED",
+        [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+        [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
     };
     if (reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_NO_PERMISSION) {
         return "REFUSED for want of permission";

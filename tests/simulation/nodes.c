@@ -191,7 +191,7 @@ void nodes_ends_by_hand(int64_t session_id) {
     session_of(session_id)->ending_reign = reign_of(zxid);
 }
 
-static void end_session(const zkl_transaction *transaction) {
+static void end_session(const zkl_tree_transaction *transaction) {
     session_record *session = session_of(transaction->session_id);
     if (session->ended) {
         return;
@@ -278,7 +278,7 @@ static void on_deleted(const zkl_node *gone) {
 }
 
 /* Nobody deletes a node of another session; nor that of a holder who has not left. */
-static void judge_deletion(const zkl_transaction *transaction, const zkl_node *gone) {
+static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_node *gone) {
     const node_record *node = find(zkl_node_path(gone));
     if (node == NULL || transaction->kind != ZKL_WRITE_DELETE ||
         !is_ours(transaction->session_id)) {
@@ -292,7 +292,7 @@ static void judge_deletion(const zkl_transaction *transaction, const zkl_node *g
 }
 
 /* By the hand of somebody who has no session, or with a session that was ended so. */
-static void note_hand(const zkl_transaction *transaction, const zkl_node *gone) {
+static void note_hand(const zkl_tree_transaction *transaction, const zkl_node *gone) {
     node_record *node = find(zkl_node_path(gone));
     if (node != NULL) {
         bool closes = transaction->kind == ZKL_WRITE_CLOSE_SESSION;
@@ -304,7 +304,7 @@ static void note_hand(const zkl_transaction *transaction, const zkl_node *gone) 
 /* ---- The servers' news ------------------------------------------------------------------------
  */
 
-static void trace_transaction(const zkl_transaction *transaction) {
+static void trace_transaction(const zkl_tree_transaction *transaction) {
     if (transaction->kind == ZKL_WRITE_CREATE_SESSION) {
         trace_event("servers", "zxid %" PRId64 ": session %" PRIx64 " begins", transaction->zxid,
                     (uint64_t)transaction->session_id);
@@ -315,18 +315,18 @@ static void trace_transaction(const zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
         trace_event("servers", "zxid %" PRId64 ": %s %s", transaction->zxid,
-                    change->created ? "create" : "delete", zkl_node_path(change->node));
+                    zkl_change_kind_name(change->kind), zkl_node_path(change->node));
     }
 }
 
-static void on_committed(void *arg, const zkl_transaction *transaction) {
+static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
     (void)arg;
     trace_transaction(transaction);
     if (transaction->kind == ZKL_WRITE_CLOSE_SESSION) {
         end_session(transaction);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
-        if (!transaction->changes[i].created) {
+        if (transaction->changes[i].kind == ZKL_CHANGE_DELETED) {
             note_hand(transaction, transaction->changes[i].node);
             judge_deletion(transaction, transaction->changes[i].node);
             note_blocker(transaction->changes[i].node);
@@ -335,9 +335,9 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
-        if (change->created) {
+        if (change->kind == ZKL_CHANGE_CREATED) {
             on_created(change->node);
-        } else {
+        } else if (change->kind == ZKL_CHANGE_DELETED) {
             on_deleted(change->node);
         }
     }

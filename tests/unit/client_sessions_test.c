@@ -138,7 +138,7 @@ static void longer_resource_goes_where_it_fits(void) {
     fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive));
     EXPECT_INT(choose(desk), 0); /* opens one ahead as well */
     desk_enter(desk);
-    EXPECT_INT(zkl_client_choose_session(desk->client, name, &chosen), ZKL_OK);
+    EXPECT_INT(zkl_client_choose_session(desk->client, name, exclusive, &chosen), ZKL_OK);
     desk_leave(desk);
     EXPECT(chosen == &nth_session(desk, 1)->session);
     close_emptied(desk);

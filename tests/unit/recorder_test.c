@@ -443,7 +443,7 @@ static void each_kind_of_event_survives_writing_and_reading(void) {
     for (int kind = 0; kind <= ZKL_EVENT_RELEASED; kind++) {
         bool has_outcome = (zkl_record_event_fields((zkl_event_kind)kind, ZKL_OUTCOME_OK) &
                             ZKL_EVENT_HAS_OUTCOME) != 0;
-        for (int outcome = 0; outcome <= (has_outcome ? ZKL_OUTCOME_SESSION_OVER : 0); outcome++) {
+        for (int outcome = 0; outcome <= (has_outcome ? ZKL_OUTCOME_NOT_EMPTY : 0); outcome++) {
             zkl_event event = {
                 .kind = (zkl_event_kind)kind,
                 .outcome = (zkl_outcome)outcome,

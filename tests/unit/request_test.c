@@ -429,18 +429,26 @@ static void timeout_and_cancel_after_the_grant_come_too_late(void) {
 /* ---- Sequences that are used up
  * ----------------------------------------------------------------------------------- */
 
-static void sequence_near_two_to_the_31_fails_closed(void) {
+static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
     static const char *const last[] = {
         "start                      -> CREATE LIST",
-        "created me2147483647       -> FAIL SEQUENCE_EXHAUSTED",
+        "created me2147483647       -> ",
         "listed me2147483647        -> DELETE me2147483647",
-        "deleted OK                 -> END",
+        "deleted OK                 -> REMOVE_PARENT",
+        "parent_removed OK          -> REJOIN MAKE_PARENT",
+        "parent_made OK             -> CREATE LIST",
+        "created me0                -> ",
+        "listed me0                 -> GRANT",
     };
     static const char *const first_refused[] = {
         "start                      -> CREATE LIST",
-        "created me2146435072       -> FAIL SEQUENCE_EXHAUSTED", /* 2^31 - 2^20 */
-        "listed me2146435072        -> DELETE me2146435072",
-        "deleted OK                 -> END",
+        "created me2146435072       -> ", /* 2^31 - 2^20 */
+        "listed x5 me2146435072     -> DELETE me2146435072",
+        "deleted OK                 -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY   -> BACK_OFF",
+        "backed_off                 -> REMOVE_PARENT",
+        "parent_removed NO_NODE     -> REJOIN MAKE_PARENT",
+        "parent_made OK             -> CREATE LIST",
     };
     static const char *const last_granted[] = {
         "start                      -> CREATE LIST",
@@ -452,21 +460,48 @@ static void sequence_near_two_to_the_31_fails_closed(void) {
     PLAY(exclusive, last_granted);
 }
 
-static void negative_sequence_fails_closed(void) {
+static void negative_sequence_waits_for_an_empty_resource(void) {
     static const char *const lowest[] = {
         "start                      -> CREATE LIST",
-        "created me-2147483648      -> FAIL SEQUENCE_EXHAUSTED",
+        "created me-2147483648      -> ",
         "listed me-2147483648 x2    -> DELETE me-2147483648",
-        "deleted OK                 -> END",
+        "deleted OK                 -> REMOVE_PARENT",
     };
     static const char *const minus_one[] = {
         "start                      -> CREATE LIST",
-        "created me-1               -> FAIL SEQUENCE_EXHAUSTED",
+        "created me-1               -> ",
         "listed me-1                -> DELETE me-1",
-        "deleted OK                 -> END",
+        "deleted NO_NODE            -> REMOVE_PARENT",
     };
     PLAY(exclusive, lowest);
     PLAY(reader, minus_one);
+}
+
+static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",
+        "created me-1             -> ",
+        "listed me-1 x7           -> DELETE me-1",
+        "deleted OK               -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> BACK_OFF",
+        "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
+        "backed_off               -> END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void lost_removal_of_the_resource_is_sent_again(void) {
+    static const char *const lines[] = {
+        "start                  -> CREATE LIST",
+        "created me-1           -> ",
+        "listed me-1            -> DELETE me-1",
+        "deleted OK             -> REMOVE_PARENT",
+        "disconnected           -> ",
+        "parent_removed UNKNOWN -> ",
+        "connected              -> REMOVE_PARENT",
+        "parent_removed NO_NODE -> REJOIN MAKE_PARENT",
+    };
+    PLAY(exclusive, lines);
 }
 
 static void exhausted_sequence_of_a_try_fails_closed(void) {
@@ -481,7 +516,7 @@ static void exhausted_sequence_of_a_try_fails_closed(void) {
 }
 
 /* The lower of two nodes is kept, but not at any price. */
-static void lost_node_with_an_exhausted_sequence_is_found_and_fails_closed(void) {
+static void lost_node_with_an_exhausted_sequence_is_found_and_deleted(void) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -490,11 +525,10 @@ static void lost_node_with_an_exhausted_sequence_is_found_and_fails_closed(void)
         "connected       -> CREATE LIST",
         "created me0     -> ",
         "listed me-1 me0 -> INSPECT me-1",
-        "inspected ours  -> FAIL SEQUENCE_EXHAUSTED DELETE me0",
-        "deleted OK      -> DELETE me-1",
-        "deleted OK      -> SETTLE LIST",
-        "settled NO_NODE -> ",
-        "listed nobody   -> END",
+        "inspected ours  -> DELETE me0",
+        "deleted OK      -> LIST",
+        "listed me-1     -> DELETE me-1",
+        "deleted OK      -> REMOVE_PARENT",
     };
     PLAY(exclusive, lines);
 }
@@ -559,10 +593,12 @@ static CU_TestInfo tests[] = {
     TEST(session_end_during_the_delete_waits_for_its_reply),
     TEST(release_twice_deletes_once),
     TEST(timeout_and_cancel_after_the_grant_come_too_late),
-    TEST(sequence_near_two_to_the_31_fails_closed),
-    TEST(negative_sequence_fails_closed),
+    TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource),
+    TEST(negative_sequence_waits_for_an_empty_resource),
+    TEST(resource_that_is_not_empty_by_the_deadline_has_its_own_status),
+    TEST(lost_removal_of_the_resource_is_sent_again),
     TEST(exhausted_sequence_of_a_try_fails_closed),
-    TEST(lost_node_with_an_exhausted_sequence_is_found_and_fails_closed),
+    TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted),
     TEST(each_mode_creates_a_node_of_its_kind),
     TEST_END,
 };

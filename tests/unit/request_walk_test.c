@@ -730,6 +730,7 @@ static void heal(random_walk *walk) {
         } else if (world->sent_count > 0) {
             serve(walk);
         } else if (world->backing_off) {
+            other_goes(walk); /* who waits for an empty resource pauses until it is */
             end_pause(walk);
         } else if (walk->monitor.holds || walk->monitor.keeps_node) {
             feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
@@ -800,6 +801,7 @@ static void random_walks_keep_the_rules_and_come_to_an_end(void) {
     EXPECT(seen.deleted_while_held > SEEDS / 1000);
     EXPECT(seen.hold_limits > SEEDS / 1000);
     EXPECT(seen.downgrades > SEEDS / 10);
+    EXPECT(seen.drains > 0);
 }
 
 static CU_TestInfo tests[] = {

@@ -64,6 +64,14 @@ static const struct {
     { ZKL_QUEUE_FULL, -50 },
     { ZKL_INVALID_PERMITS, -51 },
     { ZKL_INVALID_LIMIT, -52 },
+    { ZKL_UNKNOWN, -70 },
+    { ZKL_OPERATION_FAILED, -71 },
+    { ZKL_NO_NODE, -72 },
+    { ZKL_NODE_EXISTS, -73 },
+    { ZKL_BAD_VERSION, -74 },
+    { ZKL_NOT_EMPTY, -75 },
+    { ZKL_INVALID_PATH, -76 },
+    { ZKL_TRANSACTION_TOO_LARGE, -77 },
 };
 
 static const int all[] = {

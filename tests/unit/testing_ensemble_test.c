@@ -439,7 +439,7 @@ static void note(const char *text) {
     trace_used += (size_t)length;
 }
 
-static void note_commit(void *arg, const zkl_transaction *transaction) {
+static void note_commit(void *arg, const zkl_tree_transaction *transaction) {
     char line[256];
     (void)arg;
     snprintf(line, sizeof line, "commit %llx kind %d %s", (unsigned long long)transaction->zxid,

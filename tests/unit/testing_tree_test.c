@@ -23,8 +23,8 @@ static void end(void) {
     zkl_tree_free(tree);
 }
 
-static zkl_transaction *write_all(int64_t session_id, zkl_write_kind kind,
-                                  const zkl_operation *operations, size_t count) {
+static zkl_tree_transaction *write_all(int64_t session_id, zkl_write_kind kind,
+                                       const zkl_operation *operations, size_t count) {
     zkl_write_request request = {
         .kind = kind,
         .session_id = session_id,
@@ -36,13 +36,13 @@ static zkl_transaction *write_all(int64_t session_id, zkl_write_kind kind,
 }
 
 static zkl_server_error write_one(int64_t session_id, zkl_operation operation) {
-    zkl_transaction *transaction = write_all(session_id, operation.kind, &operation, 1);
+    zkl_tree_transaction *transaction = write_all(session_id, operation.kind, &operation, 1);
     zkl_server_error error = transaction->error;
     made[0] = '\0';
     if (transaction->results[0].path != NULL) {
         snprintf(made, sizeof(made), "%s", transaction->results[0].path);
     }
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     return error;
 }
 
@@ -66,7 +66,7 @@ static zkl_server_error delete (const char *path) {
 }
 
 static void open_session(int64_t session_id) {
-    zkl_transaction_free(write_all(session_id, ZKL_WRITE_CREATE_SESSION, NULL, 0));
+    zkl_tree_transaction_free(write_all(session_id, ZKL_WRITE_CREATE_SESSION, NULL, 0));
 }
 
 static bool exists(const char *path) {
@@ -130,9 +130,9 @@ static void end_of_a_session_deletes_all_its_nodes_in_one_transaction(void) {
     delete ("/b");
     create_ephemeral(OWNER, "/c");
     EXPECT_INT(zkl_tree_owned_count(tree, OWNER), 2);
-    zkl_transaction *transaction = write_all(OWNER, ZKL_WRITE_CLOSE_SESSION, NULL, 0);
+    zkl_tree_transaction *transaction = write_all(OWNER, ZKL_WRITE_CLOSE_SESSION, NULL, 0);
     EXPECT_INT(transaction->change_count, 2);
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     EXPECT(!exists("/a") && !exists("/c") && exists("/other"));
     EXPECT(!zkl_tree_has_session(tree, OWNER));
     EXPECT_INT(zkl_tree_session_count(tree), 1);
@@ -255,7 +255,7 @@ static void negative_count_goes_up_to_zero(void) {
 
 /* ---- Several at once ------------------------------------------------------------------------- */
 
-static zkl_transaction *multi(const zkl_operation *operations, size_t count) {
+static zkl_tree_transaction *multi(const zkl_operation *operations, size_t count) {
     return write_all(OWNER, ZKL_WRITE_MULTI, operations, count);
 }
 
@@ -269,13 +269,13 @@ static void multi_makes_and_deletes_all_at_one_zxid(void) {
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
         { .kind = ZKL_WRITE_DELETE, .path = "/old", .version = ZKL_ANY_VERSION },
     };
-    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
     EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
     EXPECT_INT(transaction->result_count, 4);
     EXPECT_TEXT(transaction->results[1].path, "/p/n-0000000000");
     EXPECT_TEXT(transaction->results[2].path, "/p/n-0000000001");
     EXPECT_INT(transaction->change_count, 3);
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     EXPECT(!exists("/old"));
     EXPECT_INT(count_children("/p", zxid - 1), 0);
     EXPECT_INT(count_children("/p", zxid), 2);
@@ -293,7 +293,7 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
         { .kind = ZKL_WRITE_CHECK, .path = "/gone", .version = ZKL_ANY_VERSION },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/never" },
     };
-    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
     EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NO_NODE);
     EXPECT_INT(transaction->change_count, 0);
     EXPECT_INT(transaction->results[0].error, ZKL_SERVER_ERROR_NONE);
@@ -301,7 +301,7 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
     EXPECT_INT(transaction->results[2].error, ZKL_SERVER_ERROR_NO_NODE);
     EXPECT_INT(transaction->results[3].error, ZKL_SERVER_ERROR_ROLLED_BACK);
     EXPECT(transaction->results[0].path == NULL);
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     EXPECT(exists("/old") && !exists("/p/never"));
     EXPECT_INT(count_children("/p", zxid), 0);
     EXPECT_INT(zkl_tree_owned_count(tree, OWNER), 1);
@@ -321,11 +321,64 @@ static void multi_that_checks_another_version_fails(void) {
         { .kind = ZKL_WRITE_CREATE, .path = "/p" },
         { .kind = ZKL_WRITE_CHECK, .path = "/p", .version = 1 },
     };
-    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
     EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_BAD_VERSION);
     EXPECT_INT(transaction->results[2].error, ZKL_SERVER_ERROR_BAD_VERSION);
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid - 1);
+    end();
+}
+
+static zkl_server_error set(const char *path, const char *text, int32_t version) {
+    return write_one(0, (zkl_operation){ .kind = ZKL_WRITE_SET,
+                                         .path = path,
+                                         .data = text,
+                                         .data_size = strlen(text),
+                                         .version = version });
+}
+
+static const zkl_node *node_at(const char *path) {
+    return zkl_tree_find(tree, path, zxid);
+}
+
+static void set_replaces_the_data_and_counts_the_versions(void) {
+    begin();
+    create("/p");
+    EXPECT_TEXT(zkl_node_data(node_at("/p")), "");
+    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(set("/p", "two", 0), ZKL_SERVER_ERROR_BAD_VERSION);
+    EXPECT_TEXT(zkl_node_data(node_at("/p")), "one");
+    EXPECT_INT(zkl_node_get_stat(node_at("/p")).mzxid, zxid - 1);
+    EXPECT_INT(set("/p", "three", ZKL_ANY_VERSION), ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(zkl_node_get_stat(node_at("/p")).version, 2);
+    EXPECT_INT(zkl_node_data_size(node_at("/p")), 5);
+    EXPECT_INT(set("/none", "one", ZKL_ANY_VERSION), ZKL_SERVER_ERROR_NO_NODE);
+    end();
+}
+
+static void multi_that_fails_leaves_data_and_versions(void) {
+    begin();
+    create("/p");
+    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
+    const zkl_operation operations[] = {
+        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "two", .data_size = 3, .version = 1 },
+        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "three", .data_size = 5, .version = 2 },
+        { .kind = ZKL_WRITE_CREATE, .path = "/p/x" },
+        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "four", .data_size = 4, .version = 2 },
+    };
+    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
+    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_BAD_VERSION);
+    EXPECT_INT(transaction->results[3].error, ZKL_SERVER_ERROR_BAD_VERSION);
+    zkl_tree_transaction_free(transaction);
+    EXPECT_TEXT(zkl_node_data(node_at("/p")), "one");
+    EXPECT_INT(zkl_node_get_stat(node_at("/p")).version, 1);
+    EXPECT_INT(zkl_node_get_stat(node_at("/p")).mzxid, zxid - 1);
+    transaction = multi(operations, 2);
+    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(transaction->change_count, 2);
+    EXPECT_INT(transaction->changes[1].kind, ZKL_CHANGE_SET);
+    zkl_tree_transaction_free(transaction);
+    EXPECT_TEXT(zkl_node_data(node_at("/p")), "three");
     end();
 }
 
@@ -338,12 +391,13 @@ static void node_deleted_and_made_anew_in_a_multi_is_two_nodes(void) {
         { .kind = ZKL_WRITE_CREATE, .path = "/p" },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
     };
-    zkl_transaction *transaction = multi(operations, COUNT_OF(operations));
+    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
     EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
     EXPECT_INT(transaction->change_count, 3);
-    EXPECT(!transaction->changes[0].created && transaction->changes[1].created);
+    EXPECT_INT(transaction->changes[0].kind, ZKL_CHANGE_DELETED);
+    EXPECT_INT(transaction->changes[1].kind, ZKL_CHANGE_CREATED);
     EXPECT_TEXT(transaction->results[2].path, "/p/n-0000000000");
-    zkl_transaction_free(transaction);
+    zkl_tree_transaction_free(transaction);
     EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid - 1)).czxid, first_zxid);
     EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid);
     EXPECT_INT(count_children("/p", zxid - 1), 0);
@@ -367,6 +421,8 @@ static CU_TestInfo tests[] = {
     TEST(multi_makes_and_deletes_all_at_one_zxid),
     TEST(multi_that_fails_changes_nothing_and_names_the_operation),
     TEST(multi_that_checks_another_version_fails),
+    TEST(set_replaces_the_data_and_counts_the_versions),
+    TEST(multi_that_fails_leaves_data_and_versions),
     TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes),
     TEST_END,
 };

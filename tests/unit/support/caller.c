@@ -15,9 +15,13 @@ static void note(caller *self, const char *line) {
 
 static const char *name_of(zkl_outcome outcome) {
     static const char *const names[] = {
-        [ZKL_OUTCOME_OK] = "OK",           [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-        [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN", [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-        [ZKL_OUTCOME_REFUSED] = "REFUSED", [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+        [ZKL_OUTCOME_OK] = "OK",
+        [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
+        [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
+        [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
+        [ZKL_OUTCOME_REFUSED] = "REFUSED",
+        [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
+        [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
     };
     return names[outcome];
 }
@@ -64,6 +68,25 @@ static void on_exists(void *arg, const zkl_reply *reply) {
 
 static void on_deleted(void *arg, const zkl_reply *reply) {
     note_reply(arg, "delete", reply, NULL);
+}
+
+static size_t add_result(char *line, const zkl_multi_result *result, const zkl_reply *reply,
+                         size_t index) {
+    bool failed = reply->outcome != ZKL_OUTCOME_OK && reply->failed == index;
+    return (size_t)snprintf(line, LINE_SIZE / 2, "%s%s%s%s", name_of(result->outcome),
+                            failed ? "!" : "", result->path != NULL ? " " : "",
+                            result->path != NULL ? result->path : "");
+}
+
+/* Each operation; the one that has failed has a mark. */
+static void on_transacted(void *arg, const zkl_reply *reply) {
+    char line[LINE_SIZE] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < reply->result_count && used < LINE_SIZE / 2; i++) {
+        used += (size_t)snprintf(line + used, sizeof(line) - used, i > 0 ? ", " : ": ");
+        used += add_result(line + used, &reply->results[i], reply, i);
+    }
+    note_reply(arg, "transact", reply, used > 0 ? line : NULL);
 }
 
 static void on_unwatched(void *arg, const zkl_reply *reply) {
@@ -125,6 +148,11 @@ zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch) {
 
 zkl_outcome caller_delete(caller *self, const char *path) {
     return self->operations->table->remove(self->operations, path, on_deleted, self);
+}
+
+zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations, size_t count) {
+    return self->operations->table->transact(self->operations, operations, count, on_transacted,
+                                             self);
 }
 
 zkl_outcome caller_unwatch(caller *self, const char *path) {

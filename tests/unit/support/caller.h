@@ -47,6 +47,7 @@ zkl_outcome caller_list(caller *self, const char *path);
 /** watch: 0, none. */
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch);
 zkl_outcome caller_delete(caller *self, const char *path);
+zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations, size_t count);
 zkl_outcome caller_unwatch(caller *self, const char *path);
 
 void run_ms(int64_t ms);

@@ -81,6 +81,12 @@ static zkl_outcome create_persistent(zkl_operations *self, const char *path,
     return call(of(self), "make", path, done, arg);
 }
 
+static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *operations,
+                            size_t count, zkl_reply_callback *done, void *arg) {
+    (void)count;
+    return call(of(self), "transact", operations[0].path, done, arg);
+}
+
 static zkl_outcome list(zkl_operations *self, const char *path, zkl_reply_callback *done,
                         void *arg) {
     return call(of(self), "list", path, done, arg);
@@ -132,6 +138,7 @@ static void wake(zkl_operations *self) {
 static const zkl_operations_table table = {
     .create_ephemeral_sequential = create_ephemeral_sequential,
     .create_persistent = create_persistent,
+    .transact = transact,
     .list = list,
     .exists = exists,
     .remove = remove_node,

@@ -1,0 +1,347 @@
+/* Permits, limits, members of multi-locks, downgrades: what the rest of the family asks of
+ * the request machine. */
+#include "support/trace.h"
+
+static const trace_setup permit = { .mode = ZKL_PERMIT, .permits = 2 };
+static const trace_setup try_permit = { .mode = ZKL_PERMIT, .permits = 2, .only_try = true };
+static const trace_setup limited = { .mode = ZKL_EXCLUSIVE, .max_waiting = 2 };
+static const trace_setup member = { .mode = ZKL_EXCLUSIVE, .is_member = true };
+static const trace_setup writer = { .mode = ZKL_WRITE };
+static const trace_setup upgrade = { .mode = ZKL_WRITE, .only_try = true, .companion = "r4" };
+
+/* ---- Permits ------------------------------------------------------------------------------ */
+
+static void permit_is_granted_while_fewer_are_earlier(void) {
+    static const char *const lines[] = {
+        "start           -> CREATE LIST",
+        "created me3     -> ",
+        "listed p1 me3   -> GRANT",
+    };
+    PLAY(permit, lines);
+}
+
+static void permit_waits_and_lists_again_when_one_of_those_before_it_goes(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST", "created me3          -> ",
+        "listed p1 p2 me3     -> WATCH p2",    "watched OK           -> ",
+        "watch_fired deleted  -> LIST", /* never a hand-off: a permit may be left or not */
+        "listed p2 me3        -> GRANT",
+    };
+    PLAY(permit, lines);
+}
+
+static void permit_that_found_one_of_the_watched_gone_lists_again(void) {
+    static const char *const lines[] = {
+        "start                -> CREATE LIST", "created me3          -> ",
+        "listed p1 p2 me3     -> WATCH p2",    "watched NO_NODE      -> LIST",
+        "listed p1 me3        -> GRANT",
+    };
+    PLAY(permit, lines);
+}
+
+static void permits_that_differ_have_their_own_status(void) {
+    static const char *const another_number[] = {
+        "start            -> CREATE LIST",
+        "created me3      -> ",
+        "listed t1 me3    -> FAIL PERMITS_DIFFER DELETE me3",
+        "deleted OK       -> END",
+    };
+    static const char *const a_lock[] = {
+        "start            -> CREATE LIST",
+        "created me3      -> ",
+        "listed x1 me3    -> FAIL PERMITS_DIFFER DELETE me3",
+        "deleted OK       -> END",
+    };
+    static const char *const later[] = {
+        "start            -> CREATE LIST", "created me3      -> ",
+        "listed me3 t4 x5 -> GRANT", /* theirs to find out */
+    };
+    static const char *const in_a_try[] = {
+        "start            -> LIST",
+        "listed t1        -> FAIL PERMITS_DIFFER END",
+    };
+    PLAY(permit, another_number);
+    PLAY(permit, a_lock);
+    PLAY(permit, later);
+    PLAY(try_permit, in_a_try);
+}
+
+static void try_for_a_permit_writes_only_where_one_is_free(void) {
+    static const char *const taken[] = {
+        "start            -> LIST",
+        "listed p1 p2     -> FAIL BUSY END",
+    };
+    static const char *const one_is_free[] = {
+        "start            -> LIST",
+        "listed p1        -> CREATE LIST",
+        "created me2      -> ",
+        "listed p1 me2    -> GRANT",
+    };
+    PLAY(try_permit, taken);
+    PLAY(try_permit, one_is_free);
+}
+
+/* ---- Limits ------------------------------------------------------------------------------- */
+
+static void full_queue_is_not_joined(void) {
+    static const char *const lines[] = {
+        "start            -> LIST",
+        "listed x1 x2 x3  -> FAIL QUEUE_FULL END",
+    };
+    PLAY(limited, lines);
+}
+
+static void queue_with_room_is_joined(void) {
+    static const char *const lines[] = {
+        "start            -> LIST",
+        "listed x1 x2     -> CREATE LIST",
+        "created me3      -> ",
+        "listed x1 x2 me3 -> WATCH x2",
+    };
+    PLAY(limited, lines);
+}
+
+static void queue_that_others_filled_meanwhile_is_left(void) {
+    static const char *const lines[] = {
+        "start               -> LIST", "listed x1 x2        -> CREATE LIST",
+        "created me5         -> ",     "listed x1 x2 x3 me5 -> FAIL QUEUE_FULL DELETE me5",
+        "deleted OK          -> END",
+    };
+    PLAY(limited, lines);
+}
+
+static void free_lock_is_granted_whatever_the_limit(void) {
+    static const char *const lines[] = {
+        "start            -> LIST",
+        "listed nobody    -> CREATE LIST",
+        "created me1      -> ",
+        "listed me1       -> GRANT",
+    };
+    PLAY(limited, lines);
+}
+
+/* ---- Members of a multi-lock ---------------------------------------------------------------- */
+
+static void member_inspects_its_node_for_the_token(void) {
+    static const char *const lines[] = {
+        "start                      -> CREATE",
+        "created me3 in_transaction -> INSPECT me3",
+        "inspected ours             -> LIST",
+        "listed me3                 -> GRANT",
+    };
+    PLAY(member, lines);
+}
+
+static void member_whose_create_was_lost_looks_for_its_node_and_creates_none(void) {
+    static const char *const found[] = {
+        "start           -> CREATE", "disconnected    -> ",
+        "created UNKNOWN -> ",       "connected       -> SETTLE LIST",
+        "settled NO_NODE -> ",       "listed x1 me3   -> INSPECT me3",
+        "inspected ours  -> LIST",   "listed x1 me3   -> WATCH x1 WATCH_OWN me3",
+    };
+    static const char *const never_made[] = {
+        "start           -> CREATE",
+        "disconnected    -> ",
+        "created UNKNOWN -> ",
+        "connected       -> SETTLE LIST",
+        "settled NO_NODE -> ",
+        "listed x1       -> CREATE", /* which waits for those of the others */
+    };
+    PLAY(member, found);
+    PLAY(member, never_made);
+}
+
+static void member_that_lost_its_place_does_not_join_again(void) {
+    static const char *const lines[] = {
+        "start                      -> CREATE",
+        "created me3 in_transaction -> INSPECT me3",
+        "inspected ours             -> LIST",
+        "listed x1                  -> FAIL NODE_DELETED END",
+    };
+    PLAY(member, lines);
+}
+
+static void member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again(void) {
+    static const char *const lines[] = {
+        "start                      -> CREATE",
+        "created me3 in_transaction -> INSPECT me3",
+        "inspected NO_NODE          -> SETTLE LIST",
+        "settled NO_NODE            -> ",
+        "listed nobody              -> CREATE",
+        "created REFUSED silently   -> FAIL SERVER_REFUSED END", /* the others have theirs */
+    };
+    PLAY(member, lines);
+}
+
+static void exhausted_sequence_of_a_member_fails(void) {
+    static const char *const lines[] = {
+        "start                       -> CREATE",
+        "created me-1 in_transaction -> INSPECT me-1",
+        "inspected ours              -> FAIL SEQUENCE_EXHAUSTED DELETE me-1",
+        "deleted OK                  -> SETTLE LIST",
+        "settled NO_NODE             -> ",
+        "listed nobody               -> END",
+    };
+    PLAY(member, lines);
+}
+
+/* ---- Downgrades --------------------------------------------------------------------------- */
+
+#define HELD_FOR_WRITING                                                                           \
+    "start          -> CREATE LIST", "created me3    -> ", "listed me3     -> GRANT"
+
+static void writer_becomes_a_reader_in_its_own_place(void) {
+    static const char *const lines[] = {
+        HELD_FOR_WRITING,
+        "probe          -> WATCH_OWN me3",
+        "own_watched OK -> ",
+        "downgrade      -> DOWNGRADE r3",
+        "own_watch_fired -> ", /* of the writer's node: what was meant to happen */
+        "downgraded OK  -> DOWNGRADE_ENDED OK WATCH_OWN r3",
+        "own_watched OK -> ",
+        "released       -> DELETE r3",
+        "deleted OK     -> END",
+    };
+    PLAY(writer, lines);
+}
+
+static void lost_reply_to_a_downgrade_is_looked_for(void) {
+    static const char *const applied[] = {
+        HELD_FOR_WRITING,
+        "downgrade          -> DOWNGRADE r3",
+        "disconnected       -> ",
+        "downgraded UNKNOWN -> ",
+        "connected          -> SETTLE",
+        "settled NO_NODE    -> INSPECT r3",
+        "inspected ours     -> DOWNGRADE_ENDED OK WATCH_OWN r3",
+    };
+    static const char *const not_applied[] = {
+        HELD_FOR_WRITING,
+        "downgrade          -> DOWNGRADE r3",
+        "disconnected       -> ",
+        "downgraded UNKNOWN -> ",
+        "connected          -> SETTLE",
+        "settled NO_NODE    -> INSPECT r3",
+        "inspected NO_NODE  -> WATCH_OWN me3",
+        "own_watched OK     -> DOWNGRADE r3",
+    };
+    PLAY(writer, applied);
+    PLAY(writer, not_applied);
+}
+
+static void release_during_a_lost_downgrade_deletes_the_node_that_is_there(void) {
+    static const char *const lines[] = {
+        HELD_FOR_WRITING,
+        "downgrade          -> DOWNGRADE r3",
+        "disconnected       -> ",
+        "downgraded UNKNOWN -> ",
+        "released           -> DOWNGRADE_ENDED NOT_HELD",
+        "connected          -> SETTLE",
+        "settled NO_NODE    -> INSPECT r3",
+        "inspected ours     -> DELETE r3",
+        "deleted OK         -> END",
+    };
+    PLAY(writer, lines);
+}
+
+static void node_that_is_gone_before_the_downgrade_is_a_loss(void) {
+    static const char *const lines[] = {
+        HELD_FOR_WRITING,
+        "downgrade           -> DOWNGRADE r3",
+        "downgraded NO_NODE  -> WATCH_OWN me3",
+        "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED BACK_OFF",
+        "backed_off          -> END",
+    };
+    PLAY(writer, lines);
+}
+
+static void refused_downgrade_leaves_the_writer(void) {
+    static const char *const lines[] = {
+        HELD_FOR_WRITING,
+        "downgrade          -> DOWNGRADE r3",
+        "downgraded REFUSED -> DOWNGRADE_ENDED NO_PERMISSION WATCH_OWN me3",
+        "own_watched OK     -> ",
+        "released           -> DELETE me3",
+    };
+    PLAY(writer, lines);
+}
+
+static void session_that_ends_during_a_downgrade_loses_the_lock(void) {
+    static const char *const lines[] = {
+        HELD_FOR_WRITING,
+        "downgrade               -> DOWNGRADE r3",
+        "downgraded SESSION_OVER -> ",
+        "session_ended           -> DOWNGRADE_ENDED LOST LOSE SESSION_EXPIRED END",
+    };
+    PLAY(writer, lines);
+}
+
+static void downgrade_of_what_is_not_held_for_writing_does_nothing(void) {
+    static const char *const lines[] = {
+        "start          -> CREATE LIST",
+        "downgrade      -> ",
+        "created me3    -> ",
+        "listed me3     -> GRANT",
+        "probe          -> WATCH_OWN me3",
+    };
+    PLAY(writer, lines);
+}
+
+/* ---- Upgrades ----------------------------------------------------------------------------- */
+
+static void reader_upgrades_when_nobody_else_is_there(void) {
+    static const char *const lines[] = {
+        "start          -> LIST",
+        "listed r4      -> CREATE LIST",
+        "created me5    -> ",
+        "listed r4 me5  -> GRANT",
+    };
+    PLAY(upgrade, lines);
+}
+
+static void two_readers_that_upgrade_are_both_refused(void) {
+    static const char *const at_once[] = {
+        "start            -> LIST",
+        "listed r4 r3     -> FAIL BUSY END",
+    };
+    static const char *const meanwhile[] = {
+        "start            -> LIST",
+        "listed r4        -> CREATE LIST",
+        "created me6      -> ",
+        "listed r4 r5 me6 -> DELETE me6",
+        "deleted OK       -> FAIL BUSY END",
+    };
+    PLAY(upgrade, at_once);
+    PLAY(upgrade, meanwhile);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(permit_is_granted_while_fewer_are_earlier),
+    TEST(permit_waits_and_lists_again_when_one_of_those_before_it_goes),
+    TEST(permit_that_found_one_of_the_watched_gone_lists_again),
+    TEST(permits_that_differ_have_their_own_status),
+    TEST(try_for_a_permit_writes_only_where_one_is_free),
+    TEST(full_queue_is_not_joined),
+    TEST(queue_with_room_is_joined),
+    TEST(queue_that_others_filled_meanwhile_is_left),
+    TEST(free_lock_is_granted_whatever_the_limit),
+    TEST(member_inspects_its_node_for_the_token),
+    TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none),
+    TEST(member_that_lost_its_place_does_not_join_again),
+    TEST(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again),
+    TEST(exhausted_sequence_of_a_member_fails),
+    TEST(writer_becomes_a_reader_in_its_own_place),
+    TEST(lost_reply_to_a_downgrade_is_looked_for),
+    TEST(release_during_a_lost_downgrade_deletes_the_node_that_is_there),
+    TEST(node_that_is_gone_before_the_downgrade_is_a_loss),
+    TEST(refused_downgrade_leaves_the_writer),
+    TEST(session_that_ends_during_a_downgrade_loses_the_lock),
+    TEST(downgrade_of_what_is_not_held_for_writing_does_nothing),
+    TEST(reader_upgrades_when_nobody_else_is_there),
+    TEST(two_readers_that_upgrade_are_both_refused),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("request_family", tests);
+}
