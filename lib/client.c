@@ -44,6 +44,10 @@ static int check_options(const zkl_client_options *options) {
         status = zkl_input_check_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR,
                                        ZKL_LOG_DEBUG, ZKL_INVALID_ARGUMENT);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
+                                       ZKL_DISPATCH_CALLER, ZKL_INVALID_ARGUMENT);
+    }
     if (status == ZKL_OK && options->recorded_events != 0) {
         status = zkl_input_check_range("recorded_events", options->recorded_events,
                                        ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX,
@@ -104,10 +108,10 @@ static void free_client(zkl_client *client) {
 /* Stops what has been started, in the order in which news flows. */
 static void shut_down(zkl_client *client) {
     zkl_log_stop(client->log);
-    zkl_callback_thread_stop(client->state_thread);
-    client->state_thread = NULL;
-    zkl_callback_thread_stop(client->log_thread);
-    client->log_thread = NULL;
+    zkl_callback_queue_close(client->callbacks);
+    client->callbacks = NULL;
+    zkl_callback_queue_close(client->log_callbacks);
+    client->log_callbacks = NULL;
     zkl_service_free_sessions(client); /* callbacks may have looked at them */
     zkl_log_free(client->log);
     client->log = NULL;
@@ -125,6 +129,7 @@ static zkl_client *make_client(const zkl_client_options *options) {
     client->process = getpid();
     client->session_timeout_ms = options->session_timeout_ms;
     client->lease_tick_ms = options->lease_tick_ms;
+    client->dispatch = options->dispatch;
     return client;
 }
 
@@ -132,13 +137,22 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     if (options->log_callback == NULL) {
         return ZKL_OK;
     }
-    client->log_thread = zkl_callback_thread_start();
-    if (client->log_thread == NULL) {
+    client->log_callbacks = zkl_callback_queue_start();
+    if (client->log_callbacks == NULL) {
         return ZKL_SYSTEM;
     }
     client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
-                               client->log_thread);
+                               client->log_callbacks);
     return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* One with a thread is started when a handle needs it. */
+static int make_callbacks(zkl_client *client) {
+    if (client->dispatch == ZKL_DISPATCH_CALLER) {
+        client->callbacks = zkl_callback_queue_make();
+        return client->callbacks != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    }
+    return ZKL_OK;
 }
 
 static int open_recorder(zkl_client *client, const zkl_client_options *given) {
@@ -200,6 +214,9 @@ static int start_client(zkl_client *client, const char *hosts, const zkl_client_
         status = start_log(client, options);
     }
     if (status == ZKL_OK) {
+        status = make_callbacks(client);
+    }
+    if (status == ZKL_OK) {
         status = zkl_service_start(client);
     }
     if (status != ZKL_OK) {
@@ -231,7 +248,7 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
         return status;
     }
     *result = NULL;
-    if (zkl_callback_thread_is_current()) {
+    if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
     status = zkl_input_check_pointer("hosts", hosts);
@@ -271,6 +288,15 @@ void zkl_client_drop(zkl_client *client) {
     pthread_mutex_unlock(&client->mutex);
     if (last) {
         free_client(client);
+    }
+}
+
+/* Who waited learns that it is over before the servers are waited for. */
+static void dispatch_verdicts(zkl_client *client) {
+    if (client->dispatch == ZKL_DISPATCH_CALLER) {
+        pthread_mutex_unlock(&client->mutex);
+        (void)zkl_callback_queue_dispatch(client->callbacks);
+        pthread_mutex_lock(&client->mutex);
     }
 }
 
@@ -329,12 +355,13 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     if (status != ZKL_OK) {
         return status;
     }
-    if (zkl_callback_thread_is_current()) {
+    if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
     pthread_mutex_lock(&client->mutex);
     client->closed = true;
     send_all_away(client);
+    dispatch_verdicts(client);
     status = wait_until_all_left(client, timeout_ms);
     pthread_mutex_unlock(&client->mutex);
     zkl_service_stop(client);
@@ -343,17 +370,66 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     return status;
 }
 
+/* ---- The application's own loop -------------------------------------------------- */
+
+static int check_dispatched(const zkl_client *client) {
+    int status = zkl_client_check_process(client);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    return client->dispatch == ZKL_DISPATCH_CALLER ? ZKL_OK : ZKL_NOT_DISPATCHED;
+}
+
+int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
+    zkl_input_clear();
+    int status = zkl_input_check_pointer("client", client);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("descriptor", descriptor);
+    }
+    if (status == ZKL_OK) {
+        *descriptor = -1;
+        status = check_dispatched(client);
+    }
+    if (status == ZKL_OK) {
+        *descriptor = zkl_callback_queue_descriptor(client->callbacks);
+        status = *descriptor >= 0 ? ZKL_OK : ZKL_SYSTEM;
+    }
+    return status;
+}
+
+int zkl_client_dispatch(zkl_client *client, size_t *count) {
+    zkl_input_clear();
+    if (count != NULL) {
+        *count = 0;
+    }
+    int status = zkl_input_check_pointer("client", client);
+    if (status == ZKL_OK) {
+        status = check_dispatched(client);
+    }
+    if (status == ZKL_OK && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    size_t ran = zkl_callback_queue_dispatch(client->callbacks);
+    if (count != NULL) {
+        *count = ran;
+    }
+    return ZKL_OK;
+}
+
 /* ---- What handles need ---------------------------------------------------------- */
 
 int zkl_client_check_process(const zkl_client *client) {
     return client->process == getpid() ? ZKL_OK : ZKL_FORKED;
 }
 
-zkl_callback_thread *zkl_client_state_thread(zkl_client *client) {
-    if (client->state_thread == NULL) {
-        client->state_thread = zkl_callback_thread_start();
+zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
+    if (client->callbacks == NULL) {
+        client->callbacks = zkl_callback_queue_start();
     }
-    return client->state_thread;
+    return client->callbacks;
 }
 
 static bool has_room(const zkl_client_session *one, size_t bytes) {

@@ -48,8 +48,10 @@ struct zkl_client {
     int32_t session_timeout_ms;
     int32_t lease_tick_ms;
     uint64_t last_lock_id;
-    zkl_callback_thread *log_thread;
-    zkl_callback_thread *state_thread; /* NULL until a handle needs it */
+    zkl_dispatch dispatch;
+    zkl_callback_queue *log_callbacks;
+    zkl_callback_queue
+        *callbacks; /* all others. NULL: until a handle needs it, if it has a thread */
     zkl_log *log;
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
@@ -64,8 +66,9 @@ void zkl_client_drop(zkl_client *client);
 /** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
 int zkl_client_check_process(const zkl_client *client);
 
-/** The thread for the callbacks of lock handles, with the mutex held. NULL: none to be had. */
-zkl_callback_thread *zkl_client_state_thread(zkl_client *client);
+/** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
+ *  had. */
+zkl_callback_queue *zkl_client_callbacks(zkl_client *client);
 
 /** A session that has room for one more request on this resource, with the mutex
  *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,

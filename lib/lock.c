@@ -29,11 +29,20 @@ static void note_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
 
 /* ---- What the request tells, with the mutex held ---------------------------- */
 
+/* Who acquires, or releases. */
+static void tell_waiter(zkl_lock *lock) {
+    if (lock->pending != NULL) {
+        zkl_lock_completion_post(lock->pending);
+    } else {
+        zkl_condition_broadcast(&lock->changed);
+    }
+}
+
 void zkl_lock_on_decided(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->decided = true;
     lock->verdict = status;
-    zkl_condition_broadcast(&lock->changed);
+    tell_waiter(lock);
 }
 
 /* The application hears only of a grant that it has got. */
@@ -45,6 +54,7 @@ void zkl_lock_on_lost(void *arg, int status) {
         return;
     }
     lock->state = LOCK_LOST;
+    zkl_lock_wake_change(lock);
     note_told(lock, ZKL_STATE_LOST, status);
     if (lock->teller != NULL) {
         zkl_lock_teller_tell(lock->teller, lock->last_news, ZKL_STATE_LOST, status, lock->token);
@@ -73,8 +83,21 @@ void zkl_lock_on_ended(void *arg) {
     } else if (session->given_up) {
         lock->ended = ZKL_PENDING;
     }
+    if (lock->state == LOCK_RELEASING) {
+        tell_waiter(lock);
+    }
     lock->runner = NULL;
-    zkl_condition_broadcast(&lock->changed);
+}
+
+zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
+    return (zkl_request_owner){
+        .arg = lock,
+        .decided = zkl_lock_on_decided,
+        .lost = zkl_lock_on_lost,
+        .connection = zkl_lock_on_connection,
+        .downgraded = zkl_lock_on_downgraded,
+        .ended = zkl_lock_on_ended,
+    };
 }
 
 /* ---- Opening and closing ------------------------------------------------------ */
@@ -135,11 +158,11 @@ static int open_teller(zkl_lock *lock, const zkl_lock_options *options) {
     if (options->state_callback == NULL) {
         return ZKL_OK;
     }
-    zkl_callback_thread *thread = zkl_client_state_thread(lock->client);
-    if (thread == NULL) {
+    zkl_callback_queue *queue = zkl_client_callbacks(lock->client);
+    if (queue == NULL) {
         return ZKL_SYSTEM;
     }
-    lock->teller = zkl_lock_teller_open(thread, lock, options->state_callback, options->state_arg);
+    lock->teller = zkl_lock_teller_open(queue, lock, options->state_callback, options->state_arg);
     return lock->teller != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
@@ -220,9 +243,11 @@ void zkl_lock_close(zkl_lock *lock) {
         zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
     }
     zkl_condition_broadcast(&lock->changed);
+    zkl_lock_completions_let_close(lock);
     while (lock->threads > 0) {
         zkl_condition_wait(&lock->changed, &client->mutex, INT64_MAX);
     }
+    zkl_lock_completions_leave(lock);
     if (lock->state == LOCK_HELD || lock->state == LOCK_LOST) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
     }
@@ -263,6 +288,10 @@ bool zkl_lock_is_granted(const zkl_lock *lock) {
     return lock->state == LOCK_HELD || lock->state == LOCK_LOST;
 }
 
-bool zkl_lock_is_owner(const zkl_lock *lock) {
-    return lock->owner == zkl_thread_number();
+bool zkl_lock_is_owner(const zkl_lock *lock, zkl_lock_owner owner) {
+    return lock->owner.thread == owner.thread && lock->owner.token == owner.token;
+}
+
+zkl_lock_owner zkl_lock_owner_is_thread(void) {
+    return (zkl_lock_owner){ .thread = zkl_thread_number() };
 }

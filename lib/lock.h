@@ -3,16 +3,23 @@
 #define ZKLOCK_LOCK_H
 
 #include "client.h"
+#include "lock_async.h"
 #include "lock_news.h"
 #include "zookeeper/request_runner.h"
 
 typedef enum lock_state {
     LOCK_IDLE,
-    LOCK_ACQUIRING, /* a thread waits for the verdict */
+    LOCK_ACQUIRING, /* a thread, or a callback, waits for the verdict */
     LOCK_HELD,
     LOCK_LOST,     /* was granted, then lost; until released */
-    LOCK_RELEASING /* a thread waits for the node to be gone */
+    LOCK_RELEASING /* a thread, or a callback, waits for the node to be gone */
 } lock_state;
+
+/** Who acquired: a thread that waited for it, or who says so in an asynchronous call. */
+typedef struct zkl_lock_owner {
+    uint64_t thread; /* 0: none */
+    const void *token;
+} zkl_lock_owner;
 
 /* The fields of the second part belong to the client's mutex; the first never change. */
 struct zkl_lock {
@@ -34,15 +41,21 @@ struct zkl_lock {
     bool lost; /* after the grant */
     int lost_reason;
     zkl_lock_message *last_news; /* for the news of a loss */
-    uint64_t owner;              /* the thread that holds it */
+    zkl_lock_owner owner;        /* that holds it, or acquires it */
     uint32_t holds;
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
     int64_t granted_ms;
-    int ended;      /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
-                       ZKL_PENDING with a session that was given up before the servers end it */
-    size_t threads; /* inside a blocking call on this handle */
+    int ended; /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
+                  ZKL_PENDING with a session that was given up before the servers end it */
+    zkl_lock_completion *completions; /* of asynchronous calls, until they are told */
+    zkl_lock_completion *pending;     /* the one that waits for the verdict, or the end */
+    size_t threads; /* inside a blocking call on this handle, or a callback of one of its calls */
     bool closing;
+    bool changes;      /* a thread waits for another mode of what is held */
+    bool changed_over; /* it is decided: */
+    int change_status;
+    zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
     pthread_cond_t changed;
 };
 
@@ -50,12 +63,44 @@ struct zkl_lock {
 void zkl_lock_on_decided(void *arg, int status);
 void zkl_lock_on_lost(void *arg, int status);
 void zkl_lock_on_connection(void *arg, bool connected);
+void zkl_lock_on_downgraded(void *arg, int status);
 void zkl_lock_on_ended(void *arg);
+/** All of these. */
+zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock);
 
 /** Hands an event to its request, if it has one. */
 void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status);
 /** The request goes on without us until its node is gone. */
 void zkl_lock_let_go(zkl_lock *lock);
+
+/* ---- Acquire and release, in two parts: in between a thread waits, or nobody does -- */
+
+/** The arguments. */
+int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms);
+int zkl_lock_check_release(const zkl_lock *lock, int64_t timeout_ms);
+
+/** Whether it is the owner of a reentrant handle who comes again. */
+bool zkl_lock_is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner);
+int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant);
+/** Whether the handle can begin an acquire now. */
+int zkl_lock_check_idle(const zkl_lock *lock);
+/** ZKL_OK: it will be decided, or is. */
+int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner);
+/** Once it is decided: what the caller is to be told, and if it holds the lock. */
+int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant);
+
+/** NULL is fine. */
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+/** What is held is so no more: whoever waits for another mode of it shall see. */
+void zkl_lock_wake_change(zkl_lock *lock);
+
+/** ZKL_OK, ZKL_LOST, or it is refused. */
+int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on);
+/** Of one that goes on: whether the node is gone. It is not waited for any longer. */
+int zkl_lock_end_release(zkl_lock *lock);
+
+/** The calling thread, as an owner. */
+zkl_lock_owner zkl_lock_owner_is_thread(void);
 
 /** Around a blocking call: close waits for it. */
 void zkl_lock_enter(zkl_lock *lock);
@@ -68,8 +113,8 @@ int zkl_lock_check_handle(const zkl_lock *lock);
 void zkl_lock_look_at_clock(const zkl_lock *lock);
 /** Whether it was granted, and not yet released: held or lost. */
 bool zkl_lock_is_granted(const zkl_lock *lock);
-/** Whether the calling thread is the one that it was granted to. */
-bool zkl_lock_is_owner(const zkl_lock *lock);
+/** Whether it was granted to that one. */
+bool zkl_lock_is_owner(const zkl_lock *lock, zkl_lock_owner owner);
 
 /* ---- For the trace of simulations ------------------------------------------------ */
 
@@ -77,7 +122,8 @@ bool zkl_lock_is_owner(const zkl_lock *lock);
 typedef struct zkl_lock_listener {
     /* A grant is SUSPECT, HELD again, or LOST for a reason; with or without a state callback. */
     void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
-    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. */
+    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. Of an asynchronous
+     * call: what its callback is told. */
     void (*returned)(const zkl_lock *lock, const char *function, int status);
 } zkl_lock_listener;
 

@@ -1,10 +1,9 @@
-#include "callback_thread.h"
+#include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
 #include "threads.h"
 
-static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
-                         const zkl_grant *grant) {
+int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     int status = zkl_input_check_pointer("lock", lock);
     if (status == ZKL_OK) {
         status = zkl_input_check_mode(mode, lock->permits);
@@ -13,22 +12,27 @@ static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms
         status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
     }
+    return status == ZKL_OK ? zkl_client_check_process(lock->client) : status;
+}
+
+static int check_blocking(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                          const zkl_grant *grant) {
+    int status = zkl_lock_check_acquire(lock, mode, timeout_ms);
     if (status == ZKL_OK && grant != NULL) {
         status = zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
     }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(lock->client);
-    }
-    if (status == ZKL_OK && zkl_callback_thread_is_current()) {
+    if (status == ZKL_OK && zkl_callback_is_running()) {
         status = ZKL_IN_CALLBACK;
     }
     return status;
 }
 
-/* Whether the handle can begin an acquire now. */
-static int check_idle(const zkl_lock *lock) {
+int zkl_lock_check_idle(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
+    }
+    if (lock->closing) {
+        return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
     }
     switch (lock->state) {
     case LOCK_IDLE:
@@ -43,7 +47,7 @@ static int check_idle(const zkl_lock *lock) {
     return ZKL_HANDLE_IN_USE;
 }
 
-static void fill_grant(const zkl_lock *lock, zkl_grant *grant) {
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->runner;
     if (grant == NULL || runner == NULL) {
         return;
@@ -63,7 +67,8 @@ static int prepare_news(zkl_lock *lock) {
     return ZKL_OK;
 }
 
-static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
+int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                           zkl_lock_owner owner) {
     zkl_run_options options = {
         .kind = { mode, lock->permits },
         .max_waiting = lock->max_waiting,
@@ -73,14 +78,14 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
         .owner_id = lock->id,
-        .owner = { lock, zkl_lock_on_decided, zkl_lock_on_lost, zkl_lock_on_connection,
-                   zkl_lock_on_ended },
+        .owner = zkl_lock_as_request_owner(lock),
     };
     lock->decided = false;
     lock->lost = false;
     lock->lost_reason = ZKL_OK;
     lock->ended = ZKL_OK;
     lock->state = LOCK_ACQUIRING;
+    lock->owner = owner;
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
@@ -98,7 +103,6 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
 static void begin_hold(zkl_lock *lock) {
     const zkl_request_runner *runner = lock->runner;
     lock->state = LOCK_HELD;
-    lock->owner = zkl_thread_number();
     lock->holds = 1;
     lock->mode = runner->request.mode;
     lock->token = runner->request.zxid;
@@ -127,12 +131,12 @@ static int verdict_for_caller(const zkl_lock *lock) {
     return held ? ZKL_OK : ZKL_SESSION_EXPIRED;
 }
 
-static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
+int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant) {
     zkl_lock_look_at_clock(lock);
     int status = verdict_for_caller(lock);
     if (status == ZKL_OK) {
         begin_hold(lock);
-        fill_grant(lock, grant);
+        zkl_lock_fill_grant(lock, grant);
         return status;
     }
     lock->state = LOCK_IDLE;
@@ -143,8 +147,12 @@ static int take_verdict(zkl_lock *lock, zkl_grant *grant) {
     return status;
 }
 
-/* The owner of a reentrant handle comes again. */
-static int acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
+bool zkl_lock_is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
+    return zkl_lock_is_granted(lock) && lock->reentrant && zkl_lock_is_owner(lock, owner) &&
+           !lock->client->closed;
+}
+
+int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
     zkl_lock_look_at_clock(lock);
     if (lock->state == LOCK_LOST) {
         return ZKL_LOST;
@@ -156,7 +164,7 @@ static int acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
         return ZKL_TOO_MANY_HOLDS;
     }
     lock->holds++;
-    fill_grant(lock, grant);
+    zkl_lock_fill_grant(lock, grant);
     if (grant != NULL) {
         grant->waited_ms = 0;
     }
@@ -164,13 +172,13 @@ static int acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
 }
 
 static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
-    if (zkl_lock_is_granted(lock) && lock->reentrant && zkl_lock_is_owner(lock) &&
-        !lock->client->closed) {
-        return acquire_again(lock, mode, grant);
+    zkl_lock_owner owner = zkl_lock_owner_is_thread();
+    if (zkl_lock_is_acquired_again(lock, owner)) {
+        return zkl_lock_acquire_again(lock, mode, grant);
     }
-    int status = check_idle(lock);
+    int status = zkl_lock_check_idle(lock);
     if (status == ZKL_OK) {
-        status = start_request(lock, mode, timeout_ms);
+        status = zkl_lock_begin_acquire(lock, mode, timeout_ms, owner);
     }
     if (status != ZKL_OK) {
         return status;
@@ -178,12 +186,12 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant 
     while (!lock->decided) {
         zkl_condition_wait(&lock->changed, &lock->client->mutex, INT64_MAX);
     }
-    return take_verdict(lock, grant);
+    return zkl_lock_end_acquire(lock, grant);
 }
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     zkl_input_clear();
-    int status = check_acquire(lock, mode, timeout_ms, grant);
+    int status = check_blocking(lock, mode, timeout_ms, grant);
     if (status != ZKL_OK) {
         return status;
     }

@@ -145,3 +145,18 @@ const char *zkl_lock_state_name(int state) {
         return "unknown";
     }
 }
+
+const char *zkl_lock_mode_name(int mode) {
+    switch (mode) {
+    case ZKL_EXCLUSIVE:
+        return "exclusive";
+    case ZKL_READ:
+        return "read";
+    case ZKL_WRITE:
+        return "write";
+    case ZKL_PERMIT:
+        return "permit";
+    default:
+        return "unknown";
+    }
+}

@@ -12,7 +12,7 @@ struct zkl_lock_teller {
     bool closed;
     bool running;
     uint64_t runs_on; /* the number of a thread */
-    zkl_callback_thread *thread;
+    zkl_callback_queue *queue;
     zkl_lock *lock;
     zkl_lock_state_callback *callback;
     void *arg;
@@ -24,14 +24,14 @@ struct zkl_lock_message {
     zkl_lock_news news;
 };
 
-zkl_lock_teller *zkl_lock_teller_open(zkl_callback_thread *thread, zkl_lock *lock,
+zkl_lock_teller *zkl_lock_teller_open(zkl_callback_queue *queue, zkl_lock *lock,
                                       zkl_lock_state_callback *callback, void *arg) {
     zkl_lock_teller *teller = calloc(1, sizeof(*teller));
     if (teller != NULL) {
         pthread_mutex_init(&teller->mutex, NULL);
         zkl_condition_begin(&teller->returned);
         teller->references = 1;
-        teller->thread = thread;
+        teller->queue = queue;
         teller->lock = lock;
         teller->callback = callback;
         teller->arg = arg;
@@ -105,5 +105,5 @@ void zkl_lock_teller_tell(zkl_lock_teller *teller, zkl_lock_message *message, zk
     pthread_mutex_lock(&teller->mutex);
     teller->references++;
     pthread_mutex_unlock(&teller->mutex);
-    zkl_callback_thread_post(teller->thread, &message->callback);
+    zkl_callback_queue_post(teller->queue, &message->callback);
 }

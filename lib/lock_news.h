@@ -1,19 +1,19 @@
 /*
  * Tells the application what becomes of one handle's locks: each change of
- * state is a callback on the client's thread for them, in order. Its memory is
+ * state is a callback on the client's queue, in order. Its memory is
  * shared by the handle and the news under way, so that either may go first.
  */
 #ifndef ZKLOCK_LOCK_NEWS_H
 #define ZKLOCK_LOCK_NEWS_H
 
-#include "callback_thread.h"
+#include "callback_queue.h"
 #include "zklock/zklock.h"
 
 typedef struct zkl_lock_teller zkl_lock_teller;
 typedef struct zkl_lock_message zkl_lock_message;
 
 /** NULL: out of memory. */
-zkl_lock_teller *zkl_lock_teller_open(zkl_callback_thread *thread, zkl_lock *lock,
+zkl_lock_teller *zkl_lock_teller_open(zkl_callback_queue *queue, zkl_lock *lock,
                                       zkl_lock_state_callback *callback, void *arg);
 /** No callback begins from here on, and none runs when it returns, unless it is
  *  called from that very one. Without the client's mutex. NULL is fine. */

@@ -1,4 +1,4 @@
-#include "callback_thread.h"
+#include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
 #include "threads.h"
@@ -23,7 +23,7 @@ static int release_lost(zkl_lock *lock) {
     return ZKL_LOST;
 }
 
-static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
+static void wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
     int64_t start = zkl_clock_ms();
     while (lock->runner != NULL && !lock->closing) {
         int64_t passed = zkl_clock_ms() - start;
@@ -33,25 +33,22 @@ static int wait_until_gone(zkl_lock *lock, int64_t timeout_ms) {
         }
         zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
     }
-    return lock->runner != NULL ? ZKL_PENDING : lock->ended;
 }
 
-static int release_held(zkl_lock *lock, int64_t timeout_ms) {
-    lock->state = LOCK_RELEASING;
-    zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
-    int status = timeout_ms == 0 ? ZKL_OK : wait_until_gone(lock, timeout_ms);
+int zkl_lock_end_release(zkl_lock *lock) {
+    int status = lock->runner != NULL ? ZKL_PENDING : lock->ended;
     zkl_lock_let_go(lock);
     lock->state = LOCK_IDLE;
     return status;
 }
 
-static int release(zkl_lock *lock, int64_t timeout_ms) {
+int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
     zkl_lock_look_at_clock(lock);
     bool granted = zkl_lock_is_granted(lock);
-    if (granted && lock->reentrant && !zkl_lock_is_owner(lock)) {
+    if (granted && lock->reentrant && !zkl_lock_is_owner(lock, owner)) {
         return ZKL_NOT_OWNER;
     }
     if (granted && lock->holds > 1) {
@@ -60,7 +57,11 @@ static int release(zkl_lock *lock, int64_t timeout_ms) {
     }
     switch (lock->state) {
     case LOCK_HELD:
-        return release_held(lock, timeout_ms);
+        lock->state = LOCK_RELEASING;
+        zkl_lock_wake_change(lock);
+        zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
+        *goes_on = true;
+        return ZKL_OK;
     case LOCK_LOST:
         return release_lost(lock);
     case LOCK_IDLE:
@@ -72,14 +73,33 @@ static int release(zkl_lock *lock, int64_t timeout_ms) {
     return ZKL_HANDLE_IN_USE;
 }
 
-int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
-    zkl_input_clear();
+static int release(zkl_lock *lock, int64_t timeout_ms) {
+    bool goes_on = false;
+    int status = zkl_lock_begin_release(lock, zkl_lock_owner_is_thread(), &goes_on);
+    if (!goes_on) {
+        return status;
+    }
+    if (timeout_ms == 0) {
+        (void)zkl_lock_end_release(lock); /* whatever it is so far */
+        return ZKL_OK;
+    }
+    wait_until_gone(lock, timeout_ms);
+    return zkl_lock_end_release(lock);
+}
+
+int zkl_lock_check_release(const zkl_lock *lock, int64_t timeout_ms) {
     int status = zkl_lock_check_handle(lock);
     if (status == ZKL_OK) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
     }
-    if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_thread_is_current()) {
+    return status;
+}
+
+int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
+    zkl_input_clear();
+    int status = zkl_lock_check_release(lock, timeout_ms);
+    if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_is_running()) {
         status = ZKL_IN_CALLBACK;
     }
     if (status != ZKL_OK) {

@@ -11,7 +11,7 @@ struct zkl_log {
     zkl_log_callback *callback;
     void *arg;
     zkl_log_level level;
-    zkl_callback_thread *thread;
+    zkl_callback_queue *queue;
     pthread_mutex_t mutex;
     size_t waiting;
     size_t dropped;
@@ -50,7 +50,7 @@ typedef struct log_entry {
 } log_entry;
 
 zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
-                      zkl_callback_thread *thread) {
+                      zkl_callback_queue *queue) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, prepare_for_forks);
     zkl_log *log = calloc(1, sizeof(*log));
@@ -60,7 +60,7 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     log->callback = callback;
     log->arg = arg;
     log->level = level;
-    log->thread = thread;
+    log->queue = queue;
     pthread_mutex_init(&log->mutex, NULL);
     pthread_mutex_lock(&open_logs_mutex);
     DL_APPEND(open_logs, log);
@@ -179,7 +179,7 @@ void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
         give_place_back(log);
         return;
     }
-    zkl_callback_thread_post(log->thread, &entry->callback);
+    zkl_callback_queue_post(log->queue, &entry->callback);
 }
 
 static zkl_log_level level_of_zookeeper_line(const char *line) {

@@ -1,11 +1,11 @@
 /* The structured log of one client: copies records and has them delivered on
- * the callback thread. */
+ * the thread of a queue. */
 #ifndef ZKLOCK_LOG_H
 #define ZKLOCK_LOG_H
 
 #include <stdbool.h>
 
-#include "callback_thread.h"
+#include "callback_queue.h"
 #include "zklock/zklock.h"
 
 typedef struct zkl_log zkl_log;
@@ -13,12 +13,12 @@ typedef struct zkl_log zkl_log;
 /** Records that wait for the callback; more are dropped, and counted. */
 #define ZKL_LOG_QUEUE_MAX 1024
 
-/** NULL: out of memory. The thread must outlive the log. */
+/** NULL: out of memory. The queue must outlive the log. */
 zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
-                      zkl_callback_thread *thread);
+                      zkl_callback_queue *queue);
 /** Takes no more of libzookeeper's lines. Records on their way are still delivered. */
 void zkl_log_stop(zkl_log *log);
-/** Frees it, once its thread has ended. NULL is fine. */
+/** Frees it, once its queue is closed. NULL is fine. */
 void zkl_log_free(zkl_log *log);
 
 /** Whether a record of this level would be delivered. A NULL log wants none. */

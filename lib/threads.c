@@ -35,8 +35,8 @@ uint64_t zkl_thread_number(void) {
 
 static _Thread_local bool runs_callbacks;
 
-void zkl_thread_runs_callbacks(void) {
-    runs_callbacks = true;
+void zkl_thread_runs_callbacks(bool runs) {
+    runs_callbacks = runs;
 }
 
 bool zkl_thread_is_for_callbacks(void) {

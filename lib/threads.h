@@ -27,8 +27,8 @@ uint64_t zkl_thread_number(void);
  *  does nothing. */
 void zkl_process_must_end_within(unsigned seconds);
 
-/** Says of the calling thread that it runs the application's callbacks. */
-void zkl_thread_runs_callbacks(void);
+/** Says of the calling thread that it runs the application's callbacks from now on, or not. */
+void zkl_thread_runs_callbacks(bool runs);
 /** Whether the calling thread has said so. */
 bool zkl_thread_is_for_callbacks(void);
 

@@ -158,7 +158,8 @@ extern "C" {
     X(ZKL_BAD_VERSION, -74, "the node is of another version")                                      \
     X(ZKL_NOT_EMPTY, -75, "the node has children")                                                 \
     X(ZKL_INVALID_PATH, -76, "the path of a node is not an absolute path of valid names")          \
-    X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")
+    X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")          \
+    X(ZKL_NOT_DISPATCHED, -53, "the client's callbacks run on a thread of its own")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -264,6 +265,13 @@ typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
  */
 typedef struct zkl_client zkl_client;
 
+/** Who runs the callbacks of a client and of its handles, but for the log callback, which
+ *  has a thread of its own in any case. */
+typedef enum zkl_dispatch {
+    ZKL_DISPATCH_THREAD = 0, /* a thread of the client's, started when it is needed */
+    ZKL_DISPATCH_CALLER = 1  /* the application, in zkl_client_dispatch: no thread is started */
+} zkl_dispatch;
+
 typedef struct zkl_client_options {
     size_t struct_size;
     /** Asked of the servers, who may change it; see zkl_client_info. A crashed
@@ -330,12 +338,15 @@ typedef struct zkl_client_options {
      *  ends it where writing has not come to an end in 5 s). NULL: the directory
      *  that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
+    /** Who runs the state callbacks, and those of calls that end in _async. */
+    zkl_dispatch dispatch;
+    int32_t reserved; /* 0 */
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
-            1024, NULL                                                                             \
+            1024, NULL, ZKL_DISPATCH_THREAD, 0                                                     \
     }
 
 /**
@@ -365,8 +376,8 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
  * timeout_ms  how long to wait for the servers to confirm the deletion of our
  *             nodes; 0 does not wait for it. Ending the session afterwards
  *             takes up to 5 s more when the servers do not answer; a name that
- *             is just being resolved, and log records that still wait for the
- *             log callback, are waited for as well.
+ *             is just being resolved, and callbacks that are still owed, are
+ *             waited for as well; with ZKL_DISPATCH_CALLER they run in this call.
  *
  * Lock handles of the client stay valid (every call on them but
  * zkl_lock_close returns ZKL_CLOSED) and must still be closed. The client
@@ -442,6 +453,9 @@ typedef enum zkl_mode {
                           For handles with the option `permits`, and only those */
 } zkl_mode;
 
+/** The name of a mode, for example "read". Static, never NULL. */
+ZKL_API const char *zkl_lock_mode_name(int mode);
+
 /** Wait without a deadline. */
 #define ZKL_FOREVER (-1)
 
@@ -452,7 +466,7 @@ typedef enum zkl_lock_state {
     ZKL_STATE_HELD = 2,
     ZKL_STATE_SUSPECT = 3,  /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,     /* was held; final until it is released */
-    ZKL_STATE_RELEASING = 5 /* a thread waits in zkl_lock_release */
+    ZKL_STATE_RELEASING = 5 /* a thread waits in zkl_lock_release, or a callback is owed */
 } zkl_lock_state;
 
 /** The name of a state, for example "held". Static, never NULL. */
@@ -470,14 +484,13 @@ typedef struct zkl_lock_news {
 
 /**
  * Receives the changes in the state of a lock that is held: in order, one call
- * at a time, on a thread of the client's for state callbacks (all its handles
- * share it; it is not the one of the log). No lock of the library is held, so
- * it may be slow, but then the news of other handles wait; it must not call a
- * blocking zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check,
- * zkl_lock_release with a timeout of 0, zkl_lock_cancel and zkl_lock_close are
- * fine. A mere silence of the servers, for which zkl_lock_check says ZKL_SUSPECT,
- * is not told. It may come before zkl_lock_acquire has returned in its own thread, and
- * after the lock was released (see token); never after zkl_lock_close returned.
+ * at a time, on the client's thread for callbacks (all its handles
+ * share it; it is not the one of the log), or in zkl_client_dispatch. No lock of the library is
+ * held, so it may be slow, but then the news of other handles wait; it must not call a blocking
+ * zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check, zkl_lock_release with a timeout of
+ * 0, zkl_lock_cancel and zkl_lock_close are fine. A mere silence of the servers, for which
+ * zkl_lock_check says ZKL_SUSPECT, is not told. It may come before zkl_lock_acquire has returned in
+ * its own thread, and after the lock was released (see token); never after zkl_lock_close returned.
  * LOST is always told; SUSPECT and HELD may be left out when memory is short.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
@@ -591,10 +604,9 @@ ZKL_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, 
 
 /**
  * Ends the acquire that waits on this handle, from another thread; that call
- * then returns ZKL_CANCELLED. Whichever of grant, cancel and timeout comes
- * first wins. Does not block; may be called from a callback. Returns ZKL_OK,
- * ZKL_NOT_WAITING (none waits; perhaps it has just been granted), ZKL_CLOSED,
- * ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ * then returns ZKL_CANCELLED, or its callback is told so. Whichever of grant, cancel and timeout
+ * comes first wins. Does not block; may be called from a callback. Returns ZKL_OK, ZKL_NOT_WAITING
+ * (none waits; perhaps it has just been granted), ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
  */
 ZKL_API int zkl_lock_cancel(zkl_lock *lock);
 
@@ -661,13 +673,169 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
 ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 
 /**
+ * Goes on holding for reading what is held for writing (ZKL_WRITE): readers that wait
+ * are let in, a writer that waits is not. In one transaction the writer's node is
+ * replaced by a reader's in the same place of the queue, so that there is no moment
+ * at which neither is there; the fencing token stays.
+ *
+ * timeout_ms  how long to wait for the servers' answer: ZKL_FOREVER, or >= 0.
+ *
+ * Blocks. Returns ZKL_OK (held for reading, now or before); ZKL_PENDING (no answer in
+ * time: it goes on, and zkl_lock_info tells which mode it is); ZKL_LOST; ZKL_NOT_HELD
+ * (or released meanwhile); ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
+ * ZKL_NOT_OWNER (of a reentrant handle); ZKL_HANDLE_IN_USE (another change is under
+ * way); ZKL_NO_PERMISSION and ZKL_SERVER_REFUSED (still held for writing);
+ * ZKL_INVALID_TIMEOUT; ZKL_INVALID_ARGUMENT; ZKL_CLOSED; ZKL_FORKED; ZKL_IN_CALLBACK.
+ */
+ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
+
+/**
+ * Takes for writing what is held for reading, if nobody else holds the resource or
+ * waits for it; else ZKL_BUSY, and it is still held for reading. There is no upgrade
+ * that waits: two readers that each waited for the other to go would wait for ever.
+ *
+ * grant  may be NULL; on ZKL_OK it receives the new grant: its token is greater than
+ *        that of the reader, as it is another place in the queue.
+ *
+ * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY;
+ * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
+ * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE; ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; and what
+ * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM,
+ * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_ARGUMENT, ZKL_CLOSED, ZKL_FORKED,
+ * ZKL_IN_CALLBACK.
+ */
+ZKL_API int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant);
+
+/**
  * Closes a handle: cancels an acquire, releases a held lock as
  * zkl_lock_release(lock, 0) does, and frees the handle. NULL is fine. Does not
  * block, except for a call of another thread on this handle to return, and for
- * its state callback, if that is just running in another thread. From inside
- * that callback it is fine as well. In a forked child it does nothing.
+ * its callbacks, if one is just running in another thread. From inside
+ * a callback it is fine as well. Callbacks of asynchronous calls that are still owed come
+ * later; see there. In a forked child it does nothing.
  */
 ZKL_API void zkl_lock_close(zkl_lock *lock);
+
+/* ---- Asynchronous calls ------------------------------------------------- */
+
+/*
+ * They return at once, and tell by a callback how it ended.
+ *
+ * - When a call returns ZKL_OK, its callback is called exactly once, whatever happens: also
+ *   when the handle or the client is closed. When it returns anything else, never.
+ * - The callback comes from where the client's callbacks come from: from its own thread, where
+ *   it may begin before the call has returned in the caller's; or, with ZKL_DISPATCH_CALLER,
+ *   from zkl_client_dispatch. It never comes from inside of the call itself. Callbacks of
+ *   one client run one at a time, in the order of what they tell: a grant comes before the
+ *   news of its loss.
+ * - In it, every call that does not block is fine, these as well, and zkl_lock_close of any handle.
+ *   A call that blocks returns ZKL_IN_CALLBACK.
+ * - Nothing waits for an asynchronous request but the memory that it takes, about 4 KB: thousands
+ *   may be outstanding. Still one handle is one contender: one request at a time.
+ * - `owner` tells whose call it is, as it may come from any thread: a reentrant handle may be
+ *   acquired again, and must be released, by calls with the same owner as the one that acquired
+ *   it. Only the pointer is compared; NULL is an owner like any other. What a thread
+ *   acquired by zkl_lock_acquire is not owned by any, and the other way round: then it is
+ *   ZKL_ALREADY_HELD and ZKL_NOT_OWNER. Handles that are not reentrant ask for no owner.
+ *
+ * Which comes first:
+ *
+ *     cancel, and the grant        the first one: zkl_lock_cancel says ZKL_NOT_WAITING from the
+ *                                  moment of the grant on, though the callback may still wait
+ *     loss, and the callback       before the callback begins: it is told the reason, as
+ *                                  zkl_lock_acquire returns it, the lock was never held, and no
+ *                                  state callback comes; later: a state callback comes after it
+ *     zkl_lock_close               does not wait for callbacks that have not begun: they come
+ *                                  later, with ZKL_CANCELLED where an acquire would have got the
+ *                                  lock or still waited, and ZKL_PENDING where the node of a
+ * release is not known to be gone. So `arg` must live until its callback, as with uv_close of
+ * libuv. A callback that runs in another thread is waited for; the one that calls close is not
+ *     zkl_client_close             all callbacks have been called when it returns: acquires
+ *                                  are told ZKL_CLOSED, at once
+ */
+
+/**
+ * How an acquire ended.
+ *
+ * status  what zkl_lock_acquire would have returned.
+ * grant   on ZKL_OK, and valid during the callback only: copy it. The lock is held from the
+ *         beginning of this callback on. NULL on any other status.
+ */
+typedef void zkl_acquire_callback(void *arg, int status, const zkl_grant *grant);
+
+/** How a release ended: what zkl_lock_release would have returned. */
+typedef void zkl_release_callback(void *arg, int status);
+
+/**
+ * Acquires the lock without waiting for it: see above, and zkl_lock_acquire, of which
+ * mode, timeout_ms and the statuses are those of here.
+ *
+ * owner     see above; NULL will do for a handle that is not reentrant.
+ * callback  not NULL.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
+ * with ZKL_OK or one of ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
+ * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED, ZKL_LEASE_IMPOSSIBLE,
+ * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED, ZKL_NO_MEMORY
+ * and ZKL_SYSTEM. Or it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
+ * is being closed), ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, ZKL_LOST, ZKL_TOO_MANY_REQUESTS,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE,
+ * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the
+ * callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                                   const void *owner, zkl_acquire_callback *callback, void *arg);
+
+/**
+ * Releases the lock without waiting for its node to be gone: see above, and zkl_lock_release.
+ * The handle no longer holds the lock from the moment of the call.
+ *
+ * timeout_ms  as in zkl_lock_release; with 0 the callback comes as soon as it can.
+ * callback    NULL: nobody is told, and timeout_ms is of no account. Such a call
+ *             takes no memory, and the handle can acquire again at once; else it can when
+ *             the callback begins.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
+ * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED, each as zkl_lock_release returns it. Or
+ * nothing has happened: ZKL_NOT_HELD, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED,
+ * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the
+ * callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
+                                   zkl_release_callback *callback, void *arg);
+
+/**
+ * A descriptor for the application's own loop (epoll, poll, libuv, libev), of a client that was
+ * opened with ZKL_DISPATCH_CALLER: it is readable while callbacks wait, so poll it for
+ * POLLIN, level-triggered or edge-triggered, and call zkl_client_dispatch when it is. Neither read
+ * nor write nor close it. It is always the same, and ends with zkl_client_close: take it out of the
+ * loop before that. It is closed by exec; a forked child must not use it.
+ *
+ * descriptor  receives it on ZKL_OK, else -1.
+ *
+ * Does not block. Returns ZKL_OK, ZKL_NOT_DISPATCHED (the client was not opened with
+ * ZKL_DISPATCH_CALLER), ZKL_SYSTEM (the process has as many descriptors as it may have),
+ * ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ */
+ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
+
+/**
+ * Runs the callbacks that wait at this moment, on the calling thread, and returns: those that
+ * come to wait meanwhile are for the next call, for which the descriptor is still readable. To
+ * call it when nothing waits is fine.
+ *
+ * count  receives how many it has run; may be NULL.
+ *
+ * Any thread, but one at a time: while another one is in here this one runs none, and says so,
+ * rather than wait. It does not keep the client: let no other thread call it from the
+ * beginning of zkl_client_close on, which runs what still waits on its own thread (after
+ * a dispatch that is just running has ended).
+ *
+ * Does not block, unless a callback does. Returns ZKL_OK, ZKL_NOT_DISPATCHED (as above),
+ * ZKL_IN_CALLBACK (it was called from a callback), ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ */
+ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
 
 /* ---- Scope helpers ----------------------------------------------------- */
 

@@ -35,8 +35,8 @@ uint64_t zkl_thread_number(void) {
     return zkl_task_number() + 1;
 }
 
-void zkl_thread_runs_callbacks(void) {
-    zkl_task_mark();
+void zkl_thread_runs_callbacks(bool runs) {
+    zkl_task_mark(runs);
 }
 
 bool zkl_thread_is_for_callbacks(void) {

@@ -355,8 +355,8 @@ uint64_t zkl_task_number(void) {
     return world.running != NULL ? world.running->number : 0;
 }
 
-void zkl_task_mark(void) {
-    world.running->marked = true;
+void zkl_task_mark(bool marked) {
+    world.running->marked = marked;
 }
 
 bool zkl_task_is_marked(void) {

@@ -98,8 +98,8 @@ bool zkl_task_has_ended(const zkl_task *task);
 zkl_task *zkl_task_current(void);
 /** From 1; the program's own main has 0, and so have events. */
 uint64_t zkl_task_number(void);
-/** A mark that the running task can give itself, for ever. An event has none. */
-void zkl_task_mark(void);
+/** A mark that the running task can give itself, and take away. An event has none. */
+void zkl_task_mark(bool marked);
 bool zkl_task_is_marked(void);
 
 /** Lets time pass, in microseconds of the world. A task waits; the program's main

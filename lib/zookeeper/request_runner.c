@@ -13,7 +13,8 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
 
-enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 };
+/* Its own timers, and one of its owner. */
+enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 + 1 };
 
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
@@ -670,6 +671,11 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner) {
         zkl_session_now_ms(runner->session) - runner->granted_ms >= runner->max_hold_ms) {
         zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
     }
+}
+
+void zkl_request_runner_limit_end(zkl_request_runner *runner, zkl_timer *timer,
+                                  int64_t timeout_ms) {
+    set_timer(runner, timer, zkl_session_now_ms(runner->session), timeout_ms);
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,

@@ -96,6 +96,10 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
+/** Sets a timer of the owner's, the only one, for which there is room: after so long (ZKL_FOREVER:
+ *  never) it has waited enough for the end. It must be stopped before that. */
+void zkl_request_runner_limit_end(zkl_request_runner *runner, zkl_timer *timer, int64_t timeout_ms);
+
 /** What a request for this resource may come to need of its session's watches:
  *  those on whom it waits for, and one on its own node. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);

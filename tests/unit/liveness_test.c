@@ -2,7 +2,7 @@
  * What watches over a session: its probes, how fresh what it hears is, and its
  * end; with real requests, over scripted operations and their clock.
  */
-#include "callback_thread.h"
+#include "callback_queue.h"
 #include "support/live_stage.h"
 
 /* ---- Probes ---------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static void count_warning(void *arg, const zkl_log_record *record) {
 
 static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     unsigned warnings = 0;
-    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_log *log = zkl_log_open(count_warning, &warnings, ZKL_LOG_WARN, thread);
     run_stage *stage = stage_open_live(session_timeout_ms, lease_tick_ms, log);
     stage_connect(stage, SESSION_ID);
@@ -345,7 +345,7 @@ static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     stage_connect(stage, SESSION_ID); /* the same session: not again */
     stage_close(stage);
     zkl_log_stop(log);
-    zkl_callback_thread_stop(thread); /* all is delivered */
+    zkl_callback_queue_close(thread); /* all is delivered */
     zkl_log_free(log);
     return warnings;
 }

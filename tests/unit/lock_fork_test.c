@@ -6,6 +6,7 @@
  */
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,16 +66,28 @@ static int first_wrong(const int *statuses, int count) {
     return 0;
 }
 
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+    (void)arg;
+    (void)status;
+    (void)grant;
+    abort(); /* the call was refused */
+}
+
 static int call_everything(lock_desk *desk) {
     zkl_lock *other = desk->lock;
     zkl_grant grant = ZKL_GRANT_INIT;
     zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
     zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
     int64_t left = -99;
+    int descriptor = -1;
     const int statuses[] = {
         zkl_lock_open(desk->client, "other", NULL, &other),
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, &grant),
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
+        zkl_lock_acquire_async(desk->lock, ZKL_EXCLUSIVE, 0, NULL, on_acquired, NULL),
+        zkl_lock_release_async(desk->lock, 0, NULL, NULL, NULL),
+        zkl_client_event_descriptor(desk->client, &descriptor),
+        zkl_client_dispatch(desk->client, NULL),
         zkl_lock_cancel(desk->lock),
         zkl_client_write_record(desk->client, "/nowhere/record"),
         zkl_lock_check(desk->lock, NULL),

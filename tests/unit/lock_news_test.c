@@ -207,7 +207,7 @@ static void loss_before_the_return_is_the_acquires_to_tell(void) {
 
 static void handle_without_a_callback_needs_no_thread(void) {
     lock_desk *desk = desk_open(NULL);
-    EXPECT(desk->client->state_thread == NULL);
+    EXPECT(desk->client->callbacks == NULL);
     desk_hold(desk);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     desk_expire(desk);

@@ -85,12 +85,12 @@ static void open_gate(log_listener *listener) {
 /* A log with its thread and its listener. */
 typedef struct log_bench {
     log_listener *listener;
-    zkl_callback_thread *thread;
+    zkl_callback_queue *thread;
     zkl_log *log;
 } log_bench;
 
 static log_bench open_bench(zkl_log_level level) {
-    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_thread_start() };
+    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_queue_start() };
     bench.log = zkl_log_open(on_record, bench.listener, level, bench.thread);
     EXPECT(bench.thread != NULL);
     EXPECT(bench.log != NULL);
@@ -100,7 +100,7 @@ static log_bench open_bench(zkl_log_level level) {
 /* Delivers what is queued; from then on the listener may be read. */
 static void finish(log_bench *bench) {
     zkl_log_stop(bench->log);
-    zkl_callback_thread_stop(bench->thread);
+    zkl_callback_queue_close(bench->thread);
 }
 
 static void close_bench(log_bench *bench) {
@@ -185,7 +185,7 @@ static void record_is_copied_when_it_is_written(void) {
     char kept[256] = "";
     char expected[256];
     char text[5][8] = { "res", "own", "node", "behind", "msg" };
-    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_log *log = zkl_log_open(keep_whole_record, kept, ZKL_LOG_INFO, thread);
     zkl_log_record record = {
         sizeof(record), ZKL_LOG_INFO, ZKL_LOG_QUEUED, text[0], text[1], text[2],
@@ -194,7 +194,7 @@ static void record_is_copied_when_it_is_written(void) {
     zkl_log_write(log, &record);
     memset(text, 'x', sizeof(text)); /* the caller's strings are gone */
     zkl_log_stop(log);
-    zkl_callback_thread_stop(thread);
+    zkl_callback_queue_close(thread);
     zkl_log_free(log);
     snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-4|11|22|33",
              sizeof(zkl_log_record), (int)ZKL_LOG_QUEUED);
@@ -287,7 +287,7 @@ static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_DEBUG@f@1: d");
     zkl_log_stop(warnings.log);
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: late");
-    zkl_callback_thread_stop(warnings.thread);
+    zkl_callback_queue_close(warnings.thread);
     finish(&all);
     zkl_log_zookeeper_line("nobody listens");
     EXPECT_INT(warnings.listener->count, 2);
@@ -314,7 +314,7 @@ typedef struct numbered_post {
     int number;
 } numbered_post;
 
-static zkl_callback_thread *shared_thread;
+static zkl_callback_queue *shared_thread;
 static int last_number[POSTERS];
 static int out_of_order;
 static int outside;
@@ -325,7 +325,7 @@ static void run_post(zkl_callback *callback) {
     numbered_post *self = (numbered_post *)callback;
     out_of_order += self->number != last_number[self->poster] + 1 ? 1 : 0;
     last_number[self->poster] = self->number;
-    outside += zkl_callback_thread_is_current() ? 0 : 1;
+    outside += zkl_callback_is_running() ? 0 : 1;
     runs++;
     free(self);
 }
@@ -338,7 +338,7 @@ static void *post_many(void *arg) {
             abort();
         }
         *made = (numbered_post){ .link = { .run = run_post }, .poster = poster, .number = i };
-        zkl_callback_thread_post(shared_thread, &made->link);
+        zkl_callback_queue_post(shared_thread, &made->link);
     }
     return NULL;
 }
@@ -346,7 +346,7 @@ static void *post_many(void *arg) {
 static void callbacks_run_in_the_order_of_each_poster(void) {
     pthread_t threads[POSTERS];
     int posters[POSTERS];
-    shared_thread = zkl_callback_thread_start();
+    shared_thread = zkl_callback_queue_start();
     for (int i = 0; i < POSTERS; i++) {
         posters[i] = i;
         EXPECT_INT(pthread_create(&threads[i], NULL, post_many, &posters[i]), 0);
@@ -354,16 +354,16 @@ static void callbacks_run_in_the_order_of_each_poster(void) {
     for (int i = 0; i < POSTERS; i++) {
         pthread_join(threads[i], NULL);
     }
-    zkl_callback_thread_stop(shared_thread); /* runs what is queued */
+    zkl_callback_queue_close(shared_thread); /* runs what is queued */
     EXPECT_INT(runs, POSTERS * POSTS_EACH);
     EXPECT_INT(out_of_order, 0);
     EXPECT_INT(outside, 0);
 }
 
 static void thread_without_work_stops(void) {
-    zkl_callback_thread_stop(zkl_callback_thread_start());
-    zkl_callback_thread_stop(NULL);
-    EXPECT(!zkl_callback_thread_is_current());
+    zkl_callback_queue_close(zkl_callback_queue_start());
+    zkl_callback_queue_close(NULL);
+    EXPECT(!zkl_callback_is_running());
 }
 
 static sigset_t signals_in_callback;
@@ -374,11 +374,11 @@ static void keep_signals(zkl_callback *callback) {
 }
 
 static void callbacks_take_no_signals_from_the_application(void) {
-    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_callback callback = { .run = keep_signals };
     sigset_t here;
-    zkl_callback_thread_post(thread, &callback);
-    zkl_callback_thread_stop(thread);
+    zkl_callback_queue_post(thread, &callback);
+    zkl_callback_queue_close(thread);
     pthread_sigmask(SIG_SETMASK, NULL, &here);
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM };
     for (size_t i = 0; i < COUNT_OF(signals); i++) {
@@ -396,10 +396,10 @@ static void open_a_client(zkl_callback *callback) {
 }
 
 static void blocking_call_in_a_callback_is_refused(void) {
-    zkl_callback_thread *thread = zkl_callback_thread_start();
+    zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_callback callback = { .run = open_a_client };
-    zkl_callback_thread_post(thread, &callback);
-    zkl_callback_thread_stop(thread);
+    zkl_callback_queue_post(thread, &callback);
+    zkl_callback_queue_close(thread);
     EXPECT_INT(status_in_callback, ZKL_IN_CALLBACK);
 }
 

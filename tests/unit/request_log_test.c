@@ -14,7 +14,7 @@ enum { LINES_SIZE = 4096 };
 
 typedef struct newsroom {
     fake_operations fake;
-    zkl_callback_thread *thread;
+    zkl_callback_queue *thread;
     zkl_log *log;
     zkl_session session;
     zkl_request_runner *runner;
@@ -60,7 +60,7 @@ static newsroom *open_room(void) {
     static newsroom room;
     memset(&room, 0, sizeof(room));
     fake_begin(&room.fake);
-    room.thread = zkl_callback_thread_start();
+    room.thread = zkl_callback_queue_start();
     room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
     zkl_session_begin(&room.session, &(zkl_session_options){ .operations = &room.fake.operations,
                                                              .log = room.log,
@@ -74,7 +74,7 @@ static newsroom *open_room(void) {
 /* All that was written has been delivered when the thread has ended. */
 static void expect_lines(newsroom *room, const char *expected) {
     zkl_log_stop(room->log);
-    zkl_callback_thread_stop(room->thread);
+    zkl_callback_queue_close(room->thread);
     EXPECT_TEXT(room->lines, expected);
     zkl_log_free(room->log);
     zkl_session_destroy(&room->session);

@@ -72,6 +72,7 @@ static const struct {
     { ZKL_NOT_EMPTY, -75 },
     { ZKL_INVALID_PATH, -76 },
     { ZKL_TRANSACTION_TOO_LARGE, -77 },
+    { ZKL_NOT_DISPATCHED, -53 },
 };
 
 static const int all[] = {

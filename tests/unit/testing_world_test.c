@@ -172,9 +172,12 @@ static void threads_have_numbers_and_marks_of_their_own(void) {
     zkl_world_begin(1);
     uint64_t mine = zkl_thread_number();
     EXPECT(!zkl_thread_is_for_callbacks());
-    zkl_thread_runs_callbacks();
+    zkl_thread_runs_callbacks(true);
     EXPECT(zkl_thread_is_for_callbacks());
     EXPECT_INT(zkl_thread_number(), mine);
+    zkl_thread_runs_callbacks(false);
+    EXPECT(!zkl_thread_is_for_callbacks());
+    zkl_thread_runs_callbacks(true);
     zkl_world_end();
     zkl_world_begin(1);
     EXPECT(!zkl_thread_is_for_callbacks());

@@ -1,0 +1,296 @@
+#include "lock_async.h"
+
+#include <stdlib.h>
+
+#include <utlist.h>
+
+#include "input.h"
+#include "lock.h"
+#include "threads.h"
+
+struct zkl_lock_completion {
+    zkl_callback callback; /* first: the queue gets a pointer to it */
+    zkl_client *client;
+    zkl_lock *lock;                               /* NULL: it is closed */
+    int (*end)(zkl_lock *lock, zkl_grant *grant); /* how did it end? NULL: it was asked */
+    const char *function;                         /* that was called */
+    int status;
+    zkl_grant grant;
+    zkl_acquire_callback *acquired; /* one of the two */
+    zkl_release_callback *released;
+    void *arg;
+    zkl_timer limit; /* of a release: how long it waits */
+    bool posted;
+    uint64_t runs_on; /* the number of a thread; 0: it does not run yet */
+    zkl_lock_completion *prev, *next;
+};
+
+/* ---- The callback ----------------------------------------------------------------- */
+
+static void stop_limit(zkl_lock_completion *completion) {
+    const zkl_lock *lock = completion->lock;
+    if (lock->runner != NULL) {
+        zkl_timers_stop(&lock->runner->session->timers, &completion->limit);
+    }
+}
+
+static void settle(zkl_lock_completion *completion) {
+    zkl_lock *lock = completion->lock;
+    if (completion->end == NULL) {
+        return;
+    }
+    stop_limit(completion);
+    lock->pending = NULL;
+    completion->status = completion->end(lock, &completion->grant);
+    completion->end = NULL;
+    (void)zkl_lock_note_returned(lock, completion->function, completion->status);
+}
+
+static void call_back(const zkl_lock_completion *completion) {
+    if (completion->released != NULL) {
+        completion->released(completion->arg, completion->status);
+    } else {
+        completion->acquired(completion->arg, completion->status,
+                             completion->status == ZKL_OK ? &completion->grant : NULL);
+    }
+}
+
+/* Close waits for it, as for a call on the handle. */
+static void begin_callback(zkl_lock_completion *completion) {
+    settle(completion);
+    completion->runs_on = zkl_thread_number();
+    zkl_lock_enter(completion->lock);
+}
+
+static void end_callback(zkl_lock_completion *completion) {
+    zkl_lock *lock = completion->lock;
+    DL_DELETE(lock->completions, completion);
+    zkl_lock_leave(lock);
+}
+
+static void deliver(zkl_callback *callback) {
+    zkl_lock_completion *completion = (zkl_lock_completion *)callback;
+    zkl_client *client = completion->client;
+    zkl_input_clear();
+    pthread_mutex_lock(&client->mutex);
+    if (completion->lock != NULL) {
+        begin_callback(completion);
+    }
+    if (completion->status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(client);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    call_back(completion);
+    pthread_mutex_lock(&client->mutex);
+    if (completion->lock != NULL) {
+        end_callback(completion);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    free(completion);
+}
+
+void zkl_lock_completion_post(zkl_lock_completion *completion) {
+    if (!completion->posted) {
+        completion->posted = true;
+        stop_limit(completion);
+        zkl_callback_queue_post(completion->client->callbacks, &completion->callback);
+    }
+}
+
+/* ---- Beginning and end ------------------------------------------------------------ */
+
+static int make(zkl_lock *lock, const char *function, void *arg, zkl_lock_completion **result) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED; /* its queue may be no more */
+    }
+    if (zkl_client_callbacks(lock->client) == NULL) {
+        return ZKL_SYSTEM;
+    }
+    zkl_lock_completion *completion = calloc(1, sizeof(*completion));
+    if (completion == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    completion->callback.run = deliver;
+    completion->client = lock->client;
+    completion->lock = lock;
+    completion->function = function;
+    completion->grant = (zkl_grant)ZKL_GRANT_INIT;
+    completion->arg = arg;
+    DL_APPEND(lock->completions, completion);
+    *result = completion;
+    return ZKL_OK;
+}
+
+/* The call was refused after all: there is nothing to be told. */
+static void unmake(zkl_lock_completion *completion) {
+    DL_DELETE(completion->lock->completions, completion);
+    free(completion);
+}
+
+static void leave(zkl_lock_completion *completion) {
+    DL_DELETE(completion->lock->completions, completion);
+    completion->lock = NULL;
+}
+
+void zkl_lock_completions_let_close(zkl_lock *lock) {
+    zkl_lock_completion *completion;
+    zkl_lock_completion *next;
+    DL_FOREACH_SAFE(lock->completions, completion, next) {
+        if (completion->runs_on == zkl_thread_number()) {
+            leave(completion);
+            zkl_lock_leave(lock);
+        }
+    }
+}
+
+void zkl_lock_completions_leave(zkl_lock *lock) {
+    zkl_lock_completion *completion;
+    zkl_lock_completion *next;
+    DL_FOREACH_SAFE(lock->completions, completion, next) {
+        settle(completion);
+        zkl_lock_completion_post(completion);
+        leave(completion);
+    }
+}
+
+/* ---- Acquire ---------------------------------------------------------------------- */
+
+/* The application is told of the verdict as soon as it is known, be it in the first step. */
+static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
+                         zkl_lock_completion *completion) {
+    if (zkl_lock_is_acquired_again(lock, owner)) {
+        int status = zkl_lock_acquire_again(lock, mode, &completion->grant);
+        if (status == ZKL_OK) {
+            zkl_lock_completion_post(completion);
+        }
+        return status;
+    }
+    int status = zkl_lock_check_idle(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    lock->pending = completion;
+    completion->end = zkl_lock_end_acquire;
+    status = zkl_lock_begin_acquire(lock, mode, timeout_ms, owner);
+    if (status != ZKL_OK) {
+        lock->pending = NULL;
+    }
+    return status;
+}
+
+static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
+                   zkl_acquire_callback *callback, void *arg) {
+    zkl_lock_completion *completion = NULL;
+    int status = make(lock, "zkl_lock_acquire_async", arg, &completion);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    completion->acquired = callback;
+    status = begin_acquire(lock, mode, timeout_ms, owner, completion);
+    if (status != ZKL_OK) {
+        unmake(completion);
+    }
+    return status;
+}
+
+int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
+                           zkl_acquire_callback *callback, void *arg) {
+    zkl_input_clear();
+    int status = zkl_lock_check_acquire(lock, mode, timeout_ms);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    status = acquire(lock, mode, timeout_ms, (zkl_lock_owner){ .token = owner }, callback, arg);
+    if (status != ZKL_OK) {
+        (void)zkl_lock_note_returned(lock, __func__, status);
+    }
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(lock->client);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- Release ---------------------------------------------------------------------- */
+
+static void on_limit(void *arg) {
+    zkl_lock_completion_post(arg);
+}
+
+static int end_release(zkl_lock *lock, zkl_grant *grant) {
+    (void)grant;
+    return zkl_lock_end_release(lock);
+}
+
+/* Until its node is gone, or for so long: whichever comes first posts it. */
+static void wait_for_end(zkl_lock *lock, int64_t timeout_ms, zkl_lock_completion *completion) {
+    completion->end = end_release;
+    completion->limit = (zkl_timer){ .fire = on_limit, .arg = completion };
+    if (lock->runner == NULL) {
+        zkl_lock_completion_post(completion);
+        return;
+    }
+    lock->pending = completion;
+    zkl_request_runner_limit_end(lock->runner, &completion->limit, timeout_ms);
+}
+
+/* `completion`: NULL, nobody is to be told. */
+static int begin_release(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
+                         zkl_lock_completion *completion) {
+    bool goes_on = false;
+    int status = zkl_lock_begin_release(lock, owner, &goes_on);
+    if (status != ZKL_OK && status != ZKL_LOST) {
+        return status;
+    }
+    if (goes_on && completion != NULL && timeout_ms != 0) {
+        wait_for_end(lock, timeout_ms, completion);
+        return ZKL_OK;
+    }
+    if (goes_on) {
+        (void)zkl_lock_end_release(lock);
+    }
+    (void)zkl_lock_note_returned(lock, "zkl_lock_release_async", status);
+    if (completion != NULL) {
+        completion->status = status;
+        zkl_lock_completion_post(completion);
+    }
+    return ZKL_OK;
+}
+
+static int release(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
+                   zkl_release_callback *callback, void *arg) {
+    zkl_lock_completion *completion = NULL;
+    if (callback == NULL) {
+        return begin_release(lock, timeout_ms, owner, NULL);
+    }
+    int status = make(lock, "zkl_lock_release_async", arg, &completion);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    completion->released = callback;
+    status = begin_release(lock, timeout_ms, owner, completion);
+    if (status != ZKL_OK) {
+        unmake(completion);
+    }
+    return status;
+}
+
+int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
+                           zkl_release_callback *callback, void *arg) {
+    zkl_input_clear();
+    int status = zkl_lock_check_release(lock, timeout_ms);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    status = release(lock, timeout_ms, (zkl_lock_owner){ .token = owner }, callback, arg);
+    if (status != ZKL_OK) {
+        (void)zkl_lock_note_returned(lock, __func__, status);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}

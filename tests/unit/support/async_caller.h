@@ -1,0 +1,50 @@
+/* A client of an application that uses the asynchronous calls, in the simulation of
+ * zklock/testing.h. It writes down what its callbacks are told: "acquired busy released pending
+ * lost(the reason) ", a word or two for each. */
+#ifndef ZKLOCK_TESTS_ASYNC_CALLER_H
+#define ZKLOCK_TESTS_ASYNC_CALLER_H
+
+#include "support/unit.h"
+#include "zklock/testing.h"
+
+enum { ASYNC_TIMEOUT_MS = 10000 /* of its session */, ASYNC_HEARD_SIZE = 1024 };
+
+#define ASYNC_RESOURCE "/locks/stock"
+
+typedef struct async_caller async_caller;
+
+struct async_caller {
+    zkl_client *client;
+    zkl_lock *lock; /* on "stock"; NULL: closed */
+    zkl_grant grant;
+    void (*react)(async_caller *self); /* inside of each callback, once it is written down */
+    int said;                          /* for it */
+    char heard[ASYNC_HEARD_SIZE];
+};
+
+/** In a simulation that has begun. options: NULL, the defaults. */
+void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *options);
+/** Both handles. */
+void async_close(async_caller *self);
+
+/** For ever, or as long as they may; they are accepted. */
+void async_acquire(async_caller *self, int64_t timeout_ms);
+void async_release(async_caller *self, int64_t timeout_ms);
+
+/** The callbacks, with the caller as their argument. */
+void async_on_acquired(void *arg, int status, const zkl_grant *grant);
+void async_on_released(void *arg, int status);
+
+/** How many callbacks it ran. */
+size_t async_dispatch(async_caller *self);
+
+/** Waits until something is written down: a thread's callbacks only. */
+void async_wait(async_caller *self);
+/** Compares what was written down since the last time. */
+#define ASYNC_HEARD(self, expected)                                                                \
+    do {                                                                                           \
+        EXPECT_TEXT((self)->heard, (expected));                                                    \
+        (self)->heard[0] = '\0';                                                                   \
+    } while (0)
+
+#endif
