@@ -51,6 +51,7 @@ struct zkl_client {
     zkl_callback_thread *log_thread;
     zkl_callback_thread *state_thread; /* NULL until a handle needs it */
     zkl_log *log;
+    zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
     pthread_t timer_thread;

@@ -24,6 +24,7 @@ struct zkl_lock {
     int64_t max_hold_ms;
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
+    zkl_class_metrics *metrics;
 
     lock_state state;
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */

@@ -1,6 +1,7 @@
 #include "callback_thread.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
 static int check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
@@ -72,6 +73,7 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
         .owner_id = lock->id,
+        .metrics = lock->metrics,
         .owner = { lock, zkl_lock_on_decided, zkl_lock_on_lost, zkl_lock_on_connection,
                    zkl_lock_on_ended },
     };
@@ -90,6 +92,7 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     }
     if (status != ZKL_OK) {
         lock->state = LOCK_IDLE;
+        zkl_observe_not_begun(lock, status);
     }
     return status;
 }

@@ -60,6 +60,9 @@ static const struct {
     { ZKL_RESOURCE_EMPTY_COMPONENT, -46 },
     { ZKL_RESOURCE_RESERVED, -47 },
     { ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48 },
+    { ZKL_NOT_COUNTED, -70 },
+    { ZKL_BUFFER_TOO_SMALL, -71 },
+    { ZKL_INVALID_RESOURCE_CLASS, -72 },
 };
 
 static const int all[] = {
