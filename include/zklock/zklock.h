@@ -435,7 +435,7 @@ ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
  * pages: appended to one another they are not valid.
  *
  * buffer  of the caller's; NULL where size is 0.
- * size    of it, in bytes. The text takes some 10 KB, and 6 KB for each resource class.
+ * size    of it, in bytes. The text takes some 7 KB, and 5 KB more for each resource class.
  * length  receives the length of the text without its NUL, on ZKL_OK and on
  *         ZKL_BUFFER_TOO_SMALL, when the buffer is left as it was: size must be at
  *         least *length + 1. The text can be longer the next time, so leave some room.
