@@ -56,6 +56,9 @@ static int check_options(const zkl_client_options *options) {
     if (status == ZKL_OK && options->record_directory != NULL) {
         status = zkl_input_check_file_name("record_directory", options->record_directory);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("metrics", options->metrics, 0, 1, ZKL_INVALID_ARGUMENT);
+    }
     return status;
 }
 
@@ -97,6 +100,7 @@ static void free_client(zkl_client *client) {
     zkl_condition_end(&client->changed);
     pthread_mutex_destroy(&client->mutex);
     zkl_recorder_close(client->recorder);
+    free(client->metrics);
     free(client->servers);
     free(client->chroot);
     free(client->lock_root);
@@ -168,6 +172,17 @@ static int open_recorder(zkl_client *client, const zkl_client_options *given) {
     return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
+/* The program's name was not checked, and the format wants UTF-8. */
+static int open_metrics(zkl_client *client, const zkl_client_options *given) {
+    if (given->metrics == 0) {
+        return ZKL_OK;
+    }
+    bool good = zkl_input_check_label(client->label) == ZKL_OK;
+    zkl_input_clear();
+    client->metrics = zkl_metrics_open(good ? client->label : "");
+    return client->metrics != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
 /* All sessions are granted the same, but not at the same time. */
 static const zkl_session *find_session_without_lease(const zkl_client *client) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -210,6 +225,9 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
 
 static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
     int status = open_recorder(client, options);
+    if (status == ZKL_OK) {
+        status = open_metrics(client, options);
+    }
     if (status == ZKL_OK) {
         status = start_log(client, options);
     }

@@ -53,6 +53,7 @@ struct zkl_client {
     zkl_callback_queue
         *callbacks; /* all others. NULL: until a handle needs it, if it has a thread */
     zkl_log *log;
+    zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
     pthread_t timer_thread;

@@ -12,9 +12,9 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 #define HAS_NO_TAIL(type, last)                                                                    \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
-HAS_NO_TAIL(zkl_client_options, reserved);
+HAS_NO_TAIL(zkl_client_options, metrics);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, max_waiting);
+HAS_NO_TAIL(zkl_lock_options, resource_class);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);
 HAS_NO_TAIL(zkl_grant, node);
 
@@ -130,6 +130,26 @@ int zkl_input_check_label(const char *label) {
     if (check_text(label) > TEXT_UNSUPPORTED) {
         return refuse(ZKL_INVALID_LABEL, "label \"%s\": must be UTF-8 without control characters",
                       show(label).text);
+    }
+    return ZKL_OK;
+}
+
+/* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
+int zkl_input_check_resource_class(const char *name) {
+    size_t length = strlen(name);
+    if (length > ZKL_RESOURCE_CLASS_MAX) {
+        return refuse(ZKL_INVALID_RESOURCE_CLASS,
+                      "resource_class \"%s\": %zu bytes, at most %d are allowed", show(name).text,
+                      length, ZKL_RESOURCE_CLASS_MAX);
+    }
+    if (check_text(name) > TEXT_UNSUPPORTED) {
+        return refuse(ZKL_INVALID_RESOURCE_CLASS,
+                      "resource_class \"%s\": must be UTF-8 without control characters",
+                      show(name).text);
+    }
+    if (name[0] == '_') {
+        return refuse(ZKL_INVALID_RESOURCE_CLASS,
+                      "resource_class \"%s\": must not begin with an underscore", show(name).text);
     }
     return ZKL_OK;
 }

@@ -14,6 +14,7 @@
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
+int zkl_input_check_resource_class(const char *name);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
 /** ZKL_PERMIT for a handle with permits, else one of the others. */

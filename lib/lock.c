@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "input.h"
+#include "observer.h"
 #include "threads.h"
 
 /* ---- Who listens ------------------------------------------------------------------ */
@@ -151,6 +152,9 @@ static int check_options(const zkl_lock_options *options) {
         status = zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
                                        ZKL_INVALID_LIMIT);
     }
+    if (status == ZKL_OK && options->resource_class != NULL) {
+        status = zkl_input_check_resource_class(options->resource_class);
+    }
     return status;
 }
 
@@ -172,6 +176,8 @@ static int attach(zkl_lock *lock, const zkl_lock_options *options) {
     pthread_mutex_lock(&client->mutex);
     int status = client->closed ? ZKL_CLOSED : open_teller(lock, options);
     if (status == ZKL_OK) {
+        const char *class = options->resource_class;
+        lock->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
         lock->id = ++client->last_lock_id;
         zkl_client_keep(client);
     }
@@ -248,6 +254,9 @@ void zkl_lock_close(zkl_lock *lock) {
         zkl_condition_wait(&lock->changed, &client->mutex, INT64_MAX);
     }
     zkl_lock_completions_leave(lock);
+    if (lock->state == LOCK_LOST && !client->closed) {
+        zkl_observe_lost_released(lock);
+    }
     if (lock->state == LOCK_HELD || lock->state == LOCK_LOST) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
     }

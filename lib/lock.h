@@ -33,6 +33,7 @@ struct zkl_lock {
     unsigned max_waiting; /* 0: any number */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
+    zkl_class_metrics *metrics;
 
     lock_state state;
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */

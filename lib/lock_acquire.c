@@ -1,6 +1,7 @@
 #include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
 int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
@@ -79,6 +80,7 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
         .owner_id = lock->id,
         .owner = zkl_lock_as_request_owner(lock),
+        .metrics = lock->metrics,
     };
     lock->decided = false;
     lock->lost = false;
@@ -96,6 +98,7 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
     }
     if (status != ZKL_OK) {
         lock->state = LOCK_IDLE;
+        zkl_observe_not_begun(lock, status);
     }
     return status;
 }

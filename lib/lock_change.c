@@ -164,6 +164,7 @@ static int start_upgrade(zkl_lock *lock) {
         .resource = lock->resource,
         .parent_path = lock->path,
         .max_hold_ms = lock->max_hold_ms,
+        .metrics = lock->metrics,
         .owner_id = lock->id,
         .owner = { .arg = lock,
                    .decided = on_upgrade_decided,

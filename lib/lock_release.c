@@ -1,21 +1,11 @@
 #include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
-/* The request is over: all that is left to tell is that its holder knows. */
-static void log_lost_released(const zkl_lock *lock) {
-    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_RELEASED);
-    record.resource = lock->resource;
-    record.owner = lock->client->label;
-    record.status = ZKL_LOST;
-    record.session_id =
-        lock->runner != NULL ? lock->runner->session->id : lock->client->sessions->session.id;
-    zkl_log_write(lock->client->log, &record);
-}
-
 static int release_lost(zkl_lock *lock) {
-    log_lost_released(lock);
+    zkl_observe_lost_released(lock);
     lock->state = LOCK_IDLE;
     zkl_lock_feed(lock, ZKL_EVENT_RELEASED,
                   ZKL_OK); /* after the end of a lease there is a node left */

@@ -184,6 +184,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     zkl_session_options options = {
         .operations = zkl_connection_operations(self->connection),
         .log = client->log,
+        .metrics = client->metrics,
         .recorder = client->recorder,
         .identity = client->identity,
         .label = client->label,

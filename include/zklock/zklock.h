@@ -83,6 +83,12 @@ extern "C" {
 #define ZKL_RECORDED_EVENTS_MAX 65536
 /** Longest name of a file or directory, in bytes without the NUL. */
 #define ZKL_FILE_NAME_MAX 1024
+/** Longest resource class, in bytes without the NUL. */
+#define ZKL_RESOURCE_CLASS_MAX 64
+/** So many resource classes of one client are counted apart, beside the one
+ *  without a name. Requests of all others count as ZKL_RESOURCE_CLASS_OVERFLOW. */
+#define ZKL_RESOURCE_CLASSES_MAX 32
+#define ZKL_RESOURCE_CLASS_OVERFLOW "_overflow"
 /** How often the owner of a reentrant handle can acquire it without a release. */
 #define ZKL_HOLDS_MAX 65535
 /** Most permits of a semaphore: whoever waits for one watches as many nodes. */
@@ -159,7 +165,10 @@ extern "C" {
     X(ZKL_NOT_EMPTY, -75, "the node has children")                                                 \
     X(ZKL_INVALID_PATH, -76, "the path of a node is not an absolute path of valid names")          \
     X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")          \
-    X(ZKL_NOT_DISPATCHED, -53, "the client's callbacks run on a thread of its own")
+    X(ZKL_NOT_DISPATCHED, -53, "the client's callbacks run on a thread of its own")                \
+    X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
+    X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
+    X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -238,6 +247,7 @@ typedef struct zkl_log_record {
     int64_t waited_ms;    /* since acquire was called; -1 where not meant */
     int64_t held_ms;      /* since the grant; -1 where not meant */
     int64_t session_id;   /* of the ZooKeeper session; 0 before there is one */
+    int64_t token;        /* of the grant: ACQUIRED, RELEASED, LOST; else 0 */
 } zkl_log_record;
 
 /**
@@ -340,7 +350,9 @@ typedef struct zkl_client_options {
     const char *record_directory;
     /** Who runs the state callbacks, and those of calls that end in _async. */
     zkl_dispatch dispatch;
-    int32_t reserved; /* 0 */
+    /** 1: the client counts what becomes of its requests, for zkl_client_metrics. It
+     *  takes 18 KB of memory. 0: it does not. What it costs: docs/observability.md. */
+    int32_t metrics;
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
@@ -437,6 +449,33 @@ ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *informat
  */
 ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
 
+/**
+ * Writes what the client has counted since it was opened, as text in the exposition
+ * format 0.0.4 of Prometheus (Content-Type: text/plain; version=0.0.4), which ends
+ * with a NUL: acquires by result, releases, losses by reason, waiting and held times,
+ * requests to ZooKeeper and more, listed in docs/observability.md. Each series has
+ * the label client, with the client's label; those about locks have resource_class
+ * too, see zkl_lock_options. It asks no server.
+ *
+ * The format wants one group for each metric, so the texts of two clients are two
+ * pages: appended to one another they are not valid.
+ *
+ * buffer  of the caller's; NULL where size is 0.
+ * size    of it, in bytes. The text takes some 7 KB, and 5 KB more for each resource class.
+ * length  receives the length of the text without its NUL, on ZKL_OK and on
+ *         ZKL_BUFFER_TOO_SMALL, when the buffer is left as it was: size must be at
+ *         least *length + 1. The text can be longer the next time, so leave some room.
+ *
+ * Any thread, a callback as well; it must have returned before zkl_client_close is
+ * called. Locks and news from the servers wait only while the numbers are copied.
+ * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL, ZKL_NOT_COUNTED (metrics is 0),
+ * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED. On all but the first two *length
+ * is 0.
+ *
+ * Rule: Prometheus, "Exposition formats", "Text-based format".
+ */
+ZKL_API int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length);
+
 /* ---- Lock: one contender ----------------------------------------------- */
 
 /** One contender for one resource. One acquire, hold or release at a time. */
@@ -522,10 +561,16 @@ typedef struct zkl_lock_options {
      *  ZKL_WAITING_MAX. (When several come at once some of them may queue before they
      *  see it, and leave again.) */
     int32_t max_waiting;
+    /** Under which resource_class its requests are counted: a few words for all
+     *  resources of a kind, "stock" and not the number of an item, as each is kept
+     *  for ever as series of its own. At most ZKL_RESOURCE_CLASS_MAX bytes of UTF-8
+     *  without control characters, not beginning with an underscore; a client counts
+     *  ZKL_RESOURCE_CLASSES_MAX of them apart. NULL or "": the class without a name. */
+    const char *resource_class;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0 }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -559,9 +604,9 @@ typedef struct zkl_grant {
  *           zkl_lock_close.
  *
  * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0), one of the
- * ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
- * the state callback).
+ * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
+ * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
+ * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
                           zkl_lock **lock);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "observer.h"
 #include "zookeeper/request_runner.h"
 #include "zookeeper/session.h"
 
@@ -251,7 +252,7 @@ static void warn_of_short_timeout(zkl_liveness *liveness) {
                  "the session timeout of %d ms is shorter than %d ticks of %d ms: a slow answer "
                  "is enough for the lease to run out",
                  (int)timeout_ms, ZKL_LEASE_TICKS_MIN, (int)tick_ms);
-        zkl_session_log(liveness->session, ZKL_LOG_WARN, ZKL_LOG_SHORT_SESSION, ZKL_OK, message);
+        zkl_observe_short_session(liveness->session, message);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "assertion.h"
+#include "observer.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
@@ -18,29 +19,6 @@ enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 + 1 };
 
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
-
-/* ---- Log --------------------------------------------------------------- */
-
-static void log_request(const zkl_request_runner *runner, zkl_log_level level, zkl_log_event event,
-                        const char *behind, int status) {
-    if (!zkl_log_wants(runner->session->log, level)) {
-        return;
-    }
-    char node[ZKL_NODE_PATH_SIZE];
-    zkl_request_runner_node_path(runner, node, sizeof(node));
-    int64_t now = zkl_session_now_ms(runner->session);
-    zkl_log_record record = zkl_log_record_begin(level, event);
-    record.resource = runner->resource;
-    record.owner = runner->session->label;
-    record.node = node;
-    record.behind = behind != NULL ? behind : "";
-    record.status = status;
-    record.session_id = runner->session->id;
-    bool granted = runner->granted_ms >= 0;
-    record.waited_ms = (granted ? runner->granted_ms : now) - runner->started_ms;
-    record.held_ms = granted ? now - runner->granted_ms : -1;
-    zkl_log_write(runner->session->log, &record);
-}
 
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
     if (runner->request.node[0] == '\0') {
@@ -319,7 +297,7 @@ static void watch_blocker(zkl_request_runner *runner, const char *node) {
 }
 
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_children children) {
-    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, node, ZKL_OK);
+    zkl_observe_queued(runner, node);
     runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, node);
     if (runner->request.permits > 0) {
         watch_nearest(runner, children);
@@ -342,6 +320,7 @@ static void back_off(zkl_request_runner *runner) {
     unsigned doublings =
         runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
     runner->back_offs++;
+    zkl_observe_retry(runner);
     int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
     if (longest > BACK_OFF_LONGEST_MS) {
         longest = BACK_OFF_LONGEST_MS;
@@ -432,10 +411,8 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->back_offs = 0;
         runner->granted_ms = zkl_session_now_ms(runner->session);
         set_timer(runner, &runner->hold_limit, runner->granted_ms, runner->max_hold_ms);
-        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_ACQUIRED, NULL, status);
-    } else {
-        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_NOT_ACQUIRED, NULL, status);
     }
+    zkl_observe_decided(runner, status);
     if (runner->owner.decided != NULL) {
         runner->owner.decided(runner->owner.arg, status);
     }
@@ -446,7 +423,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
     if (!runner->request.keeps_node) {
         zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
     }
-    log_request(runner, ZKL_LOG_ERROR, ZKL_LOG_LOST, NULL, status);
+    zkl_observe_lost(runner, status);
     if (runner->owner.lost != NULL) {
         runner->owner.lost(runner->owner.arg, status);
     }
@@ -548,13 +525,13 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
         break;
     case ZKL_ACTION_REJOIN:
         zkl_watch_set_remove_left(&runner->watches);
-        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_REJOINED, NULL, ZKL_OK);
+        zkl_observe_rejoined(runner);
         break;
     case ZKL_ACTION_REPORT:
-        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, action->node, ZKL_OK);
+        zkl_observe_unknown_child(runner, action->node);
         break;
     case ZKL_ACTION_WARN:
-        log_request(runner, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, NULL, action->status);
+        zkl_observe_not_deleted(runner, action->status);
         break;
     case ZKL_ACTION_END:
         break; /* the last of all, and the runner's own end: see step */
@@ -594,7 +571,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         return;
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.held) {
-        log_request(runner, ZKL_LOG_INFO, ZKL_LOG_RELEASED, NULL, ZKL_OK);
+        zkl_observe_released(runner);
     }
     runner->stepping = true;
     step(runner, event);
@@ -653,6 +630,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
                                             .fired = on_own_watch_fired };
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     runner->owner_id = options->owner_id;
+    runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
     bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
@@ -712,7 +690,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
                                runner->parent_path);
     set_timer(runner, &runner->deadline, runner->started_ms, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
-    log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, NULL, ZKL_OK);
+    zkl_observe_begun(runner);
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;
 }

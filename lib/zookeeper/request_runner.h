@@ -38,7 +38,8 @@ typedef struct zkl_run_options {
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
-    uint64_t owner_id; /* of the handle; kept when it has gone */
+    uint64_t owner_id;          /* of the handle; kept when it has gone */
+    zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
     zkl_request_owner owner;
 } zkl_run_options;
 
@@ -75,6 +76,7 @@ struct zkl_request_runner {
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
+    zkl_class_metrics *metrics;
     zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
@@ -107,7 +109,7 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_k
 /** The owner goes; nobody is told of anything from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);
 
-/** Writes the full path of the request's node. */
+/** Writes the full path of the request's node; empty while none is known. */
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size);
 
 #endif

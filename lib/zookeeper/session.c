@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "observer.h"
 #include "zookeeper/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
@@ -9,15 +10,17 @@ enum { LEFT_BEHIND_TIMEOUTS = 2 };
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
     *session = (zkl_session){
-        .operations = options->operations,
         .log = options->log,
+        .metrics = options->metrics,
         .recorder = options->recorder,
         .recorded_number = zkl_recorder_begin_session(options->recorder),
         .identity = options->identity,
         .label = options->label,
         .lock_root = options->lock_root,
     };
-    zkl_watch_table_begin(&session->watches, options->operations);
+    session->operations =
+        zkl_operations_counted_begin(&session->counted, options->operations, options->metrics);
+    zkl_watch_table_begin(&session->watches, session->operations);
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
 
@@ -55,16 +58,6 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
     return true;
 }
 
-void zkl_session_log(zkl_session *session, zkl_log_level level, zkl_log_event event, int status,
-                     const char *message) {
-    zkl_log_record record = zkl_log_record_begin(level, event);
-    record.owner = session->label;
-    record.session_id = session->id;
-    record.status = status;
-    record.message = message;
-    zkl_log_write(session->log, &record);
-}
-
 /* A request that ends frees itself: the next one is taken down first. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
@@ -85,7 +78,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
-    zkl_session_log(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
+    zkl_observe_connected(session, is_new);
     zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
@@ -102,7 +95,7 @@ static void on_disconnected(zkl_session *session) {
     }
     session->connected = false;
     zkl_liveness_disconnected(&session->liveness);
-    zkl_session_log(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT, "");
+    zkl_observe_disconnected(session);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
@@ -141,12 +134,12 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
         break;
     case ZKL_SESSION_STATE_EXPIRED:
         session->expired_count++;
-        zkl_session_log(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED, "");
+        zkl_observe_expired(session);
         end_session(session);
         break;
     case ZKL_SESSION_STATE_AUTH_FAILED:
         session->auth_failed = true;
-        zkl_session_log(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
+        zkl_observe_auth_failed(session);
         zkl_session_finish(session, ZKL_AUTH_FAILED);
         break;
     }

@@ -11,6 +11,7 @@
 #include "recorder.h"
 #include "zookeeper/liveness.h"
 #include "zookeeper/operations.h"
+#include "zookeeper/operations_counted.h"
 #include "zookeeper/timers.h"
 #include "zookeeper/watch_table.h"
 
@@ -20,6 +21,7 @@ typedef struct zkl_request_runner zkl_request_runner;
 typedef struct zkl_session_options {
     zkl_operations *operations;
     zkl_log *log;           /* NULL: none */
+    zkl_metrics *metrics;   /* NULL: nothing is counted */
     zkl_recorder *recorder; /* NULL: none */
     const char *identity;   /* first lines of each node's data */
     const char *label;      /* who we are, in the log */
@@ -29,7 +31,9 @@ typedef struct zkl_session_options {
 
 struct zkl_session {
     zkl_operations *operations;
+    zkl_operations_counted counted; /* what `operations` is where there are metrics */
     zkl_log *log;
+    zkl_metrics *metrics;
     zkl_recorder *recorder;
     uint64_t recorded_number; /* in the record */
     const char *identity;
@@ -86,9 +90,6 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
-
-void zkl_session_log(zkl_session *session, zkl_log_level level, zkl_log_event event, int status,
-                     const char *message);
 
 /** Room for it must have been reserved. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);

@@ -25,6 +25,7 @@ static bool open_handle(contender *self) {
     options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
     options.reentrant = self->plan->reentrant;
     options.max_hold_ms = self->plan->max_hold_ms;
+    options.resource_class = resource;
     if (self->plan->hears_news) {
         options.state_callback = on_news;
         options.state_arg = self;

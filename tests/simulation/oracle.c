@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock.h"
+#include "oracle_counts.h"
 #include "oracle_records.h"
 #include "retries.h"
 #include "store.h"
@@ -475,6 +476,7 @@ void oracle_count(simulation_counts *counts) {
 void oracle_judge_quiescence(void) {
     nodes_judge_quiescence();
     traffic_judge(oracle.acquires, oracle.tries, oracle.leased);
+    oracle_counts_judge();
     for (unsigned resource = 0; resource < oracle.plan->resource_count; resource++) {
         const char *wrong = store_judge(resource);
         if (wrong != NULL) {
@@ -491,8 +493,10 @@ void oracle_begin(const run_plan *plan) {
     traffic_begin(plan);
     retries_begin();
     store_begin();
+    oracle_counts_begin();
 }
 
 void oracle_end(void) {
+    oracle_counts_end();
     nodes_end();
 }

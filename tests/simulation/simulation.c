@@ -58,6 +58,7 @@ static void open_client(client_run *self) {
     options.session_timeout_ms = self->plan->session_timeout_ms;
     options.lease_tick_ms = self->plan->lease_tick_ms;
     options.label = "simulation";
+    options.metrics = 1;
     if (self->plan->logs) {
         options.log_callback = on_log;
         options.log_arg = self;

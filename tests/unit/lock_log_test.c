@@ -48,7 +48,8 @@ static void on_record(void *arg, const zkl_log_record *record) {
 static lock_desk *open_with_book(log_book *book, const zkl_lock_options *options,
                                  int32_t lease_tick_ms) {
     memset(book, 0, sizeof(*book));
-    return desk_open_with(&(desk_options){ options, lease_tick_ms, on_record, book });
+    return desk_open_with(
+        &(desk_options){ options, lease_tick_ms, .log_callback = on_record, .log_arg = book });
 }
 
 /* Delivers what is left to say. */

@@ -172,13 +172,14 @@ static void record_begins_with_everything_empty(void) {
     EXPECT_INT(record.waited_ms, -1);
     EXPECT_INT(record.held_ms, -1);
     EXPECT_INT(record.session_id, 0);
+    EXPECT_INT(record.token, 0);
 }
 
 static void keep_whole_record(void *arg, const zkl_log_record *record) {
-    snprintf(arg, 256, "%zu|%d|%s|%s|%s|%s|%s|%d|%lld|%lld|%lld", record->struct_size,
+    snprintf(arg, 256, "%zu|%d|%s|%s|%s|%s|%s|%d|%lld|%lld|%lld|%lld", record->struct_size,
              (int)record->event, record->resource, record->owner, record->node, record->behind,
              record->message, record->status, (long long)record->waited_ms,
-             (long long)record->held_ms, (long long)record->session_id);
+             (long long)record->held_ms, (long long)record->session_id, (long long)record->token);
 }
 
 static void record_is_copied_when_it_is_written(void) {
@@ -187,16 +188,25 @@ static void record_is_copied_when_it_is_written(void) {
     char text[5][8] = { "res", "own", "node", "behind", "msg" };
     zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_log *log = zkl_log_open(keep_whole_record, kept, ZKL_LOG_INFO, thread);
-    zkl_log_record record = {
-        sizeof(record), ZKL_LOG_INFO, ZKL_LOG_QUEUED, text[0], text[1], text[2],
-        text[3],        text[4],      ZKL_LOST,       11,      22,      33
-    };
+    zkl_log_record record = { sizeof(record),
+                              ZKL_LOG_INFO,
+                              ZKL_LOG_QUEUED,
+                              text[0],
+                              text[1],
+                              text[2],
+                              text[3],
+                              text[4],
+                              ZKL_LOST,
+                              11,
+                              22,
+                              33,
+                              44 };
     zkl_log_write(log, &record);
     memset(text, 'x', sizeof(text)); /* the caller's strings are gone */
     zkl_log_stop(log);
     zkl_callback_queue_close(thread);
     zkl_log_free(log);
-    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-4|11|22|33",
+    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-4|11|22|33|44",
              sizeof(zkl_log_record), (int)ZKL_LOG_QUEUED);
     EXPECT_TEXT(kept, expected);
 }

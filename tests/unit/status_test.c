@@ -73,6 +73,9 @@ static const struct {
     { ZKL_INVALID_PATH, -76 },
     { ZKL_TRANSACTION_TOO_LARGE, -77 },
     { ZKL_NOT_DISPATCHED, -53 },
+    { ZKL_NOT_COUNTED, -54 },
+    { ZKL_BUFFER_TOO_SMALL, -55 },
+    { ZKL_INVALID_RESOURCE_CLASS, -56 },
 };
 
 static const int all[] = {

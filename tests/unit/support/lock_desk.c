@@ -19,6 +19,7 @@ static void begin_session(zkl_client_session *self) {
     zkl_session_begin(&self->session,
                       &(zkl_session_options){ .operations = &operations->operations,
                                               .log = self->client->log,
+                                              .metrics = self->client->metrics,
                                               .recorder = self->client->recorder,
                                               .identity = self->client->identity,
                                               .label = self->client->label,
@@ -155,6 +156,10 @@ static void open_client(lock_desk *desk, const desk_options *options) {
     client_options.lease_tick_ms = options->lease_tick_ms;
     client_options.log_callback = options->log_callback;
     client_options.log_arg = options->log_arg;
+    if (options->log_level != 0) {
+        client_options.log_level = options->log_level;
+    }
+    client_options.metrics = options->metrics ? 1 : 0;
     EXPECT_INT(zkl_client_open("h:1/app", &client_options, &desk->client), ZKL_OK);
 }
 

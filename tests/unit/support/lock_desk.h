@@ -44,6 +44,8 @@ typedef struct desk_options {
     int32_t lease_tick_ms;
     zkl_log_callback *log_callback;
     void *log_arg;
+    zkl_log_level log_level; /* 0: the default */
+    bool metrics;
 } desk_options;
 
 /** One desk at a time. */

@@ -1,0 +1,50 @@
+/* Locks something ten times, and prints the metrics: metrics HOSTS */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "page.h"
+
+enum { TIMES = 10, TIMEOUT_MS = 5000 };
+
+static int work(zkl_client *client) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.resource_class = "stock"; /* of all items together: each class is kept for ever */
+    ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
+    int status = zkl_lock_open(client, "item-4711", &options, &lock);
+    for (int i = 0; i < TIMES && status == ZKL_OK; i++) {
+        status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, TIMEOUT_MS, NULL);
+        if (status == ZKL_OK) {
+            status = zkl_lock_release(lock, TIMEOUT_MS);
+        }
+    }
+    return status;
+}
+
+static int print_page(zkl_client *client) {
+    int status = ZKL_OK;
+    char *page = metrics_page(client, &status);
+    if (page != NULL) {
+        fputs(page, stdout);
+    }
+    free(page);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.label = "metrics-example";
+    options.metrics = 1;
+    zkl_client *client = NULL;
+    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
+    if (status == ZKL_OK) {
+        status = work(client);
+    }
+    if (status == ZKL_OK) {
+        status = print_page(client);
+    }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+    }
+    (void)zkl_client_close(client, 1000);
+    return status == ZKL_OK ? 0 : 1;
+}

@@ -1,0 +1,26 @@
+#include "page.h"
+
+#include <stdlib.h>
+
+/* A number may get another digit, and a class its first request, before it is asked again. */
+enum { SPARE_BYTES = 8192 };
+
+char *metrics_page(zkl_client *client, int *status) {
+    char *page = NULL;
+    size_t size = 0;
+    size_t length = 0;
+    while ((*status = zkl_client_metrics(client, page, size, &length)) == ZKL_BUFFER_TOO_SMALL) {
+        size = length + SPARE_BYTES;
+        free(page);
+        page = malloc(size);
+        if (page == NULL) {
+            *status = ZKL_NO_MEMORY;
+            return NULL;
+        }
+    }
+    if (*status != ZKL_OK) {
+        free(page);
+        return NULL;
+    }
+    return page;
+}

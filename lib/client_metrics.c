@@ -1,0 +1,98 @@
+/* zkl_client_metrics: the numbers are copied under the client's mutex, and written without. */
+#include <stdlib.h>
+
+#include "client.h"
+#include "input.h"
+#include "zookeeper/request_runner.h"
+
+/* What is so now is not counted up and down, but looked at. */
+static void look_at_request(const zkl_request_runner *runner) {
+    zkl_class_metrics *class = runner->metrics;
+    if (class == NULL) {
+        return;
+    }
+    if (runner->request.held) {
+        class->held++;
+    } else if (!runner->request.decided) {
+        class->waiting++;
+    }
+    if (runner->request.aim == ZKL_AIM_LEAVE) {
+        class->pending_deletions++;
+    }
+}
+
+static void look_at_session(zkl_metrics *metrics, const zkl_session *session) {
+    metrics->sessions++;
+    metrics->sessions_connected += session->connected ? 1 : 0;
+    metrics->watches += zkl_watch_table_count(&session->watches);
+    for (const zkl_request_runner *one = session->runners; one != NULL; one = one->next) {
+        look_at_request(one);
+    }
+}
+
+static void look(const zkl_client *client) {
+    zkl_metrics *metrics = client->metrics;
+    metrics->sessions = 0;
+    metrics->sessions_connected = 0;
+    metrics->watches = 0;
+    for (size_t i = 0; i < metrics->class_count; i++) {
+        metrics->classes[i].waiting = 0;
+        metrics->classes[i].held = 0;
+        metrics->classes[i].pending_deletions = 0;
+    }
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        look_at_session(metrics, &one->session);
+    }
+}
+
+/* NULL: out of memory. */
+static zkl_metrics *copy_numbers(zkl_client *client) {
+    zkl_metrics *copy = malloc(sizeof(*copy));
+    if (copy != NULL) {
+        pthread_mutex_lock(&client->mutex);
+        look(client);
+        *copy = *client->metrics;
+        pthread_mutex_unlock(&client->mutex);
+    }
+    return copy;
+}
+
+static int write_text(const zkl_metrics *metrics, char *buffer, size_t size, size_t *length) {
+    *length = zkl_metrics_write(metrics, NULL, 0);
+    if (*length >= size) {
+        return ZKL_BUFFER_TOO_SMALL;
+    }
+    (void)zkl_metrics_write(metrics, buffer, size);
+    return ZKL_OK;
+}
+
+static int check(const zkl_client *client, const char *buffer, size_t size) {
+    int status = zkl_input_check_pointer("client", client);
+    if (status == ZKL_OK && size > 0) {
+        status = zkl_input_check_pointer("buffer", buffer);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_client_check_process(client);
+    }
+    return status == ZKL_OK && client->metrics == NULL ? ZKL_NOT_COUNTED : status;
+}
+
+int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length) {
+    zkl_input_clear();
+    int status = zkl_input_check_pointer("length", length);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    *length = 0;
+    status = check(client, buffer, size);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_metrics *numbers = copy_numbers(client);
+    if (numbers == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    status = write_text(numbers, buffer, size, length);
+    free(numbers);
+    return status;
+}

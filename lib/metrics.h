@@ -1,0 +1,120 @@
+/*
+ * What one client counts: of its requests, by resource class, and of its sessions.
+ * All numbers lie in one block of a fixed size, so that counting never fails, and
+ * costs an increment under the client's mutex, which is held anyway. A NULL object,
+ * of a client that counts nothing, is fine everywhere.
+ */
+#ifndef ZKLOCK_METRICS_H
+#define ZKLOCK_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "zklock/zklock.h"
+
+/** How an acquire came out: X(name, label). */
+#define ZKL_RESULT_LIST(X)                                                                         \
+    X(ZKL_RESULT_GRANTED, "granted")                                                               \
+    X(ZKL_RESULT_BUSY, "busy")                                                                     \
+    X(ZKL_RESULT_TIMEOUT, "timeout")                                                               \
+    X(ZKL_RESULT_CANCELLED, "cancelled") /* by a cancel, or a close of the handle or client */     \
+    X(ZKL_RESULT_EXPIRED, "expired")                                                               \
+    X(ZKL_RESULT_FAILED, "failed") /* for any other reason */
+
+/** Why a lock was lost. */
+#define ZKL_LOSS_LIST(X)                                                                           \
+    X(ZKL_LOSS_SESSION_EXPIRED, "session_expired")                                                 \
+    X(ZKL_LOSS_LEASE_ENDED, "lease_ended")                                                         \
+    X(ZKL_LOSS_HOLD_LIMIT, "hold_limit")                                                           \
+    X(ZKL_LOSS_NODE_DELETED, "node_deleted")                                                       \
+    X(ZKL_LOSS_OTHER, "other")
+
+/** What is asked of the servers. */
+#define ZKL_SENT_LIST(X)                                                                           \
+    X(ZKL_SENT_CREATE, "create")               /* of a place in a queue */                         \
+    X(ZKL_SENT_CREATE_PARENT, "create_parent") /* of a resource, or of what is above it */         \
+    X(ZKL_SENT_LIST_CHILDREN, "list")                                                              \
+    X(ZKL_SENT_EXISTS, "exists") /* probes of a session, and searches for a lost node */           \
+    X(ZKL_SENT_WATCH, "watch")   /* an exists that leaves a watch */                               \
+    X(ZKL_SENT_DELETE, "delete")                                                                   \
+    X(ZKL_SENT_REMOVE_WATCHES, "remove_watches")                                                   \
+    X(ZKL_SENT_TRANSACTION, "transaction")
+
+#define ZKL_METRICS_ENUM(name, label) name,
+typedef enum zkl_result { ZKL_RESULT_LIST(ZKL_METRICS_ENUM) ZKL_RESULT_COUNT } zkl_result;
+typedef enum zkl_loss { ZKL_LOSS_LIST(ZKL_METRICS_ENUM) ZKL_LOSS_COUNT } zkl_loss;
+typedef enum zkl_sent { ZKL_SENT_LIST(ZKL_METRICS_ENUM) ZKL_SENT_COUNT } zkl_sent;
+#undef ZKL_METRICS_ENUM
+
+/** The upper bounds of the histograms' buckets: X(milliseconds, the same in seconds). */
+#define ZKL_BUCKET_LIST(X)                                                                         \
+    X(1, "0.001")                                                                                  \
+    X(2, "0.002")                                                                                  \
+    X(5, "0.005")                                                                                  \
+    X(10, "0.01")                                                                                  \
+    X(20, "0.02")                                                                                  \
+    X(50, "0.05")                                                                                  \
+    X(100, "0.1")                                                                                  \
+    X(200, "0.2")                                                                                  \
+    X(500, "0.5")                                                                                  \
+    X(1000, "1.0")                                                                                 \
+    X(2000, "2.0")                                                                                 \
+    X(5000, "5.0")                                                                                 \
+    X(10000, "10.0")                                                                               \
+    X(30000, "30.0")                                                                               \
+    X(60000, "60.0")                                                                               \
+    X(300000, "300.0")                                                                             \
+    X(3600000, "3600.0")
+
+#define ZKL_BUCKET_COUNT 17
+
+typedef struct zkl_histogram {
+    uint64_t counts[ZKL_BUCKET_COUNT + 1]; /* of each alone; the last: beyond all bounds */
+    uint64_t sum_ms;
+} zkl_histogram;
+
+typedef struct zkl_class_metrics {
+    char name[ZKL_RESOURCE_CLASS_MAX + 1];
+    uint64_t acquires[ZKL_RESULT_COUNT];
+    uint64_t releases;
+    uint64_t losses[ZKL_LOSS_COUNT];
+    uint64_t rejoins;
+    uint64_t retries;
+    uint64_t waiting; /* this and the next two: at the moment when they are written */
+    uint64_t held;
+    uint64_t pending_deletions;
+    zkl_histogram waits;
+    zkl_histogram holds;
+} zkl_class_metrics;
+
+typedef struct zkl_metrics {
+    char client[ZKL_LABEL_MAX + 1];
+    uint64_t sessions_opened;
+    uint64_t sessions_expired;
+    uint64_t disconnections;
+    uint64_t reconnects;
+    uint64_t sent[ZKL_SENT_COUNT];
+    uint64_t sessions; /* this and the next two: at the moment when they are written */
+    uint64_t sessions_connected;
+    uint64_t watches;
+    size_t class_count;
+    /* The first has no name; the last is that of the overflow. */
+    zkl_class_metrics classes[ZKL_RESOURCE_CLASSES_MAX + 2];
+} zkl_metrics;
+
+/** `client`: the label; copied. NULL: out of memory. Free it with free(). */
+zkl_metrics *zkl_metrics_open(const char *client);
+
+/** The numbers of a class, which are made when it is first named, or those of the
+ *  overflow. They live as long as the metrics. NULL for NULL. */
+zkl_class_metrics *zkl_metrics_class(zkl_metrics *metrics, const char *name);
+
+void zkl_metrics_decided(zkl_class_metrics *self, int status, int64_t waited_ms);
+void zkl_metrics_released(zkl_class_metrics *self, int64_t held_ms);
+void zkl_metrics_lost(zkl_class_metrics *self, int status, int64_t held_ms);
+
+/** Writes the text with its NUL, as much of it as there is room for, and returns its
+ *  length without that. NULL and 0 to ask for the length. */
+size_t zkl_metrics_write(const zkl_metrics *metrics, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Probes for tracers such as bpftrace and SystemTap (USDT), provider "zklock". Each is
+ * a nop until a tracer puts something in its place; a counter beside it, which the
+ * tracer raises, tells whether anybody looks, so that what a probe tells is made up
+ * only then. docs/observability.md has the table, examples/trace a script.
+ *
+ * ZKLOCK_PROBES is defined where <sys/sdt.h> is there; else there are none.
+ */
+#ifndef ZKLOCK_PROBES_H
+#define ZKLOCK_PROBES_H
+
+#ifdef ZKLOCK_PROBES
+#include <sys/sdt.h>
+
+/** The counter of a probe, by the name that <sys/sdt.h> gives it. */
+#define ZKL_PROBE_COUNTER(name)                                                                    \
+    __attribute__((section(".probes"),                                                             \
+                   visibility("hidden"))) volatile unsigned short zklock_##name##_semaphore
+#define ZKL_PROBE_IS_WATCHED(name) __builtin_expect(zklock_##name##_semaphore != 0, 0)
+#define ZKL_PROBE2(name, a, b) DTRACE_PROBE2(zklock, name, a, b)
+#define ZKL_PROBE4(name, a, b, c, d) DTRACE_PROBE4(zklock, name, a, b, c, d)
+#define ZKL_PROBE5(name, a, b, c, d, e) DTRACE_PROBE5(zklock, name, a, b, c, d, e)
+
+#else
+#define ZKL_PROBE_COUNTER(name) extern int zkl_there_are_no_probes
+#define ZKL_PROBE_IS_WATCHED(name) 0
+#define ZKL_PROBE2(name, a, b) ((void)(a), (void)(b))
+#define ZKL_PROBE4(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
+#define ZKL_PROBE5(name, a, b, c, d, e) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e))
+#endif
+
+#endif

@@ -1,0 +1,337 @@
+/*
+ * The life of a lock as the log tells it, from the call of acquire to the end, on each way
+ * that it can take. A story is all records about the lock, in order, each as
+ *
+ *     <event> <status> behind <node> waited <ms> held <ms> node <last digit> token <token>
+ *
+ * with what is not meant left out. That each is about the right resource and comes from the
+ * right client and session is asserted on the way.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/news_ear.h"
+
+enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, PROBE_MS = 3333, STORY_SIZE = 2048 };
+
+/* Written on the log's thread; read once the client is closed. */
+typedef struct story {
+    char text[STORY_SIZE];
+    lock_desk *desk;
+} story;
+
+static const char *status_name(int status) {
+    switch (status) {
+#define STATUS_NAME(name, value, text)                                                             \
+    case name:                                                                                     \
+        return &#name[sizeof("ZKL_") - 1];
+        ZKL_STATUS_LIST(STATUS_NAME)
+#undef STATUS_NAME
+    default:
+        return "?";
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void add(story *self, const char *format, ...) {
+    size_t length = strlen(self->text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(self->text + length, sizeof(self->text) - length, format, arguments);
+    va_end(arguments);
+}
+
+static void add_number(story *self, const char *what, int64_t number, int64_t unset) {
+    if (number != unset) {
+        add(self, " %s %lld", what, (long long)number);
+    }
+}
+
+static void add_node(story *self, const char *node) {
+    if (node[0] != '\0') {
+        EXPECT(strstr(node, "/app/locks/stock/_c_") == node);
+        add(self, " node %s", node + strlen(node) - 1);
+    }
+}
+
+static void on_record(void *arg, const zkl_log_record *record) {
+    story *self = arg;
+    if (record->resource[0] == '\0') {
+        return; /* of the session, or of libzookeeper */
+    }
+    EXPECT_TEXT(record->resource, "stock");
+    EXPECT_TEXT(record->owner, "label");
+    EXPECT_INT(record->session_id, DESK_SESSION_ID);
+    add(self, "%s%s", self->text[0] != '\0' ? "; " : "", zkl_log_event_name((int)record->event));
+    if (record->status != ZKL_OK) {
+        add(self, " %s", status_name(record->status));
+    }
+    if (record->behind[0] != '\0') {
+        add(self, " behind %s", record->behind);
+    }
+    add_number(self, "waited", record->waited_ms, -1);
+    add_number(self, "held", record->held_ms, -1);
+    add_node(self, record->node);
+    add_number(self, "token", record->token, 0);
+}
+
+static lock_desk *open_story(story *self, const zkl_lock_options *options, int32_t lease_tick_ms) {
+    *self = (story){ .text = "" };
+    self->desk = desk_open_with(&(desk_options){ .lock = options,
+                                                 .lease_tick_ms = lease_tick_ms,
+                                                 .log_callback = on_record,
+                                                 .log_arg = self,
+                                                 .log_level = ZKL_LOG_DEBUG });
+    return self->desk;
+}
+
+static lock_desk *open_held(story *self, const zkl_lock_options *options, int32_t lease_tick_ms) {
+    lock_desk *desk = open_story(self, options, lease_tick_ms);
+    desk_hold(desk);
+    return desk;
+}
+
+/* Delivers what is left to say. */
+static void close_and_read(const story *self, const char *expected, int line) {
+    desk_close(self->desk);
+    unit_expect_text(self->text, expected, "the story", __FILE__, line);
+}
+
+#define TELLS(self, expected) close_and_read((self), (expected), __LINE__)
+#define BEGIN "begin waited 0; "
+#define HELD BEGIN "acquired waited 0 held 0 node 3 token 4711; "
+
+/* ---- It comes to hold --------------------------------------------------------------------- */
+
+static void waiter_says_behind_whom_and_for_how_long(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk->fake.now_ms += 5;
+    desk_answer_create(desk, DESK_NODE, DESK_TOKEN);
+    desk_answer_list(desk, DESK_NODE, "__WRIT__0000000001");
+    desk->fake.now_ms += 25;
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE); /* it is gone already */
+    desk_answer_list(desk, DESK_NODE, "__READ__0000000002");
+    desk->fake.now_ms += 70;
+    FAKE_ANSWER(&desk->fake, "watch /app/locks/stock/__READ__", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* its own node */
+    desk_answer_list(desk, DESK_NODE, NULL);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk_stand_still(desk, 400);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    desk_answer_remove(desk);
+    TELLS(&self, BEGIN "queued behind __WRIT__0000000001 waited 5 node 3; "
+                       "queued behind __READ__0000000002 waited 30 node 3; "
+                       "acquired waited 100 held 0 node 3 token 4711; "
+                       "released waited 100 held 400 node 3 token 4711");
+}
+
+static void waiter_that_loses_its_place_joins_again(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk_answer_create(desk, DESK_NODE, DESK_TOKEN);
+    desk_answer_list(desk, DESK_NODE, "__WRIT__0000000001");
+    desk->fake.now_ms += 40;
+    desk_leave(desk);
+    desk_expire(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    desk_enter_at_calls(desk, 2);
+    desk_answer_create(desk, "lock-0000000007", 9000);
+    desk_answer_list(desk, "lock-0000000007", NULL);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
+    desk_answer_remove(desk);
+    TELLS(&self, BEGIN "queued behind __WRIT__0000000001 waited 0 node 3; rejoined waited 40; "
+                       "acquired waited 40 held 0 node 7 token 9000; "
+                       "released waited 40 held 0 node 7 token 9000");
+}
+
+/* ---- It does not ---------------------------------------------------------------------------- */
+
+static void busy_try_has_no_node(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_begin(desk, desk_acquire, 0);
+    desk_enter_at_calls(desk, 1);
+    const char *other = "lock-0000000001";
+    desk->fake.now_ms += 2;
+    FAKE_ANSWER(&desk->fake, "list", .children = { &other, 1 });
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_BUSY);
+    TELLS(&self, BEGIN "not_acquired BUSY waited 2");
+}
+
+static void acquire_that_cannot_begin_says_why(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_enter(desk);
+    desk->fake.random_fails = true;
+    desk_leave(desk);
+    EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_SYSTEM);
+    TELLS(&self, "not_acquired SYSTEM waited 0");
+}
+
+static void waiter_that_is_cancelled_says_how_long_it_waited(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk->fake.now_ms += 60;
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
+    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
+    desk_expire(desk);
+    TELLS(&self, BEGIN "not_acquired CANCELLED waited 60");
+}
+
+static void waiter_whose_client_is_closed_is_told_so(void) {
+    story self;
+    lock_desk *desk = open_story(&self, NULL, 0);
+    desk_begin(desk, desk_acquire, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    desk_leave(desk);
+    (void)desk_close_client(desk);
+    EXPECT_INT(desk_join(desk), ZKL_CLOSED);
+    TELLS(&self, BEGIN "not_acquired CLOSED waited 0");
+}
+
+/* ---- It is given back ----------------------------------------------------------------------- */
+
+static void release_in_the_callback(news_ear *ear, const zkl_lock_news *news) {
+    ear->said[0] = zkl_lock_release(news->lock, 0);
+}
+
+static void release_from_a_callback_is_told(void) {
+    news_ear ear;
+    story self;
+    ear_begin(&ear);
+    zkl_lock_options options = ear_options(&ear);
+    lock_desk *desk = open_held(&self, &options, 0);
+    ear.desk = desk;
+    ear.reaction = release_in_the_callback;
+    desk_stand_still(desk, 15);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    TOLD(desk, &ear, "suspect 4711");
+    EXPECT_INT(ear.said[0], ZKL_OK);
+    TELLS(&self, HELD "released waited 0 held 15 node 3 token 4711");
+    ear_end(&ear);
+}
+
+static void close_of_a_held_handle_is_a_release(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_stand_still(desk, 20);
+    zkl_lock_close(desk->lock);
+    desk->lock = NULL;
+    desk_answer_remove(desk);
+    TELLS(&self, HELD "released waited 0 held 20 node 3 token 4711");
+}
+
+static void close_of_a_client_releases_what_is_held(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_stand_still(desk, 30);
+    (void)desk_close_client(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_CLOSED);
+    TELLS(&self, HELD "released waited 0 held 30 node 3 token 4711");
+}
+
+/* ---- It is lost -------------------------------------------------------------------------------
+ */
+
+static void loss_with_the_session_and_its_release(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_stand_still(desk, 100);
+    desk_expire(desk);
+    desk_stand_still(desk, 50);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
+    TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 100 node 3 token 4711; "
+                      "released LOST held 150 token 4711");
+}
+
+static void loss_with_the_lease_and_its_release(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, TICK_MS);
+    desk_stand_still(desk, LEASE_MS);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
+    desk_answer_remove(desk);
+    TELLS(&self, HELD "lost LEASE_ENDED waited 0 held 6657 node 3 token 4711; "
+                      "released LOST held 6657 token 4711");
+}
+
+static void loss_by_the_hold_limit_and_its_release(void) {
+    story self;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = 500;
+    lock_desk *desk = open_held(&self, &options, 0);
+    desk_pass(desk, 500);
+    desk_answer_remove(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
+    TELLS(&self, HELD "lost HOLD_LIMIT waited 0 held 500 node 3 token 4711; "
+                      "released LOST held 500 token 4711");
+}
+
+static void loss_by_a_deletion_and_its_release(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_pass(desk, PROBE_MS);
+    desk_enter(desk);
+    FAKE_ANSWER(&desk->fake, "watch /app/locks/stock", .outcome = ZKL_OUTCOME_NO_NODE);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
+    TELLS(&self, HELD "lost NODE_DELETED waited 0 held 3333 node 3 token 4711; "
+                      "released LOST held 3333 token 4711");
+}
+
+static void close_of_a_lost_handle_gives_it_back(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_stand_still(desk, 10);
+    desk_expire(desk);
+    zkl_lock_close(desk->lock);
+    desk->lock = NULL;
+    TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 10 node 3 token 4711; "
+                      "released LOST held 10 token 4711");
+}
+
+static void close_of_a_lost_handle_after_its_client_tells_nobody(void) {
+    story self;
+    lock_desk *desk = open_held(&self, NULL, 0);
+    desk_expire(desk);
+    (void)desk_close_client(desk);
+    TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 0 node 3 token 4711");
+}
+
+static CU_TestInfo tests[] = {
+    TEST(waiter_says_behind_whom_and_for_how_long),
+    TEST(waiter_that_loses_its_place_joins_again),
+    TEST(busy_try_has_no_node),
+    TEST(acquire_that_cannot_begin_says_why),
+    TEST(waiter_that_is_cancelled_says_how_long_it_waited),
+    TEST(waiter_whose_client_is_closed_is_told_so),
+    TEST(release_from_a_callback_is_told),
+    TEST(close_of_a_held_handle_is_a_release),
+    TEST(close_of_a_client_releases_what_is_held),
+    TEST(loss_with_the_session_and_its_release),
+    TEST(loss_with_the_lease_and_its_release),
+    TEST(loss_by_the_hold_limit_and_its_release),
+    TEST(loss_by_a_deletion_and_its_release),
+    TEST(close_of_a_lost_handle_gives_it_back),
+    TEST(close_of_a_lost_handle_after_its_client_tells_nobody),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock story", tests);
+}
