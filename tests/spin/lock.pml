@@ -2,7 +2,8 @@
  * A model of zklock's queue: requests for one resource, the servers that they
  * queue on, and everything that can go wrong in between. Written from
  * docs/protocol.md ("The model" there maps each step to the function that
- * implements it); run by tests/spin/run, which sets the bounds below.
+ * implements it); run by tests/spin/run, which sets the bounds below. Whom a request waits for is
+ * in predecessor.pml, or semaphore.pml.
  *
  * What is abstract, and why that loses nothing:
  * - The servers are one order of transactions. A transaction's position in it
@@ -48,11 +49,16 @@
 #ifndef CANCELS
 #define CANCELS 0
 #endif
+/* PERMITS, where defined: a semaphore of so many, in the place of the lock. */
 #ifndef BY_HAND       /* deletions and changes of nodes by an administrator */
 #define BY_HAND 0
 #endif
 
+#ifdef PERMITS
+#define PLACES 8
+#else
 #define PLACES (CONTENDERS + EXPIRIES + 2 * DISCONNECTS + BY_HAND + 2)
+#endif
 #define NONE 255
 
 /* ---- The servers ------------------------------------------------------- */
@@ -107,8 +113,8 @@ bool connected[CONTENDERS] = true;
 #endif
 
 byte phase[CONTENDERS];
-byte own[CONTENDERS] = NONE, surplus[CONTENDERS] = NONE, blocker[CONTENDERS] = NONE;
-bool next_in_line[CONTENDERS], own_watch[CONTENDERS];
+byte own[CONTENDERS] = NONE, surplus[CONTENDERS] = NONE;
+bool own_watch[CONTENDERS];
 bool unsure[CONTENDERS]; /* a lost create may have left a node */
 byte late[CONTENDERS];   /* creates that an old server may still hand to the leader */
 byte ended_count = 0;
@@ -117,10 +123,26 @@ byte ended_count = 0;
     ((c) == 0 || KIND(c) != KIND((c) - 1) || !ALIKE(c) || phase[(c) - 1] != IDLE)
 #define IS_CREATING(c) \
     ((phase[c] == IDLE && MAY_START(c)) || phase[c] == CREATING || phase[c] == CREATING_TO_LEAVE)
-#define WATCHES(c) ((phase[c] == ARMING_OWN || phase[c] == WAITING) && blocker[c] != NONE)
 #define READS(c) (phase[c] == QUEUED || phase[c] == ARMING || phase[c] == ARMING_OWN || phase[c] == WAITING)
 #define CAN_WRITE(c) (connected[SESSION(c)] && ended_at[SESSION(c)] == 0)
 #define FIRED(n, at) (gone[n] != 0 && gone[n] <= (at))
+
+/* On one connection news come in the order of what happened; what happened
+ * before a reconnect is told in any order. */
+#define CAN_HEAR_OF(n, c) \
+    (connected[SESSION(c)] && gone[n] != 0 && \
+     (ended_at[SESSION(c)] == 0 || gone[n] <= ended_at[SESSION(c)]) && \
+     (gone[n] <= seen[SESSION(c)] || !NEWS_BEFORE(c, gone[n] - 1)))
+
+#define HEARD_OF(n, c) (gone[n] > seen[SESSION(c)] -> gone[n] : seen[SESSION(c)])
+
+#ifdef PERMITS
+#define HOLDERS PERMITS
+#include "semaphore.pml"
+#else
+#define HOLDERS 1
+#include "predecessor.pml"
+#endif
 
 /* ---- Bounds that are used up ------------------------------------------- */
 
@@ -132,11 +154,12 @@ byte top_alone = 0, top_read = 0;
 byte at;     /* the position of the read that is being answered */
 byte chosen; /* 0 between steps, as is `at` */
 
-hidden byte i, j, oldest, found, earlier, session;
+hidden byte i, j, oldest, found, earlier, others, session;
 
 /* The properties, as they are named when broken. */
 hidden byte grant_is_justified, hand_off_is_fresh, list_is_fresh, token_order, no_other_holder, no_orphan,
-    one_is_woken, places_suffice;
+    one_is_woken, few_are_woken, no_wake_up_is_lost,
+    places_suffice;
 
 /* ---- The past ---------------------------------------------------------- */
 
@@ -153,7 +176,7 @@ inline is_referred_to() {
     found = false;
     for (i : 0 .. CONTENDERS - 1) {
         if
-        :: own[i] == j || surplus[i] == j || blocker[i] == j -> found = true
+        :: own[i] == j || surplus[i] == j || WAITS_FOR(i, j) -> found = true
         :: else
         fi
     }
@@ -174,7 +197,7 @@ inline remove_place() {
     for (i : 0 .. CONTENDERS - 1) {
         drop_reference(own[i]);
         drop_reference(surplus[i]);
-        drop_reference(blocker[i])
+        drop_from_blockers(i)
     }
     if
     :: top_alone > j -> top_alone--
@@ -237,6 +260,9 @@ inline forget_the_past() {
         fi
     :: else -> break
     od;
+#ifdef PERMITS
+    check_wake_ups();
+#endif
     at = 0;
     chosen = 0;
     i = 0;
@@ -276,12 +302,6 @@ inline rule_out_late_creates(c) {
 
 /* ---- The outcome of a request ------------------------------------------ */
 
-inline forget_watches(c) {
-    blocker[c] = NONE;
-    next_in_line[c] = false;
-    own_watch[c] = false
-}
-
 inline end_request(c) {
     no_orphan = true;
     for (i : 0 .. PLACES - 1) {
@@ -302,13 +322,14 @@ inline end_request(c) {
 /* At its position the grant is always right. Whoever the servers have not ended
  * is also alone now, and has the highest token. */
 inline grant(c, handed_over) {
-    grant_is_justified = LIVED(own[c], at);
+    earlier = 0;
     for (i : 0 .. PLACES - 1) {
         if
-        :: i < own[c] && LIVED(i, at) && CONFLICT(kind[i], KIND(c)) -> grant_is_justified = false
+        :: i < own[c] && LIVED(i, at) && CONFLICT(kind[i], KIND(c)) -> earlier++
         :: else
         fi
     }
+    grant_is_justified = LIVED(own[c], at) && earlier < HOLDERS;
     assert(grant_is_justified);
 #ifndef CUT_OFF
     hand_off_is_fresh = !(handed_over && ended_at[SESSION(c)] != 0);
@@ -320,25 +341,30 @@ inline grant(c, handed_over) {
 #endif
     if
     :: LIVES(own[c]) ->
+#if HOLDERS == 1
         token_order = own[c] >= top_alone && (KIND(c) == READ || own[c] >= top_read);
         assert(token_order);
-        no_other_holder = true;
+#endif
+        others = 0;
         for (i : 0 .. CONTENDERS - 1) {
             if
             :: i != c && phase[i] == HELD && CONFLICT(KIND(i), KIND(c)) &&
                ended_at[SESSION(i)] == 0 && (BY_HAND == 0 || LIVES(own[i])) ->
-                no_other_holder = false
+                others++
             :: else
             fi
         }
+        no_other_holder = others < HOLDERS;
         assert(no_other_holder)
     :: else
     fi;
+#if HOLDERS == 1
     if
     :: KIND(c) == READ && own[c] >= top_read -> top_read = own[c] + 1
     :: KIND(c) != READ && own[c] >= top_alone -> top_alone = own[c] + 1
     :: else
     fi;
+#endif
     forget_watches(c);
     phase[c] = HELD
 }
@@ -354,7 +380,7 @@ inline lose_place(c) {
 /* News that a client must hear before it hears of anything at this position. */
 #define NEWS_FOR(d, c, position) \
     (SESSION(d) == SESSION(c) && \
-     ((own_watch[d] && FIRED(own[d], position)) || (WATCHES(d) && FIRED(blocker[d], position))))
+     ((own_watch[d] && FIRED(own[d], position)) || WATCH_FIRED(d, position)))
 #ifdef SHARED_SESSION
 #define NEWS_BEFORE(c, position) (NEWS_FOR(0, c, position) || NEWS_FOR(1, c, position) || NEWS_FOR(c, c, position))
 #else
@@ -394,67 +420,6 @@ inline keep_the_lower(c) {
     fi
 }
 
-#ifdef BREAK_READER_WAITS_FOR_NOBODY
-#define IN_THE_WAY(n, c) (KIND(c) != READ)
-#elif defined(BREAK_READER_IGNORES_WRITER_BEFORE_IT)
-#define IN_THE_WAY(n, c) (CONFLICT(kind[n], KIND(c)) && !(KIND(c) == READ && n + 1 == own[c]))
-#else
-#define IN_THE_WAY(n, c) CONFLICT(kind[n], KIND(c))
-#endif
-
-#ifdef BREAK_WATCH_LOWEST
-#define IS_NEARER(c) (blocker[c] == NONE)
-#else
-#define IS_NEARER(c) true
-#endif
-
-inline look_for_blocker(c) {
-    blocker[c] = NONE;
-    earlier = 0;
-    for (i : 0 .. PLACES - 1) {
-        if
-        :: i < own[c] && LIVED(i, at) ->
-            earlier++;
-            if
-            :: IN_THE_WAY(i, c) && IS_NEARER(c) -> blocker[c] = i
-            :: else
-            fi
-        :: else
-        fi
-    }
-}
-
-#ifdef BREAK_HAND_OFF_PAST_OTHERS
-#define ONLY_ONE_EARLIER true
-#else
-#define ONLY_ONE_EARLIER (earlier == 1)
-#endif
-#ifdef BREAK_HAND_OFF_BEHIND_WRITER
-#define LEAVES_NOBODY(n) true
-#else
-#define LEAVES_NOBODY(n) (kind[n] != WRITE)
-#endif
-#ifdef BREAK_HAND_OFF_IN_OWN_SESSION
-#define OF_ANOTHER(n, c) true
-#else
-#define OF_ANOTHER(n, c) (owner[n] == CURATOR_OWNER || SESSION(owner[n]) != SESSION(c))
-#endif
-
-inline judge_queue(c) {
-    look_for_blocker(c);
-    if
-#ifndef BREAK_TRUST_LIST_WITHOUT_OWN
-    :: !LIVED(own[c], at) -> lose_place(c)
-    :: LIVED(own[c], at) && blocker[c] == NONE -> grant(c, false)
-#else
-    :: blocker[c] == NONE -> grant(c, false)
-#endif
-    :: else ->
-        next_in_line[c] = ONLY_ONE_EARLIER && LEAVES_NOBODY(blocker[c]) && OF_ANOTHER(blocker[c], c);
-        phase[c] = ARMING
-    fi
-}
-
 inline take_list(c) {
     seen[SESSION(c)] = at;
 #ifdef BREAK_BLIND_SECOND_CREATE
@@ -468,86 +433,6 @@ inline take_list(c) {
     if
     :: found != NONE -> keep_the_lower(c); phase[c] = SURPLUS
     :: else -> unsure[c] = false; judge_queue(c)
-    fi
-}
-
-/* ---- Watches ----------------------------------------------------------- */
-
-/* Who waits for the same node, and is not itself a ghost: more than readers
- * behind one writer would be a herd. */
-inline check_herd(c) {
-    one_is_woken = true;
-    for (i : 0 .. CONTENDERS - 1) {
-        if
-        :: i != c && WATCHES(i) && blocker[i] == blocker[c] && LIVES(own[i]) && LIVES(own[c]) &&
-           CONFLICT(KIND(i), KIND(c)) ->
-            one_is_woken = false
-        :: else
-        fi
-    }
-    assert(one_is_woken)
-}
-
-inline take_watch(c) {
-    seen[SESSION(c)] = at;
-    if
-    :: LIVED(blocker[c], at) ->
-#ifdef BREAK_HAND_OFF_UNWATCHED
-        phase[c] = WAITING;
-#else
-        phase[c] = (next_in_line[c] && !own_watch[c] -> ARMING_OWN : WAITING);
-#endif
-        check_herd(c)
-    :: else ->
-#ifdef BREAK_GRANT_ON_NONODE
-        grant(c, false)
-#elif defined(BREAK_WATCH_AGAIN_ON_NONODE)
-        skip
-#else
-        blocker[c] = NONE;
-        phase[c] = QUEUED
-#endif
-    fi
-}
-
-inline take_own_watch(c) {
-    seen[SESSION(c)] = at;
-    if
-    :: !LIVED(own[c], at) -> lose_place(c)
-    :: LIVED(own[c], at) && blocker[c] == NONE -> own_watch[c] = true; phase[c] = QUEUED
-    :: else -> own_watch[c] = true; phase[c] = WAITING
-    fi
-}
-
-/* On one connection news come in the order of what happened; what happened
- * before a reconnect is told in any order. */
-#define CAN_HEAR_OF(n, c) \
-    (connected[SESSION(c)] && gone[n] != 0 && \
-     (ended_at[SESSION(c)] == 0 || gone[n] <= ended_at[SESSION(c)]) && \
-     (gone[n] <= seen[SESSION(c)] || !NEWS_BEFORE(c, gone[n] - 1)))
-
-#define HEARD_OF(n, c) (gone[n] > seen[SESSION(c)] -> gone[n] : seen[SESSION(c)])
-
-#if defined(CUT_OFF) || defined(BREAK_HAND_OFF_STALE)
-#define CAN_BE_FRESH(c) true
-#else
-#define CAN_BE_FRESH(c) (ended_at[SESSION(c)] == 0)
-#endif
-#ifdef BREAK_HAND_OFF_UNWATCHED
-#define OWN_NODE_LIVES(c) true
-#else
-#define OWN_NODE_LIVES(c) own_watch[c]
-#endif
-
-#define HANDED_OVER(c) \
-    (phase[c] == WAITING && next_in_line[c] && OWN_NODE_LIVES(c) && CAN_BE_FRESH(c))
-
-inline stop_waiting(c) {
-    blocker[c] = NONE;
-    next_in_line[c] = false;
-    if
-    :: phase[c] == WAITING -> phase[c] = QUEUED
-    :: else
     fi
 }
 
@@ -677,15 +562,15 @@ proctype contender(byte c) {
     :: atomic { phase[c] == ARMING && CAN_READ(c) ->
            choose_position(c);
            d_step { take_watch(c); forget_the_past() } }
+#ifndef PERMITS
     :: atomic { phase[c] == ARMING_OWN && CAN_READ(c) ->
            choose_position(c);
            d_step { take_own_watch(c); forget_the_past() } }
-    :: atomic { WATCHES(c) && CAN_HEAR_OF(blocker[c], c) && HANDED_OVER(c) ->
-           at = HEARD_OF(blocker[c], c);
-           d_step { seen[SESSION(c)] = at; grant(c, true); forget_the_past() } }
-    :: atomic { WATCHES(c) && CAN_HEAR_OF(blocker[c], c) ->
-           at = HEARD_OF(blocker[c], c);
-           d_step { seen[SESSION(c)] = at; stop_waiting(c); forget_the_past() } }
+    :: atomic { HEARS_OF_BLOCKER(c) && HANDED_OVER(c) ->
+           d_step { choose_news(c); seen[SESSION(c)] = at; grant(c, true); forget_the_past() } }
+#endif
+    :: atomic { HEARS_OF_BLOCKER(c) ->
+           d_step { choose_news(c); seen[SESSION(c)] = at; take_news(c); forget_the_past() } }
     :: atomic { READS(c) && own_watch[c] && CAN_HEAR_OF(own[c], c) ->
            at = HEARD_OF(own[c], c);
            d_step { seen[SESSION(c)] = at; lose_place(c); forget_the_past() } }
@@ -741,9 +626,7 @@ inline end_session(c) {
 inline disconnect(c, sent, carried_out) {
     disconnects--;
     connected[SESSION(c)] = false;
-#ifndef BREAK_HAND_OFF_OVER_RECONNECT
-    next_in_line[c] = false;
-#endif
+    doubt_hand_off(c);
     if
     :: (phase[c] == IDLE || phase[c] == CREATING) && sent ->
         late[c]++;
@@ -760,10 +643,10 @@ inline disconnect(c, sent, carried_out) {
 #else
         phase[c] = LEAVING
 #endif
-    :: phase[c] == ARMING -> blocker[c] = NONE; phase[c] = QUEUED
-    :: phase[c] == ARMING_OWN -> phase[c] = (blocker[c] == NONE -> QUEUED : WAITING)
+    :: phase[c] == ARMING -> forget_blockers(c); phase[c] = QUEUED
+    :: phase[c] == ARMING_OWN -> phase[c] = (WAITS_FOR_NOBODY(c) -> QUEUED : WAITING)
 #ifdef BREAK_WATCH_LOST_AT_RECONNECT
-    :: phase[c] == WAITING -> blocker[c] = NONE
+    :: phase[c] == WAITING -> forget_blockers(c)
 #endif
     :: else
     fi
