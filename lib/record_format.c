@@ -243,6 +243,7 @@ const zkl_record_field zkl_record_state_fields[] = {
     PLAIN_FIELD(unknown_reported, BOOL),
     PLAIN_FIELD(refusal_reported, BOOL),
     PLAIN_FIELD(draining, BOOL),
+    PLAIN_FIELD(drain_blocked, BOOL),
     PLAIN_FIELD(downgrade_wanted, BOOL),
     PLAIN_FIELD(downgrade_unsure, BOOL),
     PLAIN_FIELD(late_verdict, STATUS),

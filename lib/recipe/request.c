@@ -166,7 +166,9 @@ static bool must_look_first(const zkl_request *request) {
 /* Our own node goes first; then whoever finds the resource empty deletes its node. It
  * may be made again at once by somebody else, who begins with the sequence 0. */
 static void advance_drain(zkl_request *request, zkl_actions *actions) {
-    if (request->own_node != ZKL_OWN_NODE_OURS) {
+    if (request->drain_blocked) {
+        list(request, actions);
+    } else if (request->own_node != ZKL_OWN_NODE_OURS) {
         start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
     } else if (request->twins) {
         list(request, actions);
@@ -359,8 +361,6 @@ static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_act
     }
 }
 
-/* Others who wait for the resource to become empty come and go as well: each pauses
- * for a time of its own. */
 static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
         request->draining = false;
@@ -369,9 +369,37 @@ static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_
             emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
         }
     } else if (event->outcome == ZKL_OUTCOME_NOT_EMPTY) {
-        request->must_back_off = true;
+        request->drain_blocked = true;
     } else {
         note_failure(request, event, actions);
+    }
+}
+
+/* Whether any of them is of the time before the resource is made anew. */
+static bool has_late_sequence(zkl_children children) {
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_node_name name = zkl_node_name_parse(children.names[i]);
+        bool late = name.sequence < 0 || name.sequence >= ZKL_SEQUENCE_LIMIT / 2;
+        if (name.kind != ZKL_NODE_FOREIGN && late) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody else may have made it anew, and it may never be empty again. Else all who wait
+ * for that come and go: each pauses for a time of its own. */
+static void on_children_of_drain(zkl_request *request, zkl_children children,
+                                 zkl_actions *actions) {
+    if (!request->drain_blocked) {
+        return;
+    }
+    request->drain_blocked = false;
+    request->must_back_off = true;
+    if (!has_late_sequence(children)) {
+        request->draining = false;
+        request->way_was_free = false;
+        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
     }
 }
 
@@ -488,7 +516,11 @@ static void on_first_list(zkl_request *request, zkl_children children, zkl_actio
 
 static void on_children(zkl_request *request, zkl_children children, zkl_actions *actions) {
     bool searching = find_twin(request, children);
-    if (request->aim != ZKL_AIM_JOIN || searching || request->draining) {
+    if (request->aim != ZKL_AIM_JOIN || searching) {
+        return;
+    }
+    if (request->draining) {
+        on_children_of_drain(request, children, actions);
         return;
     }
     if (request->own_node == ZKL_OWN_NODE_OURS) {
@@ -710,6 +742,7 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     request->must_back_off = false;
     request->connected = false;
     request->draining = false;
+    request->drain_blocked = false;
     request->way_was_free = false;
     request->downgrade_unsure = false;
     request->watching = false;

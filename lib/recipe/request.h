@@ -181,7 +181,8 @@ typedef struct zkl_request {
     bool ended;
     bool unknown_reported;
     bool refusal_reported;
-    bool draining; /* the resource's sequence is used up: its node must go first */
+    bool draining;      /* the resource's sequence is used up: its node must go first */
+    bool drain_blocked; /* it has children: of before, or is it in use again? */
     bool downgrade_wanted;
     bool downgrade_unsure; /* its reply was lost */
     int late_verdict;      /* given when our node is gone; ZKL_OK: none */

@@ -11,7 +11,11 @@
 #include "trace.h"
 #include "traffic.h"
 
-enum { SESSIONS_MAX = 256, SEQUENCE_DIGITS = 10, GUID_PART = 3 + 36 + 1 /* "_c_<uuid>-" */ };
+enum {
+    SESSIONS_MAX = 256,
+    SEQUENCE_DIGITS = 10,
+    GUID_PART = 3 + 36 + 1 /* "_c_<uuid>-" */
+};
 
 typedef struct session_record {
     int64_t id;
@@ -30,7 +34,8 @@ static struct {
     session_record sessions[SESSIONS_MAX];
     size_t session_count;
     void (*on_step)(void);
-    int64_t moved_us; /* the last moment at which a client was told so; -1: none */
+    bool sequences_end; /* the resources begin with a sequence that is almost used up */
+    int64_t moved_us;   /* the last moment at which a client was told so; -1: none */
 } nodes;
 
 /* ---- Names, read independently of the library ------------------------------------------ */
@@ -118,7 +123,7 @@ static bool have_same_guid(const node_record *one, const node_record *other) {
            strncmp(one->name, other->name, GUID_PART) == 0;
 }
 
-/* Where one of them was deleted by hand the request has joined again. */
+/* Where one of them was deleted by hand, or could not be used, the request has joined again. */
 const node_record *nodes_given_up_for(const node_record *node) {
     const node_record *given_up = NULL;
     for (size_t i = 0; i < nodes.count && nodes.all[i] != node; i++) {
@@ -126,7 +131,7 @@ const node_record *nodes_given_up_for(const node_record *node) {
         if (other->owner != node->owner || !have_same_guid(node, other)) {
             continue;
         }
-        if (other->by_hand) {
+        if (other->by_hand || nodes_is_near_the_end(other)) {
             return NULL;
         }
         given_up = other->alive ? given_up : other;
@@ -277,11 +282,20 @@ static void on_deleted(const zkl_node *gone) {
     }
 }
 
+/* Whoever finds a resource empty whose sequence was used up deletes it, and perhaps the one
+ * that others have made in its place; that it is empty the servers see to. */
+static bool may_be_used_up(const node_record *node) {
+    return node->owner == 0 && nodes.sequences_end;
+}
+
 /* Nobody deletes a node of another session; nor that of a holder who has not left. */
 static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_node *gone) {
     const node_record *node = find(zkl_node_path(gone));
     if (node == NULL || transaction->kind != ZKL_WRITE_DELETE ||
         !is_ours(transaction->session_id)) {
+        return;
+    }
+    if (may_be_used_up(node)) {
         return;
     }
     if (node->owner != transaction->session_id) {
@@ -419,9 +433,10 @@ void nodes_judge_quiescence(void) {
     }
 }
 
-void nodes_begin(void (*on_step)(void)) {
+void nodes_begin(void (*on_step)(void), bool sequences_end) {
     memset(&nodes, 0, sizeof(nodes));
     nodes.on_step = on_step;
+    nodes.sequences_end = sequences_end;
     nodes.moved_us = -1;
 }
 

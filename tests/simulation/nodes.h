@@ -26,7 +26,8 @@ typedef struct node_record {
 } node_record;
 
 /** `on_step` is called after every transaction and every delivery. */
-void nodes_begin(void (*on_step)(void));
+/** `sequences_end`: the resources begin with a sequence that is almost used up. */
+void nodes_begin(void (*on_step)(void), bool sequences_end);
 /** What the ensemble is to be begun with. */
 zkl_ensemble_hooks nodes_hooks(void);
 void nodes_end(void);

@@ -489,7 +489,7 @@ void oracle_begin(const run_plan *plan) {
     memset(&oracle, 0, sizeof(oracle));
     oracle.plan = plan;
     oracle.healed_us = plan_is_calm(plan) ? 0 : INT64_MAX;
-    nodes_begin(on_step);
+    nodes_begin(on_step, plan->first_sequence_to_end >= 0);
     traffic_begin(plan);
     retries_begin();
     store_begin();

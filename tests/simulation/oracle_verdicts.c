@@ -104,7 +104,8 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_HOLD_LIMIT:
         return oracle_plan_of(contender)->max_hold_ms > 0;
     case ZKL_SEQUENCE_EXHAUSTED:
-        return oracle.plan->first_sequence_to_end >= 0;
+        return oracle.plan->first_sequence_to_end >= 0 &&
+               (turn->timeout_ms == 0 || is_timed_out(one, turn));
     case ZKL_NO_MEMORY:
         return oracle_allocations_fail();
     case ZKL_SESSION_EXPIRED:

@@ -160,6 +160,12 @@ static void find_end_of_faults(run_plan *plan) {
     plan->faults_end_ms += HEALED_AFTER_MS;
 }
 
+/* Among those that are not used any more, or shortly before. */
+static int32_t draw_sequence_to_end(void) {
+    int32_t unused = 1 << 20;
+    return one_in(2) ? between(0, unused) : between(unused - 5, unused + 60);
+}
+
 void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_begin(seed ^ PLAN_STREAM);
     memset(plan, 0, sizeof(*plan));
@@ -177,7 +183,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
         draw_contender(plan, &plan->contenders[i], flavour);
     }
     draw_faults(plan);
-    plan->first_sequence_to_end = one_in(50) ? between(0, (1 << 20) + 20) : -1;
+    plan->first_sequence_to_end = one_in(50) ? draw_sequence_to_end() : -1;
     draw_early_ends(plan);
     find_end_of_faults(plan);
     zkl_world_end();
