@@ -17,6 +17,7 @@ HAS_NO_TAIL(zkl_client_information, pending_deletions);
 HAS_NO_TAIL(zkl_lock_options, state_arg);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);
 HAS_NO_TAIL(zkl_grant, node);
+HAS_NO_TAIL(zkl_transaction_result, failed_status);
 
 static _Thread_local char message[MESSAGE_SIZE];
 
@@ -234,6 +235,21 @@ int zkl_input_check_root(const char *root) {
                       show(root).text);
     }
     return check_absolute(what, root) == ZKL_OK ? ZKL_OK : ZKL_INVALID_ROOT;
+}
+
+/* By the same rules, with one status. */
+int zkl_input_check_node_path(const char *path) {
+    static const char what[] = "path";
+    size_t length = strlen(path);
+    if (length > ZKL_TRANSACTION_PATH_MAX) {
+        return refuse(ZKL_INVALID_PATH, "%s \"%s\": %zu bytes, at most %d are allowed", what,
+                      show(path).text, length, ZKL_TRANSACTION_PATH_MAX);
+    }
+    if (path[0] != '/') {
+        return refuse(ZKL_INVALID_PATH, "%s \"%s\": must be an absolute path", what,
+                      show(path).text);
+    }
+    return check_absolute(what, path) == ZKL_OK ? ZKL_OK : ZKL_INVALID_PATH;
 }
 
 /* ---- Hosts -------------------------------------------------------------- */

@@ -16,6 +16,8 @@ int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
+/** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */
+int zkl_input_check_node_path(const char *path);
 int zkl_input_check_mode(zkl_mode mode);
 /** `lowest` <= `value` <= `highest`, else `status`. */
 int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,

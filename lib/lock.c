@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
 #include "input.h"
 #include "threads.h"
 
@@ -41,6 +42,7 @@ void zkl_lock_on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->lost = true;
     lock->lost_reason = status;
+    zkl_commits_end(lock, ZKL_LOST);
     if (lock->state != LOCK_HELD) {
         return;
     }
@@ -74,6 +76,7 @@ void zkl_lock_on_ended(void *arg) {
         lock->ended = ZKL_PENDING;
     }
     lock->runner = NULL;
+    zkl_commits_end(lock, lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD);
     zkl_condition_broadcast(&lock->changed);
 }
 
@@ -186,6 +189,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
 }
 
 void zkl_lock_let_go(zkl_lock *lock) {
+    zkl_commits_end(lock, ZKL_NOT_HELD);
     if (lock->runner != NULL) {
         zkl_request_runner_disown(lock->runner);
         lock->runner = NULL;

@@ -37,9 +37,10 @@ struct zkl_lock {
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
     int64_t granted_ms;
-    int ended;      /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
-                       ZKL_PENDING with a session that was given up before the servers end it */
-    size_t threads; /* inside a blocking call on this handle */
+    int ended; /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
+                  ZKL_PENDING with a session that was given up before the servers end it */
+    struct zkl_commit *commits; /* transactions under way that its node guards */
+    size_t threads;             /* inside a blocking call on this handle */
     bool closing;
     pthread_cond_t changed;
 };

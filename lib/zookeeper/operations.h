@@ -20,15 +20,12 @@ typedef enum zkl_multi_kind {
     ZKL_MULTI_REMOVE
 } zkl_multi_kind;
 
-/** ZooKeeper's -1: the node may be of any version. */
-#define ZKL_MULTI_ANY_VERSION (-1)
-
 typedef struct zkl_multi_operation {
     zkl_multi_kind kind;
     const char *path;
     const void *data; /* creates, set; NULL where size is 0 */
     size_t size;
-    int32_t version; /* check, set, remove */
+    int32_t version; /* check, set, remove; ZKL_ANY_VERSION */
 } zkl_multi_operation;
 
 /** What became of one operation. */

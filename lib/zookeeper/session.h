@@ -54,6 +54,7 @@ struct zkl_session {
     zkl_timers timers;
     zkl_liveness liveness;
     size_t watched_bytes; /* that the requests may come to need for their watches */
+    struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
 };
