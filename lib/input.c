@@ -12,7 +12,7 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 #define HAS_NO_TAIL(type, last)                                                                    \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
-HAS_NO_TAIL(zkl_client_options, record_directory);
+HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
 HAS_NO_TAIL(zkl_lock_options, state_arg);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);

@@ -330,12 +330,23 @@ typedef struct zkl_client_options {
      *  ends it where writing has not come to an end in 5 s). NULL: the directory
      *  that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
+    /**
+     * 1: the node of a resource, below which its contenders queue, is made as a container where
+     * it is missing: the servers delete it some time after its last contender has gone (they look
+     * once a minute, by default). For resources whose names do not come again, as those of single
+     * jobs. The lock root and what is above it stay persistent nodes, as does a resource's node
+     * that is there already. Needs servers from 3.5 on. A request that finds the node gone makes
+     * it again, which takes it two round trips more; and the numbers of its contenders begin
+     * anew, which tokens do not. 0: a persistent node, which stays.
+     */
+    int32_t container_parents;
+    int32_t reserved; /* 0 */
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
-            1024, NULL                                                                             \
+            1024, NULL, 0, 0                                                                       \
     }
 
 /**

@@ -85,8 +85,9 @@ typedef struct zkl_operations_table {
     zkl_outcome (*create_ephemeral_sequential)(zkl_operations *self, const char *path,
                                                const char *data, zkl_reply_callback *done,
                                                void *arg);
-    /* A node that exists already is as good as one that was made. */
-    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path,
+    /* A node that exists already is as good as one that was made. A container (of servers from
+     * 3.5 on) is deleted by them some time after its last child has gone. */
+    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg);
     /* All of the operations or none, in their order, at one zxid (ZooKeeper's multi). OK: applied.
      * Where one fails, the outcome of the whole is that one's, which `failed` names, and that of

@@ -269,8 +269,9 @@ static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
         return ZKL_OUTCOME_NOT_NOW;
     }
     runner->parent_made_length = length;
+    bool container = runner->session->container_parents && runner->parent_path[length] == '\0';
     zkl_outcome outcome = operations->table->create_persistent(
-        operations, path, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
+        operations, path, container, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
     free(path);
     return outcome;
 }

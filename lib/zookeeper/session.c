@@ -17,6 +17,7 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
         .identity = options->identity,
         .label = options->label,
         .lock_root = options->lock_root,
+        .container_parents = options->container_parents,
     };
     zkl_watch_table_begin(&session->watches, options->operations);
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
