@@ -7,7 +7,6 @@
 
 struct zkl_transaction {
     zkl_lock *lock;
-    int64_t token;                   /* of the grant that guards it */
     zkl_multi_operation *operations; /* the guard first; paths and data are copies */
     char **made;                     /* the paths that creates made, without the chroot */
     size_t count;
@@ -192,23 +191,17 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
         return status;
     }
     char node[ZKL_NODE_PATH_SIZE];
-    int64_t token = 0;
     pthread_mutex_lock(&lock->client->mutex);
     status = zkl_commit_check_held(lock);
     if (status == ZKL_OK) {
         zkl_request_runner_node_path(lock->runner, node, sizeof(node));
-        token = lock->token;
     }
     pthread_mutex_unlock(&lock->client->mutex);
     if (status != ZKL_OK) {
         return status;
     }
     *result = make_transaction(lock, node);
-    if (*result == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    (*result)->token = token;
-    return ZKL_OK;
+    return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
 void zkl_transaction_free(zkl_transaction *transaction) {
@@ -264,14 +257,11 @@ static void on_committed(void *arg, const zkl_commit_result *told) {
     }
 }
 
-/* A grant that came later does not guard what was read under this one. */
+/* The guard is the node of the grant that it was begun under: a later one is no help. */
 static int commit(zkl_transaction *transaction, int64_t timeout_ms,
                   zkl_transaction_result *result) {
     zkl_lock *lock = transaction->lock;
     int status = zkl_commit_check_held(lock);
-    if (status == ZKL_OK && lock->token != transaction->token) {
-        status = ZKL_LOST;
-    }
     if (status != ZKL_OK) {
         return status;
     }

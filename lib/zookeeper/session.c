@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "zookeeper/guarded_write.h"
 #include "zookeeper/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
@@ -96,7 +95,6 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
             session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
     }
     zkl_liveness_probe_now(&session->liveness);
-    zkl_guarded_writes_review(session);
 }
 
 static void on_disconnected(zkl_session *session) {
