@@ -53,6 +53,10 @@ static int check_options(const zkl_client_options *options) {
                                        ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX,
                                        ZKL_INVALID_ARGUMENT);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("container_parents", options->container_parents, 0, 1,
+                                       ZKL_INVALID_ARGUMENT);
+    }
     if (status == ZKL_OK && options->record_directory != NULL) {
         status = zkl_input_check_file_name("record_directory", options->record_directory);
     }
@@ -134,6 +138,7 @@ static zkl_client *make_client(const zkl_client_options *options) {
     client->session_timeout_ms = options->session_timeout_ms;
     client->lease_tick_ms = options->lease_tick_ms;
     client->dispatch = options->dispatch;
+    client->container_parents = options->container_parents != 0;
     return client;
 }
 

@@ -47,6 +47,7 @@ struct zkl_client {
     char *identity;
     int32_t session_timeout_ms;
     int32_t lease_tick_ms;
+    bool container_parents;
     uint64_t last_lock_id;
     zkl_dispatch dispatch;
     zkl_callback_queue *log_callbacks;

@@ -12,11 +12,12 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 #define HAS_NO_TAIL(type, last)                                                                    \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
-HAS_NO_TAIL(zkl_client_options, metrics);
+HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
 HAS_NO_TAIL(zkl_lock_options, resource_class);
 HAS_NO_TAIL(zkl_lock_information, pending_deletions);
 HAS_NO_TAIL(zkl_grant, node);
+HAS_NO_TAIL(zkl_transaction_result, failed_status);
 
 static _Thread_local char message[MESSAGE_SIZE];
 
@@ -254,6 +255,21 @@ int zkl_input_check_root(const char *root) {
                       show(root).text);
     }
     return check_absolute(what, root) == ZKL_OK ? ZKL_OK : ZKL_INVALID_ROOT;
+}
+
+/* By the same rules, with one status. */
+int zkl_input_check_node_path(const char *path) {
+    static const char what[] = "path";
+    size_t length = strlen(path);
+    if (length > ZKL_TRANSACTION_PATH_MAX) {
+        return refuse(ZKL_INVALID_PATH, "%s \"%s\": %zu bytes, at most %d are allowed", what,
+                      show(path).text, length, ZKL_TRANSACTION_PATH_MAX);
+    }
+    if (path[0] != '/') {
+        return refuse(ZKL_INVALID_PATH, "%s \"%s\": must be an absolute path", what,
+                      show(path).text);
+    }
+    return check_absolute(what, path) == ZKL_OK ? ZKL_OK : ZKL_INVALID_PATH;
 }
 
 /* ---- Hosts -------------------------------------------------------------- */

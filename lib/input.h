@@ -17,6 +17,8 @@ int zkl_input_check_label(const char *label);
 int zkl_input_check_resource_class(const char *name);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
+/** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */
+int zkl_input_check_node_path(const char *path);
 /** ZKL_PERMIT for a handle with permits, else one of the others. */
 int zkl_input_check_mode(zkl_mode mode, unsigned permits);
 /** `lowest` <= `value` <= `highest`, else `status`. */

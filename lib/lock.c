@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
 #include "input.h"
 #include "observer.h"
 #include "threads.h"
@@ -51,6 +52,7 @@ void zkl_lock_on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->lost = true;
     lock->lost_reason = status;
+    zkl_commits_end(lock, ZKL_LOST);
     if (lock->state != LOCK_HELD) {
         return;
     }
@@ -88,6 +90,8 @@ void zkl_lock_on_ended(void *arg) {
         tell_waiter(lock);
     }
     lock->runner = NULL;
+    zkl_commits_end(lock, lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD);
+    zkl_lock_wake_change(lock);
 }
 
 zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
@@ -225,6 +229,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
 }
 
 void zkl_lock_let_go(zkl_lock *lock) {
+    zkl_commits_end(lock, ZKL_NOT_HELD);
     if (lock->runner != NULL) {
         zkl_request_runner_disown(lock->runner);
         lock->runner = NULL;

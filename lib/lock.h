@@ -52,6 +52,7 @@ struct zkl_lock {
     zkl_lock_completion *completions; /* of asynchronous calls, until they are told */
     zkl_lock_completion *pending;     /* the one that waits for the verdict, or the end */
     size_t threads; /* inside a blocking call on this handle, or a callback of one of its calls */
+    struct zkl_commit *commits; /* transactions under way that its node guards */
     bool closing;
     bool changes;      /* a thread waits for another mode of what is held */
     bool changed_over; /* it is decided: */

@@ -190,6 +190,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .label = client->label,
         .lock_root = client->lock_root,
         .lease_tick_ms = client->lease_tick_ms,
+        .container_parents = client->container_parents,
     };
     zkl_session_begin(&self->session, &options);
     self->session.request_ended = on_request_ended;

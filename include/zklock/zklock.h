@@ -96,6 +96,15 @@ extern "C" {
 /** Most others that max_waiting can allow to wait before an acquire. */
 #define ZKL_WAITING_MAX 1000000
 
+/** Most operations of a transaction (zkl_transaction_begin), and longest path of one in bytes. */
+#define ZKL_TRANSACTION_OPERATIONS_MAX 1000
+#define ZKL_TRANSACTION_PATH_MAX 1024
+/** Most bytes of a transaction: of each operation its data, its path with the chroot, and
+ *  ZKL_TRANSACTION_OVERHEAD. Servers take requests of 1,048,575 bytes, unless they are configured
+ *  otherwise (jute.maxbuffer). */
+#define ZKL_TRANSACTION_BYTES_MAX 1000000
+#define ZKL_TRANSACTION_OVERHEAD 64
+
 /* ---- Status ------------------------------------------------------------ */
 
 /**
@@ -353,12 +362,23 @@ typedef struct zkl_client_options {
     /** 1: the client counts what becomes of its requests, for zkl_client_metrics. It
      *  takes 18 KB of memory. 0: it does not. What it costs: docs/observability.md. */
     int32_t metrics;
+    /**
+     * 1: the node of a resource, below which its contenders queue, is made as a container where
+     * it is missing: the servers delete it some time after its last contender has gone (they look
+     * once a minute, by default). For resources whose names do not come again, as those of single
+     * jobs. The lock root and what is above it stay persistent nodes, as does a resource's node
+     * that is there already. Needs servers from 3.5 on. A request that finds the node gone makes
+     * it again, which takes it two round trips more; and the numbers of its contenders begin
+     * anew, which tokens do not. 0: a persistent node, which stays.
+     */
+    int32_t container_parents;
+    int32_t reserved; /* 0 */
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
-            1024, NULL, ZKL_DISPATCH_THREAD, 0                                                     \
+            1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0                                               \
     }
 
 /**
@@ -671,6 +691,31 @@ ZKL_API int zkl_lock_cancel(zkl_lock *lock);
  */
 ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
 
+/**
+ * Asks the servers whether the lock is held: a transaction with nothing but a check of its node,
+ * which is ordered with all writes. It proves that at some moment between call and return the
+ * lock was held: it may be lost just after. (What must not happen without it belongs into the
+ * same transaction: zkl_transaction_begin.) zkl_lock_check, which costs nothing, tells what is
+ * known here, and that may be old.
+ *
+ * timeout_ms  ZKL_FOREVER, or >= 1.
+ *
+ * Costs a committed write. Blocks until the servers have answered; where the connection breaks,
+ * they are asked again on the next, until the deadline. Any thread, not only the one that
+ * acquired it, and several at once.
+ *
+ * Returns ZKL_OK (it was held); ZKL_LOST (its node is gone, by the servers' word, or the grant was
+ * lost before; in the first case the news of it is on its way to zkl_lock_check and the state
+ * callback); ZKL_SUSPECT (not known: no answer in time, or the reply was lost);
+ * ZKL_NOT_HELD (also when it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED (the
+ * servers, or this process for want of memory, would not take a request now); ZKL_CLOSED;
+ * ZKL_NO_MEMORY; ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_FORKED; ZKL_IN_CALLBACK;
+ * ZKL_CANCELLED (the handle is being closed).
+ *
+ * Rule: docs/guarantees.md, "Verify and guarded transactions".
+ */
+ZKL_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
+
 typedef struct zkl_lock_information {
     size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
     zkl_lock_state state;
@@ -881,6 +926,128 @@ ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
  * ZKL_IN_CALLBACK (it was called from a callback), ZKL_INVALID_ARGUMENT or ZKL_FORKED.
  */
 ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
+
+/* ---- Guarded transactions ----------------------------------------------- */
+
+/**
+ * Writes of your own to ZooKeeper, which are carried out in one transaction (its multi) together
+ * with a check of the lock's node: all of them, while the lock is held, or none. No pause of this
+ * process, however long, can make them come late: the servers refuse them once the next holder
+ * could have been granted the lock.
+ *
+ *     zkl_transaction *transaction = NULL;
+ *     int status = zkl_transaction_begin(lock, &transaction);
+ *     if (status == ZKL_OK) {
+ *         (void)zkl_transaction_set(transaction, "/stock/7", "41", 2, ZKL_ANY_VERSION);
+ *         (void)zkl_transaction_create(transaction, "/orders/n-", "7", 1, ZKL_CREATE_SEQUENTIAL);
+ *         status = zkl_transaction_commit(transaction, 5000, NULL);
+ *     }
+ *     zkl_transaction_free(transaction);
+ *
+ * (An addition that fails leaves the transaction as it was: look at what it returns.)
+ *
+ * A transaction belongs to the grant that it was begun under. It may be used by any thread, but by
+ * one at a time, and before its lock handle is closed.
+ */
+typedef struct zkl_transaction zkl_transaction;
+
+/** For a node of any version: ZooKeeper counts the changes of a node's data from 0. */
+#define ZKL_ANY_VERSION (-1)
+
+/** Flags of a create, to be combined. An ephemeral node is deleted at the end of the client's
+ *  session; a sequential one gets ten digits behind its name, of a number that its parent counts.
+ */
+enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIAL = 2 };
+
+/**
+ * Begins a transaction of the grant that the lock has now. No I/O; does not block.
+ *
+ * transaction  receives the handle on ZKL_OK, else NULL. Free it with zkl_transaction_free.
+ *
+ * Returns ZKL_OK, ZKL_LOST, ZKL_NOT_HELD, ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_INVALID_ARGUMENT or
+ * ZKL_FORKED.
+ */
+ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
+
+/**
+ * Add an operation: to create a node (with everybody's permission for everything, as the lock's
+ * own nodes), to set the data of one, to delete one, to check that one is there. They are carried
+ * out in the order in which they were added, and each sees what those before it have done.
+ *
+ * path     absolute, below the chroot of the client's host list; at most ZKL_TRANSACTION_PATH_MAX
+ *          bytes of names as ZooKeeper takes them. The parent of a node that is created must be
+ *          there.
+ * data     any bytes, copied; NULL where size is 0.
+ * flags    ZKL_CREATE_PERSISTENT, or other flags of these.
+ * version  that the node must have, or ZKL_ANY_VERSION.
+ *
+ * No I/O; they do not block, and may be called from a callback. Each returns ZKL_OK,
+ * ZKL_INVALID_PATH, ZKL_TRANSACTION_TOO_LARGE (ZKL_TRANSACTION_OPERATIONS_MAX,
+ * ZKL_TRANSACTION_BYTES_MAX), ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ */
+ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
+                                   size_t size, int flags);
+ZKL_API int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
+                                size_t size, int32_t version);
+ZKL_API int zkl_transaction_delete(zkl_transaction *transaction, const char *path, int32_t version);
+ZKL_API int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_t version);
+
+/** Which operation has failed, and why. Plain data. */
+typedef struct zkl_transaction_result {
+    size_t struct_size;   /* see ZKL_TRANSACTION_RESULT_INIT */
+    int failed_operation; /* counted from 0 in the order of their addition; -1: none */
+    int failed_status;    /* of it: ZKL_NO_NODE, ZKL_NODE_EXISTS, ZKL_BAD_VERSION, ZKL_NOT_EMPTY,
+                             ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED (such as a child of an
+                             ephemeral node); else ZKL_OK */
+} zkl_transaction_result;
+
+#define ZKL_TRANSACTION_RESULT_INIT                                                                \
+    { sizeof(zkl_transaction_result), -1, 0 }
+
+/**
+ * Commits a transaction.
+ *
+ * timeout_ms  ZKL_FOREVER, or >= 1.
+ * result      receives which operation has failed; may be NULL.
+ *
+ * Blocks until the servers have answered, or until the deadline. While the client is disconnected,
+ * or has not heard of the servers for so long that its session may be over (zkl_lock_check says
+ * ZKL_SUSPECT), nothing is sent: it waits to hear of them first.
+ *
+ * Returns ZKL_OK: all was applied, while the lock was held.
+ * Nothing was applied, and nothing will be, with
+ *   ZKL_LOST              the lock is not held any more, by the servers' word or as known here; or
+ *                         the handle has another grant than that which it was begun under
+ *   ZKL_OPERATION_FAILED  an operation could not be carried out: see result. The lock was held
+ *   ZKL_TIMEOUT           it could not be sent in time
+ *   ZKL_NOT_HELD          the lock was released
+ *   ZKL_SERVER_REFUSED    the servers, or this process for want of memory, would not take it now
+ *   ZKL_NO_PERMISSION     of reading the lock's own node
+ *   ZKL_CLOSED, ZKL_CANCELLED (the handle is being closed), ZKL_NO_MEMORY,
+ *   ZKL_INVALID_ARGUMENT (it was committed already, among others), ZKL_INVALID_TIMEOUT,
+ *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK.
+ * All or nothing was applied, or will be, with
+ *   ZKL_UNKNOWN           it was sent, and the reply was lost, or not there in time. Read what it
+ *                         was to write, once the lock is held (again), before going on.
+ *
+ * After ZKL_OK and ZKL_UNKNOWN it cannot be committed again; after the others it can, while the
+ * lock is held.
+ *
+ * Rule: docs/guarantees.md, "Verify and guarded transactions".
+ */
+ZKL_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
+                                   zkl_transaction_result *result);
+
+/**
+ * The path of a node that a committed transaction has created, with its number if it has one,
+ * below the chroot. operation: counted from 0 in the order of their addition. "" for what is no
+ * create, or before it was committed with ZKL_OK (or when there was no memory for it). The string
+ * lives as long as the transaction. Does not block.
+ */
+ZKL_API const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation);
+
+/** Frees a transaction, committed or not. NULL is fine. Does not block. */
+ZKL_API void zkl_transaction_free(zkl_transaction *transaction);
 
 /* ---- Scope helpers ----------------------------------------------------- */
 

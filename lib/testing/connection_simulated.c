@@ -81,9 +81,9 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
     return request_create(of(operations), &operation, done, arg);
 }
 
-static zkl_outcome create_persistent(zkl_operations *operations, const char *path,
+static zkl_outcome create_persistent(zkl_operations *operations, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg) {
-    zkl_operation operation = { .kind = ZKL_WRITE_CREATE, .path = path };
+    zkl_operation operation = { .kind = ZKL_WRITE_CREATE, .path = path, .container = container };
     return request_create(of(operations), &operation, done, arg);
 }
 

@@ -12,6 +12,7 @@ zkl_ensemble_options zkl_ensemble_defaults(void) {
     return (zkl_ensemble_options){
         .servers = 3,
         .tick_ms = 2000,
+        .container_ms = 60000,
         .sync_limit_ticks = 5,
         .message_us = { 100, 500 },
         .link_us = { 100, 500 },

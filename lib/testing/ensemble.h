@@ -95,6 +95,7 @@ typedef struct zkl_ensemble_hooks {
 typedef struct zkl_ensemble_options {
     uint32_t servers;
     int32_t tick_ms;
+    int32_t container_ms;      /* how often the leader looks for empty containers */
     int32_t sync_limit_ticks;  /* until a server that is cut off notices */
     zkl_range message_us;      /* between client and server, each way */
     zkl_range link_us;         /* between leader and server, each way */

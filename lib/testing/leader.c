@@ -265,6 +265,28 @@ void zkl_leader_receive(zkl_ensemble *ensemble, zkl_packet *packet) {
 
 /* ---- The leader's clock ---------------------------------------------------------------------- */
 
+/* As ContainerManager: asks for the deletion, which fails where a child has come meanwhile. One at
+ * a time, as there are few. */
+static void look_for_empty_container(zkl_ensemble *ensemble) {
+    int64_t interval_us = ensemble->options.container_ms * ZKL_US_PER_MS;
+    if (zkl_world_now_us() - ensemble->containers_seen_us < interval_us) {
+        return;
+    }
+    ensemble->containers_seen_us = zkl_world_now_us();
+    const zkl_node *node = zkl_tree_find_empty_container(ensemble->tree);
+    if (node == NULL) {
+        return;
+    }
+    zkl_operation operation = {
+        .kind = ZKL_WRITE_DELETE,
+        .path = zkl_node_path(node),
+        .version = ZKL_ANY_VERSION,
+    };
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_DELETE, ZKL_WRITE_DELETE, &operation, 1);
+    call->seen_zxid = ensemble->zxid;
+    zkl_channel_send(&ensemble->pipeline, &call->message, draw_commit_delay(ensemble, call));
+}
+
 static void ping_servers(void *arg) {
     zkl_ensemble *ensemble = arg;
     for (uint32_t i = 0; i < ensemble->options.servers; i++) {
@@ -273,6 +295,7 @@ static void ping_servers(void *arg) {
             zkl_server_send(server, zkl_packet_make(ZKL_PACKET_PING, NULL, NULL));
         }
     }
+    look_for_empty_container(ensemble);
     zkl_world_schedule(&ensemble->pinging, zkl_world_now_us() + zkl_ensemble_tick_us(ensemble) / 2);
 }
 

@@ -136,6 +136,7 @@ struct zkl_ensemble {
     int64_t term_begun_us; /* with which its ticks begin */
     zkl_channel pipeline;  /* what is numbered, but not committed; the next leader inherits it */
     uint32_t last_link_number;
+    int64_t containers_seen_us; /* when it looked for empty containers */
     zkl_world_event pinging;
     zkl_world_event election;
     zkl_world_event losing_quorum;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "zklock/zklock.h"
+
 /** What a server answers; `NONE` is ZOK. */
 typedef enum zkl_server_error {
     ZKL_SERVER_ERROR_NONE,
@@ -53,9 +55,6 @@ typedef enum zkl_write_kind {
     ZKL_WRITE_CREATE_SESSION,
     ZKL_WRITE_CLOSE_SESSION
 } zkl_write_kind;
-
-/** ZooKeeper's -1 for a version. */
-#define ZKL_ANY_VERSION (-1)
 
 /** One create, deletion, change of data, or check. */
 typedef struct zkl_operation {

@@ -183,15 +183,16 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
                              ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request));
 }
 
-static zkl_outcome create_persistent(zkl_operations *operations, const char *path,
+static zkl_outcome create_persistent(zkl_operations *operations, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
     if (request == NULL) {
         return not_made(self);
     }
-    return sent(request, zoo_acreate(self->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0,
-                                     on_parent_created, request));
+    return sent(request, zoo_acreate(self->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                                     container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_parent_created,
+                                     request));
 }
 
 static zkl_outcome list_children(zkl_operations *operations, const char *path,
@@ -251,9 +252,6 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
 
 /* ---- Transactions -------------------------------------------------------- */
 
-/* No code of a server's: the operation has none, as the transaction was not decided. */
-enum { NOT_TOLD = INT32_MIN };
-
 static bool is_create(zkl_multi_kind kind) {
     return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
 }
@@ -273,23 +271,23 @@ static int status_of_failure(int rc) {
     }
 }
 
-/* Of an operation that was decided: nothing was applied. */
-static zkl_outcome outcome_of_failure(int rc) {
+/* Whether a server has said so about this very operation: then nothing was applied. When the
+ * connection is lost libzookeeper gives that as each operation's own error; and servers check the
+ * session with each, and tell it as if that one had failed. */
+static bool is_failure(int rc) {
     zkl_outcome outcome = outcome_of(rc);
-    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_REFUSED : outcome;
+    return rc == ZBADVERSION || outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
+           outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
-/* Servers check the session with each operation, and tell it as if that one had failed. */
-static bool is_about_the_session(int rc) {
-    return rc == ZSESSIONEXPIRED || rc == ZSESSIONMOVED;
+static zkl_outcome outcome_of_failure(int rc) {
+    return rc == ZBADVERSION ? ZKL_OUTCOME_REFUSED : outcome_of(rc);
 }
 
 /* `count`: there is none, or the transaction was not decided. */
 static size_t find_failed(const multi *all) {
     size_t i = 0;
-    while (i < all->count &&
-           (all->results[i].err == ZOK || all->results[i].err == ZRUNTIMEINCONSISTENCY ||
-            all->results[i].err == NOT_TOLD || is_about_the_session(all->results[i].err))) {
+    while (i < all->count && !is_failure(all->results[i].err)) {
         i++;
     }
     return i;
@@ -340,9 +338,6 @@ static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
         all->count = count;
         all->results = (zoo_op_result_t *)(all + 1);
         all->told = (zkl_multi_result *)(all->results + count);
-        for (size_t i = 0; i < count; i++) {
-            all->results[i].err = NOT_TOLD;
-        }
     }
     return all;
 }

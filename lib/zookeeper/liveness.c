@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "observer.h"
+#include "zookeeper/guarded_write.h"
 #include "zookeeper/request_runner.h"
 #include "zookeeper/session.h"
 
@@ -118,6 +119,7 @@ void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t 
         lease_extended(liveness);
     }
     set_write_timer(liveness);
+    zkl_guarded_writes_review(liveness->session);
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {

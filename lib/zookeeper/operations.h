@@ -20,15 +20,12 @@ typedef enum zkl_multi_kind {
     ZKL_MULTI_REMOVE
 } zkl_multi_kind;
 
-/** ZooKeeper's -1: the node may be of any version. */
-#define ZKL_MULTI_ANY_VERSION (-1)
-
 typedef struct zkl_multi_operation {
     zkl_multi_kind kind;
     const char *path;
     const void *data; /* creates, set; NULL where size is 0 */
     size_t size;
-    int32_t version; /* check, set, remove */
+    int32_t version; /* check, set, remove; ZKL_ANY_VERSION */
 } zkl_multi_operation;
 
 /** What became of one operation. */
@@ -88,8 +85,9 @@ typedef struct zkl_operations_table {
     zkl_outcome (*create_ephemeral_sequential)(zkl_operations *self, const char *path,
                                                const char *data, zkl_reply_callback *done,
                                                void *arg);
-    /* A node that exists already is as good as one that was made. */
-    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path,
+    /* A node that exists already is as good as one that was made. A container (of servers from
+     * 3.5 on) is deleted by them some time after its last child has gone. */
+    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg);
     /* All of the operations or none, in their order, at one zxid (ZooKeeper's multi). OK: applied.
      * Where one fails, the outcome of the whole is that one's, which `failed` names, and that of

@@ -20,11 +20,11 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const
                  inner->table->create_ephemeral_sequential(inner, path, data, done, arg));
 }
 
-static zkl_outcome create_persistent(zkl_operations *operations, const char *path,
+static zkl_outcome create_persistent(zkl_operations *operations, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg) {
     zkl_operations *inner = of(operations)->inner;
     return count(of(operations), ZKL_SENT_CREATE_PARENT,
-                 inner->table->create_persistent(inner, path, done, arg));
+                 inner->table->create_persistent(inner, path, container, done, arg));
 }
 
 static zkl_outcome list_children(zkl_operations *operations, const char *path,

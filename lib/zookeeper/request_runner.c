@@ -189,8 +189,8 @@ static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
     const zkl_multi_operation changes[] = {
-        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_MULTI_ANY_VERSION },
-        { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_MULTI_ANY_VERSION },
+        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
+        { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
     };
     return operations->table->transact(operations, changes, sizeof(changes) / sizeof(changes[0]),
                                        on_reply, call_for(runner, ZKL_EVENT_DOWNGRADED));
@@ -358,8 +358,9 @@ static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
         return ZKL_OUTCOME_NOT_NOW;
     }
     runner->parent_made_length = length;
+    bool container = runner->session->container_parents && runner->parent_path[length] == '\0';
     zkl_outcome outcome = operations->table->create_persistent(
-        operations, path, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
+        operations, path, container, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
     free(path);
     return outcome;
 }

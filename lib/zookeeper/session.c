@@ -17,6 +17,7 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
         .identity = options->identity,
         .label = options->label,
         .lock_root = options->lock_root,
+        .container_parents = options->container_parents,
     };
     session->operations =
         zkl_operations_counted_begin(&session->counted, options->operations, options->metrics);

@@ -27,6 +27,7 @@ typedef struct zkl_session_options {
     const char *label;      /* who we are, in the log */
     const char *lock_root;  /* full path; the session's own requests are about it */
     int32_t lease_tick_ms;  /* of the servers; 0: no lease is kept */
+    bool container_parents; /* a resource's own node is made as a container */
 } zkl_session_options;
 
 struct zkl_session {
@@ -39,6 +40,7 @@ struct zkl_session {
     const char *identity;
     const char *label;
     const char *lock_root;
+    bool container_parents;
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
     void *request_ended_arg;
     void (*abandon)(void *arg); /* give this session up for another; may be NULL */
@@ -58,6 +60,7 @@ struct zkl_session {
     zkl_timers timers;
     zkl_liveness liveness;
     size_t watched_bytes; /* that the requests may come to need for their watches */
+    struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
 };

@@ -90,6 +90,23 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     answered(arg, reply, more);
 }
 
+/* Of each operation, and which one has failed. */
+static void on_transacted(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < reply->result_count && used < sizeof(more); i++) {
+        const zkl_multi_result *result = &reply->results[i];
+        bool failed = reply->outcome != ZKL_OUTCOME_OK && reply->failed == i;
+        used +=
+            (size_t)snprintf(more + used, sizeof(more) - used, "%s%s%s%s%s", i == 0 ? ": " : ", ",
+                             failed ? zkl_strerror(result->status)
+                                    : outcome_name(&(zkl_reply){ .outcome = result->outcome }),
+                             failed ? " (failed)" : "", result->path != NULL ? " " : "",
+                             result->path != NULL ? transcript_path(result->path) : "");
+    }
+    answered(arg, reply, more);
+}
+
 static int compare_names(const void *one, const void *other) {
     return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
@@ -230,7 +247,14 @@ typedef zkl_outcome sender(speaker *self, const char *full_path, uint64_t watch,
 
 static zkl_outcome send_parent(speaker *self, const char *path, uint64_t watch, question *asked) {
     (void)watch;
-    return self->operations->table->create_persistent(self->operations, path, on_done, asked);
+    return self->operations->table->create_persistent(self->operations, path, false, on_done,
+                                                      asked);
+}
+
+static zkl_outcome send_container(speaker *self, const char *path, uint64_t watch,
+                                  question *asked) {
+    (void)watch;
+    return self->operations->table->create_persistent(self->operations, path, true, on_done, asked);
 }
 
 static zkl_outcome send_create(speaker *self, const char *path, uint64_t watch, question *asked) {
@@ -258,38 +282,91 @@ static zkl_outcome send_unwatch(speaker *self, const char *path, uint64_t watch,
     return self->operations->table->remove_watches(self->operations, path, on_done, asked);
 }
 
+static question *make_question(speaker *self, const char *text) {
+    question *asked = malloc(sizeof(*asked));
+    if (asked == NULL) {
+        give_up("out of memory");
+        return NULL;
+    }
+    snprintf(asked->text, sizeof(asked->text), "%s", text);
+    asked->self = self;
+    return asked;
+}
+
+/* With the mutex held. */
+static void note_sent(speaker *self, question *asked, zkl_outcome outcome) {
+    if (outcome != ZKL_OUTCOME_OK) {
+        self->open--;
+        free(asked);
+    }
+}
+
+static void tell_asked(const speaker *self, const char *text, const char *more,
+                       zkl_outcome outcome) {
+    const zkl_reply reply = { .outcome = outcome };
+    transcript_add("%s > %s%s%s%s", self->name, text, more,
+                   outcome != ZKL_OUTCOME_OK ? ": at once " : "",
+                   outcome != ZKL_OUTCOME_OK ? outcome_name(&reply) : "");
+}
+
 static void ask(speaker *self, sender *send, const char *what, const char *path, uint64_t watch) {
     char full_path[PATH_SIZE];
     char text[TRANSCRIPT_LINE_SIZE];
     char watch_text[32] = "";
-    question *asked = malloc(sizeof(*asked));
-    if (asked == NULL) {
-        give_up("out of memory");
-        return;
-    }
     if (watch != 0) {
         snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)watch);
     }
     snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), path);
     snprintf(text, sizeof(text), "%s %s", what, path);
-    snprintf(asked->text, sizeof(asked->text), "%s", text);
-    asked->self = self;
+    question *asked = make_question(self, text);
     pthread_mutex_lock(&self->mutex);
     self->open++;
     zkl_outcome outcome = send(self, full_path, watch, asked);
-    if (outcome != ZKL_OUTCOME_OK) {
-        self->open--;
-        free(asked);
-    }
+    note_sent(self, asked, outcome);
     pthread_mutex_unlock(&self->mutex);
-    const zkl_reply reply = { .outcome = outcome };
-    transcript_add("%s > %s%s%s%s", self->name, text, watch_text,
-                   outcome != ZKL_OUTCOME_OK ? ": at once " : "",
-                   outcome != ZKL_OUTCOME_OK ? outcome_name(&reply) : "");
+    tell_asked(self, text, watch_text, outcome);
+}
+
+static void tell_operation_asked(const speaker *self, const zkl_multi_operation *operation) {
+    static const char *const names[] = {
+        [ZKL_MULTI_CHECK] = "check",
+        [ZKL_MULTI_CREATE_PERSISTENT] = "create",
+        [ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL] = "create numbered",
+        [ZKL_MULTI_CREATE_EPHEMERAL] = "create ephemeral",
+        [ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL] = "create ephemeral numbered",
+        [ZKL_MULTI_SET] = "set",
+        [ZKL_MULTI_REMOVE] = "delete",
+    };
+    transcript_add("%s >   %s %s", self->name, names[operation->kind], operation->path);
+}
+
+void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t count) {
+    char paths[SPEAKER_OPERATIONS_MAX][PATH_SIZE];
+    zkl_multi_operation all[SPEAKER_OPERATIONS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", stage_root(), operations[i].path);
+        all[i] = operations[i];
+        all[i].path = paths[i];
+    }
+    question *asked = make_question(self, "transact");
+    pthread_mutex_lock(&self->mutex);
+    self->open++;
+    zkl_outcome outcome =
+        self->operations->table->transact(self->operations, all, count, on_transacted, asked);
+    note_sent(self, asked, outcome);
+    pthread_mutex_unlock(&self->mutex);
+    tell_asked(self, "transact", "", outcome);
+    for (size_t i = 0; i < count; i++) {
+        tell_operation_asked(self, &operations[i]);
+    }
 }
 
 void ask_parent(speaker *self, const char *path) {
     ask(self, send_parent, "parent", path, 0);
+}
+
+void ask_container(speaker *self, const char *path) {
+    ask(self, send_container, "container", path, 0);
 }
 
 void ask_create(speaker *self, const char *path) {

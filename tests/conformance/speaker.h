@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "zookeeper/operations.h"
+
 typedef struct speaker speaker;
 
 /** Ordinary sessions outlive all that is done to their connections here. */
@@ -27,11 +29,15 @@ void speaker_reopen(speaker *self);
 void speaker_abandon(speaker *self);
 
 void ask_parent(speaker *self, const char *path);
+void ask_container(speaker *self, const char *path);
 void ask_create(speaker *self, const char *path);
 void ask_list(speaker *self, const char *path);
 /** watch: 0, none. */
 void ask_exists(speaker *self, const char *path, uint64_t watch);
 void ask_delete(speaker *self, const char *path);
+/** All or nothing, through the connection's own transactions; up to SPEAKER_OPERATIONS_MAX. */
+enum { SPEAKER_OPERATIONS_MAX = 8 };
+void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t count);
 void ask_unwatch(speaker *self, const char *path);
 
 /** Waits until all that he has asked is answered. */

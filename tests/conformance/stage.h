@@ -80,7 +80,8 @@ typedef enum stage_request {
     STAGE_DELETE,
     STAGE_LIST,
     STAGE_EXISTS,
-    STAGE_REMOVE_WATCHES
+    STAGE_REMOVE_WATCHES,
+    STAGE_TRANSACT
 } stage_request;
 
 typedef enum stage_loss {

@@ -14,6 +14,7 @@ enum {
     PAUSE_US = 20000,
     PATIENCE_US = 60000000,
     TICK_MS = 500,
+    CONTAINER_MS = 1000, /* as in ensemble/java.options */
     PATH_SIZE = 256
 };
 
@@ -64,6 +65,7 @@ static void make(int64_t session_id, const char *path, bool sequential) {
 void stage_begin(int pass) {
     zkl_ensemble_options options = zkl_ensemble_defaults();
     options.tick_ms = TICK_MS;
+    options.container_ms = CONTAINER_MS;
     zkl_world_begin((uint64_t)pass + 1);
     ensemble = zkl_ensemble_begin(&options);
     make(0, stage_root(), false);
@@ -192,6 +194,7 @@ void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, 
         [STAGE_LIST] = ZKL_CALL_LIST,
         [STAGE_EXISTS] = ZKL_CALL_EXISTS,
         [STAGE_REMOVE_WATCHES] = ZKL_CALL_REMOVE_WATCHES,
+        [STAGE_TRANSACT] = ZKL_CALL_MULTI,
     };
     (void)way;
     zkl_ensemble_cut_next(

@@ -1,5 +1,5 @@
-/* Several operations in one multi, all of them or none: by another session, as the
- * connection of the library's does not ask for them. */
+/* Several operations in one multi, all of them or none: by another session, whose answers are
+ * written down as the servers give them, and by the library's own connection. */
 #include <stddef.h>
 
 #include "conversation.h"
@@ -248,6 +248,146 @@ static bool transaction_that_fails_fires_no_watch(void) {
     return true;
 }
 
+/* ---- By the library's connection ----------------------------------------------------- */
+
+#define ASK(self, ...)                                                                             \
+    ask_all((self), (const zkl_multi_operation[SPEAKER_OPERATIONS_MAX + 1]){ __VA_ARGS__ })
+#define OPERATION(which, node, number)                                                             \
+    { .kind = ZKL_MULTI_##which, .path = (node), .data = "data", .size = 4, .version = (number) }
+
+/* Ends with one that has no path. */
+static void ask_all(speaker *self, const zkl_multi_operation *operations) {
+    size_t count = 0;
+    while (operations[count].path != NULL) {
+        count++;
+    }
+    ask_transact(self, operations, count);
+}
+
+static speaker *begin_alone(void) {
+    make_by_hand("/p");
+    make_by_hand("/p/x");
+    return speaker_enter("a");
+}
+
+static bool own_transaction_is_applied_as_a_whole(void) {
+    speaker *a = begin_alone();
+    ask_exists(a, "/p", 1);
+    hear(a);
+    ASK(a, OPERATION(CHECK, "/p", ZKL_ANY_VERSION), OPERATION(SET, "/p", 0),
+        OPERATION(CREATE_EPHEMERAL_SEQUENTIAL, "/p/n-", 0),
+        OPERATION(CREATE_PERSISTENT_SEQUENTIAL, "/p/m-", 0), OPERATION(CREATE_EPHEMERAL, "/p/e", 0),
+        OPERATION(CREATE_PERSISTENT, "/p/z", 0), OPERATION(REMOVE, "/p/x", 0),
+        OPERATION(CHECK, "/p", 1));
+    hear(a);
+    ask_list(a, "/p");
+    ask_exists(a, "/p/n-0000000001", 0);
+    ask_exists(a, "/p/m-0000000002", 0);
+    ask_exists(a, "/p/e", 0);
+    hear(a);
+    ASK(a, OPERATION(SET, "/p", 1), OPERATION(SET, "/p", 2), OPERATION(CHECK, "/p", 3));
+    hear(a);
+    speaker_leave(a);
+    return true;
+}
+
+static bool own_transaction_fails_with_its_first_failure(void) {
+    speaker *a = begin_alone();
+    ASK(a, OPERATION(CHECK, "/none", ZKL_ANY_VERSION), OPERATION(SET, "/p", 0));
+    hear(a);
+    ASK(a, OPERATION(SET, "/p", 0), OPERATION(CREATE_EPHEMERAL, "/none/x", 0),
+        OPERATION(CHECK, "/none", 0));
+    hear(a);
+    ASK(a, OPERATION(CREATE_EPHEMERAL_SEQUENTIAL, "/p/n-", 0),
+        OPERATION(CREATE_PERSISTENT, "/p/x", 0));
+    hear(a);
+    ASK(a, OPERATION(SET, "/p", 1));
+    hear(a);
+    ASK(a, OPERATION(CHECK, "/p", 1), OPERATION(REMOVE, "/p/x", 0));
+    hear(a);
+    ASK(a, OPERATION(SET, "/p", 0), OPERATION(REMOVE, "/p", ZKL_ANY_VERSION));
+    hear(a);
+    ASK(a, OPERATION(SET, "/none", 0));
+    hear(a);
+    ASK(a, OPERATION(CREATE_EPHEMERAL, "/p/e", 0), OPERATION(CREATE_PERSISTENT, "/p/e/z", 0));
+    hear(a);
+    ask_list(a, "/p");
+    hear(a);
+    ASK(a, OPERATION(CHECK, "/p", 0));
+    hear(a);
+    speaker_leave(a);
+    return true;
+}
+
+static void look_at_data(speaker *self) {
+    hear_until(self, "connected");
+    catch_up(self);
+    ASK(self, OPERATION(CHECK, "/p", 0));
+    hear(self);
+}
+
+static bool lost_transaction(void) {
+    speaker *a = begin_alone();
+    cut_next(a, STAGE_TRANSACT, STAGE_REQUEST_LOST);
+    ASK(a, OPERATION(CHECK, "/p/x", ZKL_ANY_VERSION), OPERATION(SET, "/p", 0));
+    look_at_data(a);
+    cut_next(a, STAGE_TRANSACT, STAGE_REPLY_LOST);
+    ASK(a, OPERATION(CHECK, "/p/x", ZKL_ANY_VERSION), OPERATION(SET, "/p", 0));
+    look_at_data(a);
+    speaker_leave(a);
+    return true;
+}
+
+static bool change_of_data_meanwhile_is_told_at_the_reconnect(void) {
+    speaker *a = begin_alone();
+    speaker *b = speaker_enter("b");
+    ask_exists(a, "/p", 1);
+    ask_exists(a, "/p/x", 2);
+    hear(a);
+    cut_next_and_stay_away(a, STAGE_LIST, STAGE_REQUEST_LOST);
+    ask_list(a, "/p");
+    hear_until(a, "connecting");
+    ASK(b, OPERATION(SET, "/p", 0));
+    hear(b);
+    admit(a);
+    hear_until(a, "watch 1");
+    catch_up(a);
+    ASK(b, OPERATION(SET, "/p/x", 0));
+    hear(b);
+    catch_up(a);
+    count_watches(a);
+    speaker_leave(b);
+    speaker_leave(a);
+    return true;
+}
+
+/* ---- Containers: what the transactions of the leader delete --------------------------- */
+
+static bool container_goes_some_time_after_its_last_child(void) {
+    speaker *a = speaker_enter("a");
+    ask_container(a, "/c");
+    ask_container(a, "/c");
+    ask_container(a, "/never");
+    ask_parent(a, "/plain");
+    ask_create(a, "/c/n-");
+    ask_create(a, "/plain/n-");
+    ask_exists(a, "/c", 1);
+    hear(a);
+    ask_delete(a, "/c/n-0000000000");
+    ask_delete(a, "/plain/n-0000000000");
+    hear(a);
+    hear_until(a, "watch 1");
+    ask_create(a, "/c/n-");
+    ask_exists(a, "/never", 0);
+    ask_exists(a, "/plain", 0);
+    hear(a);
+    ask_container(a, "/c");
+    ask_create(a, "/c/n-");
+    hear(a);
+    speaker_leave(a);
+    return true;
+}
+
 const conversation transaction_conversations[] = {
     CONVERSATION(transaction_changes_all_at_one_zxid),
     CONVERSATION(numbers_in_a_transaction_follow_each_other),
@@ -260,5 +400,10 @@ const conversation transaction_conversations[] = {
     CONVERSATION(watches_fire_once_in_the_order_of_the_operations),
     CONVERSATION(node_made_anew_in_a_transaction_is_told_as_deleted),
     CONVERSATION(transaction_that_fails_fires_no_watch),
+    CONVERSATION(own_transaction_is_applied_as_a_whole),
+    CONVERSATION(own_transaction_fails_with_its_first_failure),
+    CONVERSATION(lost_transaction),
+    CONVERSATION(change_of_data_meanwhile_is_told_at_the_reconnect),
+    CONVERSATION(container_goes_some_time_after_its_last_child),
     CONVERSATIONS_END,
 };

@@ -19,7 +19,7 @@ static void open_connected(caller *self) {
 }
 
 static const zkl_multi_operation writes[] = {
-    { .kind = ZKL_MULTI_CHECK, .path = "/p", .version = ZKL_MULTI_ANY_VERSION },
+    { .kind = ZKL_MULTI_CHECK, .path = "/p", .version = ZKL_ANY_VERSION },
     { .kind = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL, .path = "/p/n-", .data = "a\0b", .size = 3 },
     { .kind = ZKL_MULTI_SET, .path = "/p", .data = "new", .size = 3, .version = 0 },
     { .kind = ZKL_MULTI_CREATE_PERSISTENT, .path = "/p/x" },
@@ -77,16 +77,15 @@ static void expect_failure(const zkl_multi_operation *operation, const char *lin
 }
 
 static void transaction_of_which_one_operation_fails_changes_nothing(void) {
-    expect_failure(
-        &(zkl_multi_operation){ ZKL_MULTI_CHECK, "/none", NULL, 0, ZKL_MULTI_ANY_VERSION },
-        "transact NO_NODE : NOT_NOW, NO_NODE!, NOT_NOW");
+    expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CHECK, "/none", NULL, 0, ZKL_ANY_VERSION },
+                   "transact NO_NODE : NOT_NOW, NO_NODE!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_EPHEMERAL, "/none/x", NULL, 0, 0 },
                    "transact NO_NODE : NOT_NOW, NO_NODE!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_PERSISTENT, "/p", NULL, 0, 0 },
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_SET, "/p", NULL, 0, 7 },
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");
-    expect_failure(&(zkl_multi_operation){ ZKL_MULTI_REMOVE, "/p", NULL, 0, ZKL_MULTI_ANY_VERSION },
+    expect_failure(&(zkl_multi_operation){ ZKL_MULTI_REMOVE, "/p", NULL, 0, ZKL_ANY_VERSION },
                    "transact NOT_EMPTY : NOT_NOW, NOT_EMPTY!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_PERSISTENT, "/p/secret", NULL, 0, 0 },
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");

@@ -135,7 +135,13 @@ zkl_outcome caller_create(caller *self, const char *path) {
 }
 
 zkl_outcome caller_make_parent(caller *self, const char *path) {
-    return self->operations->table->create_persistent(self->operations, path, on_parent_made, self);
+    return self->operations->table->create_persistent(self->operations, path, false, on_parent_made,
+                                                      self);
+}
+
+zkl_outcome caller_make_container(caller *self, const char *path) {
+    return self->operations->table->create_persistent(self->operations, path, true, on_parent_made,
+                                                      self);
 }
 
 zkl_outcome caller_list(caller *self, const char *path) {

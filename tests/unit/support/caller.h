@@ -43,6 +43,7 @@ void caller_close(caller *self);
 
 zkl_outcome caller_create(caller *self, const char *path);
 zkl_outcome caller_make_parent(caller *self, const char *path);
+zkl_outcome caller_make_container(caller *self, const char *path);
 zkl_outcome caller_list(caller *self, const char *path);
 /** watch: 0, none. */
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch);

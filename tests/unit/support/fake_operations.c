@@ -76,9 +76,9 @@ static zkl_outcome create_ephemeral_sequential(zkl_operations *self, const char 
     return call(of(self), "create", path, done, arg);
 }
 
-static zkl_outcome create_persistent(zkl_operations *self, const char *path,
+static zkl_outcome create_persistent(zkl_operations *self, const char *path, bool container,
                                      zkl_reply_callback *done, void *arg) {
-    return call(of(self), "make", path, done, arg);
+    return call(of(self), container ? "make container" : "make", path, done, arg);
 }
 
 static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *operations,

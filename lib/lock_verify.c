@@ -1,0 +1,62 @@
+#include "callback_queue.h"
+#include "commit.h"
+#include "input.h"
+#include "threads.h"
+
+static int check(const zkl_lock *lock, int64_t timeout_ms) {
+    int status = zkl_lock_check_handle(lock);
+    if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
+        status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    return status;
+}
+
+static void ignore(void *arg, const zkl_commit_result *result) {
+    (void)arg;
+    (void)result;
+}
+
+static int ask_once(zkl_lock *lock, int64_t timeout_ms) {
+    int status = zkl_commit_check_held(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    char node[ZKL_NODE_PATH_SIZE];
+    zkl_request_runner_node_path(lock->runner, node, sizeof(node));
+    zkl_multi_operation guard = zkl_commit_guard(node);
+    return zkl_commit_and_wait(lock, &guard, 1, timeout_ms, ignore, NULL);
+}
+
+/* Nothing is written: where the reply was lost with the connection, the next is asked. */
+static bool is_to_be_asked_again(const zkl_lock *lock, int status) {
+    return status == ZKL_UNKNOWN && !lock->closing && lock->runner != NULL &&
+           !lock->runner->session->connected;
+}
+
+static int verify(zkl_lock *lock, int64_t timeout_ms) {
+    int64_t start = zkl_clock_ms();
+    int64_t left = timeout_ms;
+    int status = ZKL_UNKNOWN;
+    do {
+        status = ask_once(lock, left);
+        left = timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : timeout_ms - (zkl_clock_ms() - start);
+    } while (is_to_be_asked_again(lock, status) && (left == ZKL_FOREVER || left > 0));
+    return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
+}
+
+int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
+    zkl_input_clear();
+    int status = check(lock, timeout_ms);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    zkl_lock_enter(lock);
+    status = zkl_lock_note_returned(lock, __func__, verify(lock, timeout_ms));
+    zkl_lock_leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}

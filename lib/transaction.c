@@ -1,0 +1,300 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "callback_queue.h"
+#include "commit.h"
+#include "input.h"
+
+struct zkl_transaction {
+    zkl_lock *lock;
+    zkl_multi_operation *operations; /* the guard first; paths and data are copies */
+    char **made;                     /* the paths that creates made, without the chroot */
+    size_t count;
+    size_t capacity;
+    size_t bytes;
+    bool over; /* it was applied, or may have been */
+};
+
+/* ---- Building ----------------------------------------------------------------- */
+
+static int check_handle(const zkl_transaction *transaction) {
+    int status = zkl_input_check_pointer("transaction", transaction);
+    return status == ZKL_OK ? zkl_client_check_process(transaction->lock->client) : status;
+}
+
+static int check_version(int32_t version) {
+    return zkl_input_check_range("version", version, ZKL_ANY_VERSION, INT32_MAX,
+                                 ZKL_INVALID_ARGUMENT);
+}
+
+static int check_room(const zkl_transaction *transaction, size_t bytes) {
+    size_t others = transaction->count - 1; /* without the guard */
+    int status = zkl_input_check_range("number of operations", (int64_t)others + 1, 1,
+                                       ZKL_TRANSACTION_OPERATIONS_MAX, ZKL_TRANSACTION_TOO_LARGE);
+    if (status == ZKL_OK && bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
+        zkl_input_note("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
+        status = ZKL_TRANSACTION_TOO_LARGE;
+    }
+    return status;
+}
+
+static bool grow(zkl_transaction *transaction) {
+    if (transaction->count < transaction->capacity) {
+        return true;
+    }
+    size_t capacity = 2 * transaction->capacity;
+    zkl_multi_operation *operations =
+        realloc(transaction->operations, capacity * sizeof(*operations));
+    if (operations == NULL) {
+        return false;
+    }
+    transaction->operations = operations;
+    char **made = realloc(transaction->made, capacity * sizeof(*made));
+    if (made == NULL) {
+        return false;
+    }
+    transaction->made = made;
+    transaction->capacity = capacity;
+    return true;
+}
+
+/* In one piece: the data, then the path with the chroot, by which it is freed. */
+static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
+    size_t chroot_length = strlen(chroot);
+    size_t path_size = strlen(operation->path) + 1;
+    char *copy = malloc(chroot_length + path_size + operation->size);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, chroot, chroot_length);
+    memcpy(copy + chroot_length, operation->path, path_size);
+    char *data = copy + chroot_length + path_size;
+    if (operation->size > 0) {
+        memcpy(data, operation->data, operation->size);
+    }
+    operation->path = copy;
+    operation->data = operation->size > 0 ? data : NULL;
+    return true;
+}
+
+static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
+    zkl_input_clear();
+    int status = check_handle(transaction);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("path", operation.path);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_node_path(operation.path);
+    }
+    if (status == ZKL_OK && operation.size > 0) {
+        status = zkl_input_check_pointer("data", operation.data);
+    }
+    if (status == ZKL_OK) {
+        status = check_version(operation.version);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    const char *chroot = transaction->lock->client->chroot;
+    size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
+    size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
+    status = check_room(transaction, bytes);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    if (!grow(transaction) || !copy_strings(&operation, chroot)) {
+        return ZKL_NO_MEMORY;
+    }
+    transaction->made[transaction->count] = NULL;
+    transaction->operations[transaction->count++] = operation;
+    transaction->bytes += bytes;
+    return ZKL_OK;
+}
+
+int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
+                           size_t size, int flags) {
+    static const zkl_multi_kind kinds[] = {
+        [ZKL_CREATE_PERSISTENT] = ZKL_MULTI_CREATE_PERSISTENT,
+        [ZKL_CREATE_EPHEMERAL] = ZKL_MULTI_CREATE_EPHEMERAL,
+        [ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
+        [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
+    };
+    zkl_input_clear();
+    int status = zkl_input_check_range(
+        "flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL, ZKL_INVALID_ARGUMENT);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    return add(transaction, (zkl_multi_operation){
+                                .kind = kinds[flags], .path = path, .data = data, .size = size });
+}
+
+int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
+                        size_t size, int32_t version) {
+    return add(
+        transaction,
+        (zkl_multi_operation){
+            .kind = ZKL_MULTI_SET, .path = path, .data = data, .size = size, .version = version });
+}
+
+int zkl_transaction_delete(zkl_transaction *transaction, const char *path, int32_t version) {
+    return add(transaction,
+               (zkl_multi_operation){ .kind = ZKL_MULTI_REMOVE, .path = path, .version = version });
+}
+
+int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_t version) {
+    return add(transaction,
+               (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = path, .version = version });
+}
+
+/* ---- Beginning and end ---------------------------------------------------------- */
+
+static void free_transaction(zkl_transaction *transaction) {
+    for (size_t i = 0; i < transaction->count; i++) {
+        free((char *)transaction->operations[i].path);
+        free(transaction->made[i]);
+    }
+    free(transaction->operations);
+    free(transaction->made);
+    free(transaction);
+}
+
+static zkl_transaction *make_transaction(zkl_lock *lock, const char *node) {
+    enum { FIRST_CAPACITY = 8 };
+    zkl_transaction *transaction = calloc(1, sizeof(*transaction));
+    if (transaction == NULL) {
+        return NULL;
+    }
+    transaction->lock = lock;
+    transaction->capacity = FIRST_CAPACITY;
+    transaction->operations = calloc(FIRST_CAPACITY, sizeof(*transaction->operations));
+    transaction->made = calloc(FIRST_CAPACITY, sizeof(*transaction->made));
+    zkl_multi_operation guard = zkl_commit_guard(node);
+    if (transaction->operations == NULL || transaction->made == NULL || !copy_strings(&guard, "")) {
+        free_transaction(transaction);
+        return NULL;
+    }
+    transaction->operations[0] = guard;
+    transaction->count = 1;
+    return transaction;
+}
+
+int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
+    zkl_input_clear();
+    int status = zkl_input_check_pointer("transaction", result);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    *result = NULL;
+    status = zkl_lock_check_handle(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    char node[ZKL_NODE_PATH_SIZE];
+    pthread_mutex_lock(&lock->client->mutex);
+    status = zkl_commit_check_held(lock);
+    if (status == ZKL_OK) {
+        zkl_request_runner_node_path(lock->runner, node, sizeof(node));
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    *result = make_transaction(lock, node);
+    return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+void zkl_transaction_free(zkl_transaction *transaction) {
+    if (transaction != NULL) {
+        free_transaction(transaction);
+    }
+}
+
+/* ---- Committing ------------------------------------------------------------------ */
+
+static int check_commit(const zkl_transaction *transaction, int64_t timeout_ms,
+                        const zkl_transaction_result *result) {
+    int status = check_handle(transaction);
+    if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
+        status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && result != NULL) {
+        status = zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
+                                             sizeof(*result));
+    }
+    if (status == ZKL_OK && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    if (status == ZKL_OK && transaction->over) {
+        zkl_input_note("transaction", "", "it was committed already");
+        status = ZKL_INVALID_ARGUMENT;
+    }
+    return status;
+}
+
+typedef struct outcome {
+    zkl_transaction *transaction;
+    zkl_transaction_result *result;
+} outcome;
+
+/* Where there is no memory for a path, none is told: the write is done all the same. */
+static void keep_made(zkl_transaction *transaction, const zkl_multi_result *results) {
+    size_t chroot_length = strlen(transaction->lock->client->chroot);
+    for (size_t i = 0; i < transaction->count; i++) {
+        const char *path = results[i].path;
+        transaction->made[i] = path != NULL ? strdup(path + chroot_length) : NULL;
+    }
+}
+
+static void on_committed(void *arg, const zkl_commit_result *told) {
+    const outcome *self = arg;
+    if (told->status == ZKL_OK) {
+        keep_made(self->transaction, told->results);
+    }
+    if (told->status == ZKL_OPERATION_FAILED) {
+        self->result->failed_operation = (int)told->failed - 1;
+        self->result->failed_status = told->failed_status;
+    }
+}
+
+/* The guard is the node of the grant that it was begun under: a later one is no help. */
+static int commit(zkl_transaction *transaction, int64_t timeout_ms,
+                  zkl_transaction_result *result) {
+    zkl_lock *lock = transaction->lock;
+    int status = zkl_commit_check_held(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    outcome self = { transaction, result };
+    status = zkl_commit_and_wait(lock, transaction->operations, transaction->count, timeout_ms,
+                                 on_committed, &self);
+    transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    return status;
+}
+
+int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
+                           zkl_transaction_result *result) {
+    zkl_input_clear();
+    int status = check_commit(transaction, timeout_ms, result);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_transaction_result told = ZKL_TRANSACTION_RESULT_INIT;
+    zkl_lock *lock = transaction->lock;
+    pthread_mutex_lock(&lock->client->mutex);
+    zkl_lock_enter(lock);
+    status = zkl_lock_note_returned(lock, __func__, commit(transaction, timeout_ms, &told));
+    zkl_lock_leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    if (result != NULL) {
+        *result = told;
+    }
+    return status;
+}
+
+const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
+    bool is_one =
+        transaction != NULL && operation >= 0 && (size_t)operation + 1 < transaction->count;
+    const char *path = is_one ? transaction->made[operation + 1] : NULL;
+    return path != NULL ? path : "";
+}
