@@ -91,7 +91,8 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
-        status = zkl_client_choose_session(lock->client, lock->path, options.kind, &session);
+        status = zkl_client_choose_session(
+            lock->client, zkl_request_runner_watched_bytes(lock->path, options.kind), &session);
     }
     if (status == ZKL_OK) {
         status = zkl_request_runner_start(session, &options, &lock->runner);

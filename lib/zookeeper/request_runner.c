@@ -159,6 +159,10 @@ static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call
     zkl_operations *operations = runner->session->operations;
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
+    if (runner->group != NULL) {
+        bool asked = zkl_create_group_ask(runner->group, runner, path, data);
+        return asked ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW;
+    }
     return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
 }
 
@@ -460,6 +464,9 @@ static void end(zkl_request_runner *runner) {
     zkl_timers_stop(&session->timers, &runner->hold_limit);
     zkl_watch_table_remove(&runner->own_watch);
     DL_DELETE(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_leave(runner->group, runner);
+    }
     session->runner_count--;
     session->watched_bytes -= runner->watched_bytes;
     if (runner->owner.ended != NULL) {
@@ -584,6 +591,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->stepping = false;
     if (runner->request.ended) {
         end(runner);
+    } else if (runner->group != NULL && event->kind == ZKL_EVENT_INSPECTED) {
+        zkl_create_group_look(runner->group);
     }
 }
 
@@ -631,6 +640,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
                                             .fired = on_own_watch_fired };
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     runner->owner_id = options->owner_id;
+    runner->group = options->group;
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
@@ -642,6 +652,12 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         return NULL;
     }
     return runner;
+}
+
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->granted_ms = zkl_session_now_ms(runner->session);
+    runner->max_hold_ms = max_hold_ms;
+    set_timer(runner, &runner->hold_limit, runner->granted_ms, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
@@ -674,7 +690,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_options request = {
         .kind = options->kind,
         .max_waiting = options->max_waiting,
-        .is_member = options->is_member,
+        .is_member = options->group != NULL,
         .companion = options->companion,
         .only_try = options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
@@ -684,6 +700,9 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     };
     zkl_request_begin(&runner->request, &request, session->connected);
     DL_APPEND(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_join(runner->group, runner);
+    }
     session->runner_count++;
     session->watched_bytes += runner->watched_bytes;
     *result = runner;
