@@ -106,7 +106,9 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_SEQUENCE_EXHAUSTED:
         return oracle.plan->first_sequence_to_end >= 0;
     case ZKL_NO_MEMORY:
-        return oracle_allocations_fail();
+        return oracle_memory_runs_short();
+    case ZKL_SYSTEM: /* no queue, and so no thread, for the callback */
+        return oracle_plan_of(contender)->asynchronous && oracle_memory_runs_short();
     case ZKL_SESSION_EXPIRED:
         return oracle_sessions_ended(contender) > one->sessions_ended;
     case ZKL_NODE_DELETED:
