@@ -4,6 +4,7 @@
 
 #include <utlist.h>
 
+#include "assertion.h"
 #include "input.h"
 #include "lock.h"
 #include "threads.h"
@@ -85,6 +86,7 @@ static void deliver(zkl_callback *callback) {
     if (completion->lock != NULL) {
         end_callback(completion);
     }
+    zkl_assert(client->recorder, completion->limit.place == 0); /* no timer leads here any more */
     pthread_mutex_unlock(&client->mutex);
     free(completion);
 }
