@@ -135,9 +135,9 @@ static void leave(zkl_lock_completion *completion) {
 }
 
 void zkl_lock_completions_let_close(zkl_lock *lock) {
-    zkl_lock_completion *completion;
-    zkl_lock_completion *next;
-    DL_FOREACH_SAFE(lock->completions, completion, next) {
+    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
+         completion = next) {
+        next = completion->next;
         if (completion->runs_on == zkl_thread_number()) {
             leave(completion);
             zkl_lock_leave(lock);
@@ -146,9 +146,9 @@ void zkl_lock_completions_let_close(zkl_lock *lock) {
 }
 
 void zkl_lock_completions_leave(zkl_lock *lock) {
-    zkl_lock_completion *completion;
-    zkl_lock_completion *next;
-    DL_FOREACH_SAFE(lock->completions, completion, next) {
+    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
+         completion = next) {
+        next = completion->next;
         settle(completion);
         zkl_lock_completion_post(completion);
         leave(completion);
