@@ -7,6 +7,7 @@
 #include "assertion.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
 struct zkl_lock_completion {
@@ -184,7 +185,11 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_o
                    zkl_acquire_callback *callback, void *arg) {
     zkl_lock_completion *completion = NULL;
     int status = make(lock, "zkl_lock_acquire_async", arg, &completion);
+    if (status == ZKL_CLOSED) {
+        return status;
+    }
     if (status != ZKL_OK) {
+        zkl_observe_not_begun(lock, status);
         return status;
     }
     completion->acquired = callback;
