@@ -140,12 +140,16 @@ static void look_at_clock(const zkl_multi_lock *self) {
     }
 }
 
+static bool is_called_off(const zkl_multi_lock *self) {
+    return self->cancelled || self->closing || (self->called_off != NULL && *self->called_off);
+}
+
 /* Why it must be given up; ZKL_OK: it goes on. */
 static int find_end(const zkl_multi_lock *self) {
     if (self->client->closed) {
         return ZKL_CLOSED;
     }
-    if (self->cancelled || self->closing) {
+    if (is_called_off(self)) {
         return ZKL_CANCELLED;
     }
     return self->verdict;
@@ -198,10 +202,10 @@ static bool may_join_again(const zkl_multi_lock *self, int status) {
 static int wait_until_gone(zkl_multi_lock *self, int64_t timeout_ms, int64_t began_ms) {
     while (!have_ended(self)) {
         int64_t left = time_left(timeout_ms, began_ms);
-        int end = self->client->closed               ? ZKL_CLOSED
-                  : self->cancelled || self->closing ? ZKL_CANCELLED
-                  : left == 0                        ? ZKL_TIMEOUT
-                                                     : ZKL_OK;
+        int end = self->client->closed  ? ZKL_CLOSED
+                  : is_called_off(self) ? ZKL_CANCELLED
+                  : left == 0           ? ZKL_TIMEOUT
+                                        : ZKL_OK;
         if (end != ZKL_OK) {
             return end;
         }
@@ -311,6 +315,10 @@ int zkl_multi_lock_acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_l
         zkl_client_note_lease_impossible(self->client);
     }
     return leave(self, status);
+}
+
+void zkl_multi_lock_call_off(zkl_multi_lock *self) {
+    wake(self); /* it looks at called_off */
 }
 
 int zkl_multi_lock_cancel(zkl_multi_lock *self) {

@@ -30,8 +30,9 @@ struct zkl_multi_lock {
     multi_state state;
     int verdict; /* of the attempt: of the first member that failed; ZKL_OK: none has */
     bool cancelled;
-    int lost_reason; /* after the grant of all; ZKL_OK: none is lost */
-    bool pending;    /* a node is left behind by a session that was given up */
+    const bool *called_off; /* no acquire goes on while it is true; NULL: never */
+    int lost_reason;        /* after the grant of all; ZKL_OK: none is lost */
+    bool pending;           /* a node is left behind by a session that was given up */
     int64_t token;
     zkl_create_group *group;
     size_t threads; /* inside a blocking call */
@@ -40,7 +41,9 @@ struct zkl_multi_lock {
     multi_member members[];
 };
 
-/** With the mutex held: deletes the nodes, */
+/** With the mutex held: ends the acquire that waits, if one does; */
+void zkl_multi_lock_call_off(zkl_multi_lock *self);
+/** deletes the nodes, */
 void zkl_multi_lock_release_members(zkl_multi_lock *self);
 /** which goes on without us. */
 void zkl_multi_lock_let_go(zkl_multi_lock *self);

@@ -165,6 +165,7 @@ extern "C" {
       "another request of the resource is for other than so many permits")                         \
     X(ZKL_QUEUE_FULL, -50, "more others wait for the resource than max_waiting allows")            \
     X(ZKL_INVALID_PERMITS, -51, "the number of permits is out of range")                           \
+    X(ZKL_INVALID_STRIPES, -58, "the number of stripes is out of range")                           \
     X(ZKL_DUPLICATE_RESOURCE, -57, "a multi-lock names a resource twice")                          \
     X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")                                           \
     X(ZKL_UNKNOWN, -70, "the reply was lost: what was asked for may have been applied, or not")    \

@@ -65,6 +65,7 @@ static const struct {
     { ZKL_INVALID_PERMITS, -51 },
     { ZKL_INVALID_LIMIT, -52 },
     { ZKL_DUPLICATE_RESOURCE, -57 },
+    { ZKL_INVALID_STRIPES, -58 },
     { ZKL_UNKNOWN, -70 },
     { ZKL_OPERATION_FAILED, -71 },
     { ZKL_NO_NODE, -72 },
