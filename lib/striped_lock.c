@@ -99,7 +99,7 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
 
 static zkl_striped_lock *make(zkl_client *client, const char *resource, int32_t stripes,
                               const zkl_lock_options *options) {
-    zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(self->locks[0]));
+    zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
     if (self == NULL) {
         return NULL;
     }

@@ -166,12 +166,11 @@ static bool must_look_first(const zkl_request *request) {
 /* Our own node goes first; then whoever finds the resource empty deletes its node. It
  * may be made again at once by somebody else, who begins with the sequence 0. */
 static void advance_drain(zkl_request *request, zkl_actions *actions) {
-    if (request->drain_blocked) {
+    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
+    if (request->drain_blocked || (ours && request->twins)) {
         list(request, actions);
-    } else if (request->own_node != ZKL_OWN_NODE_OURS) {
+    } else if (!ours) {
         start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
-    } else if (request->twins) {
-        list(request, actions);
     } else {
         delete_node(request, actions, request->node);
     }
