@@ -310,6 +310,15 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_childr
     }
 }
 
+static void inspect_parent(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    zkl_outcome outcome = operations->table->exists(operations, runner->parent_path, 0, on_reply,
+                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_PARENT_INSPECTED, outcome);
+    }
+}
+
 static void remove_parent(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
     zkl_outcome outcome = operations->table->remove(operations, runner->parent_path, on_reply,
@@ -506,6 +515,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
         break;
     case ZKL_ACTION_DELETE:
         request_on_node(runner, ZKL_EVENT_DELETED, action->node);
+        break;
+    case ZKL_ACTION_INSPECT_PARENT:
+        inspect_parent(runner);
         break;
     case ZKL_ACTION_REMOVE_PARENT:
         remove_parent(runner);

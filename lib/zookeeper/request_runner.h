@@ -52,7 +52,7 @@ typedef struct zkl_call {
     int64_t sent_ms;
 } zkl_call;
 
-#define ZKL_ANSWER_KINDS 10
+#define ZKL_ANSWER_KINDS 11
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
