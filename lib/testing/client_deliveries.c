@@ -1,4 +1,6 @@
 /* libzookeeper's completion thread: what the library is given, in order. */
+#include <string.h>
+
 #include "testing/client_connection.h"
 #include "testing/hash.h"
 #include "zklock/zklock.h"
@@ -20,8 +22,8 @@ static zkl_outcome outcome_of(zkl_server_error error) {
     case ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS:
     case ZKL_SERVER_ERROR_NODE_EXISTS:
     case ZKL_SERVER_ERROR_NOT_EMPTY:
-        return ZKL_OUTCOME_REFUSED;
     case ZKL_SERVER_ERROR_BAD_VERSION:
+        return ZKL_OUTCOME_REFUSED;
     case ZKL_SERVER_ERROR_SESSION_MOVED:
     case ZKL_SERVER_ERROR_NO_WATCHER:
     case ZKL_SERVER_ERROR_ROLLED_BACK:
@@ -33,6 +35,18 @@ static zkl_outcome outcome_of(zkl_server_error error) {
 static bool is_as_good_as_done(const zkl_client_request *request, zkl_server_error error) {
     return (request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS) ||
            (request->kind == ZKL_CALL_REMOVE_WATCHES && error == ZKL_SERVER_ERROR_NO_WATCHER);
+}
+
+static void take_view(zkl_reply *reply, const zkl_node_view *view) {
+    reply->version = view->version;
+    reply->made_ms = view->made_ms;
+    reply->changed_ms = view->changed_ms;
+    reply->children_zxid = view->pzxid;
+    reply->child_count = view->child_count;
+    if (view->data != NULL && view->data[0] != '\0') {
+        reply->data = view->data;
+        reply->data_length = strlen(view->data);
+    }
 }
 
 static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *answer) {
@@ -48,6 +62,7 @@ static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *a
         reply.zxid = answer->czxid;
         reply.ephemeral_owner = answer->ephemeral_owner;
         reply.children = (zkl_children){ answer->names, answer->name_count };
+        take_view(&reply, &answer->view);
     }
     return reply;
 }

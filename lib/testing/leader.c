@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "testing/servers.h"
+#include "threads.h"
 
 enum { EPOCH_BITS = 32 };
 
@@ -84,6 +85,7 @@ static zkl_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_call *ca
     zkl_write_request request = {
         .kind = call->write,
         .session_id = call->session_id,
+        .time_ms = zkl_wall_clock_ms(),
         .timeout_ms = call->timeout_ms,
         .operations = call->operations,
         .operation_count = call->operation_count,
@@ -112,6 +114,13 @@ static void note_result(zkl_call *call, const zkl_transaction *transaction) {
     call->error = transaction->error;
     call->zxid = transaction->zxid;
     call->made_path = transaction->result_count > 0 ? transaction->results[0].path : NULL;
+    if (call->write == ZKL_WRITE_SET && call->error == ZKL_SERVER_ERROR_NONE) {
+        const zkl_node *node = transaction->changes[0].node;
+        zkl_node_stat stat = zkl_node_get_stat(node);
+        call->set_czxid = stat.czxid;
+        call->set_owner = stat.ephemeral_owner;
+        call->set_view = zkl_node_look(node, transaction->zxid);
+    }
 }
 
 static void append_to_log(zkl_ensemble *ensemble, zkl_transaction *transaction, zkl_call *call) {

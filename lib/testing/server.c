@@ -113,18 +113,38 @@ static void touch(zkl_attachment *attachment) {
 /* ---- Answers ------------------------------------------------------------------------------------
  */
 
-static zkl_answer *make_reply(const zkl_call *call) {
+static zkl_answer *make_reply_with_data(const zkl_call *call, const char *data) {
     const char *path = call->made_path != NULL ? call->made_path : call->path;
-    zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_REPLY, path);
+    zkl_answer *answer = zkl_answer_make_with_data(ZKL_ANSWER_REPLY, path, data);
     answer->call = call->kind;
     answer->xid = call->xid;
     answer->error = call->error;
     return answer;
 }
 
+static zkl_answer *make_reply(const zkl_call *call) {
+    return make_reply_with_data(call, NULL);
+}
+
+/* What the server knows of the node; its data go with it where there is room for them. */
+static void put_stat(zkl_answer *answer, const zkl_node *node, int64_t zxid) {
+    zkl_node_stat stat = zkl_node_get_stat(node);
+    const char *data = answer->view.data;
+    answer->czxid = stat.czxid;
+    answer->ephemeral_owner = stat.ephemeral_owner;
+    answer->view = zkl_node_look(node, zxid);
+    answer->view.data = data;
+}
+
 static void answer_write(zkl_wire *wire, const zkl_call *call) {
     zkl_answer *answer = make_reply(call);
     answer->czxid = call->zxid;
+    if (call->kind == ZKL_CALL_SET && call->error == ZKL_SERVER_ERROR_NONE) {
+        answer->czxid = call->set_czxid;
+        answer->ephemeral_owner = call->set_owner;
+        answer->view = call->set_view;
+        answer->view.data = NULL;
+    }
     zkl_wire_answer(wire, answer);
     if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED || call->kind == ZKL_CALL_CLOSE) {
         zkl_wire_close(wire);
@@ -189,10 +209,21 @@ static void answer_exists(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     call->error = node != NULL ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_NO_NODE;
     zkl_answer *answer = make_reply(call);
     if (node != NULL) {
-        zkl_node_stat stat = zkl_node_get_stat(node);
-        answer->czxid = stat.czxid;
-        answer->ephemeral_owner = stat.ephemeral_owner;
+        put_stat(answer, node, server->applied_zxid);
     }
+    zkl_wire_answer(wire, answer);
+}
+
+static void answer_get(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
+    if (node == NULL) {
+        call->error = ZKL_SERVER_ERROR_NO_NODE;
+        zkl_wire_answer(wire, make_reply(call));
+        return;
+    }
+    zkl_node_view view = zkl_node_look(node, server->applied_zxid);
+    zkl_answer *answer = make_reply_with_data(call, view.data);
+    put_stat(answer, node, server->applied_zxid);
     zkl_wire_answer(wire, answer);
 }
 
@@ -216,7 +247,7 @@ static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watche
         zkl_tree_find(server->ensemble->tree, watched->path, server->applied_zxid);
     if (watched->existed && node == NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_DELETED);
-    } else if (watched->existed && zkl_node_get_stat(node).czxid > since_zxid) {
+    } else if (watched->existed && zkl_node_look(node, server->applied_zxid).mzxid > since_zxid) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHANGED);
     } else if (!watched->existed && node != NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CREATED);
@@ -251,6 +282,9 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     case ZKL_CALL_EXISTS:
         answer_exists(server, wire, call);
         break;
+    case ZKL_CALL_GET:
+        answer_get(server, wire, call);
+        break;
     case ZKL_CALL_REMOVE_WATCHES:
         answer_remove_watches(server, wire, call);
         break;
@@ -265,8 +299,8 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 
 static bool is_write(const zkl_call *call) {
     return call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
-           call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_CLOSE ||
-           call->kind == ZKL_CALL_CONNECT;
+           call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_SET ||
+           call->kind == ZKL_CALL_CLOSE || call->kind == ZKL_CALL_CONNECT;
 }
 
 static void answer(zkl_attachment *attachment, zkl_call *call) {
@@ -436,6 +470,13 @@ static void maybe_silence(zkl_attachment *ended) {
     }
 }
 
+static zkl_watch_event event_of(const zkl_change *change) {
+    if (change->data_set) {
+        return ZKL_WATCH_EVENT_CHANGED;
+    }
+    return change->created ? ZKL_WATCH_EVENT_CREATED : ZKL_WATCH_EVENT_DELETED;
+}
+
 static void apply(zkl_server *server, const zkl_log_entry *entry) {
     const zkl_transaction *transaction = entry->transaction;
     zkl_attachment *ended = ended_here(server, transaction);
@@ -445,9 +486,7 @@ static void apply(zkl_server *server, const zkl_log_entry *entry) {
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
-        zkl_server_fire_watches(server, zkl_node_path(change->node),
-                                change->created ? ZKL_WATCH_EVENT_CREATED
-                                                : ZKL_WATCH_EVENT_DELETED);
+        zkl_server_fire_watches(server, zkl_node_path(change->node), event_of(change));
     }
     if (entry->call != NULL) {
         decide(server, entry->call);

@@ -31,6 +31,13 @@ void zkl_testing_trace(const char *who, const char *format, ...) {
 
 /* ---- What the ensemble tells -------------------------------------------------------- */
 
+static const char *change_name(const zkl_change *change) {
+    if (change->data_set) {
+        return "set";
+    }
+    return change->created ? "create" : "delete";
+}
+
 static void on_committed(void *arg, const zkl_transaction *transaction) {
     (void)arg;
     uint64_t session_id = (uint64_t)transaction->session_id;
@@ -42,7 +49,7 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
         zkl_testing_trace("servers", "zxid %" PRId64 ": %s %s", transaction->zxid,
-                          change->created ? "create" : "delete", zkl_node_path(change->node));
+                          change_name(change), zkl_node_path(change->node));
     }
 }
 
@@ -53,6 +60,8 @@ static void tell_reply(const char *who, const zkl_delivery *delivery) {
         [ZKL_CALL_MULTI] = "multi",
         [ZKL_CALL_LIST] = "list",
         [ZKL_CALL_EXISTS] = "exists",
+        [ZKL_CALL_SET] = "set",
+        [ZKL_CALL_GET] = "get",
         [ZKL_CALL_REMOVE_WATCHES] = "remove watches",
         [ZKL_CALL_SET_WATCHES] = "set watches",
         [ZKL_CALL_PING] = "ping",

@@ -9,6 +9,15 @@ enum { SEQUENCE_SIZE = 12 }; /* "-2147483648" and its end */
 
 typedef struct tree_session tree_session;
 
+/* What a node's data were set to; those that a server may still ask for are kept. */
+typedef struct node_data {
+    int64_t zxid;
+    int64_t time_ms;
+    int32_t version;
+    struct node_data *older;
+    char text[];
+} node_data;
+
 struct zkl_node {
     int64_t czxid;
     int64_t deleted_zxid; /* INT64_MAX: it lives */
@@ -28,7 +37,10 @@ struct zkl_node {
     zkl_node *owned_prev, *owned_next;
     zkl_node *dead_next;
     const char *name;
-    const char *data;
+    const char *data; /* that it was made with */
+    int64_t made_ms;
+    node_data *data_set;        /* the newest first */
+    int64_t children_gone_zxid; /* of the last deletion of a child that is forgotten */
     UT_hash_handle hh;
     char path[];
 };
@@ -136,9 +148,18 @@ static void remove_from_paths(zkl_tree *tree, zkl_node *node) {
     }
 }
 
+static void free_data(node_data *data) {
+    while (data != NULL) {
+        node_data *older = data->older;
+        zkl_testing_free(data);
+        data = older;
+    }
+}
+
 /* Its children are gone already. */
 static void free_node(zkl_tree *tree, zkl_node *node) {
     remove_from_paths(tree, node);
+    free_data(node->data_set);
     DL_DELETE(node->parent->children, node);
     zkl_testing_free(node);
 }
@@ -167,7 +188,8 @@ static void give_ownership_up(zkl_node *node) {
 /* ---- Operations ------------------------------------------------------------------------------ */
 
 static void add_change(zkl_transaction *transaction, zkl_node *node, bool created) {
-    transaction->changes[transaction->change_count++] = (zkl_change){ node, created };
+    transaction->changes[transaction->change_count++] =
+        (zkl_change){ .node = node, .created = created };
 }
 
 static undo undo_of(const zkl_node *parent) {
@@ -259,6 +281,7 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
         take_back(parent, &before);
         return ZKL_SERVER_ERROR_NODE_EXISTS;
     }
+    node->made_ms = request->time_ms;
     attach_node(tree, parent, node, transaction->zxid);
     if (operation->ephemeral) {
         take_ownership(find_session(tree, request->session_id), node);
@@ -286,12 +309,16 @@ static void bury(zkl_tree *tree, zkl_node *node) {
     tree->dead_last = node;
 }
 
+static int32_t version_of(const zkl_node *node) {
+    return node->data_set != NULL ? node->data_set->version : 0;
+}
+
 static zkl_server_error check_node(const zkl_node *node, const zkl_operation *operation) {
     if (!is_alive(node)) {
         return ZKL_SERVER_ERROR_NO_NODE;
     }
-    /* Nothing ever sets data, so that every version is 0. */
-    return operation->version > 0 ? ZKL_SERVER_ERROR_BAD_VERSION : ZKL_SERVER_ERROR_NONE;
+    bool is_other = operation->version != ZKL_ANY_VERSION && operation->version != version_of(node);
+    return is_other ? ZKL_SERVER_ERROR_BAD_VERSION : ZKL_SERVER_ERROR_NONE;
 }
 
 static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
@@ -311,6 +338,25 @@ static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
     return error;
 }
 
+static zkl_server_error set(const zkl_tree *tree, const zkl_write_request *request,
+                            const zkl_operation *operation, zkl_transaction *transaction) {
+    zkl_node *node = newest(tree, operation->path, strlen(operation->path));
+    zkl_server_error error = check_node(node, operation);
+    if (error != ZKL_SERVER_ERROR_NONE) {
+        return error;
+    }
+    const char *text = operation->data != NULL ? operation->data : "";
+    size_t size = strlen(text) + 1;
+    node_data *data = zkl_testing_allocate(sizeof(*data) + size);
+    *data =
+        (node_data){ transaction->zxid, request->time_ms, version_of(node) + 1, node->data_set };
+    memcpy(data->text, text, size);
+    node->data_set = data;
+    transaction->changes[transaction->change_count++] =
+        (zkl_change){ .node = node, .data_set = true };
+    return error;
+}
+
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
                                   const zkl_operation *operation, zkl_transaction *transaction) {
     switch (operation->kind) {
@@ -320,6 +366,8 @@ static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *reque
         return delete (tree, operation, transaction);
     case ZKL_WRITE_CHECK:
         return check_node(newest(tree, operation->path, strlen(operation->path)), operation);
+    case ZKL_WRITE_SET:
+        return set(tree, request, operation, transaction);
     case ZKL_WRITE_MULTI:
     case ZKL_WRITE_CREATE_SESSION:
     case ZKL_WRITE_CLOSE_SESSION:
@@ -337,10 +385,20 @@ static void revive(zkl_tree *tree, zkl_node *node) {
     }
 }
 
+static void take_data_back(zkl_node *node) {
+    node_data *data = node->data_set;
+    node->data_set = data->older;
+    zkl_testing_free(data);
+}
+
 static void roll_back(zkl_tree *tree, zkl_transaction *transaction, const undo *before) {
     while (transaction->change_count > 0) {
         zkl_node *node = transaction->changes[--transaction->change_count].node;
         zkl_node *parent = node->parent;
+        if (transaction->changes[transaction->change_count].data_set) {
+            take_data_back(node);
+            continue;
+        }
         if (transaction->changes[transaction->change_count].created) {
             give_ownership_up(node);
             parent->child_count--;
@@ -444,7 +502,7 @@ zkl_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *request
         write_operations(tree, request, transaction);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
-        if (!transaction->changes[i].created) {
+        if (!transaction->changes[i].created && !transaction->changes[i].data_set) {
             bury(tree, transaction->changes[i].node);
         }
     }
@@ -462,6 +520,7 @@ void zkl_tree_forget(zkl_tree *tree, int64_t zxid) {
         if (tree->dead_first == NULL) {
             tree->dead_last = NULL;
         }
+        node->parent->children_gone_zxid = node->deleted_zxid;
         free_node(tree, node);
     }
 }
@@ -495,7 +554,7 @@ const char *zkl_node_last_name(const zkl_node *node) {
 }
 
 const char *zkl_node_data(const zkl_node *node) {
-    return node->data;
+    return node->data_set != NULL ? node->data_set->text : node->data;
 }
 
 zkl_node_stat zkl_node_get_stat(const zkl_node *node) {
@@ -503,9 +562,42 @@ zkl_node_stat zkl_node_get_stat(const zkl_node *node) {
         .czxid = node->czxid,
         .pzxid = node->pzxid,
         .ephemeral_owner = node->ephemeral_owner,
+        .version = version_of(node),
         .creates = node->creates,
         .child_count = node->child_count,
     };
+}
+
+static const node_data *data_as_of(const zkl_node *node, int64_t zxid) {
+    const node_data *data = node->data_set;
+    while (data != NULL && data->zxid > zxid) {
+        data = data->older;
+    }
+    return data;
+}
+
+static int64_t later(int64_t one, int64_t other) {
+    return one > other ? one : other;
+}
+
+zkl_node_view zkl_node_look(const zkl_node *node, int64_t zxid) {
+    const node_data *data = data_as_of(node, zxid);
+    zkl_node_view view = {
+        .data = data != NULL ? data->text : node->data,
+        .version = data != NULL ? data->version : 0,
+        .mzxid = data != NULL ? data->zxid : node->czxid,
+        .made_ms = node->made_ms,
+        .changed_ms = data != NULL ? data->time_ms : node->made_ms,
+        .pzxid = later(node->czxid, node->children_gone_zxid),
+    };
+    for (const zkl_node *child = node->children; child != NULL; child = child->next) {
+        if (child->czxid <= zxid) {
+            view.pzxid = later(view.pzxid, child->czxid);
+            view.pzxid = later(view.pzxid, child->deleted_zxid <= zxid ? child->deleted_zxid : 0);
+            view.child_count += is_visible(child, zxid) ? 1 : 0;
+        }
+    }
+    return view;
 }
 
 static const zkl_node *first_visible(const zkl_node *node, int64_t zxid) {
@@ -556,9 +648,11 @@ void zkl_tree_free(zkl_tree *tree) {
         zkl_node *next = node->hh.next;
         for (zkl_node *older = node->older; older != NULL;) {
             zkl_node *oldest = older->older;
+            free_data(older->data_set);
             zkl_testing_free(older);
             older = oldest;
         }
+        free_data(node->data_set);
         zkl_testing_free(node);
         node = next;
     }

@@ -38,7 +38,7 @@ typedef struct zkl_node_stat {
     int64_t czxid;
     int64_t pzxid; /* of the last create or deletion of a child */
     int64_t ephemeral_owner;
-    int32_t version;
+    int32_t version; /* how often its data were set */
     int32_t creates; /* the sequence number of the next child; sticks at 2^31 - 1 */
     size_t child_count;
 } zkl_node_stat;
@@ -47,6 +47,7 @@ typedef enum zkl_write_kind {
     ZKL_WRITE_CREATE,
     ZKL_WRITE_DELETE,
     ZKL_WRITE_CHECK,
+    ZKL_WRITE_SET,
     ZKL_WRITE_MULTI,
     ZKL_WRITE_CREATE_SESSION,
     ZKL_WRITE_CLOSE_SESSION
@@ -55,19 +56,20 @@ typedef enum zkl_write_kind {
 /** ZooKeeper's -1 for a version. */
 #define ZKL_ANY_VERSION (-1)
 
-/** One create, deletion or check. */
+/** One create, deletion, check or change of data. */
 typedef struct zkl_operation {
     zkl_write_kind kind;
     const char *path;
-    const char *data; /* create; NULL: none */
+    const char *data; /* create, set; NULL: none */
     bool ephemeral;
     bool sequential;
-    int32_t version; /* delete, check; ZKL_ANY_VERSION */
+    int32_t version; /* delete, check, set; ZKL_ANY_VERSION */
 } zkl_operation;
 
 typedef struct zkl_write_request {
     zkl_write_kind kind;
     int64_t session_id;
+    int64_t time_ms;                 /* since 1970, by the leader's clock */
     int32_t timeout_ms;              /* create session */
     const zkl_operation *operations; /* one, or those of a multi */
     size_t operation_count;
@@ -78,10 +80,11 @@ typedef struct zkl_write_request {
     int64_t seen_zxid;
 } zkl_write_request;
 
-/** A node that a transaction made or deleted. */
+/** A node that a transaction made, changed or deleted. */
 typedef struct zkl_change {
     zkl_node *node;
     bool created;
+    bool data_set; /* neither: it was deleted */
 } zkl_change;
 
 typedef struct zkl_operation_result {
@@ -125,10 +128,23 @@ zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid);
 const char *zkl_node_path(const zkl_node *node);
 /** What follows the last slash. */
 const char *zkl_node_last_name(const zkl_node *node);
-/** "" if it was made without data. */
+/** The latest; "" if it was made without data. */
 const char *zkl_node_data(const zkl_node *node);
-/** As it is at the latest; czxid, owner and version never change. */
+/** As it is at the latest; czxid and owner never change. */
 zkl_node_stat zkl_node_get_stat(const zkl_node *node);
+
+/** What a server that has carried out no more than a zxid knows of a node's data and children. */
+typedef struct zkl_node_view {
+    const char *data; /* "": none */
+    int32_t version;
+    int64_t mzxid; /* of the last change of the data, or of its making */
+    int64_t made_ms;
+    int64_t changed_ms;
+    int64_t pzxid;
+    int32_t child_count;
+} zkl_node_view;
+
+zkl_node_view zkl_node_look(const zkl_node *node, int64_t zxid);
 
 /** The first child as of a zxid, and the next after one; in the order of their making. */
 const zkl_node *zkl_node_first_child(const zkl_node *node, int64_t zxid);

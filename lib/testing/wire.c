@@ -83,12 +83,17 @@ zkl_call *zkl_call_make_watches(const zkl_watched *watched, size_t count) {
     return call;
 }
 
-zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path) {
-    zkl_answer *answer = zkl_testing_allocate(sizeof(*answer) + text_size(path));
+zkl_answer *zkl_answer_make_with_data(zkl_answer_kind kind, const char *path, const char *data) {
+    zkl_answer *answer = zkl_testing_allocate(sizeof(*answer) + text_size(path) + text_size(data));
     answer->kind = kind;
     char *room = (char *)(answer + 1);
     answer->path = put_text(&room, path);
+    answer->view.data = put_text(&room, data);
     return answer;
+}
+
+zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path) {
+    return zkl_answer_make_with_data(kind, path, NULL);
 }
 
 /* ---- The wire -------------------------------------------------------------------------------- */

@@ -49,6 +49,9 @@ typedef struct zkl_call {
     zkl_server_error error;
     int64_t zxid;
     const char *made_path;
+    int64_t set_czxid; /* set: what its answer says of the node */
+    int64_t set_owner;
+    zkl_node_view set_view;
 } zkl_call;
 
 /** `extra`: bytes for strings and the like, behind it. */
@@ -85,6 +88,7 @@ typedef struct zkl_answer {
     const char *path; /* within the same memory, as all its strings */
     int64_t czxid;
     int64_t ephemeral_owner;
+    zkl_node_view view; /* exists, get, set */
     const char **names; /* list */
     size_t name_count;
     zkl_watch_event event;
@@ -95,6 +99,8 @@ typedef struct zkl_answer {
 } zkl_answer;
 
 zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path);
+/** With room for a copy of the data. */
+zkl_answer *zkl_answer_make_with_data(zkl_answer_kind kind, const char *path, const char *data);
 
 /** Both ends' view of it; for the files of the ensemble. */
 struct zkl_wire {

@@ -65,6 +65,7 @@ static zkl_outcome outcome_of(int rc) {
     case ZEPHEMERALONLOCALSESSION:
     case ZNODEEXISTS:
     case ZNOTEMPTY:
+    case ZBADVERSION:
         return ZKL_OUTCOME_REFUSED;
     default:
         /* Connection loss, and all that does not prove that nothing was applied. */
@@ -142,11 +143,34 @@ static void on_listed(int rc, const struct String_vector *names, const void *dat
     answer(data, &reply);
 }
 
+static void take_stat(zkl_reply *reply, const struct Stat *stat) {
+    reply->zxid = stat->czxid;
+    reply->ephemeral_owner = stat->ephemeralOwner;
+    reply->version = stat->version;
+    reply->made_ms = stat->ctime;
+    reply->changed_ms = stat->mtime;
+    reply->children_zxid = stat->pzxid;
+    reply->child_count = stat->numChildren;
+}
+
+/* Of a set as well. */
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
     zkl_reply reply = reply_of(rc);
     if (rc == ZOK && stat != NULL) {
-        reply.zxid = stat->czxid;
-        reply.ephemeral_owner = stat->ephemeralOwner;
+        take_stat(&reply, stat);
+    }
+    answer(data, &reply);
+}
+
+static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
+                   const void *data) {
+    zkl_reply reply = reply_of(rc);
+    if (rc == ZOK && stat != NULL) {
+        take_stat(&reply, stat);
+    }
+    if (rc == ZOK && value_length > 0) { /* -1: the node was made without data */
+        reply.data = value;
+        reply.data_length = (size_t)value_length;
     }
     answer(data, &reply);
 }
@@ -233,6 +257,27 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
     } completion = { .function = on_done };
     return sent(request, zoo_aremove_all_watches(self->handle, path, ZWATCHTYPE_ANY, 0,
                                                  completion.as_declared, request));
+}
+
+static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
+                            void *arg) {
+    zkl_connection *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_aget(self->handle, path, 0, on_got, request));
+}
+
+static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
+                            int32_t version, zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request,
+                zoo_aset(self->handle, path, data, (int)strlen(data), version, on_exists, request));
 }
 
 /* ---- News ---------------------------------------------------------------- */
@@ -328,6 +373,8 @@ static const zkl_operations_table table = {
     .exists = check_exists,
     .remove = remove_node,
     .remove_watches = remove_watches,
+    .get = get_node,
+    .set = set_node,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

@@ -80,7 +80,9 @@ typedef enum stage_request {
     STAGE_DELETE,
     STAGE_LIST,
     STAGE_EXISTS,
-    STAGE_REMOVE_WATCHES
+    STAGE_REMOVE_WATCHES,
+    STAGE_GET,
+    STAGE_SET
 } stage_request;
 
 typedef enum stage_loss {

@@ -315,7 +315,10 @@ static void trace_transaction(const zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->change_count; i++) {
         const zkl_change *change = &transaction->changes[i];
         trace_event("servers", "zxid %" PRId64 ": %s %s", transaction->zxid,
-                    change->created ? "create" : "delete", zkl_node_path(change->node));
+                    change->data_set  ? "set"
+                    : change->created ? "create"
+                                      : "delete",
+                    zkl_node_path(change->node));
     }
 }
 
@@ -326,7 +329,7 @@ static void on_committed(void *arg, const zkl_transaction *transaction) {
         end_session(transaction);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
-        if (!transaction->changes[i].created) {
+        if (!transaction->changes[i].created && !transaction->changes[i].data_set) {
             note_hand(transaction, transaction->changes[i].node);
             judge_deletion(transaction, transaction->changes[i].node);
             note_blocker(transaction->changes[i].node);
