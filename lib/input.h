@@ -14,6 +14,7 @@
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
+int zkl_input_check_owner(const char *owner);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
 int zkl_input_check_mode(zkl_mode mode);

@@ -64,6 +64,17 @@ void zkl_lock_on_connection(void *arg, bool connected) {
     }
 }
 
+void zkl_lock_on_revoke_requested(void *arg) {
+    const zkl_lock *lock = arg;
+    if (lock->state != LOCK_HELD) {
+        return; /* told when it is: see begin_hold */
+    }
+    note_told(lock, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK);
+    if (lock->teller != NULL) {
+        zkl_lock_teller_tell(lock->teller, NULL, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK, lock->token);
+    }
+}
+
 void zkl_lock_on_ended(void *arg) {
     zkl_lock *lock = arg;
     const zkl_session *session = lock->runner->session;
@@ -89,7 +100,10 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     }
     lock->resource = strdup(resource);
     lock->path = strdup(path);
-    if (lock->resource == NULL || lock->path == NULL) {
+    lock->owner_text = options->owner != NULL ? strdup(options->owner) : NULL;
+    bool has_owner = options->owner == NULL || lock->owner_text != NULL;
+    if (lock->resource == NULL || lock->path == NULL || !has_owner) {
+        free(lock->owner_text);
         free(lock->resource);
         free(lock->path);
         free(lock);
@@ -106,6 +120,7 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
 static void free_lock(zkl_lock *lock) {
     zkl_condition_end(&lock->changed);
     free(lock->last_news);
+    free(lock->owner_text);
     free(lock->resource);
     free(lock->path);
     free(lock);
@@ -117,6 +132,9 @@ static int check_options(const zkl_lock_options *options) {
     if (status == ZKL_OK) {
         status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && options->owner != NULL) {
+        status = zkl_input_check_owner(options->owner);
     }
     return status;
 }

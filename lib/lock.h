@@ -22,6 +22,7 @@ struct zkl_lock {
     bool fail_on_session_expiry;
     bool reentrant;
     int64_t max_hold_ms;
+    char *owner_text; /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
 
@@ -49,6 +50,7 @@ void zkl_lock_on_decided(void *arg, int status);
 void zkl_lock_on_lost(void *arg, int status);
 void zkl_lock_on_connection(void *arg, bool connected);
 void zkl_lock_on_ended(void *arg);
+void zkl_lock_on_revoke_requested(void *arg);
 
 /** Hands an event to its request, if it has one. */
 void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status);

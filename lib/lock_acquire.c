@@ -1,3 +1,6 @@
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "callback_thread.h"
 #include "input.h"
 #include "lock.h"
@@ -63,7 +66,19 @@ static int prepare_news(zkl_lock *lock) {
     return ZKL_OK;
 }
 
+/* Who acquires, for others to read. */
+static void write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
+    if (lock->owner_text != NULL) {
+        snprintf(text, ZKL_OWNER_MAX + 1, "%s", lock->owner_text);
+    } else {
+        snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)lock->client->process,
+                 zkl_thread_number());
+    }
+}
+
 static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
+    char owner[ZKL_OWNER_MAX + 1];
+    write_owner(lock, owner);
     zkl_run_options options = {
         .mode = mode,
         .resource = lock->resource,
@@ -72,8 +87,9 @@ static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
         .owner_id = lock->id,
+        .owner_text = owner,
         .owner = { lock, zkl_lock_on_decided, zkl_lock_on_lost, zkl_lock_on_connection,
-                   zkl_lock_on_ended },
+                   zkl_lock_on_ended, zkl_lock_on_revoke_requested },
     };
     lock->decided = false;
     lock->lost = false;
@@ -104,6 +120,9 @@ static void begin_hold(zkl_lock *lock) {
     lock->granted_ms = runner->granted_ms;
     if (!runner->session->connected) {
         zkl_lock_on_connection(lock, false);
+    }
+    if (runner->revoke_requested) {
+        zkl_lock_on_revoke_requested(lock);
     }
 }
 

@@ -11,10 +11,7 @@ static bool waits_for(zkl_node_kind own, zkl_node_kind earlier) {
     return own != ZKL_NODE_READ || earlier != ZKL_NODE_READ;
 }
 
-typedef struct place {
-    zkl_node_name name;
-    const char *text;
-} place;
+typedef zkl_queue_member place;
 
 static bool is_before(place one, place other) {
     if (one.name.sequence != other.name.sequence) {
@@ -84,4 +81,13 @@ const char *zkl_queue_find_guid(zkl_children children, const char *guid, const c
         }
     }
     return first;
+}
+
+bool zkl_queue_is_before(const zkl_queue_member *one, const zkl_queue_member *other) {
+    return is_before(*one, *other);
+}
+
+bool zkl_queue_blocks(const zkl_queue_member *earlier, const zkl_queue_member *own) {
+    return is_request(earlier->name) && is_before(*earlier, *own) && !is_twin(*earlier, *own) &&
+           waits_for(own->name.kind, earlier->name.kind);
 }

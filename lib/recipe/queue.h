@@ -40,4 +40,16 @@ bool zkl_queue_is_blocked_at_tail(zkl_children children, zkl_mode mode);
 const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
                                 const char *after);
 
+/** One request of a queue. */
+typedef struct zkl_queue_member {
+    zkl_node_name name;
+    const char *text; /* that it was read from */
+} zkl_queue_member;
+
+/** Whether it comes before the other in the order of the queue. */
+bool zkl_queue_is_before(const zkl_queue_member *one, const zkl_queue_member *other);
+
+/** Whether a request must wait for an earlier one. */
+bool zkl_queue_blocks(const zkl_queue_member *earlier, const zkl_queue_member *own);
+
 #endif

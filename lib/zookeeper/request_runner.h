@@ -23,6 +23,8 @@ typedef struct zkl_request_owner {
     void (*connection)(void *arg, bool connected);
     /* The node is gone and the runner is about to be freed. */
     void (*ended)(void *arg);
+    /* Somebody asks for the lock: once for each node. */
+    void (*revoke_requested)(void *arg);
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
@@ -32,7 +34,8 @@ typedef struct zkl_run_options {
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
-    uint64_t owner_id; /* of the handle; kept when it has gone */
+    uint64_t owner_id;      /* of the handle; kept when it has gone */
+    const char *owner_text; /* who acquires, for others to read; NULL: it is not said */
     zkl_request_owner owner;
 } zkl_run_options;
 
@@ -43,6 +46,9 @@ typedef struct zkl_call {
     uint64_t session_number;
     int64_t sent_ms;
 } zkl_call;
+
+/** A reading of our node's data, which may be answered when the runner has gone. */
+typedef struct zkl_data_read zkl_data_read;
 
 #define ZKL_ANSWER_KINDS 7
 /** Operations that could not be sent are answered from here. */
@@ -67,6 +73,11 @@ struct zkl_request_runner {
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
+    char *owner_text;
+    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
+    bool revoke_requested;  /* by our node's data */
+    bool read_failed;       /* they are to be read again */
+    zkl_data_read *reading; /* they are being read */
     zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];

@@ -60,6 +60,7 @@ static const struct {
     { ZKL_RESOURCE_EMPTY_COMPONENT, -46 },
     { ZKL_RESOURCE_RESERVED, -47 },
     { ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48 },
+    { ZKL_NOT_A_CONTENDER, -49 },
 };
 
 static const int all[] = {
@@ -101,7 +102,7 @@ static void every_status_has_a_text_of_its_own(void) {
 }
 
 static void numbers_that_are_no_status_say_so(void) {
-    static const int strangers[] = { 1, 2, 100, -49, -50, -1000, INT32_MAX, INT32_MIN };
+    static const int strangers[] = { 1, 2, 100, -99, -50, -1000, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");
     }
@@ -115,7 +116,8 @@ static void each_state_of_a_lock_has_its_name(void) {
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_LOST), "lost");
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_RELEASING), "releasing");
     EXPECT_TEXT(zkl_lock_state_name(-1), "unknown");
-    EXPECT_TEXT(zkl_lock_state_name(6), "unknown");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_REVOKE_REQUESTED), "revoke requested");
+    EXPECT_TEXT(zkl_lock_state_name(7), "unknown");
 }
 
 static void version_is_that_of_the_header(void) {
