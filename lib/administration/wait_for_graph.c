@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE ((size_t)-1)
+/* Of `order`: not discovered yet; not to be. */
+#define NOT_YET ((size_t)-1)
+#define LEFT_OUT ((size_t)-2)
 
 /* An owner's waits are those from first_wait[owner] to before first_wait[owner + 1]. */
 typedef struct wait_graph {
@@ -14,9 +16,13 @@ typedef struct wait_graph {
     size_t *first_into; /* likewise, of `into` */
     size_t *into;       /* waits, by `to` */
     /* Strong components. */
-    size_t *component; /* the number of each owner's; NONE: not yet known, or it is left out */
+    size_t components;
+    size_t *component; /* the number of each owner's */
     size_t *order;     /* in which owners were found */
+    size_t discovered;
     size_t *low;
+    size_t *members; /* owners of one component */
+    size_t stacked;
     size_t *stack; /* of owners whose component is not complete */
     bool *on_stack;
     /* The way from the start, and how far each owner on it has been looked at. */
@@ -66,6 +72,7 @@ static void free_graph(wait_graph *graph) {
     free(graph->component);
     free(graph->order);
     free(graph->low);
+    free(graph->members);
     free(graph->stack);
     free(graph->on_stack);
     free(graph->way);
@@ -85,6 +92,7 @@ static bool allocate(wait_graph *graph) {
     graph->component = calloc(owners, sizeof(size_t));
     graph->order = calloc(owners, sizeof(size_t));
     graph->low = calloc(owners, sizeof(size_t));
+    graph->members = calloc(owners, sizeof(size_t));
     graph->stack = calloc(owners, sizeof(size_t));
     graph->on_stack = calloc(owners, sizeof(bool));
     graph->way = calloc(owners, sizeof(size_t));
@@ -95,9 +103,9 @@ static bool allocate(wait_graph *graph) {
     graph->circle = calloc(owners, sizeof(zkl_wait *));
     return graph->first_wait != NULL && graph->first_into != NULL && graph->into != NULL &&
            graph->component != NULL && graph->order != NULL && graph->low != NULL &&
-           graph->stack != NULL && graph->on_stack != NULL && graph->way != NULL &&
-           graph->next_wait != NULL && graph->blocked != NULL && graph->unblocks != NULL &&
-           graph->found != NULL && graph->circle != NULL;
+           graph->members != NULL && graph->stack != NULL && graph->on_stack != NULL &&
+           graph->way != NULL && graph->next_wait != NULL && graph->blocked != NULL &&
+           graph->unblocks != NULL && graph->found != NULL && graph->circle != NULL;
 }
 
 static void add_up(size_t *first, size_t owners) {
@@ -121,39 +129,25 @@ static void index_waits(wait_graph *graph) {
 
 /* ---- Strong components ------------------------------------------------------------------- */
 
-typedef struct part_search {
-    size_t lowest;        /* owners below it are left out, ... */
-    const size_t *within; /* ... and those of other components than this one; NULL: none are */
-    size_t part;
-    size_t found;
-    size_t stacked;
-    size_t components;
-} part_search;
-
-static bool is_left_out(const part_search *search, size_t owner) {
-    return owner < search->lowest ||
-           (search->within != NULL && search->within[owner] != search->part);
-}
-
-static void discover(wait_graph *graph, part_search *search, size_t owner) {
-    graph->order[owner] = search->found;
-    graph->low[owner] = search->found++;
-    graph->stack[search->stacked++] = owner;
+static void discover(wait_graph *graph, size_t owner) {
+    graph->order[owner] = graph->discovered;
+    graph->low[owner] = graph->discovered++;
+    graph->stack[graph->stacked++] = owner;
     graph->on_stack[owner] = true;
     graph->next_wait[owner] = graph->first_wait[owner];
 }
 
-static void complete(wait_graph *graph, part_search *search, size_t owner) {
-    size_t member = NONE;
+static void complete(wait_graph *graph, size_t owner) {
+    size_t member = LEFT_OUT;
     if (graph->low[owner] != graph->order[owner]) {
         return;
     }
     while (member != owner) {
-        member = graph->stack[--search->stacked];
+        member = graph->stack[--graph->stacked];
         graph->on_stack[member] = false;
-        graph->component[member] = search->components;
+        graph->component[member] = graph->components;
     }
-    search->components++;
+    graph->components++;
 }
 
 static size_t lower(size_t one, size_t other) {
@@ -161,19 +155,16 @@ static size_t lower(size_t one, size_t other) {
 }
 
 /* All that can be reached from one owner, depth first. */
-static void search_from(wait_graph *graph, part_search *search, size_t start) {
+static void search_from(wait_graph *graph, size_t start) {
     size_t length = 0;
-    discover(graph, search, start);
+    discover(graph, start);
     graph->way[length++] = start;
     while (length > 0) {
         size_t owner = graph->way[length - 1];
         if (graph->next_wait[owner] < graph->first_wait[owner + 1]) {
             size_t to = graph->waits[graph->next_wait[owner]++].to;
-            if (is_left_out(search, to)) {
-                continue;
-            }
-            if (graph->order[to] == NONE) {
-                discover(graph, search, to);
+            if (graph->order[to] == NOT_YET) {
+                discover(graph, to);
                 graph->way[length++] = to;
             } else if (graph->on_stack[to]) {
                 graph->low[owner] = lower(graph->low[owner], graph->order[to]);
@@ -181,7 +172,7 @@ static void search_from(wait_graph *graph, part_search *search, size_t start) {
             continue;
         }
         length--;
-        complete(graph, search, owner);
+        complete(graph, owner);
         if (length > 0) {
             size_t above = graph->way[length - 1];
             graph->low[above] = lower(graph->low[above], graph->low[owner]);
@@ -189,11 +180,49 @@ static void search_from(wait_graph *graph, part_search *search, size_t start) {
     }
 }
 
-static void begin_search(const wait_graph *graph) {
-    for (size_t i = 0; i < graph->owners; i++) {
-        graph->order[i] = NONE;
-        graph->component[i] = NONE;
+/* Divides these owners into strong components, as if there were no others. */
+static void divide(wait_graph *graph, const size_t *owners, size_t count) {
+    graph->discovered = 0;
+    for (size_t i = 0; i < count; i++) {
+        graph->order[owners[i]] = NOT_YET;
     }
+    for (size_t i = 0; i < count; i++) {
+        if (graph->order[owners[i]] == NOT_YET) {
+            search_from(graph, owners[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        graph->order[owners[i]] = LEFT_OUT;
+    }
+}
+
+static void divide_all(wait_graph *graph) {
+    for (size_t i = 0; i < graph->owners; i++) {
+        graph->members[i] = i;
+        graph->order[i] = LEFT_OUT;
+    }
+    divide(graph, graph->members, graph->owners);
+}
+
+/* The owners of a component, this one first: all of them can be reached from each. */
+static size_t collect(wait_graph *graph, size_t owner) {
+    size_t count = 1;
+    graph->members[0] = owner;
+    graph->on_stack[owner] = true;
+    for (size_t next = 0; next < count; next++) {
+        size_t member = graph->members[next];
+        for (size_t i = graph->first_wait[member]; i < graph->first_wait[member + 1]; i++) {
+            size_t to = graph->waits[i].to;
+            if (graph->component[to] == graph->component[owner] && !graph->on_stack[to]) {
+                graph->on_stack[to] = true;
+                graph->members[count++] = to;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        graph->on_stack[graph->members[i]] = false;
+    }
+    return count;
 }
 
 /* ---- Circles -------------------------------------------------------------------------------- */
@@ -248,8 +277,6 @@ static void leave(wait_graph *graph, size_t place, size_t part) {
 static bool visit_through(wait_graph *graph, size_t start, zkl_circle_callback *visit, void *arg) {
     size_t part = graph->component[start];
     size_t length = 1;
-    memset(graph->blocked, 0, graph->owners * sizeof(bool));
-    memset(graph->unblocks, 0, graph->count * sizeof(bool));
     enter(graph, start, 0);
     while (length > 0) {
         size_t owner = graph->way[length - 1];
@@ -271,45 +298,39 @@ static bool visit_through(wait_graph *graph, size_t start, zkl_circle_callback *
     return true;
 }
 
-/* Whether more than one owner, or one that waits for itself, is in its component. */
-static bool has_circle(const wait_graph *graph, size_t owner, const size_t *parts) {
+/* Whether it waits for another owner of its component, or for itself. */
+static bool has_circle(const wait_graph *graph, size_t owner) {
     for (size_t i = graph->first_wait[owner]; i < graph->first_wait[owner + 1]; i++) {
-        if (parts[graph->waits[i].to] == parts[owner]) {
+        if (graph->component[graph->waits[i].to] == graph->component[owner]) {
             return true;
         }
     }
     return false;
 }
 
-/* Each circle is found from its lowest owner: those below are left out. */
-static void visit_all(wait_graph *graph, const size_t *parts, zkl_circle_callback *visit,
-                      void *arg) {
+static void forget_search(wait_graph *graph, size_t owner) {
+    size_t first = graph->first_wait[owner];
+    graph->blocked[owner] = false;
+    memset(graph->unblocks + first, 0, (graph->first_wait[owner + 1] - first) * sizeof(bool));
+}
+
+/* Each circle is found from its lowest owner, which is then taken out, and what is left of its
+ * component divided anew. */
+static void visit_all(wait_graph *graph, zkl_circle_callback *visit, void *arg) {
     for (size_t start = 0; start < graph->owners; start++) {
-        if (!has_circle(graph, start, parts)) {
+        if (!has_circle(graph, start)) {
             continue;
         }
-        part_search search = { .lowest = start, .within = parts, .part = parts[start] };
-        begin_search(graph);
-        search_from(graph, &search, start);
+        size_t count = collect(graph, start);
+        for (size_t i = 0; i < count; i++) {
+            forget_search(graph, graph->members[i]);
+        }
         if (!visit_through(graph, start, visit, arg)) {
             return;
         }
+        graph->component[start] = graph->components++;
+        divide(graph, graph->members + 1, count - 1);
     }
-}
-
-static size_t *find_parts(wait_graph *graph) {
-    part_search search = { .lowest = 0 };
-    size_t *parts = calloc(graph->owners + 1, sizeof(size_t));
-    begin_search(graph);
-    for (size_t i = 0; parts != NULL && i < graph->owners; i++) {
-        if (graph->order[i] == NONE) {
-            search_from(graph, &search, i);
-        }
-    }
-    if (parts != NULL) {
-        memcpy(parts, graph->component, graph->owners * sizeof(size_t));
-    }
-    return parts;
 }
 
 bool zkl_wait_for_graph_visit_circles(size_t owners, zkl_wait *waits, size_t count,
@@ -317,16 +338,12 @@ bool zkl_wait_for_graph_visit_circles(size_t owners, zkl_wait *waits, size_t cou
     wait_graph graph = { .owners = owners,
                          .count = sort_and_leave_out_doubles(waits, count),
                          .waits = waits };
-    size_t *parts = NULL;
-    if (allocate(&graph)) {
-        index_waits(&graph);
-        parts = find_parts(&graph);
-    }
-    bool done = parts != NULL;
+    bool done = allocate(&graph);
     if (done) {
-        visit_all(&graph, parts, visit, arg);
+        index_waits(&graph);
+        divide_all(&graph);
+        visit_all(&graph, visit, arg);
     }
-    free(parts);
     free_graph(&graph);
     return done;
 }
