@@ -333,8 +333,8 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
         return ZKL_IN_CALLBACK;
     }
     pthread_mutex_lock(&client->mutex);
-    client->closed = true;
     zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
+    client->closed = true;
     send_all_away(client);
     status = wait_until_all_left(client, timeout_ms);
     pthread_mutex_unlock(&client->mutex);
