@@ -127,7 +127,8 @@ int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t
         .parent_path = parent,
         .timeout_ms = timeout_ms,
         .max_hold_ms = owner->max_hold_ms,
-        .owner = { owner, on_decided, on_lost, owner->listens ? on_connection : NULL, on_ended },
+        .owner = { owner, on_decided, on_lost, owner->listens ? on_connection : NULL, on_ended,
+                   NULL },
     };
     return zkl_request_runner_start(&stage->session, &options, &owner->runner);
 }
