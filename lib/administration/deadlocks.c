@@ -283,7 +283,7 @@ static int add_queue(zkl_deadlocks *self, size_t place) {
 
 static int make_queues(zkl_deadlocks *self) {
     size_t count = self->survey.count + 1;
-    self->queues = calloc(count, sizeof(*self->queues));
+    self->queues = (zkl_queue **)calloc(count, sizeof(zkl_queue *));
     self->resources = calloc(count, sizeof(*self->resources));
     int status = self->queues != NULL && self->resources != NULL ? ZKL_OK : ZKL_NO_MEMORY;
     for (size_t i = 0; i < self->survey.count && status == ZKL_OK; i++) {

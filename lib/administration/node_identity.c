@@ -8,8 +8,10 @@
 /* Without what a terminal obeys. */
 static char shown(char byte) {
     unsigned char code = (unsigned char)byte;
-    bool is_control = code < 0x20 || code == 0x7f;
-    return is_control ? '?' : byte;
+    if (code < 0x20 || code == 0x7f) {
+        return '?';
+    }
+    return byte;
 }
 
 static char *put(char *room, const char *text, size_t length) {

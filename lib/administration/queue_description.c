@@ -44,7 +44,7 @@ static int compare(const void *one, const void *other) {
 zkl_queue *zkl_queue_make(char *path, zkl_children children) {
     size_t bytes = 1;
     size_t count = count_requests(children, &bytes);
-    zkl_queue *queue = calloc(1, sizeof(*queue));
+    zkl_queue *queue = path != NULL ? calloc(1, sizeof(*queue)) : NULL;
     if (queue == NULL) {
         free(path);
         return NULL;

@@ -24,7 +24,8 @@ struct zkl_queue {
     zkl_queue_entry *entries;
 };
 
-/** Takes the requests out of a list, in their order, and the path over. NULL: out of memory. */
+/** Takes the requests out of a list, in their order, and the path over (NULL: there was no
+ *  memory for it). NULL: out of memory. */
 zkl_queue *zkl_queue_make(char *path, zkl_children children);
 
 /** Reads the nodes of several queues, as far as they are still there, and judges who waits for
