@@ -145,7 +145,8 @@ typedef struct zkl_deadlocks zkl_deadlocks;
  * other libraries and those that were asked to be revoked, the session is taken for the
  * owner; if that session's threads wait for each other only by chance, what
  * is found may be no deadlock: look at identity.owner. One job whose nodes are in
- * several sessions is not known as one owner.
+ * several sessions is not known as one owner. A node whose owner has given it up counts until its
+ * deletion is done.
  *
  * All resources directly under the lock root are read. As their lists are of different
  * moments, a circle is told only if a second look finds all of its nodes still
