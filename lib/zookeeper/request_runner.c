@@ -126,19 +126,6 @@ struct zkl_data_read {
     char node[ZKL_NODE_NAME_SIZE];
 };
 
-static void look_for_revocation(zkl_request_runner *runner);
-
-static void note_data(zkl_request_runner *runner, const zkl_reply *reply) {
-    runner->read_failed = reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE;
-    if (reply->outcome == ZKL_OUTCOME_OK && !runner->revoke_requested &&
-        zkl_node_data_is_revocation(reply->data, reply->data_length)) {
-        runner->revoke_requested = true;
-        if (runner->owner.revoke_requested != NULL) {
-            runner->owner.revoke_requested(runner->owner.arg);
-        }
-    }
-}
-
 static void on_data_read(void *arg, const zkl_reply *reply) {
     zkl_data_read *reading = arg;
     zkl_request_runner *runner = reading->runner;
@@ -148,10 +135,13 @@ static void on_data_read(void *arg, const zkl_reply *reply) {
         return;
     }
     runner->reading = NULL;
-    if (is_current) {
-        note_data(runner, reply);
-    } else {
-        look_for_revocation(runner); /* those of the node that has taken the other's place */
+    runner->read_failed = reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE;
+    if (reply->outcome == ZKL_OUTCOME_OK && is_current && !runner->revoke_requested &&
+        zkl_node_data_is_revocation(reply->data, reply->data_length)) {
+        runner->revoke_requested = true;
+        if (runner->owner.revoke_requested != NULL) {
+            runner->owner.revoke_requested(runner->owner.arg);
+        }
     }
 }
 
