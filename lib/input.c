@@ -14,8 +14,8 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, resource_class);
-HAS_NO_TAIL(zkl_lock_information, pending_deletions);
+HAS_NO_TAIL(zkl_lock_options, owner);
+HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
 
@@ -122,17 +122,26 @@ static text_fault check_text(const char *text) {
     return fault;
 }
 
-int zkl_input_check_label(const char *label) {
-    size_t length = strlen(label);
-    if (length > ZKL_LABEL_MAX) {
-        return refuse(ZKL_INVALID_LABEL, "label \"%s\": %zu bytes, at most %d are allowed",
-                      show(label).text, length, ZKL_LABEL_MAX);
+/* A line of a node's data. */
+static int check_line(const char *what, const char *line, size_t most) {
+    size_t length = strlen(line);
+    if (length > most) {
+        return refuse(ZKL_INVALID_LABEL, "%s \"%s\": %zu bytes, at most %zu are allowed", what,
+                      show(line).text, length, most);
     }
-    if (check_text(label) > TEXT_UNSUPPORTED) {
-        return refuse(ZKL_INVALID_LABEL, "label \"%s\": must be UTF-8 without control characters",
-                      show(label).text);
+    if (check_text(line) > TEXT_UNSUPPORTED) {
+        return refuse(ZKL_INVALID_LABEL, "%s \"%s\": must be UTF-8 without control characters",
+                      what, show(line).text);
     }
     return ZKL_OK;
+}
+
+int zkl_input_check_label(const char *label) {
+    return check_line("label", label, ZKL_LABEL_MAX);
+}
+
+int zkl_input_check_owner(const char *owner) {
+    return check_line("owner", owner, ZKL_OWNER_MAX);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
