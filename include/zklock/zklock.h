@@ -789,7 +789,9 @@ ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
  *
  * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY;
  * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
- * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE; ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; and what
+ * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or goes on after
+ * ZKL_PENDING); ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody has
+ * deleted the reader's node, of which the news is on its way, or the new one); and what
  * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_ARGUMENT, ZKL_CLOSED, ZKL_FORKED,
