@@ -22,6 +22,7 @@ typedef struct zkl_children {
 
 typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
+    bool accompanied;    /* the companion is in it, or there is none */
     size_t earlier;      /* requests before ours, whether in our way or not */
     const char *blocker; /* the nearest one in our way, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */

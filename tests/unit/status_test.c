@@ -78,7 +78,7 @@ static const struct {
     { ZKL_NOT_COUNTED, -54 },
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
-    { ZKL_NOT_A_CONTENDER, -58 },
+    { ZKL_NOT_A_CONTENDER, -59 },
 };
 
 static const int all[] = {
