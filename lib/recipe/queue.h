@@ -54,6 +54,9 @@ typedef struct zkl_queue_neighbour {
 size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
                               size_t most);
 
+/** The first request of a list, of any kind; NULL: there is none. */
+const char *zkl_queue_find_first(zkl_children children);
+
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply
  * can leave a second node of one request behind. Of several, the first in the

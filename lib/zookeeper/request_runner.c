@@ -14,8 +14,7 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
 
-/* Its own timers, and one of its owner. */
-enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 + 1 };
+enum { NODE_DATA_SIZE = 1536 };
 
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
@@ -152,7 +151,9 @@ static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZ
     zkl_operations *operations = runner->session->operations;
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
-    snprintf(data, NODE_DATA_SIZE, "%stime=%s\n", runner->session->identity, now);
+    bool has_note = runner->note != NULL;
+    snprintf(data, NODE_DATA_SIZE, "%stime=%s\n%s%s%s", runner->session->identity, now,
+             has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
 }
 
 static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
@@ -449,6 +450,7 @@ static void free_runner(zkl_request_runner *runner) {
     free(runner->watched_paths);
     free(runner->resource);
     free(runner->parent_path);
+    free(runner->note);
     free(runner);
 }
 
@@ -622,6 +624,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->owner = options->owner;
     runner->resource = strdup(options->resource);
     runner->parent_path = strdup(options->parent_path);
+    runner->note = options->note != NULL ? strdup(options->note) : NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
@@ -634,9 +637,9 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
-    bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
-                                                         ZKL_LIVENESS_TIMERS);
-    if (runner->resource == NULL || runner->parent_path == NULL || !room ||
+    bool room = zkl_session_reserve_timers(session);
+    bool has_note = options->note == NULL || runner->note != NULL;
+    if (runner->resource == NULL || runner->parent_path == NULL || !has_note || !room ||
         !make_watches(runner, options->kind)) {
         free_runner(runner);
         return NULL;

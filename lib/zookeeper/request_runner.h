@@ -39,6 +39,7 @@ typedef struct zkl_run_options {
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
+    const char *note;           /* a line of the node's data, for others to read; NULL: none */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
     zkl_request_owner owner;
 } zkl_run_options;
@@ -52,6 +53,8 @@ typedef struct zkl_call {
 } zkl_call;
 
 #define ZKL_ANSWER_KINDS 10
+/** Its own timers, and one of its owner. */
+#define ZKL_RUNNER_TIMERS (3 + 1)
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -61,6 +64,7 @@ struct zkl_request_runner {
     zkl_request_owner owner;
     char *resource;
     char *parent_path;
+    char *note;                /* NULL: none */
     size_t parent_made_length; /* of the part of parent_path that is being made */
     zkl_timer deadline;
     zkl_timer back_off;

@@ -76,6 +76,7 @@ static const struct {
     { ZKL_NOT_COUNTED, -54 },
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
+    { ZKL_INVALID_CANDIDATE, -57 },
 };
 
 static const int all[] = {
