@@ -15,12 +15,11 @@ struct zkl_leader_watch {
     char *parent_path;
     size_t watched_bytes;
     uint64_t session_number; /* in which it looked */
-    size_t asked;            /* replies that are awaited */
-    bool again;              /* when they are in, look again */
+    bool asks;               /* a reply is awaited, */
+    bool again;              /* and then it looks again */
     bool closed;
     char *path; /* of the first node */
     zkl_watch_waiter waiter;
-    bool armed;
     bool inspected;
     int64_t term;
     int64_t owner;
@@ -60,9 +59,6 @@ static void see_nobody(zkl_leader_watch *watch, int status) {
 
 /* The next session may be with a server that lags behind the last one's. */
 static void conclude(zkl_leader_watch *watch) {
-    if (!watch->armed || !watch->inspected) {
-        return;
-    }
     if (watch->term < watch->highest_term) {
         look_later(watch);
         return;
@@ -74,13 +70,11 @@ static void conclude(zkl_leader_watch *watch) {
 
 /* ---- Replies ------------------------------------------------------------------------ */
 
-/* Whether a reply is to be looked at. It may be the last that a closed one waits for. */
+/* Whether a reply is to be looked at. It may be what a closed one waits for. */
 static bool take_reply(zkl_leader_watch *watch) {
-    watch->asked--;
+    watch->asks = false;
     if (watch->closed) {
-        if (watch->asked == 0) {
-            free_watch(watch);
-        }
+        free_watch(watch);
         return false;
     }
     if (watch->session == NULL) {
@@ -120,12 +114,9 @@ static void on_inspected(void *arg, const zkl_reply *reply) {
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_leader_watch *watch = arg;
-    if (outcome == ZKL_OUTCOME_OK) {
-        watch->armed = true;
-        conclude(watch);
-    } else if (outcome == ZKL_OUTCOME_NO_NODE) {
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
         look(watch);
-    } else {
+    } else if (outcome != ZKL_OUTCOME_OK) {
         fail(watch, &(zkl_reply){ .outcome = outcome, .status = status });
     }
 }
@@ -135,13 +126,11 @@ static void on_fired(void *arg, bool deleted) {
     look(arg);
 }
 
-static bool ask(zkl_leader_watch *watch, zkl_outcome sent) {
-    if (sent == ZKL_OUTCOME_OK) {
-        watch->asked++;
-    } else {
+static void ask(zkl_leader_watch *watch, zkl_outcome sent) {
+    watch->asks = sent == ZKL_OUTCOME_OK;
+    if (!watch->asks) {
         look_later(watch);
     }
-    return sent == ZKL_OUTCOME_OK;
 }
 
 /* The watch is asked for before the look, so that nothing happens between the two unseen. */
@@ -155,14 +144,12 @@ static void follow(zkl_leader_watch *watch, const char *name) {
         return;
     }
     snprintf(watch->path, size, "%s/%s", watch->parent_path, name);
-    zkl_watch_added added =
-        zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter);
-    watch->armed = added == ZKL_WATCH_ARMED;
-    if (added == ZKL_WATCH_NOT_SENT) {
+    if (zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter) ==
+        ZKL_WATCH_NOT_SENT) {
         look_later(watch);
         return;
     }
-    (void)ask(watch, operations->table->exists(operations, watch->path, 0, on_inspected, watch));
+    ask(watch, operations->table->exists(operations, watch->path, 0, on_inspected, watch));
 }
 
 static void on_listed(void *arg, const zkl_reply *reply) {
@@ -186,18 +173,17 @@ static void on_listed(void *arg, const zkl_reply *reply) {
 /* Without a connection it waits for zkl_leader_watches_review. */
 static void look(zkl_leader_watch *watch) {
     zkl_session *session = watch->session;
-    watch->again = watch->asked > 0;
-    if (watch->again) {
+    watch->again = watch->asks;
+    if (watch->asks) {
         return;
     }
     zkl_watch_table_remove(&watch->waiter);
     zkl_timers_stop(&session->timers, &watch->pause);
-    watch->armed = false;
     watch->inspected = false;
     watch->session_number = session->number;
     if (session->connected) {
         zkl_operations *operations = session->operations;
-        (void)ask(watch, operations->table->list(operations, watch->parent_path, on_listed, watch));
+        ask(watch, operations->table->list(operations, watch->parent_path, on_listed, watch));
     }
 }
 
@@ -211,7 +197,7 @@ void zkl_leader_watches_review(zkl_session *session) {
     zkl_leader_watch *watch;
     DL_FOREACH(session->leader_watches, watch) {
         bool current = watch->session_number == session->number;
-        if (!current || !watch->armed || !watch->inspected) {
+        if (!current || !watch->inspected) {
             look(watch);
         }
     }
@@ -264,7 +250,7 @@ void zkl_leader_watch_close(zkl_leader_watch *watch) {
         leave_session(watch);
     }
     watch->closed = true;
-    if (watch->asked == 0) {
+    if (!watch->asks) {
         free_watch(watch);
     }
 }
