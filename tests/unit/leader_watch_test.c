@@ -218,6 +218,13 @@ static void end_of_all_sessions_is_told(void) {
     stage_close(stage);
 }
 
+static void closed_one_pauses_no_more(void) {
+    begin();
+    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
+    EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
+    end();
+}
+
 static void closed_one_waits_for_its_last_reply(void) {
     begin();
     zkl_leader_watch_close(watch);
@@ -242,6 +249,7 @@ int main(void) {
         TEST(refusal_is_told_and_tried_again),
         TEST(request_that_cannot_be_sent_is_sent_later),
         TEST(end_of_all_sessions_is_told),
+        TEST(closed_one_pauses_no_more),
         TEST(closed_one_waits_for_its_last_reply),
         TEST_END,
     };
