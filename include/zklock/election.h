@@ -69,9 +69,9 @@ typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
  */
 typedef struct zkl_election_options {
     size_t struct_size;
-    /** What those who observe the election read of its leader, say an address. Stored in the
-     *  candidate's node. At most ZKL_CANDIDATE_MAX bytes of UTF-8 without control characters.
-     *  NULL: "". */
+    /** For people, and for whoever reads the leader's node (zkl_leader.node): say, its address. It
+     *  is the line note= of the node's data; observers are not told it. At most ZKL_CANDIDATE_MAX
+     *  bytes of UTF-8 without control characters. NULL: "". */
     const char *candidate;
     /** NULL: not told. */
     zkl_elected_callback *elected;
