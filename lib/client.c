@@ -489,9 +489,8 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     }
 }
 
-int zkl_client_choose_session(zkl_client *client, const char *path, zkl_contender_kind kind,
-                              zkl_session **session) {
-    zkl_client_session *found = find_room(client, zkl_request_runner_watched_bytes(path, kind));
+int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
+    zkl_client_session *found = find_room(client, watched_bytes);
     if (found != NULL) {
         open_ahead(client, found);
     } else {

@@ -72,11 +72,10 @@ int zkl_client_check_process(const zkl_client *client);
  *  had. */
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client);
 
-/** A session that has room for one more request on this resource, with the mutex
+/** A session that has room for requests that need so much of its watches, with the mutex
  *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,
  *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
-int zkl_client_choose_session(zkl_client *client, const char *path, zkl_contender_kind kind,
-                              zkl_session **session);
+int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
 
 /** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
  */

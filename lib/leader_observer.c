@@ -126,8 +126,7 @@ static int begin(zkl_observer *observer, const char *resource) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(client, resource, path);
     zkl_session *session = NULL;
-    int status = zkl_client_choose_session(client, path,
-                                           (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE }, &session);
+    int status = zkl_client_choose_session(client, zkl_leader_watch_watched_bytes(path), &session);
     if (status != ZKL_OK) {
         return status;
     }

@@ -56,6 +56,7 @@ struct zkl_lock {
     zkl_lock_completion *pending;     /* the one that waits for the verdict, or the end */
     size_t threads; /* inside a blocking call on this handle, or a callback of one of its calls */
     struct zkl_commit *commits; /* transactions under way that its node guards */
+    const bool *called_off;     /* no acquire begins while it is true; NULL: never */
     bool closing;
     bool changes;      /* a thread waits for another mode of what is held */
     bool changed_over; /* it is decided: */
@@ -109,6 +110,9 @@ int zkl_lock_end_release(zkl_lock *lock);
 
 /** The calling thread, as an owner. */
 zkl_lock_owner zkl_lock_owner_is_thread(void);
+
+/** Ends the acquire that waits, if one does, as zkl_lock_cancel. With the mutex held. */
+void zkl_lock_call_off(zkl_lock *lock);
 
 /** Around a blocking call: close waits for it. */
 void zkl_lock_enter(zkl_lock *lock);

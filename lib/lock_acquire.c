@@ -32,6 +32,9 @@ int zkl_lock_check_idle(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
+    if (lock->called_off != NULL && *lock->called_off) {
+        return ZKL_CANCELLED;
+    }
     if (lock->closing) {
         return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
     }
@@ -102,7 +105,8 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
-        status = zkl_client_choose_session(lock->client, lock->path, options.kind, &session);
+        status = zkl_client_choose_session(
+            lock->client, zkl_request_runner_watched_bytes(lock->path, options.kind), &session);
     }
     if (status == ZKL_OK) {
         status = zkl_request_runner_start(session, &options, &lock->runner);
@@ -222,6 +226,12 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
     zkl_lock_leave(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
+}
+
+void zkl_lock_call_off(zkl_lock *lock) {
+    if (lock->state == LOCK_ACQUIRING && !lock->decided) {
+        zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
+    }
 }
 
 int zkl_lock_cancel(zkl_lock *lock) {

@@ -4,8 +4,10 @@
 
 #include <utlist.h>
 
+#include "assertion.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
 struct zkl_lock_completion {
@@ -85,6 +87,7 @@ static void deliver(zkl_callback *callback) {
     if (completion->lock != NULL) {
         end_callback(completion);
     }
+    zkl_assert(client->recorder, completion->limit.place == 0); /* no timer leads here any more */
     pthread_mutex_unlock(&client->mutex);
     free(completion);
 }
@@ -133,9 +136,9 @@ static void leave(zkl_lock_completion *completion) {
 }
 
 void zkl_lock_completions_let_close(zkl_lock *lock) {
-    zkl_lock_completion *completion;
-    zkl_lock_completion *next;
-    DL_FOREACH_SAFE(lock->completions, completion, next) {
+    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
+         completion = next) {
+        next = completion->next;
         if (completion->runs_on == zkl_thread_number()) {
             leave(completion);
             zkl_lock_leave(lock);
@@ -144,9 +147,9 @@ void zkl_lock_completions_let_close(zkl_lock *lock) {
 }
 
 void zkl_lock_completions_leave(zkl_lock *lock) {
-    zkl_lock_completion *completion;
-    zkl_lock_completion *next;
-    DL_FOREACH_SAFE(lock->completions, completion, next) {
+    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
+         completion = next) {
+        next = completion->next;
         settle(completion);
         zkl_lock_completion_post(completion);
         leave(completion);
@@ -182,7 +185,11 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_o
                    zkl_acquire_callback *callback, void *arg) {
     zkl_lock_completion *completion = NULL;
     int status = make(lock, "zkl_lock_acquire_async", arg, &completion);
+    if (status == ZKL_CLOSED) {
+        return status;
+    }
     if (status != ZKL_OK) {
+        zkl_observe_not_begun(lock, status);
         return status;
     }
     completion->acquired = callback;

@@ -77,6 +77,7 @@ static const char *const event_names[] = {
     [ZKL_EVENT_SETTLED] = "SETTLED",
     [ZKL_EVENT_OWN_WATCHED] = "OWN_WATCHED",
     [ZKL_EVENT_PARENT_REMOVED] = "PARENT_REMOVED",
+    [ZKL_EVENT_PARENT_INSPECTED] = "PARENT_INSPECTED",
     [ZKL_EVENT_DOWNGRADED] = "DOWNGRADED",
     [ZKL_EVENT_BACKED_OFF] = "BACKED_OFF",
     [ZKL_EVENT_WATCH_FIRED] = "WATCH_FIRED",
@@ -104,6 +105,7 @@ static const char *const action_names[] = {
     [ZKL_ACTION_WATCH_OWN] = "WATCH_OWN",
     [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
     [ZKL_ACTION_INSPECT] = "INSPECT",
+    [ZKL_ACTION_INSPECT_PARENT] = "INSPECT_PARENT",
     [ZKL_ACTION_DELETE] = "DELETE",
     [ZKL_ACTION_REMOVE_PARENT] = "REMOVE_PARENT",
     [ZKL_ACTION_DOWNGRADE] = "DOWNGRADE",
@@ -433,6 +435,8 @@ static unsigned fields_of_success(zkl_event_kind kind) {
         return ZKL_EVENT_HAS_NODE | ZKL_EVENT_HAS_ZXID;
     case ZKL_EVENT_INSPECTED:
         return ZKL_EVENT_HAS_ZXID | ZKL_EVENT_HAS_OWN_SESSION;
+    case ZKL_EVENT_PARENT_INSPECTED:
+        return ZKL_EVENT_HAS_ZXID;
     case ZKL_EVENT_LISTED:
         return ZKL_EVENT_HAS_CHILDREN;
     default:

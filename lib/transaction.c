@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +67,7 @@ static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
     if (copy == NULL) {
         return false;
     }
-    memcpy(copy, chroot, chroot_length);
-    memcpy(copy + chroot_length, operation->path, path_size);
+    snprintf(copy, chroot_length + path_size, "%s%s", chroot, operation->path);
     char *data = copy + chroot_length + path_size;
     if (operation->size > 0) {
         memcpy(data, operation->data, operation->size);

@@ -137,7 +137,7 @@ extern "C" {
     X(ZKL_LEASE_ENDED, -23, "the lease ran out before it could be extended")                       \
     X(ZKL_HOLD_LIMIT, -24, "the lock was held for longer than max_hold_ms")                        \
     X(ZKL_FORKED, -25, "the handle belongs to the process that forked this one")                   \
-    X(ZKL_NOT_OWNER, -26, "another thread holds the lock through this reentrant handle")           \
+    X(ZKL_NOT_OWNER, -26, "another owner holds the lock through this reentrant handle")            \
     X(ZKL_NO_UPGRADE, -27, "a read lock that is held cannot be taken for writing as well")         \
     X(ZKL_TOO_MANY_REQUESTS, -28, "the client has as many requests as its sessions can watch for") \
     X(ZKL_TOO_MANY_HOLDS, -29, "the reentrant handle was acquired 65,535 times without a release") \
@@ -165,6 +165,8 @@ extern "C" {
       "another request of the resource is for other than so many permits")                         \
     X(ZKL_QUEUE_FULL, -50, "more others wait for the resource than max_waiting allows")            \
     X(ZKL_INVALID_PERMITS, -51, "the number of permits is out of range")                           \
+    X(ZKL_INVALID_STRIPES, -58, "the number of stripes is out of range")                           \
+    X(ZKL_DUPLICATE_RESOURCE, -57, "a multi-lock names a resource twice")                          \
     X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")                                           \
     X(ZKL_UNKNOWN, -70, "the reply was lost: what was asked for may have been applied, or not")    \
     X(ZKL_OPERATION_FAILED, -71, "an operation of the transaction failed: nothing was applied")    \
@@ -178,7 +180,7 @@ extern "C" {
     X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
     X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
-    X(ZKL_INVALID_CANDIDATE, -57, "the candidate's text is too long or has control characters")
+    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -564,7 +566,8 @@ typedef struct zkl_lock_options {
     /** 1: the thread that holds the lock may acquire it again through this
      *  handle, at once and without a request, and must release it as often. A
      *  lock held for writing (or exclusively) may be acquired again in any mode;
-     *  one held for reading only for reading. 0: ZKL_ALREADY_HELD. */
+     *  one held for reading only for reading. 0: ZKL_ALREADY_HELD. Asynchronous
+     *  calls name an owner in place of the thread. */
     int reentrant;
     /** 0: no limit. Else a lock that is held for longer is ZKL_LOST, with the
      *  reason ZKL_HOLD_LIMIT, and its node is deleted, so that others go on. */

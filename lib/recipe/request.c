@@ -13,7 +13,8 @@ enum operation {
     OPERATION_BACK_OFF = 1U << 7,
     OPERATION_WATCH_OWN = 1U << 8,
     OPERATION_REMOVE_PARENT = 1U << 9,
-    OPERATION_DOWNGRADE = 1U << 10
+    OPERATION_DOWNGRADE = 1U << 10,
+    OPERATION_INSPECT_PARENT = 1U << 11
 };
 
 /* ---- Names ------------------------------------------------------------- */
@@ -166,12 +167,14 @@ static bool must_look_first(const zkl_request *request) {
 /* Our own node goes first; then whoever finds the resource empty deletes its node. It
  * may be made again at once by somebody else, who begins with the sequence 0. */
 static void advance_drain(zkl_request *request, zkl_actions *actions) {
+    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
     if (request->drain_blocked) {
+        start_operation(request, actions, OPERATION_INSPECT_PARENT, ZKL_ACTION_INSPECT_PARENT,
+                        NULL);
+    } else if (ours && request->twins) {
         list(request, actions);
-    } else if (request->own_node != ZKL_OWN_NODE_OURS) {
+    } else if (!ours) {
         start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
-    } else if (request->twins) {
-        list(request, actions);
     } else {
         delete_node(request, actions, request->node);
     }
@@ -361,13 +364,18 @@ static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_act
     }
 }
 
+static void end_drain(zkl_request *request, zkl_actions *actions) {
+    request->draining = false;
+    request->way_was_free = false;
+    if (request->aim == ZKL_AIM_JOIN) {
+        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    }
+}
+
 static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
-        request->draining = false;
         request->parent_missing = true;
-        if (request->aim == ZKL_AIM_JOIN) {
-            emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
-        }
+        end_drain(request, actions);
     } else if (event->outcome == ZKL_OUTCOME_NOT_EMPTY) {
         request->drain_blocked = true;
     } else {
@@ -375,31 +383,20 @@ static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_
     }
 }
 
-/* Whether any of them is of the time before the resource is made anew. */
-static bool has_late_sequence(zkl_children children) {
-    for (size_t i = 0; i < children.count; i++) {
-        zkl_node_name name = zkl_node_name_parse(children.names[i]);
-        bool late = name.sequence < 0 || name.sequence >= ZKL_SEQUENCE_LIMIT / 2;
-        if (name.kind != ZKL_NODE_FOREIGN && late) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Somebody else may have made it anew, and it may never be empty again. Else all who wait
- * for that come and go: each pauses for a time of its own. */
-static void on_children_of_drain(zkl_request *request, zkl_children children,
-                                 zkl_actions *actions) {
-    if (!request->drain_blocked) {
-        return;
-    }
+/* A resource that is younger than the node which we had in it was made anew by somebody else,
+ * and may never be empty again. Else all who wait for that pause, each for a time of its own. */
+static void on_parent_inspected(zkl_request *request, const zkl_event *event,
+                                zkl_actions *actions) {
     request->drain_blocked = false;
-    request->must_back_off = true;
-    if (!has_late_sequence(children)) {
-        request->draining = false;
-        request->way_was_free = false;
-        emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->parent_missing = true;
+        end_drain(request, actions);
+    } else if (event->outcome != ZKL_OUTCOME_OK) {
+        note_failure(request, event, actions);
+    } else if (event->zxid > request->zxid) {
+        end_drain(request, actions);
+    } else {
+        request->must_back_off = request->aim == ZKL_AIM_JOIN;
     }
 }
 
@@ -516,11 +513,7 @@ static void on_first_list(zkl_request *request, zkl_children children, zkl_actio
 
 static void on_children(zkl_request *request, zkl_children children, zkl_actions *actions) {
     bool searching = find_twin(request, children);
-    if (request->aim != ZKL_AIM_JOIN || searching) {
-        return;
-    }
-    if (request->draining) {
-        on_children_of_drain(request, children, actions);
+    if (request->aim != ZKL_AIM_JOIN || searching || request->draining) {
         return;
     }
     if (request->own_node == ZKL_OWN_NODE_OURS) {
@@ -820,6 +813,8 @@ static unsigned operation_answered_by(zkl_event_kind kind) {
         return OPERATION_WATCH_OWN;
     case ZKL_EVENT_PARENT_REMOVED:
         return OPERATION_REMOVE_PARENT;
+    case ZKL_EVENT_PARENT_INSPECTED:
+        return OPERATION_INSPECT_PARENT;
     case ZKL_EVENT_DOWNGRADED:
         return OPERATION_DOWNGRADE;
     case ZKL_EVENT_BACKED_OFF:
@@ -857,6 +852,9 @@ static void take_reply(zkl_request *request, const zkl_event *event, zkl_actions
         break;
     case ZKL_EVENT_PARENT_REMOVED:
         on_parent_removed(request, event, actions);
+        break;
+    case ZKL_EVENT_PARENT_INSPECTED:
+        on_parent_inspected(request, event, actions);
         break;
     case ZKL_EVENT_DOWNGRADED:
         on_downgraded(request, event, actions);

@@ -39,17 +39,18 @@ typedef enum zkl_outcome {
 typedef enum zkl_event_kind {
     ZKL_EVENT_START,
     /* Replies: each carries an outcome. One that nobody awaits is ignored. */
-    ZKL_EVENT_CREATED,        /* OK: node, zxid (0: not known) */
-    ZKL_EVENT_LISTED,         /* OK: children */
-    ZKL_EVENT_PARENT_MADE,    /* OK */
-    ZKL_EVENT_WATCHED,        /* OK: all watches are armed; NO_NODE: one of the nodes is gone */
-    ZKL_EVENT_INSPECTED,      /* OK: zxid, own_session; NO_NODE */
-    ZKL_EVENT_DELETED,        /* OK, NO_NODE: it is gone */
-    ZKL_EVENT_SETTLED,        /* OK: the committed write of ACTION_SETTLE is done */
-    ZKL_EVENT_OWN_WATCHED,    /* OK: the watch is armed; NO_NODE: our node is gone */
-    ZKL_EVENT_PARENT_REMOVED, /* OK, NO_NODE: it is gone; NOT_EMPTY */
-    ZKL_EVENT_DOWNGRADED,     /* OK: our node is now the reader's; NO_NODE: ours is gone */
-    ZKL_EVENT_BACKED_OFF,     /* no outcome: the pause is over */
+    ZKL_EVENT_CREATED,          /* OK: node, zxid (0: not known) */
+    ZKL_EVENT_LISTED,           /* OK: children */
+    ZKL_EVENT_PARENT_MADE,      /* OK */
+    ZKL_EVENT_WATCHED,          /* OK: all watches are armed; NO_NODE: one of the nodes is gone */
+    ZKL_EVENT_INSPECTED,        /* OK: zxid, own_session; NO_NODE */
+    ZKL_EVENT_DELETED,          /* OK, NO_NODE: it is gone */
+    ZKL_EVENT_SETTLED,          /* OK: the committed write of ACTION_SETTLE is done */
+    ZKL_EVENT_OWN_WATCHED,      /* OK: the watch is armed; NO_NODE: our node is gone */
+    ZKL_EVENT_PARENT_REMOVED,   /* OK, NO_NODE: it is gone; NOT_EMPTY */
+    ZKL_EVENT_PARENT_INSPECTED, /* OK: zxid; NO_NODE */
+    ZKL_EVENT_DOWNGRADED,       /* OK: our node is now the reader's; NO_NODE: ours is gone */
+    ZKL_EVENT_BACKED_OFF,       /* no outcome: the pause is over */
     /* News. */
     ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh; of several watches the first, and none is left */
     ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
@@ -92,6 +93,7 @@ typedef enum zkl_action_kind {
     ZKL_ACTION_WATCH_OWN,       /* node: ours, to hear of it when somebody deletes it */
     ZKL_ACTION_UNWATCH_OWN,     /* forget that watch; no reply */
     ZKL_ACTION_INSPECT,         /* node: whose owner and czxid to read */
+    ZKL_ACTION_INSPECT_PARENT,  /* the resource's node: its czxid */
     ZKL_ACTION_DELETE,          /* node */
     ZKL_ACTION_REMOVE_PARENT,   /* the resource's node, when it has no children */
     ZKL_ACTION_DOWNGRADE,       /* in one transaction make node, and delete ours */

@@ -1,15 +1,30 @@
 /* Connections that break with a request: ordered, or drawn. */
 #include "testing/servers.h"
 
-/* As the request by which a contender queues; the parent is there, so that it is not in vain. */
+static bool makes_node_of_contender(const zkl_ensemble *ensemble, const zkl_operation *operation) {
+    return operation->kind == ZKL_WRITE_CREATE && operation->ephemeral && operation->sequential &&
+           zkl_tree_has_parent(ensemble->tree, operation->path);
+}
+
+/* As the request by which a contender queues; the parents are there, so that it is not in vain. */
 static bool makes_contender(const zkl_ensemble *ensemble, const zkl_call *call) {
-    return call->kind == ZKL_CALL_CREATE && call->operations[0].ephemeral &&
-           call->operations[0].sequential && zkl_tree_has_parent(ensemble->tree, call->path);
+    if (call->kind != ZKL_CALL_CREATE && call->kind != ZKL_CALL_MULTI) {
+        return false;
+    }
+    for (size_t i = 0; i < call->operation_count; i++) {
+        if (!makes_node_of_contender(ensemble, &call->operations[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool is_ordered_for(const zkl_server_session *session, const zkl_call *call) {
-    return session->cut_is_next && session->cut_kind == call->kind &&
-           (!session->cut_contender || makes_contender(session->ensemble, call));
+    if (!session->cut_is_next) {
+        return false;
+    }
+    return session->cut_contender ? makes_contender(session->ensemble, call)
+                                  : session->cut_kind == call->kind;
 }
 
 /* An order for a contender is carried out by a create that succeeds, and goes on until there is

@@ -221,6 +221,12 @@ void zkl_leader_watches_finish(zkl_session *session, int status) {
     }
 }
 
+/* As much as a contender for it, which watches one other and itself. */
+size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
+    return zkl_request_runner_watched_bytes(parent_path,
+                                            (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE });
+}
+
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
                                         const zkl_leader_watcher *watcher) {
     zkl_leader_watch *watch = calloc(1, sizeof(*watch));
@@ -234,8 +240,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     }
     watch->session = session;
     watch->watcher = *watcher;
-    watch->watched_bytes = zkl_request_runner_watched_bytes(
-        parent_path, (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE });
+    watch->watched_bytes = zkl_leader_watch_watched_bytes(parent_path);
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
     watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
     DL_APPEND(session->leader_watches, watch);

@@ -26,6 +26,9 @@ typedef struct zkl_leader_watcher {
     void (*seen)(void *arg, const zkl_leader_sight *sight);
 } zkl_leader_watcher;
 
+/** What it may come to need of its session's watches. */
+size_t zkl_leader_watch_watched_bytes(const char *parent_path);
+
 /** Begins to look. NULL: out of memory. */
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
                                         const zkl_leader_watcher *watcher);

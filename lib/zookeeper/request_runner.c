@@ -160,6 +160,10 @@ static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call
     zkl_operations *operations = runner->session->operations;
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
+    if (runner->group != NULL) {
+        bool asked = zkl_create_group_ask(runner->group, runner, path, data);
+        return asked ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW;
+    }
     return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
 }
 
@@ -304,6 +308,15 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_childr
         watch_nearest(runner, children);
     } else {
         watch_blocker(runner, node);
+    }
+}
+
+static void inspect_parent(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    zkl_outcome outcome = operations->table->exists(operations, runner->parent_path, 0, on_reply,
+                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_PARENT_INSPECTED, outcome);
     }
 }
 
@@ -462,6 +475,9 @@ static void end(zkl_request_runner *runner) {
     zkl_timers_stop(&session->timers, &runner->hold_limit);
     zkl_watch_table_remove(&runner->own_watch);
     DL_DELETE(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_leave(runner->group, runner);
+    }
     session->runner_count--;
     session->watched_bytes -= runner->watched_bytes;
     if (runner->owner.ended != NULL) {
@@ -501,6 +517,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
         break;
     case ZKL_ACTION_DELETE:
         request_on_node(runner, ZKL_EVENT_DELETED, action->node);
+        break;
+    case ZKL_ACTION_INSPECT_PARENT:
+        inspect_parent(runner);
         break;
     case ZKL_ACTION_REMOVE_PARENT:
         remove_parent(runner);
@@ -586,6 +605,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->stepping = false;
     if (runner->request.ended) {
         end(runner);
+    } else if (runner->group != NULL && event->kind == ZKL_EVENT_INSPECTED) {
+        zkl_create_group_look(runner->group);
     }
 }
 
@@ -634,6 +655,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
                                             .fired = on_own_watch_fired };
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     runner->owner_id = options->owner_id;
+    runner->group = options->group;
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
@@ -645,6 +667,12 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         return NULL;
     }
     return runner;
+}
+
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->granted_ms = zkl_session_now_ms(runner->session);
+    runner->max_hold_ms = max_hold_ms;
+    set_timer(runner, &runner->hold_limit, runner->granted_ms, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
@@ -677,7 +705,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_options request = {
         .kind = options->kind,
         .max_waiting = options->max_waiting,
-        .is_member = options->is_member,
+        .is_member = options->group != NULL,
         .companion = options->companion,
         .only_try = options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
@@ -687,6 +715,9 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     };
     zkl_request_begin(&runner->request, &request, session->connected);
     DL_APPEND(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_join(runner->group, runner);
+    }
     session->runner_count++;
     session->watched_bytes += runner->watched_bytes;
     *result = runner;

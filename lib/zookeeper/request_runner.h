@@ -9,6 +9,7 @@
 #ifndef ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 #define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 
+#include "zookeeper/create_group.h"
 #include "zookeeper/session.h"
 #include "zookeeper/watch_set.h"
 
@@ -30,8 +31,8 @@ typedef struct zkl_request_owner {
 
 typedef struct zkl_run_options {
     zkl_contender_kind kind;
-    unsigned max_waiting; /* see zkl_request_options, as for the two others of its */
-    bool is_member;
+    unsigned max_waiting;    /* see zkl_request_options, as for the two others of its */
+    zkl_create_group *group; /* of a multi-lock, whose member it is; NULL: it stands alone */
     const char *companion;
     const char *resource;    /* as the user named it, for the log */
     const char *parent_path; /* its full path */
@@ -52,7 +53,7 @@ typedef struct zkl_call {
     int64_t sent_ms;
 } zkl_call;
 
-#define ZKL_ANSWER_KINDS 10
+#define ZKL_ANSWER_KINDS 11
 /** Its own timers, and one of its owner. */
 #define ZKL_RUNNER_TIMERS (3 + 1)
 /** Operations that could not be sent are answered from here. */
@@ -77,6 +78,7 @@ struct zkl_request_runner {
     zkl_queue_neighbour *nearest; /* room to find them, and their */
     char **watched_paths;         /* paths; a permit's only, as many as there are permits */
     zkl_watch_waiter own_watch;
+    zkl_create_group *group;
     bool blocker_is_ours; /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
@@ -101,6 +103,9 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 /** Tells the request if the lock has been held for as long as it may be: the timer
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
+
+/** A lock that was granted before counts as held from now on, and for so long at most. */
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
 
 /** Sets a timer of the owner's, the only one, for which there is room: after so long (ZKL_FOREVER:
  *  never) it has waited enough for the end. It must be stopped before that. */

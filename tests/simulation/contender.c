@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "contender_calls.h"
 #include "oracle.h"
 #include "threads.h"
 #include "trace.h"
@@ -73,8 +74,9 @@ static void *close_meanwhile(void *arg) {
         trace_call(self->number, "close, by another task");
         oracle_closes_meanwhile(self->number);
         self->was_closed = true;
-        zkl_lock_close(self->lock);
+        zkl_lock *lock = self->lock;
         self->lock = NULL;
+        zkl_lock_close(lock);
         oracle_has_handle(self->number, false);
     }
     self->closer_runs = false;
@@ -82,10 +84,9 @@ static void *close_meanwhile(void *arg) {
     return NULL;
 }
 
-static void start_closer(contender *self, const plan_turn *turn) {
-    self->turn = turn;
+static void start_closer(contender *self) {
     self->was_closed = false;
-    self->closer_runs = turn->close_after_ms >= 0;
+    self->closer_runs = self->turn->close_after_ms >= 0;
     if (self->closer_runs) {
         (void)zkl_task_start(close_meanwhile, self);
     }
@@ -98,7 +99,13 @@ static void wait_for_closer(contender *self) {
     }
 }
 
-static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
+static void told_of_acquire(contender *self, int status, const zkl_grant *grant) {
+    trace_call(self->number, "acquired: %s", zkl_strerror(status));
+    oracle_acquired(self->number, self->lock, self->process, self->turn, status, grant);
+    self->acquire_began_ms = -1;
+}
+
+static int acquire(contender *self, const plan_turn *turn) {
     zkl_world_event cancel = { .run = on_cancel, .arg = self, .process = self->process };
     if (turn->cancel_after_ms >= 0) {
         zkl_world_schedule(&cancel,
@@ -108,24 +115,35 @@ static int acquire(contender *self, const plan_turn *turn, zkl_grant *grant) {
                (long long)turn->timeout_ms);
     self->acquire_began_ms = zkl_clock_ms();
     oracle_asks(self->number, self->lock, turn);
-    start_closer(self, turn);
-    int status = zkl_lock_acquire(self->lock, turn->mode, turn->timeout_ms, grant);
+    start_closer(self);
+    int status = contender_acquire(self, turn->mode, turn->timeout_ms, told_of_acquire);
     zkl_world_unschedule(&cancel);
-    trace_call(self->number, "acquired: %s", zkl_strerror(status));
-    oracle_acquired(self->number, self->lock, self->process, turn, status, grant);
-    self->acquire_began_ms = -1;
     wait_for_closer(self);
     return status;
 }
 
-static int acquire_again(const contender *self, const plan_turn *turn) {
+/* What is at once so is told later, where it is asynchronous: the client may be closed by then. */
+static bool was_so_before_the_close(const contender *self, int status) {
+    return self->plan->asynchronous && *self->client_closes && !self->called_closed &&
+           (status == ZKL_OK || status == ZKL_LOST);
+}
+
+/* For the callback, where there is one. */
+static bool had_no_memory(const contender *self, int status) {
+    return self->plan->asynchronous && status == ZKL_NO_MEMORY && oracle_memory_runs_short();
+}
+
+static void told_again(contender *self, int status, const zkl_grant *grant) {
+    if (!was_so_before_the_close(self, status) && !had_no_memory(self, status)) {
+        oracle_acquired_again(self->number, self->plan->reentrant, status, grant);
+    }
+}
+
+static int acquire_again(contender *self, const plan_turn *turn) {
     int times = 0;
     for (int i = 0; i < turn->acquire_again; i++) {
         zkl_mode mode = turn->mode == ZKL_WRITE && i % 2 == 1 ? ZKL_READ : turn->mode;
-        zkl_grant grant = ZKL_GRANT_INIT;
-        int status = zkl_lock_acquire(self->lock, mode, turn->timeout_ms, &grant);
-        oracle_acquired_again(self->number, self->plan->reentrant, status, &grant);
-        times += status == ZKL_OK;
+        times += contender_acquire(self, mode, turn->timeout_ms, told_again) == ZKL_OK;
     }
     return times;
 }
@@ -144,28 +162,38 @@ static void work(const contender *self, const plan_turn *turn) {
     }
 }
 
+static void told_of_one_release(contender *self, int status, const zkl_grant *grant) {
+    (void)grant;
+    if (!was_so_before_the_close(self, status)) {
+        oracle_released_once(self->number, status);
+    }
+}
+
+static void told_of_release(contender *self, int status, const zkl_grant *grant) {
+    (void)grant;
+    trace_call(self->number, "released: %s", zkl_strerror(status));
+    oracle_released(self->number, self->turn, status);
+}
+
 static bool leave(contender *self, const plan_turn *turn, int times) {
     if (turn->closes) {
         close_handle(self);
         return open_handle(self);
     }
     for (int i = 0; i < times; i++) {
-        int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
-        oracle_released_once(self->number, status);
+        (void)contender_release(self, turn->release_timeout_ms, told_of_one_release);
     }
     trace_call(self->number, "release");
     oracle_leaves(self->number);
-    int status = zkl_lock_release(self->lock, turn->release_timeout_ms);
-    trace_call(self->number, "released: %s", zkl_strerror(status));
-    oracle_released(self->number, turn, status);
+    (void)contender_release(self, turn->release_timeout_ms, told_of_release);
     return true;
 }
 
 /* False: the client is closed, and there will be no more turns. */
 static bool take_turn(contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
-    zkl_grant grant = ZKL_GRANT_INIT;
-    int status = acquire(self, turn, &grant);
+    self->turn = turn;
+    int status = acquire(self, turn);
     if (self->was_closed) {
         oracle_closed(self->number);
         return open_handle(self);

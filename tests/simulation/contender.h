@@ -18,7 +18,9 @@ typedef struct contender {
     const bool *client_closes; /* or is closed: from then on it opens no handle */
     bool done;
     int64_t acquire_began_ms; /* on its own clock; -1: it is not in one */
-    const plan_turn *turn;    /* of the task that may close the handle meanwhile */
+    const plan_turn *turn;    /* the one that it is in */
+    bool called_closed;       /* its client was, when it made its latest call */
+    bool lends_a_hand;        /* it dispatches callbacks, though there is a task for it */
     bool closer_runs;
     bool was_closed; /* by that task */
 } contender;

@@ -54,7 +54,7 @@ bool oracle_keeps_lease(unsigned contender) {
     return oracle.plan->clients[oracle_plan_of(contender)->client].lease_tick_ms > 0;
 }
 
-bool oracle_allocations_fail(void) {
+bool oracle_memory_runs_short(void) {
     for (size_t i = 0; i < oracle.plan->fault_count; i++) {
         if (oracle.plan->faults[i].kind == PLAN_ALLOCATION && !oracle.plan->faults[i].left_out) {
             return true;
@@ -249,7 +249,7 @@ static void judge_grant(unsigned contender) {
  */
 
 void oracle_opened(unsigned contender, int status) {
-    if ((status != ZKL_NO_MEMORY && status != ZKL_SYSTEM) || !oracle_allocations_fail()) {
+    if ((status != ZKL_NO_MEMORY && status != ZKL_SYSTEM) || !oracle_memory_runs_short()) {
         oracle_violated("contender %u could not open its handle: %s", contender,
                         zkl_strerror(status));
     }

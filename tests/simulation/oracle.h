@@ -48,6 +48,8 @@ void oracle_closed(unsigned contender);
 void oracle_has_handle(unsigned contender, bool open);
 /** Another task is about to close its handle, and it is in an acquire. */
 void oracle_closes_meanwhile(unsigned contender);
+/** Whether allocations may fail in this run. */
+bool oracle_memory_runs_short(void);
 /** It was told that its client is closed, and so says every other call. */
 void oracle_finds_closed(unsigned contender, zkl_lock *lock);
 void oracle_told(unsigned contender, const zkl_lock_news *news);

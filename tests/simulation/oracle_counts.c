@@ -90,8 +90,9 @@ static bool is_an_acquire(const zkl_lock *lock, int status) {
 
 static void on_returned(const zkl_lock *lock, const char *function, int status) {
     told_counts *counts = counts_of(lock);
-    if (counts != NULL && strcmp(function, "zkl_lock_acquire") == 0 &&
-        is_an_acquire(lock, status)) {
+    bool acquires = strcmp(function, "zkl_lock_acquire") == 0 ||
+                    strcmp(function, "zkl_lock_acquire_async") == 0;
+    if (counts != NULL && acquires && is_an_acquire(lock, status)) {
         count_result(counts, status);
     }
 }

@@ -165,6 +165,12 @@ bool oracle_judge_closed_acquire(unsigned contender, int status) {
     return (client->closes && status == ZKL_CLOSED) || (one->was_closed && status == ZKL_CANCELLED);
 }
 
+static void never_told(void *arg, int status, const zkl_grant *grant) {
+    (void)arg;
+    (void)grant;
+    oracle_violated("a call on a closed client was told: %s", zkl_strerror(status));
+}
+
 void oracle_finds_closed(unsigned contender, zkl_lock *lock) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     (void)oracle_judge_closed(contender, "cancelled", zkl_lock_cancel(lock));
@@ -173,6 +179,11 @@ void oracle_finds_closed(unsigned contender, zkl_lock *lock) {
     (void)oracle_judge_closed(contender, "asked", zkl_lock_info(lock, &information));
     (void)oracle_judge_closed(contender, "acquired",
                               zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL));
+    (void)oracle_judge_closed(
+        contender, "acquired asynchronously",
+        zkl_lock_acquire_async(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, never_told, NULL));
+    (void)oracle_judge_closed(contender, "released asynchronously",
+                              zkl_lock_release_async(lock, 0, NULL, NULL, NULL));
 }
 
 void oracle_judge_callback(unsigned contender) {

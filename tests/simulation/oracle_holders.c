@@ -43,7 +43,7 @@ void oracle_judge_news_of_limit(unsigned contender) {
     int64_t stopped_us = oracle_stopped_us_of(contender) - one->granted_stopped_us;
     int64_t held_ms = zkl_clock_ms() - one->granted_ms - stopped_us / US_PER_MS;
     if (plan->max_hold_ms > 0 && held_ms > plan->max_hold_ms + LATE_MAX_MS && plan->hears_news &&
-        one->losses_told == 0 && !oracle_allocations_fail()) {
+        one->losses_told == 0 && !oracle_memory_runs_short()) {
         oracle_violated("contender %u may hold for %" PRId64 " ms, and after %" PRId64
                         " it was not told that it has lost the lock",
                         contender, plan->max_hold_ms, held_ms);

@@ -145,6 +145,17 @@ static void draw_early_ends(run_plan *plan) {
     }
 }
 
+/* After all else, for the same reason. */
+static void draw_asynchronous(run_plan *plan) {
+    bool all = one_in(4);
+    for (size_t i = 0; i < plan->client_count; i++) {
+        plan->clients[i].dispatches = one_in(3);
+    }
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan->contenders[i].asynchronous = all || one_in(3);
+    }
+}
+
 static void find_end_of_faults(run_plan *plan) {
     for (size_t i = 0; i < plan->fault_count; i++) {
         int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
@@ -185,6 +196,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_faults(plan);
     plan->first_sequence_to_end = one_in(50) ? draw_sequence_to_end() : -1;
     draw_early_ends(plan);
+    draw_asynchronous(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -320,9 +332,9 @@ static void print_turn(const plan_turn *turn, FILE *file) {
 }
 
 static void print_client(const plan_client *client, size_t number, FILE *file) {
-    fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm", number,
+    fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm%s", number,
             (int)client->session_timeout_ms, client->lease_tick_ms > 0 ? "with" : "no",
-            (int)client->rate_ppm);
+            (int)client->rate_ppm, client->dispatches ? ", dispatches" : "");
     if (client->closes_at_ms >= 0) {
         fprintf(file, ", closed at %d ms with %d ms", (int)client->closes_at_ms,
                 (int)client->close_timeout_ms);
@@ -335,8 +347,9 @@ static void print_client(const plan_client *client, size_t number, FILE *file) {
 
 static void print_contender(const run_plan *plan, size_t number, FILE *file) {
     const plan_contender *contender = &plan->contenders[number];
-    fprintf(file, "  contender %zu: client %u, resource %u%s%s", number, contender->client,
-            contender->resource, contender->reentrant ? ", reentrant" : "",
+    fprintf(file, "  contender %zu: client %u, resource %u%s%s%s", number, contender->client,
+            contender->resource, contender->asynchronous ? ", asynchronous" : "",
+            contender->reentrant ? ", reentrant" : "",
             contender->fail_on_session_expiry ? ", fails on expiry" : "");
     if (contender->max_hold_ms > 0) {
         fprintf(file, ", holds for %" PRId64 " ms at most", contender->max_hold_ms);

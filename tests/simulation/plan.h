@@ -27,6 +27,7 @@ typedef struct plan_client {
     int32_t lease_tick_ms; /* 0: no lease */
     int32_t rate_ppm;      /* of its clock */
     bool logs;
+    bool dispatches;          /* its callbacks itself, rather than have a thread for them */
     int32_t closes_at_ms;     /* though its contenders may not be done; -1: when they are */
     int32_t close_timeout_ms; /* of that */
     int32_t dies_at_ms;       /* as by kill -9; -1: it does not */
@@ -55,6 +56,7 @@ typedef struct plan_contender {
     bool reentrant;
     bool fail_on_session_expiry;
     bool hears_news;
+    bool asynchronous; /* its thread waits for a callback, rather than in the call */
     int64_t max_hold_ms;
     size_t turn_count;
     plan_turn turns[PLAN_TURNS_MAX];

@@ -1,8 +1,10 @@
 #include "simulation.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
+#include "client.h"
 #include "contender.h"
 #include "faults.h"
 #include "nodes.h"
@@ -17,8 +19,10 @@ enum {
     US_PER_SECOND = 1000000,
     LOOK_EVERY_US = 50 * US_PER_MS,
     SERVERS = 3,
-    RUNS_TO_JUDGE = 1000,     /* together */
-    FINISH_WITHIN_S = 900,    /* all turns, when nothing goes wrong any more */
+    RUNS_TO_JUDGE = 1000,  /* together */
+    FINISH_WITHIN_S = 900, /* all turns, when nothing goes wrong any more */
+    DELAYED_PPM = 300000,  /* of the dispatches of callbacks */
+    DELAY_MAX_US = 2 * US_PER_MS,
     QUIET_WITHIN_TIMEOUTS = 6 /* of the longest session that there can be: 20 ticks */
 };
 
@@ -32,6 +36,8 @@ typedef struct client_run {
     bool may_close;
     bool closes; /* it is about to be closed, or is */
     bool is_closed;
+    bool dispatcher_runs;
+    bool dispatcher_ends; /* tells it to */
 } client_run;
 
 static struct {
@@ -59,6 +65,7 @@ static void open_client(client_run *self) {
     options.lease_tick_ms = self->plan->lease_tick_ms;
     options.label = "simulation";
     options.metrics = 1;
+    options.dispatch = self->plan->dispatches ? ZKL_DISPATCH_CALLER : ZKL_DISPATCH_THREAD;
     if (self->plan->logs) {
         options.log_callback = on_log;
         options.log_arg = self;
@@ -69,6 +76,72 @@ static void open_client(client_run *self) {
     }
     oracle_client(self->number, self->client, self->process);
 }
+
+/* ---- Callbacks that the application runs itself ------------------------------------------ */
+
+static bool is_readable(int descriptor) {
+    struct pollfd one = { .fd = descriptor, .events = POLLIN };
+    return poll(&one, 1, 0) == 1;
+}
+
+static void judge_descriptor(const client_run *self, int descriptor) {
+    bool waits = self->client->callbacks->first != NULL;
+    if (is_readable(descriptor) != waits) {
+        oracle_violated("the descriptor of client %u is %s, and callbacks %s", self->number,
+                        waits ? "not readable" : "readable", waits ? "wait" : "do not wait");
+    }
+}
+
+/* A process that dies never closes its own. */
+static int open_descriptor(const client_run *self) {
+    int descriptor = -1;
+    if (self->plan->dies_at_ms < 0 &&
+        zkl_client_event_descriptor(self->client, &descriptor) != ZKL_OK) {
+        oracle_violated("client %u has no descriptor", self->number);
+    }
+    return descriptor;
+}
+
+/* Where a program would poll the descriptor, it waits for what makes that readable. */
+static void *dispatch(void *arg) {
+    client_run *self = arg;
+    int descriptor = open_descriptor(self);
+    while (!self->dispatcher_ends) {
+        if (self->client->callbacks->first == NULL) {
+            zkl_world_wait_on(&self->client->callbacks->changed, INT64_MAX);
+        }
+        if (zkl_world_chance(DELAYED_PPM)) {
+            zkl_world_sleep_us(zkl_world_random_between(0, DELAY_MAX_US));
+        }
+        if (descriptor >= 0) {
+            judge_descriptor(self, descriptor);
+        }
+        (void)zkl_client_dispatch(self->client, NULL);
+    }
+    self->dispatcher_runs = false;
+    zkl_world_wake_all(&self->dispatcher_runs);
+    return NULL;
+}
+
+static void start_dispatcher(client_run *self) {
+    if (self->plan->dispatches) {
+        self->dispatcher_runs = true;
+        (void)zkl_task_start(dispatch, self);
+    }
+}
+
+/* No other task may dispatch when the client is closed. */
+static void end_dispatcher(client_run *self) {
+    if (self->dispatcher_runs) {
+        self->dispatcher_ends = true;
+        zkl_world_wake_all(&self->client->callbacks->changed);
+        while (self->dispatcher_runs) {
+            zkl_world_wait_on(&self->dispatcher_runs, INT64_MAX);
+        }
+    }
+}
+
+/* ---- Contenders and the close ------------------------------------------------------------ */
 
 static void start_contenders(const client_run *self) {
     for (unsigned i = 0; i < run.plan->contender_count; i++) {
@@ -83,6 +156,7 @@ static void start_contenders(const client_run *self) {
             .client = self->client,
             .process = self->process,
             .client_closes = &self->closes,
+            .lends_a_hand = self->plan->dispatches && i % 2 == 1,
             .acquire_began_ms = -1,
         };
         (void)zkl_task_start(contender_run, &run.contenders[i]);
@@ -110,6 +184,7 @@ static bool has_contenders(const client_run *self) {
 }
 
 static void close_client(client_run *self, int64_t timeout_ms) {
+    end_dispatcher(self);
     trace_event("client", "%u: close, timeout %" PRId64 " ms", self->number, timeout_ms);
     oracle_client_closes(self->number);
     self->closes = true;
@@ -123,6 +198,7 @@ static void close_client(client_run *self, int64_t timeout_ms) {
 static void *run_client(void *arg) {
     client_run *self = arg;
     open_client(self);
+    start_dispatcher(self);
     start_contenders(self);
     if (self->plan->closes_at_ms >= 0) {
         wait_for_contenders(self, self->plan->closes_at_ms * (int64_t)US_PER_MS);

@@ -29,7 +29,7 @@
  *   of their numbers: fewer states, the same behaviour.
  *
  * Not in it: try, lease, hold limit, parents that vanish, copied names, refusals,
- * pauses, the watch table, sequence numbers near 2^31.
+ * pauses, the watch table. Sequence numbers near their end are in drain.pml.
  */
 
 /* ---- Bounds ------------------------------------------------------------ */

@@ -35,7 +35,8 @@ static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
 static int choose(lock_desk *desk) {
     zkl_session *chosen = NULL;
     desk_enter(desk);
-    int status = zkl_client_choose_session(desk->client, path, exclusive, &chosen);
+    int status = zkl_client_choose_session(
+        desk->client, zkl_request_runner_watched_bytes(path, exclusive), &chosen);
     int place = 0;
     for (const zkl_client_session *one = desk->client->sessions;
          one != NULL && &one->session != chosen; one = one->next) {
@@ -138,7 +139,9 @@ static void longer_resource_goes_where_it_fits(void) {
     fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive));
     EXPECT_INT(choose(desk), 0); /* opens one ahead as well */
     desk_enter(desk);
-    EXPECT_INT(zkl_client_choose_session(desk->client, name, exclusive, &chosen), ZKL_OK);
+    EXPECT_INT(zkl_client_choose_session(
+                   desk->client, zkl_request_runner_watched_bytes(name, exclusive), &chosen),
+               ZKL_OK);
     desk_leave(desk);
     EXPECT(chosen == &nth_session(desk, 1)->session);
     close_emptied(desk);

@@ -423,8 +423,26 @@ static void release_is_told_pending_when_it_takes_too_long(void) {
 static void release_with_a_timeout_is_told_once(void) {
     begin_held(ZKL_DISPATCH_THREAD);
     async_release(&self, 1000);
-    zkl_testing_sleep(5000);
+    async_wait(&self);
     ASYNC_HEARD(&self, "released ");
+    zkl_testing_sleep(5000);
+    end();
+}
+
+/* The memory of the one is the other's by then. */
+static void deadline_of_a_release_ends_with_it(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin_held(ZKL_DISPATCH_THREAD);
+    async_release(&self, 1000);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "released ");
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    async_acquire(&self, ZKL_FOREVER);
+    zkl_testing_sleep(5000);
+    EXPECT_TEXT(self.heard, "");
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired ");
     end();
 }
 
@@ -613,6 +631,7 @@ static CU_TestInfo tests[] = {
     TEST(who_waits_is_told_before_the_servers_are_waited_for),
     TEST(release_is_told_pending_when_it_takes_too_long),
     TEST(release_with_a_timeout_is_told_once),
+    TEST(deadline_of_a_release_ends_with_it),
     TEST(release_that_does_not_wait_is_told_at_once),
     TEST(release_without_a_callback_tells_nobody),
     TEST(reentrant_handle_counts_for_the_owner_who_says_so),

@@ -408,6 +408,80 @@ static void handle_without_a_thread_for_its_callback_is_not_opened(void) {
     ear_close_desk(desk, &ear);
 }
 
+/* ---- The same, of asynchronous calls ---------------------------------------------------- */
+
+static atomic_int calls_told;
+static atomic_int last_told;
+
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+    (void)arg;
+    (void)grant;
+    atomic_store(&last_told, status);
+    atomic_fetch_add(&calls_told, 1);
+}
+
+static void on_released(void *arg, int status) {
+    on_acquired(arg, status, NULL);
+}
+
+static int acquire_async(lock_desk *desk) {
+    return zkl_lock_acquire_async(desk->lock, ZKL_EXCLUSIVE, 0, NULL, on_acquired, NULL);
+}
+
+/* A try without a connection, which is decided at once. */
+static int try_async_with_failing_allocation(int number) {
+    news_ear ear;
+    ear_begin(&ear);
+    zkl_lock_options options = ear_options(&ear);
+    lock_desk *desk = desk_open_offline(&options);
+    atomic_store(&calls_told, 0);
+    atomic_store(&failing_allocation, number);
+    int status = acquire_async(desk);
+    atomic_store(&failing_allocation, 0);
+    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    (void)desk_close_client(desk); /* tells what is owed */
+    EXPECT_INT(atomic_load(&calls_told), status == ZKL_OK);
+    ear_close_desk(desk, &ear);
+    return status;
+}
+
+static void asynchronous_acquire_without_memory_is_refused_and_not_told(void) {
+    int number = 1;
+    int status = try_async_with_failing_allocation(number);
+    while (status == ZKL_NO_MEMORY) {
+        status = try_async_with_failing_allocation(++number);
+    }
+    EXPECT_INT(status, ZKL_OK);
+    EXPECT_INT(atomic_load(&last_told), ZKL_DISCONNECTED);
+    EXPECT(number > 3); /* its callback, its news and its request at least */
+}
+
+static void asynchronous_release_without_memory_leaves_the_lock_held(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    desk_forget_heard(desk);
+    atomic_store(&no_memory, true);
+    EXPECT_INT(zkl_lock_release_async(desk->lock, 0, NULL, on_released, NULL), ZKL_NO_MEMORY);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
+    DESK_HEARD(desk, "");
+    EXPECT_INT(zkl_lock_release_async(desk->lock, 0, NULL, NULL, NULL), ZKL_OK);
+    atomic_store(&no_memory, false);
+    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
+    ear_close_desk(desk, &ear);
+}
+
+static void asynchronous_call_without_a_thread_for_its_callback_is_refused(void) {
+    lock_desk *desk = desk_open(NULL);
+    atomic_store(&calls_told, 0);
+    atomic_store(&no_threads, true);
+    EXPECT_INT(acquire_async(desk), ZKL_SYSTEM);
+    atomic_store(&no_threads, false);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    desk_hold(desk);
+    desk_close(desk);
+    EXPECT_INT(atomic_load(&calls_told), 0);
+}
+
 static CU_TestInfo tests[] = {
     TEST(calls_that_do_not_block_are_fine_inside),
     TEST(calls_that_block_are_refused_inside),
@@ -425,6 +499,9 @@ static CU_TestInfo tests[] = {
     TEST(memory_for_the_news_of_a_grant_is_taken_before_it),
     TEST(handle_without_memory_is_not_opened),
     TEST(handle_without_a_thread_for_its_callback_is_not_opened),
+    TEST(asynchronous_acquire_without_memory_is_refused_and_not_told),
+    TEST(asynchronous_release_without_memory_leaves_the_lock_held),
+    TEST(asynchronous_call_without_a_thread_for_its_callback_is_refused),
     TEST_END,
 };
 

@@ -80,6 +80,7 @@ static int call_everything(lock_desk *desk) {
     zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
     int64_t left = -99;
     int descriptor = -1;
+    size_t length = 99;
     const int statuses[] = {
         zkl_lock_open(desk->client, "other", NULL, &other),
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, &grant),
@@ -96,11 +97,12 @@ static int call_everything(lock_desk *desk) {
         zkl_lock_release(desk->lock, 0),
         zkl_lock_release(desk->lock, ZKL_FOREVER),
         zkl_client_info(desk->client, &client),
+        zkl_client_metrics(desk->client, NULL, 0, &length),
         zkl_client_close(desk->client, 0),
         zkl_client_close(desk->client, 1000),
     };
     int wrong = first_wrong(statuses, (int)COUNT_OF(statuses));
-    if (wrong == 0 && (other != NULL || left != 0 || grant.token != 0)) {
+    if (wrong == 0 && (other != NULL || left != 0 || grant.token != 0 || length != 0)) {
         return 100;
     }
     return wrong;

@@ -5,7 +5,8 @@
  *     <event> <status> behind <node> waited <ms> held <ms> node <last digit> token <token>
  *
  * with what is not meant left out. That each is about the right resource and comes from the
- * right client and session is asserted on the way.
+ * right client and session is asserted on the way. What is about sessions alone is in
+ * request_log_test.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, PROBE_MS = 3333, STORY_SIZE
 /* Written on the log's thread; read once the client is closed. */
 typedef struct story {
     char text[STORY_SIZE];
+    char warning[160]; /* the last one about the session */
     lock_desk *desk;
 } story;
 
@@ -56,8 +58,11 @@ static void add_node(story *self, const char *node) {
 
 static void on_record(void *arg, const zkl_log_record *record) {
     story *self = arg;
-    if (record->resource[0] == '\0') {
-        return; /* of the session, or of libzookeeper */
+    if (record->resource[0] == '\0') { /* of the session, or of libzookeeper */
+        if (record->event == ZKL_LOG_SHORT_SESSION) {
+            snprintf(self->warning, sizeof(self->warning), "%s", record->message);
+        }
+        return;
     }
     EXPECT_TEXT(record->resource, "stock");
     EXPECT_TEXT(record->owner, "label");
@@ -244,6 +249,18 @@ static void close_of_a_client_releases_what_is_held(void) {
     TELLS(&self, HELD "released waited 0 held 30 node 3 token 4711");
 }
 
+static void nested_acquires_and_releases_are_not_told(void) {
+    story self;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    lock_desk *desk = open_held(&self, &options, 0);
+    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
+    desk_answer_remove(desk);
+    TELLS(&self, HELD "released waited 0 held 0 node 3 token 4711");
+}
+
 /* ---- It is lost -------------------------------------------------------------------------------
  */
 
@@ -263,6 +280,7 @@ static void loss_with_the_lease_and_its_release(void) {
     lock_desk *desk = open_held(&self, NULL, TICK_MS);
     desk_stand_still(desk, LEASE_MS);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
+    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST); /* it is told once */
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
     desk_answer_remove(desk);
     TELLS(&self, HELD "lost LEASE_ENDED waited 0 held 6657 node 3 token 4711; "
@@ -313,6 +331,17 @@ static void close_of_a_lost_handle_after_its_client_tells_nobody(void) {
     TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 0 node 3 token 4711");
 }
 
+/* "The session timeout should be at least five ticks." */
+static void session_shorter_than_five_ticks_is_warned_of(void) {
+    story self;
+    (void)open_story(&self, NULL, 2001);
+    TELLS(&self, "");
+    EXPECT(strstr(self.warning, "10000 ms is shorter than 5 ticks of 2001 ms") != NULL);
+    (void)open_story(&self, NULL, 2000);
+    TELLS(&self, "");
+    EXPECT_TEXT(self.warning, "");
+}
+
 static CU_TestInfo tests[] = {
     TEST(waiter_says_behind_whom_and_for_how_long),
     TEST(waiter_that_loses_its_place_joins_again),
@@ -323,12 +352,14 @@ static CU_TestInfo tests[] = {
     TEST(release_from_a_callback_is_told),
     TEST(close_of_a_held_handle_is_a_release),
     TEST(close_of_a_client_releases_what_is_held),
+    TEST(nested_acquires_and_releases_are_not_told),
     TEST(loss_with_the_session_and_its_release),
     TEST(loss_with_the_lease_and_its_release),
     TEST(loss_by_the_hold_limit_and_its_release),
     TEST(loss_by_a_deletion_and_its_release),
     TEST(close_of_a_lost_handle_gives_it_back),
     TEST(close_of_a_lost_handle_after_its_client_tells_nobody),
+    TEST(session_shorter_than_five_ticks_is_warned_of),
     TEST_END,
 };
 

@@ -214,6 +214,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_DELETED;
     case ZKL_ACTION_SETTLE:
         return ZKL_EVENT_SETTLED;
+    case ZKL_ACTION_INSPECT_PARENT:
+        return ZKL_EVENT_PARENT_INSPECTED;
     case ZKL_ACTION_REMOVE_PARENT:
         return ZKL_EVENT_PARENT_REMOVED;
     case ZKL_ACTION_DOWNGRADE:

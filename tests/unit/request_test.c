@@ -445,8 +445,8 @@ static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
         "created me2146435072       -> ", /* 2^31 - 2^20 */
         "listed x5 me2146435072     -> DELETE me2146435072",
         "deleted OK                 -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY   -> LIST",
-        "listed x2146435071         -> BACK_OFF",
+        "parent_removed NOT_EMPTY   -> INSPECT_PARENT",
+        "parent_inspected older     -> BACK_OFF",
         "backed_off                 -> REMOVE_PARENT",
         "parent_removed NO_NODE     -> REJOIN MAKE_PARENT",
         "parent_made OK             -> CREATE LIST",
@@ -484,9 +484,9 @@ static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) 
         "created me-1             -> ",
         "listed me-1 x7           -> DELETE me-1",
         "deleted OK               -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> LIST",
+        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
         "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
-        "listed x7                -> END",
+        "parent_inspected older   -> END",
     };
     PLAY(exclusive, lines);
 }
@@ -497,11 +497,22 @@ static void resource_that_others_have_made_anew_is_joined(void) {
         "created me-1             -> ",
         "listed me-1 x7           -> DELETE me-1",
         "deleted OK               -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> LIST",
-        "listed x0 junk           -> REJOIN BACK_OFF",
-        "backed_off               -> CREATE LIST",
+        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
+        "parent_inspected younger -> REJOIN CREATE LIST",
         "created me1              -> ",
         "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",
+        "created me-1             -> ",
+        "listed me-1 x7           -> DELETE me-1",
+        "deleted OK               -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
+        "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
     };
     PLAY(exclusive, lines);
 }
@@ -613,6 +624,7 @@ static CU_TestInfo tests[] = {
     TEST(negative_sequence_waits_for_an_empty_resource),
     TEST(resource_that_is_not_empty_by_the_deadline_has_its_own_status),
     TEST(resource_that_others_have_made_anew_is_joined),
+    TEST(resource_that_is_gone_when_it_is_looked_at_is_made_again),
     TEST(lost_removal_of_the_resource_is_sent_again),
     TEST(exhausted_sequence_of_a_try_fails_closed),
     TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted),

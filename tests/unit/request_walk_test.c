@@ -40,6 +40,7 @@ typedef struct sent_operation {
 
 typedef struct small_world {
     bool parent;
+    int64_t parent_zxid;
     child_node nodes[NODES_MAX];
     size_t count;
     int32_t next_sequence;
@@ -117,6 +118,13 @@ static bool create(small_world *world, const char *prefix) {
     return true;
 }
 
+static void make_parent(small_world *world) {
+    if (!world->parent) {
+        world->parent = true;
+        world->parent_zxid = ++world->zxid;
+    }
+}
+
 /* The next parent counts from the beginning. */
 static void remove_parent(small_world *world) {
     world->parent = false;
@@ -130,7 +138,7 @@ static void apply(small_world *world, const sent_operation *operation) {
     } else if (operation->kind == ZKL_ACTION_DELETE && child != NULL) {
         remove_child(world, child);
     } else if (operation->kind == ZKL_ACTION_MAKE_PARENT) {
-        world->parent = true;
+        make_parent(world);
     } else if (operation->kind == ZKL_ACTION_REMOVE_PARENT && world->count == 0) {
         remove_parent(world);
     }
@@ -282,6 +290,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_DELETED;
     case ZKL_ACTION_WATCH_OWN:
         return ZKL_EVENT_OWN_WATCHED;
+    case ZKL_ACTION_INSPECT_PARENT:
+        return ZKL_EVENT_PARENT_INSPECTED;
     case ZKL_ACTION_REMOVE_PARENT:
         return ZKL_EVENT_PARENT_REMOVED;
     default:
@@ -400,11 +410,18 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
     case ZKL_ACTION_INSPECT:
         serve_watch_or_inspection(walk, operation);
         break;
+    case ZKL_ACTION_INSPECT_PARENT:
+        feed(walk, &(zkl_event){
+                       .kind = ZKL_EVENT_PARENT_INSPECTED,
+                       .outcome = walk->world.parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
+                       .zxid = walk->world.parent_zxid,
+                   });
+        break;
     case ZKL_ACTION_REMOVE_PARENT:
         serve_parent_removal(walk);
         break;
     case ZKL_ACTION_MAKE_PARENT:
-        walk->world.parent = true;
+        make_parent(&walk->world);
         feed(walk, &(zkl_event){ .kind = ZKL_EVENT_PARENT_MADE });
         break;
     default:

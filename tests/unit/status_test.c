@@ -64,6 +64,8 @@ static const struct {
     { ZKL_QUEUE_FULL, -50 },
     { ZKL_INVALID_PERMITS, -51 },
     { ZKL_INVALID_LIMIT, -52 },
+    { ZKL_DUPLICATE_RESOURCE, -57 },
+    { ZKL_INVALID_STRIPES, -58 },
     { ZKL_UNKNOWN, -70 },
     { ZKL_OPERATION_FAILED, -71 },
     { ZKL_NO_NODE, -72 },
@@ -76,7 +78,7 @@ static const struct {
     { ZKL_NOT_COUNTED, -54 },
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
-    { ZKL_INVALID_CANDIDATE, -57 },
+    { ZKL_INVALID_CANDIDATE, -66 },
 };
 
 static const int all[] = {

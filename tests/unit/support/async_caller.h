@@ -22,8 +22,8 @@ struct async_caller {
     char heard[ASYNC_HEARD_SIZE];
 };
 
-/** In a simulation that has begun. options: NULL, the defaults. */
-void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *options);
+/** In a simulation that has begun. given: NULL, the default options. */
+void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given);
 /** Both handles. */
 void async_close(async_caller *self);
 

@@ -17,6 +17,7 @@ static bool is_operation(zkl_action_kind kind) {
     case ZKL_ACTION_MAKE_PARENT:
     case ZKL_ACTION_WATCH:
     case ZKL_ACTION_INSPECT:
+    case ZKL_ACTION_INSPECT_PARENT:
     case ZKL_ACTION_DELETE:
     case ZKL_ACTION_SETTLE:
     case ZKL_ACTION_BACK_OFF:
@@ -49,6 +50,8 @@ zkl_action_kind monitor_answered_by(zkl_event_kind kind) {
         return ZKL_ACTION_WATCH_OWN;
     case ZKL_EVENT_PARENT_REMOVED:
         return ZKL_ACTION_REMOVE_PARENT;
+    case ZKL_EVENT_PARENT_INSPECTED:
+        return ZKL_ACTION_INSPECT_PARENT;
     case ZKL_EVENT_DOWNGRADED:
         return ZKL_ACTION_DOWNGRADE;
     case ZKL_EVENT_BACKED_OFF:

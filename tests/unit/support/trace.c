@@ -80,6 +80,8 @@ static void read_success(conversation *play, zkl_event *event, const word_list *
     } else if (event->kind == ZKL_EVENT_INSPECTED) {
         event->own_session = strcmp(word, "ours") == 0;
         event->zxid = trace_zxid(name_sequence(play->inspected));
+    } else if (event->kind == ZKL_EVENT_PARENT_INSPECTED) {
+        event->zxid = strcmp(word, "older") == 0 ? 1 : INT64_MAX;
     } else {
         give_up("no outcome", word);
     }

@@ -1,0 +1,54 @@
+/*
+ * Sells a product that everybody wants, in eight portions: hot_product HOSTS CUSTOMER
+ *
+ * Each portion has a counter and a lock of its own, so that eight sell at once. A customer's
+ * orders all go to one portion, in their order; who only wants one piece takes any; and
+ * the stock-taking needs all of them.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <zklock/striped_lock.h>
+
+enum { PORTIONS = 8, PATIENCE_MS = 30000 };
+
+static int note(zkl_striped_lock *portions, const char *what, const zkl_stripe_grant *grant) {
+    printf("%s: portion %d\n", what, grant->stripe);
+    return zkl_striped_lock_release(portions, PATIENCE_MS);
+}
+
+static int sell_and_count(zkl_striped_lock *portions, const char *customer) {
+    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    int status = zkl_striped_lock_acquire_key(portions, customer, strlen(customer), ZKL_EXCLUSIVE,
+                                              PATIENCE_MS, &grant);
+    if (status == ZKL_OK) {
+        status = note(portions, "an order of this customer", &grant);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_striped_lock_acquire_any(portions, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
+    }
+    if (status == ZKL_OK) {
+        status = note(portions, "one piece, wherever there is one", &grant);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_striped_lock_acquire_all(portions, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
+    }
+    return status == ZKL_OK ? note(portions, "stock-taking (-1: all)", &grant) : status;
+}
+
+int main(int argc, char **argv) {
+    zkl_client *client = NULL;
+    zkl_striped_lock *portions = NULL;
+    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
+    if (status == ZKL_OK) {
+        status = zkl_striped_lock_open(client, "hot-product", PORTIONS, NULL, &portions);
+    }
+    if (status == ZKL_OK) {
+        status = sell_and_count(portions, argc > 2 ? argv[2] : "customer 7");
+    }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
+    }
+    zkl_striped_lock_close(portions);
+    (void)zkl_client_close(client, 1000);
+    return status == ZKL_OK ? 0 : 1;
+}

@@ -1,0 +1,138 @@
+/*
+ * Several locks in one epoll loop, without a thread for any: epoll_loop HOSTS
+ *
+ * Each job acquires its lock, works for a while (here a timer runs; it could wait for a
+ * socket), and releases it. All of it happens on the one thread that runs the loop.
+ */
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <zklock/zklock.h>
+
+enum { JOBS = 3, DEADLINE_MS = 10000, WORK_NS = 20 * 1000 * 1000, EVENTS = 8 };
+
+typedef struct job {
+    char resource[16];
+    zkl_lock *lock;
+    int timer;
+    int status; /* how it ended */
+} job;
+
+static int unfinished = JOBS;
+
+static void finish(job *self, int status) {
+    self->status = status;
+    printf("%s: %s\n", self->resource, zkl_strerror(status));
+    unfinished--;
+}
+
+static void on_released(void *arg, int status) {
+    finish(arg, status);
+}
+
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+    job *self = arg;
+    if (status != ZKL_OK) {
+        finish(self, status);
+        return;
+    }
+    printf("%s: works under token %lld\n", self->resource, (long long)grant->token);
+    struct itimerspec work = { .it_value = { .tv_nsec = WORK_NS } };
+    if (timerfd_settime(self->timer, 0, &work, NULL) != 0) {
+        finish(self, ZKL_SYSTEM);
+    }
+}
+
+static void on_work_done(job *self) {
+    uint64_t times = 0;
+    if (read(self->timer, &times, sizeof(times)) != (ssize_t)sizeof(times)) {
+        return; /* it was not the timer */
+    }
+    /* A real job would ask zkl_lock_check before it writes, and hand over its token. */
+    int status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, on_released, self);
+    if (status != ZKL_OK) {
+        finish(self, status);
+    }
+}
+
+static int watch(int loop, int descriptor, job *whose) {
+    struct epoll_event event = { .events = EPOLLIN, .data = { .ptr = whose } };
+    return epoll_ctl(loop, EPOLL_CTL_ADD, descriptor, &event) == 0 ? ZKL_OK : ZKL_SYSTEM;
+}
+
+static int start(job *self, int number, zkl_client *client, int loop) {
+    snprintf(self->resource, sizeof(self->resource), "job-%d", number);
+    self->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    int status = self->timer >= 0 ? watch(loop, self->timer, self) : ZKL_SYSTEM;
+    if (status == ZKL_OK) {
+        status = zkl_lock_open(client, self->resource, NULL, &self->lock);
+    }
+    if (status == ZKL_OK) {
+        status =
+            zkl_lock_acquire_async(self->lock, ZKL_EXCLUSIVE, DEADLINE_MS, NULL, on_acquired, self);
+    }
+    return status;
+}
+
+/* Everything that happens, happens in here. */
+static void run(int loop, zkl_client *client) {
+    struct epoll_event events[EVENTS];
+    while (unfinished > 0) {
+        int count = epoll_wait(loop, events, EVENTS, -1);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.ptr == NULL) {
+                (void)zkl_client_dispatch(client, NULL);
+            } else {
+                on_work_done(events[i].data.ptr);
+            }
+        }
+    }
+}
+
+static int run_jobs(zkl_client *client, int loop, job *jobs) {
+    int descriptor = -1;
+    int status = zkl_client_event_descriptor(client, &descriptor);
+    if (status == ZKL_OK) {
+        status = watch(loop, descriptor, NULL);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    for (int i = 0; i < JOBS; i++) {
+        status = start(&jobs[i], i, client, loop);
+        if (status != ZKL_OK) {
+            finish(&jobs[i], status);
+        }
+    }
+    run(loop, client);
+    for (int i = 0; i < JOBS; i++) {
+        status = jobs[i].status != ZKL_OK ? jobs[i].status : status;
+    }
+    return status;
+}
+
+int main(int argc, char **argv) {
+    static job jobs[JOBS];
+    zkl_client *client = NULL;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    int loop = epoll_create1(EPOLL_CLOEXEC);
+    /* This waits for the connection, once; nothing below does. */
+    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
+    if (status == ZKL_OK) {
+        status = run_jobs(client, loop, jobs);
+    }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+    }
+    (void)close(loop); /* before the client closes the descriptor that is in it */
+    for (int i = 0; i < JOBS; i++) {
+        zkl_lock_close(jobs[i].lock);
+        if (jobs[i].timer > 0) {
+            (void)close(jobs[i].timer);
+        }
+    }
+    (void)zkl_client_close(client, 1000);
+    return status == ZKL_OK ? 0 : 1;
+}

@@ -1,0 +1,129 @@
+/*
+ * zklock: several locks at once, all or none.
+ *
+ * A multi-lock takes any set of resources, each in its own mode, within one deadline.
+ * All its nodes are made by one ZooKeeper transaction. So whatever order callers name
+ * resources in, they cannot wait for one another in a circle: each waits only for
+ * nodes that an earlier transaction has made (docs/protocol.md, "Multi-lock"). What
+ * is acquired one after the other, or all at once but by single requests, deadlocks
+ * when two callers name two resources the other way round.
+ *
+ * While it waits for one of them, it keeps others waiting for all of them, as every
+ * lock of several things does: keep the sets small.
+ *
+ * Everything else is as with zkl_lock: what you must know before you bet data on it,
+ * the conventions, and what a status means, is in zklock.h.
+ */
+#ifndef ZKLOCK_MULTI_LOCK_H
+#define ZKLOCK_MULTI_LOCK_H
+
+#include "zklock/zklock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most resources of one multi-lock. */
+#define ZKL_MULTI_LOCK_MEMBERS_MAX 64
+
+/** One contender for a set of resources. One acquire, hold or release at a time. */
+typedef struct zkl_multi_lock zkl_multi_lock;
+
+/** One of the resources; see ZKL_MULTI_LOCK_MEMBER_INIT. */
+typedef struct zkl_multi_lock_member {
+    size_t struct_size;
+    const char *resource; /* as for zkl_lock_open; copied */
+    zkl_mode mode;
+    int32_t permits; /* with ZKL_PERMIT: of the semaphore; else 0 */
+} zkl_multi_lock_member;
+
+#define ZKL_MULTI_LOCK_MEMBER_INIT                                                                 \
+    { sizeof(zkl_multi_lock_member), NULL, ZKL_EXCLUSIVE, 0 }
+
+typedef struct zkl_multi_lock_options {
+    size_t struct_size;
+    /** As in zkl_lock_options: 1 to fail when the session expires during an acquire. */
+    int32_t fail_on_session_expiry;
+    int32_t reserved; /* 0 */
+    /** 0: no limit. Else as in zkl_lock_options, from the grant of all on. */
+    int64_t max_hold_ms;
+    /** As in zkl_lock_options. */
+    const char *resource_class;
+} zkl_multi_lock_options;
+
+#define ZKL_MULTI_LOCK_OPTIONS_INIT                                                                \
+    { sizeof(zkl_multi_lock_options), 0, 0, 0, NULL }
+
+/** What an acquire obtained. */
+typedef struct zkl_multi_lock_grant {
+    size_t struct_size; /* see ZKL_MULTI_LOCK_GRANT_INIT */
+    /** The fencing token, the same one for all resources: the nodes are of one transaction. */
+    int64_t token;
+    int64_t waited_ms;
+} zkl_multi_lock_grant;
+
+#define ZKL_MULTI_LOCK_GRANT_INIT                                                                  \
+    { sizeof(zkl_multi_lock_grant), 0, 0 }
+
+/**
+ * Opens a contender for a set of resources. No I/O.
+ *
+ * members, count  1 to ZKL_MULTI_LOCK_MEMBERS_MAX resources, no two of them the same one.
+ * options         NULL for ZKL_MULTI_LOCK_OPTIONS_INIT.
+ * multi_lock      receives the handle on ZKL_OK, else NULL. Close it with
+ *                 zkl_multi_lock_close.
+ *
+ * Does not block. Returns ZKL_OK, ZKL_DUPLICATE_RESOURCE, ZKL_INVALID_ARGUMENT (a NULL, or a
+ * count out of range), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_MODE, ZKL_INVALID_PERMITS,
+ * ZKL_INVALID_TIMEOUT (max_hold_ms < 0), ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_
+ * statuses, ZKL_CLOSED, ZKL_FORKED or ZKL_NO_MEMORY.
+ */
+ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
+                                size_t count, const zkl_multi_lock_options *options,
+                                zkl_multi_lock **multi_lock);
+
+/**
+ * Acquires all, or none.
+ *
+ * timeout_ms  ZKL_FOREVER, one deadline over all that it takes, or 0 to try: ZKL_BUSY if any
+ *             of them is not free.
+ * grant       receives the grant on ZKL_OK; may be NULL.
+ *
+ * When the node of one of them is lost before all are granted (the session expired, somebody
+ * deleted it), all are given up, and it joins all queues again at their tails.
+ *
+ * Blocks. Returns what zkl_lock_acquire does (but for the statuses of reentrant handles), and
+ * of a semaphore ZKL_PERMITS_DIFFER. On every status but ZKL_OK none is held, and nodes that
+ * were made are deleted in the background.
+ */
+ZKL_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
+                                   zkl_multi_lock_grant *grant);
+
+/** Ends the acquire that waits, from any thread, as zkl_lock_cancel does. */
+ZKL_API int zkl_multi_lock_cancel(zkl_multi_lock *multi_lock);
+
+/**
+ * Tells, as zkl_lock_check does, whether all are held: ZKL_LOST when one of them is lost; the
+ * others are kept until they are released.
+ */
+ZKL_API int zkl_multi_lock_check(zkl_multi_lock *multi_lock, int64_t *lease_left_ms);
+
+/**
+ * Releases all, as zkl_lock_release does. Returns ZKL_OK, ZKL_PENDING, ZKL_LOST (one of them had
+ * been lost), ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_FORKED, ZKL_IN_CALLBACK,
+ * ZKL_INVALID_ARGUMENT or ZKL_INVALID_TIMEOUT.
+ */
+ZKL_API int zkl_multi_lock_release(zkl_multi_lock *multi_lock, int64_t timeout_ms);
+
+/**
+ * Closes a handle: cancels an acquire, releases what is held as zkl_multi_lock_release(multi_lock,
+ * 0) does, and frees the handle. NULL is fine. Blocks only for calls of other threads on it to
+ * return. In a forked child it does nothing.
+ */
+ZKL_API void zkl_multi_lock_close(zkl_multi_lock *multi_lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * zklock: a lock of several stripes, for one resource that is in great demand.
+ *
+ * A resource with N stripes lets N holders in at once, each with a part of it: the
+ * stock of a hot product divided into N portions, each with its own counter. One
+ * acquires the stripe of a key (all who come with the same key meet at the same
+ * stripe), any stripe that is free, or all of them (to count the whole, or to divide
+ * it anew). Each stripe is a lock of its own, the node <resource>/stripe-<number>;
+ * all of them together are a multi-lock, so that nobody waits in a circle.
+ *
+ * Everything else is as with zkl_lock: what you must know before you bet data on it,
+ * the conventions, and what a status means, is in zklock.h.
+ */
+#ifndef ZKLOCK_STRIPED_LOCK_H
+#define ZKLOCK_STRIPED_LOCK_H
+
+#include "zklock/multi_lock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most stripes of a resource: so many can be held at once. */
+#define ZKL_STRIPES_MAX ZKL_MULTI_LOCK_MEMBERS_MAX
+/** As the stripe of a grant: all of them. */
+#define ZKL_ALL_STRIPES (-1)
+
+/** One contender. One acquire, hold or release at a time. */
+typedef struct zkl_striped_lock zkl_striped_lock;
+
+/** What an acquire obtained. */
+typedef struct zkl_stripe_grant {
+    size_t struct_size; /* see ZKL_STRIPE_GRANT_INIT */
+    /** The fencing token: of two conflicting grants of a stripe the later one has the greater. */
+    int64_t token;
+    int64_t waited_ms;
+    int32_t stripe; /* from 0 on, or ZKL_ALL_STRIPES */
+    int32_t reserved;
+} zkl_stripe_grant;
+
+#define ZKL_STRIPE_GRANT_INIT                                                                      \
+    { sizeof(zkl_stripe_grant), 0, 0, 0, 0 }
+
+/**
+ * The stripe of a key: the same for all versions and machines (64-bit FNV-1a of its bytes,
+ * modulo the number of stripes). Any thread; does not block. stripes: >= 1, else it is 0.
+ */
+ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes);
+
+/**
+ * Opens a contender. No I/O.
+ *
+ * resource      as for zkl_lock_open; at most ZKL_RESOURCE_MAX bytes with "/stripe-0000" behind it.
+ * stripes       1 to ZKL_STRIPES_MAX. All contenders of the resource must say the same number:
+ *               who says less does not exclude those who use the others.
+ * options       NULL for ZKL_LOCK_OPTIONS_INIT. Of these fail_on_session_expiry, max_hold_ms,
+ *               max_waiting and resource_class; the others must be as there.
+ * striped_lock  receives the handle on ZKL_OK, else NULL. Close it with zkl_striped_lock_close.
+ *
+ * Does not block. Returns what zkl_lock_open does, and ZKL_INVALID_STRIPES.
+ */
+ZKL_API int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
+                                  const zkl_lock_options *options, zkl_striped_lock **striped_lock);
+
+/**
+ * Acquires the stripe of a key: see zkl_lock_acquire, of which mode, timeout_ms and the statuses
+ * are. key: any bytes.
+ */
+ZKL_API int zkl_striped_lock_acquire_key(zkl_striped_lock *striped_lock, const void *key,
+                                         size_t size, zkl_mode mode, int64_t timeout_ms,
+                                         zkl_stripe_grant *grant);
+
+/**
+ * Acquires a stripe, whichever is free: it tries one after the other, from one that is drawn at
+ * random, and when all are taken it waits for that one. Else as zkl_striped_lock_acquire_key.
+ */
+ZKL_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                         int64_t timeout_ms, zkl_stripe_grant *grant);
+
+/** Acquires all stripes, or none: see zkl_multi_lock_acquire. */
+ZKL_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                         int64_t timeout_ms, zkl_stripe_grant *grant);
+
+/** Ends the acquire that waits, from any thread, as zkl_lock_cancel does. */
+ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
+
+/** Tells, as zkl_lock_check does, whether what was acquired is held. */
+ZKL_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
+
+/** Releases what is held, as zkl_lock_release does. */
+ZKL_API int zkl_striped_lock_release(zkl_striped_lock *striped_lock, int64_t timeout_ms);
+
+/** Closes a handle, which no other thread may use any more; releases what is held as
+ *  zkl_striped_lock_release(striped_lock, 0) does. NULL is fine. In a forked child it does
+ *  nothing. */
+ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,186 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "metrics.h"
+#include "multi_lock.h"
+#include "threads.h"
+
+/* ---- Input -------------------------------------------------------------------------------- */
+
+static int check_member(const zkl_multi_lock_member *member) {
+    int status =
+        zkl_input_check_struct_size("zkl_multi_lock_member", member->struct_size, sizeof(*member));
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("resource", member->resource);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_resource(member->resource);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX,
+                                       ZKL_INVALID_PERMITS);
+    }
+    return status == ZKL_OK ? zkl_input_check_mode(member->mode, (unsigned)member->permits)
+                            : status;
+}
+
+static int check_members(const zkl_multi_lock_member *members, size_t count) {
+    int status = zkl_input_check_pointer("members", members);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
+                                       ZKL_MULTI_LOCK_MEMBERS_MAX, ZKL_INVALID_ARGUMENT);
+    }
+    for (size_t i = 0; status == ZKL_OK && i < count; i++) {
+        status = check_member(&members[i]);
+    }
+    return status;
+}
+
+static int check_options(const zkl_multi_lock_options *options) {
+    int status = zkl_input_check_struct_size("zkl_multi_lock_options", options->struct_size,
+                                             sizeof(*options));
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
+                                       ZKL_INVALID_TIMEOUT);
+    }
+    if (status == ZKL_OK && options->resource_class != NULL) {
+        status = zkl_input_check_resource_class(options->resource_class);
+    }
+    return status;
+}
+
+static int check_input(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
+                       const zkl_multi_lock_options *options) {
+    int status = zkl_input_check_pointer("client", client);
+    if (status == ZKL_OK) {
+        status = check_options(options);
+    }
+    if (status == ZKL_OK) {
+        status = check_members(members, count);
+    }
+    return status == ZKL_OK ? zkl_client_check_process(client) : status;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------ */
+
+static void free_multi_lock(zkl_multi_lock *self) {
+    for (size_t i = 0; i < self->count; i++) {
+        free(self->members[i].resource);
+        free(self->members[i].path);
+    }
+    zkl_condition_end(&self->changed);
+    free(self);
+}
+
+static bool fill_member(zkl_multi_lock *self, multi_member *member,
+                        const zkl_multi_lock_member *given) {
+    char path[ZKL_PARENT_PATH_SIZE];
+    zkl_client_resource_path(self->client, given->resource, path);
+    member->multi_lock = self;
+    member->resource = strdup(given->resource);
+    member->path = strdup(path);
+    member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
+    return member->resource != NULL && member->path != NULL;
+}
+
+/* By their paths: an absolute name and a relative one may be the same resource. */
+static int check_duplicates(const zkl_multi_lock *self) {
+    for (size_t i = 1; i < self->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(self->members[i].path, self->members[k].path) == 0) {
+                zkl_input_note("resource", self->members[i].resource,
+                               "is named twice: a multi-lock would wait for itself");
+                return ZKL_DUPLICATE_RESOURCE;
+            }
+        }
+    }
+    return ZKL_OK;
+}
+
+static int make(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
+                const zkl_multi_lock_options *options, zkl_multi_lock **result) {
+    zkl_multi_lock *self = calloc(1, sizeof(*self) + count * sizeof(self->members[0]));
+    if (self == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    self->client = client;
+    self->count = count;
+    self->fail_on_session_expiry = options->fail_on_session_expiry != 0;
+    self->max_hold_ms = options->max_hold_ms;
+    zkl_condition_begin(&self->changed);
+    int status = ZKL_OK;
+    for (size_t i = 0; i < count && status == ZKL_OK; i++) {
+        status = fill_member(self, &self->members[i], &members[i]) ? ZKL_OK : ZKL_NO_MEMORY;
+    }
+    if (status == ZKL_OK) {
+        status = check_duplicates(self);
+    }
+    if (status != ZKL_OK) {
+        free_multi_lock(self);
+        return status;
+    }
+    *result = self;
+    return ZKL_OK;
+}
+
+/* The handle keeps the client's memory from here on. */
+static int attach(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
+    zkl_client *client = self->client;
+    pthread_mutex_lock(&client->mutex);
+    int status = client->closed ? ZKL_CLOSED : ZKL_OK;
+    if (status == ZKL_OK) {
+        self->metrics = zkl_metrics_class(client->metrics, options->resource_class);
+        zkl_client_keep(client);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
+int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
+                        const zkl_multi_lock_options *given, zkl_multi_lock **result) {
+    zkl_input_clear();
+    static const zkl_multi_lock_options defaults = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    const zkl_multi_lock_options *options = given != NULL ? given : &defaults;
+    int status = zkl_input_check_pointer("multi_lock", result);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    *result = NULL;
+    zkl_multi_lock *self = NULL;
+    status = check_input(client, members, count, options);
+    if (status == ZKL_OK) {
+        status = make(client, members, count, options, &self);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    status = attach(self, options);
+    if (status != ZKL_OK) {
+        free_multi_lock(self);
+        return status;
+    }
+    *result = self;
+    return ZKL_OK;
+}
+
+void zkl_multi_lock_close(zkl_multi_lock *self) {
+    if (self == NULL || zkl_client_check_process(self->client) != ZKL_OK) {
+        return;
+    }
+    zkl_input_clear();
+    zkl_client *client = self->client;
+    pthread_mutex_lock(&client->mutex);
+    self->closing = true;
+    zkl_condition_broadcast(&self->changed);
+    while (self->threads > 0) {
+        zkl_condition_wait(&self->changed, &client->mutex, INT64_MAX);
+    }
+    if (self->state == MULTI_HELD) {
+        zkl_multi_lock_release_members(self);
+    }
+    zkl_multi_lock_let_go(self);
+    pthread_mutex_unlock(&client->mutex);
+    free_multi_lock(self);
+    zkl_client_drop(client);
+}

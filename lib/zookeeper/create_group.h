@@ -1,0 +1,40 @@
+/*
+ * The nodes of a multi-lock, which one transaction makes: each member's request asks
+ * for its own, and when the last one has asked all are sent together. So they have one
+ * zxid, and no two multi-locks can each have a node before one of the other's: whoever
+ * waits waits for an earlier zxid, and nobody in a circle.
+ *
+ * All with the client's mutex held. A group lives as long as any of its members.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_CREATE_GROUP_H
+#define ZKLOCK_ZOOKEEPER_CREATE_GROUP_H
+
+#include "zookeeper/operations.h"
+
+typedef struct zkl_create_group zkl_create_group;
+typedef struct zkl_request_runner zkl_request_runner;
+
+/** For so many members; the maker has it, too, until it leaves. NULL: out of memory. */
+zkl_create_group *zkl_create_group_make(size_t size);
+/** The maker's; NULL is fine. */
+void zkl_create_group_drop(zkl_create_group *group);
+
+void zkl_create_group_join(zkl_create_group *group, zkl_request_runner *member);
+/** It is about to be freed. */
+void zkl_create_group_leave(zkl_create_group *group, const zkl_request_runner *member);
+
+/** A member's request asks for its node, and will be answered with CREATED, later. False: out
+ *  of memory, it will not. Where another one has its node already, as this one's was deleted by
+ *  somebody else, it is refused with ZKL_NODE_DELETED. */
+bool zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member, const char *path,
+                          const char *data);
+
+/** A member has learned that its node is there: those that ask are refused, as before. From the
+ *  answer to an inspection only: requests may end. */
+void zkl_create_group_look(zkl_create_group *group);
+
+/** Those that have asked in vain so far are answered: nothing was sent. The requests must have
+ *  been called off before. */
+void zkl_create_group_call_off(zkl_create_group *group);
+
+#endif

@@ -1,0 +1,493 @@
+/*
+ * Multi-locks on simulated servers: all or none, in one transaction, and no circle of
+ * waiting, whatever order callers name their resources in.
+ */
+#include "zklock/multi_lock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/testing.h"
+#include "zklock/testing.h"
+
+enum { SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
+
+static const char *const stock = "/locks/stock";
+static const char *const orders = "/locks/orders";
+
+typedef struct caller {
+    zkl_client *client;
+    zkl_multi_lock *multi_lock;
+    int64_t timeout_ms;
+    int status;
+    zkl_multi_lock_grant grant;
+} caller;
+
+static zkl_multi_lock *open_two(zkl_client *client, const char *one, const char *other) {
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    members[0].resource = one;
+    members[1].resource = other;
+    zkl_multi_lock *multi_lock = NULL;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_OK);
+    return multi_lock;
+}
+
+static zkl_client *open_client(int32_t lease_tick_ms) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    options.lease_tick_ms = lease_tick_ms;
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    return client;
+}
+
+static void open_caller(caller *self, const char *one, const char *other) {
+    *self = (caller){ .timeout_ms = ZKL_FOREVER, .status = 1 };
+    self->grant = (zkl_multi_lock_grant)ZKL_MULTI_LOCK_GRANT_INIT;
+    self->client = open_client(0);
+    self->multi_lock = open_two(self->client, one, other);
+}
+
+static void close_caller(caller *self) {
+    zkl_multi_lock_close(self->multi_lock);
+    EXPECT_INT(zkl_client_close(self->client, LONG_MS), ZKL_OK);
+}
+
+static void acquire(void *arg) {
+    caller *self = arg;
+    self->status = zkl_multi_lock_acquire(self->multi_lock, self->timeout_ms, &self->grant);
+}
+
+static void expect_nodes(size_t of_stock, size_t of_orders) {
+    EXPECT_INT(zkl_testing_count_children(stock), of_stock);
+    EXPECT_INT(zkl_testing_count_children(orders), of_orders);
+}
+
+static void begin(caller *self) {
+    zkl_testing_begin(NULL);
+    open_caller(self, "stock", "orders");
+}
+
+static void end(caller *self) {
+    close_caller(self);
+    zkl_testing_expect_clean(LONG_MS);
+    zkl_testing_end();
+}
+
+/* ---- All ------------------------------------------------------------------------------------ */
+
+static void all_are_held_with_one_token_and_released(void) {
+    caller self;
+    begin(&self);
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    EXPECT(self.grant.token > 0);
+    expect_nodes(1, 1);
+    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+    expect_nodes(0, 0);
+    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_NOT_HELD);
+    end(&self);
+}
+
+static void next_one_has_a_greater_token(void) {
+    caller self;
+    begin(&self);
+    acquire(&self);
+    int64_t token = self.grant.token;
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+    acquire(&self);
+    EXPECT(self.grant.token > token);
+    end(&self);
+}
+
+static void members_have_their_own_modes(void) {
+    zkl_testing_begin(NULL);
+    zkl_client *client = open_client(0);
+    char reader[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(stock, ZKL_READ, reader);
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    members[0].resource = "stock";
+    members[0].mode = ZKL_READ;
+    members[1].resource = "orders";
+    members[1].mode = ZKL_PERMIT;
+    members[1].permits = 2;
+    zkl_multi_lock *multi_lock = NULL;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, 0, NULL), ZKL_OK);
+    zkl_multi_lock_close(multi_lock);
+    EXPECT_INT(zkl_testing_delete_node(reader), 1);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
+/* ---- Or none -------------------------------------------------------------------------------- */
+
+static void try_that_finds_one_of_them_taken_leaves_nothing(void) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(orders, ZKL_EXCLUSIVE, other);
+    self.timeout_ms = 0;
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_BUSY);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(orders), 1);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    zkl_testing_sleep(SOON_MS); /* until our server knows */
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    end(&self);
+}
+
+static void deadline_that_passes_leaves_nothing(void) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(orders, ZKL_EXCLUSIVE, other);
+    self.timeout_ms = SOON_MS;
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_TIMEOUT);
+    zkl_testing_sleep(SOON_MS);
+    expect_nodes(0, 1);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    end(&self);
+}
+
+static void cancel_leaves_nothing(void) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_NOT_WAITING);
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(SOON_MS);
+    expect_nodes(2, 1);
+    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_CANCELLED);
+    zkl_testing_sleep(SOON_MS);
+    expect_nodes(1, 0);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    end(&self);
+}
+
+static void close_ends_the_wait(void) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_client_close(self.client, LONG_MS), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_CLOSED);
+    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, 0, NULL), ZKL_CLOSED);
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, 0), ZKL_CLOSED);
+    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_CLOSED);
+    zkl_multi_lock_close(self.multi_lock);
+    expect_nodes(1, 0);
+    zkl_testing_end();
+}
+
+/* ---- Circles -------------------------------------------------------------------------------- */
+
+static void two_that_name_them_the_other_way_round_both_get_them(void) {
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+        options.seed = seed;
+        zkl_testing_begin(&options);
+        caller callers[4];
+        zkl_testing_task *tasks[4];
+        for (size_t i = 0; i < COUNT_OF(callers); i++) {
+            open_caller(&callers[i], i % 2 == 0 ? "stock" : "orders",
+                        i % 2 == 0 ? "orders" : "stock");
+        }
+        for (size_t i = 0; i < COUNT_OF(callers); i++) {
+            tasks[i] = zkl_testing_start(acquire, &callers[i]);
+        }
+        for (size_t done = 0; done < COUNT_OF(callers); done++) {
+            zkl_testing_sleep(SOON_MS);
+            size_t holders = 0;
+            for (size_t i = 0; i < COUNT_OF(callers); i++) {
+                if (zkl_multi_lock_check(callers[i].multi_lock, NULL) == ZKL_OK) {
+                    holders++;
+                    EXPECT_INT(zkl_multi_lock_release(callers[i].multi_lock, ZKL_FOREVER), ZKL_OK);
+                    break;
+                }
+            }
+            EXPECT_INT(holders, 1);
+        }
+        for (size_t i = 0; i < COUNT_OF(callers); i++) {
+            zkl_testing_join(tasks[i]);
+            EXPECT_INT(callers[i].status, ZKL_OK);
+            close_caller(&callers[i]);
+        }
+        zkl_testing_end();
+    }
+}
+
+typedef struct two_locks {
+    zkl_client *client;
+    zkl_lock *locks[2];
+    int status;
+} two_locks;
+
+static void open_locks(two_locks *self, const char *one, const char *other) {
+    self->client = open_client(0);
+    EXPECT_INT(zkl_lock_open(self->client, one, NULL, &self->locks[0]), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(self->client, other, NULL, &self->locks[1]), ZKL_OK);
+}
+
+static void note(void *arg, int status, const zkl_grant *grant) {
+    (void)grant;
+    if (status != ZKL_OK) {
+        *(int *)arg = status;
+    }
+}
+
+/* What multi-locks are for: the requests of two callers, each sent off at once, one behind the
+ * other, have come to the two queues in different orders. */
+static void single_requests_of_two_callers_wait_in_a_circle(void) {
+    unsigned circles = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+        options.seed = seed;
+        zkl_testing_begin(&options);
+        two_locks callers[2] = { { .status = ZKL_OK }, { .status = ZKL_OK } };
+        open_locks(&callers[0], "stock", "orders");
+        open_locks(&callers[1], "orders", "stock");
+        for (size_t i = 0; i < 4; i++) {
+            two_locks *one = &callers[i % 2];
+            EXPECT_INT(zkl_lock_acquire_async(one->locks[i / 2], ZKL_EXCLUSIVE, LONG_MS, NULL, note,
+                                              &one->status),
+                       ZKL_OK);
+        }
+        zkl_testing_sleep(2 * LONG_MS);
+        circles += callers[0].status == ZKL_TIMEOUT && callers[1].status == ZKL_TIMEOUT ? 1 : 0;
+        for (size_t i = 0; i < 2; i++) {
+            zkl_lock_close(callers[i].locks[0]);
+            zkl_lock_close(callers[i].locks[1]);
+            EXPECT_INT(zkl_client_close(callers[i].client, LONG_MS), ZKL_OK);
+        }
+        zkl_testing_end();
+    }
+    EXPECT(circles > 0);
+}
+
+/* ---- Failures ------------------------------------------------------------------------------- */
+
+static void lost_replies_leave_no_half(void) {
+    for (int applied = 0; applied <= 1; applied++) {
+        for (uint64_t seed = 0; seed < 50; seed++) {
+            zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
+            options.seed = seed;
+            zkl_testing_begin(&options);
+            caller self;
+            open_caller(&self, "stock", "orders");
+            acquire(&self); /* the resources are there */
+            EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+            zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, applied);
+            acquire(&self);
+            EXPECT_INT(self.status, ZKL_OK);
+            expect_nodes(1, 1);
+            EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+            end(&self);
+        }
+    }
+}
+
+static void session_that_expires_while_waiting_joins_all_queues_again(void) {
+    caller self;
+    begin(&self);
+    caller holder;
+    open_caller(&holder, "stock", "orders");
+    acquire(&holder);
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(SOON_MS);
+    expect_nodes(2, 2);
+    zkl_testing_expire_session(self.client); /* of the one that waits */
+    zkl_testing_sleep(2 * SESSION_MS);
+    expect_nodes(2, 2);
+    EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_OK);
+    close_caller(&holder);
+    end(&self);
+}
+
+/* The last to have queued. */
+static void delete_last_of(const char *resource) {
+    const zkl_ensemble *ensemble = zkl_testing_led_ensemble(__func__);
+    const zkl_tree *tree = zkl_ensemble_tree(ensemble);
+    int64_t zxid = zkl_ensemble_committed_zxid(ensemble);
+    const zkl_node *last = NULL;
+    for (const zkl_node *node = zkl_node_first_child(zkl_tree_find(tree, resource, zxid), zxid);
+         node != NULL; node = zkl_node_next_child(node, zxid)) {
+        bool later = last == NULL || zkl_node_get_stat(node).czxid > zkl_node_get_stat(last).czxid;
+        last = later ? node : last;
+    }
+    EXPECT(last != NULL);
+    if (last != NULL) {
+        EXPECT_INT(zkl_testing_delete_node(zkl_node_path(last)), 1);
+    }
+}
+
+static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others(void) {
+    caller self;
+    begin(&self);
+    caller holder;
+    open_caller(&holder, "stock", "orders");
+    acquire(&holder);
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(SOON_MS);
+    delete_last_of(orders);
+    expect_nodes(2, 1);
+    EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_OK);
+    expect_nodes(1, 1);
+    EXPECT(self.grant.token > holder.grant.token);
+    close_caller(&holder);
+    end(&self);
+}
+
+/* Who has lost the reply finds one of its two nodes, and nothing else may wait for that one. */
+static void half_that_is_left_of_a_lost_transaction_is_given_up(void) {
+    caller self;
+    begin(&self);
+    acquire(&self); /* the resources are there */
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, 1);
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    while (zkl_testing_count_children(orders) == 0) {
+        zkl_testing_sleep(1);
+    }
+    delete_last_of(orders);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_OK);
+    expect_nodes(1, 1);
+    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
+    end(&self);
+}
+
+static void session_that_expires_while_held_is_a_loss(void) {
+    caller self;
+    begin(&self);
+    acquire(&self);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(2 * SESSION_MS);
+    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_LOST);
+    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_LOST);
+    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_NOT_HELD);
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    end(&self);
+}
+
+static void lease_runs_for_all(void) {
+    zkl_testing_begin(NULL);
+    zkl_client *client = open_client(100);
+    zkl_multi_lock *multi_lock = open_two(client, "stock", "orders");
+    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, LONG_MS, NULL), ZKL_OK);
+    int64_t left = 0;
+    EXPECT_INT(zkl_multi_lock_check(multi_lock, &left), ZKL_OK);
+    EXPECT(left > 0);
+    zkl_testing_stop_servers();
+    zkl_testing_sleep(SESSION_MS);
+    EXPECT_INT(zkl_multi_lock_check(multi_lock, &left), ZKL_LOST);
+    EXPECT_INT(left, 0);
+    zkl_testing_start_servers();
+    EXPECT_INT(zkl_multi_lock_release(multi_lock, LONG_MS), ZKL_LOST);
+    zkl_multi_lock_close(multi_lock);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
+static void stuck_holder_loses_all(void) {
+    zkl_testing_begin(NULL);
+    zkl_client *client = open_client(0);
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    members[0].resource = "stock";
+    members[1].resource = "orders";
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = SOON_MS;
+    zkl_multi_lock *multi_lock = NULL;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, &options, &multi_lock), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, LONG_MS, NULL), ZKL_OK);
+    zkl_testing_sleep(2 * SOON_MS);
+    EXPECT_INT(zkl_multi_lock_check(multi_lock, NULL), ZKL_LOST);
+    expect_nodes(0, 0);
+    zkl_multi_lock_close(multi_lock);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
+/* ---- Input ---------------------------------------------------------------------------------- */
+
+static void bad_input_is_refused(void) {
+    zkl_testing_begin(NULL);
+    zkl_client *client = open_client(0);
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_multi_lock *multi_lock = NULL;
+    members[0].resource = "stock";
+    members[1].resource = "/locks/stock";
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_DUPLICATE_RESOURCE);
+    EXPECT(multi_lock == NULL);
+    EXPECT(zkl_error_message()[0] != '\0');
+    EXPECT_INT(zkl_multi_lock_open(client, members, 0, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_multi_lock_open(client, NULL, 2, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_multi_lock_open(NULL, members, 1, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_multi_lock_open(client, members, 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(
+        zkl_multi_lock_open(client, members, ZKL_MULTI_LOCK_MEMBERS_MAX + 1, NULL, &multi_lock),
+        ZKL_INVALID_ARGUMENT);
+    members[1].resource = "a/b";
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_RESOURCE_SLASH);
+    members[1].resource = "orders";
+    members[1].mode = ZKL_PERMIT;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_MODE);
+    members[1].permits = -1;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_PERMITS);
+    members[1].permits = 0;
+    members[1].struct_size = 1;
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_INT(zkl_multi_lock_open(client, members, 1, NULL, &multi_lock), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_multi_lock_release(multi_lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_multi_lock_release(multi_lock, 0), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_multi_lock_acquire(NULL, 0, NULL), ZKL_INVALID_ARGUMENT);
+    zkl_multi_lock_close(multi_lock);
+    zkl_multi_lock_close(NULL);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(all_are_held_with_one_token_and_released),
+    TEST(next_one_has_a_greater_token),
+    TEST(members_have_their_own_modes),
+    TEST(try_that_finds_one_of_them_taken_leaves_nothing),
+    TEST(deadline_that_passes_leaves_nothing),
+    TEST(cancel_leaves_nothing),
+    TEST(close_ends_the_wait),
+    TEST(two_that_name_them_the_other_way_round_both_get_them),
+    TEST(single_requests_of_two_callers_wait_in_a_circle),
+    TEST(lost_replies_leave_no_half),
+    TEST(session_that_expires_while_waiting_joins_all_queues_again),
+    TEST(node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others),
+    TEST(half_that_is_left_of_a_lost_transaction_is_given_up),
+    TEST(session_that_expires_while_held_is_a_loss),
+    TEST(lease_runs_for_all),
+    TEST(stuck_holder_loses_all),
+    TEST(bad_input_is_refused),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("multi_lock", tests);
+}

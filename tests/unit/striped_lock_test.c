@@ -1,0 +1,184 @@
+/* Striped locks on simulated servers. */
+#include "zklock/striped_lock.h"
+
+#include <string.h>
+
+#include "support/unit.h"
+#include "zklock/testing.h"
+
+enum { STRIPES = 4, SOON_MS = 200, LONG_MS = 60000 };
+
+static zkl_client *client;
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
+}
+
+static void end(void) {
+    zkl_testing_expect_clean(LONG_MS);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
+static zkl_striped_lock *open_striped(void) {
+    zkl_striped_lock *striped_lock = NULL;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", STRIPES, NULL, &striped_lock), ZKL_OK);
+    return striped_lock;
+}
+
+static int acquire_key(zkl_striped_lock *striped_lock, const char *key, int64_t timeout_ms,
+                       zkl_stripe_grant *grant) {
+    return zkl_striped_lock_acquire_key(striped_lock, key, strlen(key), ZKL_EXCLUSIVE, timeout_ms,
+                                        grant);
+}
+
+static void keys_have_the_same_stripe_for_ever(void) {
+    EXPECT_INT(zkl_stripe_of_key("", 0, 7), 0xcbf29ce484222325U % 7);
+    EXPECT_INT(zkl_stripe_of_key("a", 1, 1000), 0xaf63dc4c8601ec8cU % 1000);
+    EXPECT_INT(zkl_stripe_of_key("foobar", 6, 64), 0x85944171f73967e8U % 64);
+    EXPECT_INT(zkl_stripe_of_key("foobar", 6, 0), 0);
+}
+
+static void who_comes_with_one_key_meets_at_one_stripe(void) {
+    begin();
+    zkl_striped_lock *one = open_striped();
+    zkl_striped_lock *other = open_striped();
+    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    EXPECT_INT(acquire_key(one, "a", ZKL_FOREVER, &grant), ZKL_OK);
+    EXPECT_INT(grant.stripe, zkl_stripe_of_key("a", 1, STRIPES));
+    EXPECT(grant.token > 0);
+    EXPECT_INT(zkl_striped_lock_check(one, NULL), ZKL_OK);
+    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(acquire_key(other, "a", 0, NULL), ZKL_BUSY);
+    EXPECT_INT(acquire_key(other, "b", 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_NOT_HELD);
+    zkl_striped_lock_close(one);
+    zkl_striped_lock_close(other);
+    end();
+}
+
+static void any_stripe_is_found_until_all_are_taken(void) {
+    begin();
+    zkl_striped_lock *holders[STRIPES + 1];
+    unsigned taken = 0;
+    for (int i = 0; i < STRIPES; i++) {
+        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+        holders[i] = open_striped();
+        EXPECT_INT(zkl_striped_lock_acquire_any(holders[i], ZKL_EXCLUSIVE, 0, &grant), ZKL_OK);
+        taken |= 1U << (unsigned)grant.stripe;
+    }
+    EXPECT_INT(taken, (1U << STRIPES) - 1);
+    holders[STRIPES] = open_striped();
+    EXPECT_INT(zkl_striped_lock_acquire_any(holders[STRIPES], ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    EXPECT_INT(zkl_striped_lock_acquire_any(holders[STRIPES], ZKL_EXCLUSIVE, SOON_MS, NULL),
+               ZKL_TIMEOUT);
+    for (int i = 0; i <= STRIPES; i++) {
+        zkl_striped_lock_close(holders[i]);
+    }
+    end();
+}
+
+typedef struct waiter {
+    zkl_striped_lock *striped_lock;
+    int status;
+} waiter;
+
+static void wait_for_all(void *arg) {
+    waiter *self = arg;
+    self->status =
+        zkl_striped_lock_acquire_all(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+}
+
+static void wait_for_any(void *arg) {
+    waiter *self = arg;
+    self->status =
+        zkl_striped_lock_acquire_any(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+}
+
+static void all_wait_for_each_and_keep_each_out(void) {
+    begin();
+    zkl_striped_lock *one = open_striped();
+    waiter all = { open_striped(), 1 };
+    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_OK);
+    zkl_testing_task *task = zkl_testing_start(wait_for_all, &all);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(all.status, 1);
+    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(all.status, ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_check(all.striped_lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    EXPECT_INT(zkl_striped_lock_release(all.striped_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    zkl_striped_lock_close(one);
+    zkl_striped_lock_close(all.striped_lock);
+    end();
+}
+
+static void cancel_ends_every_wait(void) {
+    static void (*const waits[])(void *arg) = { wait_for_all, wait_for_any };
+    for (size_t i = 0; i < COUNT_OF(waits); i++) {
+        begin();
+        waiter self = { open_striped(), 1 };
+        zkl_striped_lock *holder = open_striped();
+        EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_cancel(self.striped_lock), ZKL_NOT_WAITING);
+        zkl_testing_task *task = zkl_testing_start(waits[i], &self);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(zkl_striped_lock_cancel(self.striped_lock), ZKL_OK);
+        zkl_testing_join(task);
+        EXPECT_INT(self.status, ZKL_CANCELLED);
+        zkl_striped_lock_close(holder);
+        EXPECT_INT(zkl_striped_lock_acquire_any(self.striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL),
+                   ZKL_OK);
+        zkl_striped_lock_close(self.striped_lock);
+        end();
+    }
+}
+
+static void bad_input_is_refused(void) {
+    begin();
+    zkl_striped_lock *striped_lock = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", 0, NULL, &striped_lock), ZKL_INVALID_STRIPES);
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", ZKL_STRIPES_MAX + 1, NULL, &striped_lock),
+               ZKL_INVALID_STRIPES);
+    EXPECT_INT(zkl_striped_lock_open(client, "", 1, NULL, &striped_lock), ZKL_RESOURCE_EMPTY);
+    EXPECT_INT(zkl_striped_lock_open(NULL, "stock", 1, NULL, &striped_lock), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    options.permits = 1;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock),
+               ZKL_INVALID_ARGUMENT);
+    char name[ZKL_RESOURCE_MAX + 1];
+    memset(name, 'x', ZKL_RESOURCE_MAX);
+    name[ZKL_RESOURCE_MAX] = '\0';
+    EXPECT_INT(zkl_striped_lock_open(client, name, 1, NULL, &striped_lock), ZKL_RESOURCE_TOO_LONG);
+    EXPECT(striped_lock == NULL);
+    EXPECT_INT(zkl_striped_lock_open(client, "/other/stock", 1, NULL, &striped_lock), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_key(striped_lock, NULL, 0, ZKL_EXCLUSIVE, 0, NULL),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(acquire_key(striped_lock, "a", -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(acquire_key(striped_lock, "a", 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children("/other/stock/stripe-0000"), 1);
+    EXPECT_INT(zkl_striped_lock_release(striped_lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_check(striped_lock, NULL), ZKL_OK);
+    zkl_striped_lock_close(striped_lock);
+    zkl_striped_lock_close(NULL);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(keys_have_the_same_stripe_for_ever),
+    TEST(who_comes_with_one_key_meets_at_one_stripe),
+    TEST(any_stripe_is_found_until_all_are_taken),
+    TEST(all_wait_for_each_and_keep_each_out),
+    TEST(cancel_ends_every_wait),
+    TEST(bad_input_is_refused),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("striped_lock", tests);
+}
