@@ -18,6 +18,7 @@ HAS_NO_TAIL(zkl_lock_options, owner);
 HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
+HAS_NO_TAIL(zkl_election_options, resource_class);
 
 static _Thread_local char message[MESSAGE_SIZE];
 
@@ -122,40 +123,37 @@ static text_fault check_text(const char *text) {
     return fault;
 }
 
-/* A line of a node's data. */
-static int check_line(const char *what, const char *line, size_t most) {
-    size_t length = strlen(line);
-    if (length > most) {
-        return refuse(ZKL_INVALID_LABEL, "%s \"%s\": %zu bytes, at most %zu are allowed", what,
-                      show(line).text, length, most);
+static int check_short_text(const char *what, const char *text, size_t longest, int status) {
+    size_t length = strlen(text);
+    if (length > longest) {
+        return refuse(status, "%s \"%s\": %zu bytes, at most %zu are allowed", what,
+                      show(text).text, length, longest);
     }
-    if (check_text(line) > TEXT_UNSUPPORTED) {
-        return refuse(ZKL_INVALID_LABEL, "%s \"%s\": must be UTF-8 without control characters",
-                      what, show(line).text);
+    if (check_text(text) > TEXT_UNSUPPORTED) {
+        return refuse(status, "%s \"%s\": must be UTF-8 without control characters", what,
+                      show(text).text);
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_label(const char *label) {
-    return check_line("label", label, ZKL_LABEL_MAX);
+    return check_short_text("label", label, ZKL_LABEL_MAX, ZKL_INVALID_LABEL);
 }
 
 int zkl_input_check_owner(const char *owner) {
-    return check_line("owner", owner, ZKL_OWNER_MAX);
+    return check_short_text("owner", owner, ZKL_OWNER_MAX, ZKL_INVALID_LABEL);
+}
+
+int zkl_input_check_candidate(const char *candidate) {
+    return check_short_text("candidate", candidate, ZKL_CANDIDATE_MAX, ZKL_INVALID_CANDIDATE);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
 int zkl_input_check_resource_class(const char *name) {
-    size_t length = strlen(name);
-    if (length > ZKL_RESOURCE_CLASS_MAX) {
-        return refuse(ZKL_INVALID_RESOURCE_CLASS,
-                      "resource_class \"%s\": %zu bytes, at most %d are allowed", show(name).text,
-                      length, ZKL_RESOURCE_CLASS_MAX);
-    }
-    if (check_text(name) > TEXT_UNSUPPORTED) {
-        return refuse(ZKL_INVALID_RESOURCE_CLASS,
-                      "resource_class \"%s\": must be UTF-8 without control characters",
-                      show(name).text);
+    int status = check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX,
+                                  ZKL_INVALID_RESOURCE_CLASS);
+    if (status != ZKL_OK) {
+        return status;
     }
     if (name[0] == '_') {
         return refuse(ZKL_INVALID_RESOURCE_CLASS,

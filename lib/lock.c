@@ -150,8 +150,10 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
 
 static void free_lock(zkl_lock *lock) {
     zkl_condition_end(&lock->changed);
+    free(lock->first_news);
     free(lock->last_news);
     free(lock->owner_text);
+    free(lock->note);
     free(lock->resource);
     free(lock->path);
     free(lock);

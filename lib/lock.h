@@ -34,6 +34,8 @@ struct zkl_lock {
     char *owner_text;     /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
+    bool tells_grants;       /* HELD at the grant as well: exactly once, before all else of it */
+    char *note;              /* in its nodes' data; NULL: none */
     zkl_class_metrics *metrics;
 
     lock_state state;
@@ -42,8 +44,9 @@ struct zkl_lock {
     int verdict;
     bool lost; /* after the grant */
     int lost_reason;
-    zkl_lock_message *last_news; /* for the news of a loss */
-    zkl_lock_owner owner;        /* that holds it, or acquires it */
+    zkl_lock_message *first_news; /* for the news of a grant */
+    zkl_lock_message *last_news;  /* and of its loss */
+    zkl_lock_owner owner;         /* that holds it, or acquires it */
     uint32_t holds;
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
@@ -102,6 +105,9 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** What is held is so no more: whoever waits for another mode of it shall see. */
 void zkl_lock_wake_change(zkl_lock *lock);
+
+/** As zkl_lock_check; none may be NULL. `token`: of the grant, 0 where there is none. */
+int zkl_lock_check_token(const zkl_lock *lock, int64_t *token, int64_t *lease_left_ms);
 
 /** ZKL_OK, ZKL_LOST, or it is refused. */
 int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on);

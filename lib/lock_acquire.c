@@ -65,13 +65,23 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
 }
 
-/* The news of a loss must not fail for want of memory. */
-static int prepare_news(zkl_lock *lock) {
-    if (lock->teller != NULL && lock->last_news == NULL) {
-        lock->last_news = zkl_lock_message_make();
-        return lock->last_news != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+static int prepare_message(zkl_lock_message **message) {
+    if (*message == NULL) {
+        *message = zkl_lock_message_make();
     }
-    return ZKL_OK;
+    return *message != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* The news of a loss, and those of a grant, must not fail for want of memory. */
+static int prepare_news(zkl_lock *lock) {
+    int status = ZKL_OK;
+    if (lock->teller != NULL) {
+        status = prepare_message(&lock->last_news);
+    }
+    if (status == ZKL_OK && lock->tells_grants) {
+        status = prepare_message(&lock->first_news);
+    }
+    return status;
 }
 
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
@@ -99,6 +109,7 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
         .owner_id = lock->id,
+        .note = lock->note,
         .owner = zkl_lock_as_request_owner(lock),
         .metrics = lock->metrics,
         .owner_text = owner_text,
@@ -131,6 +142,10 @@ static void begin_hold(zkl_lock *lock) {
     lock->mode = runner->request.mode;
     lock->token = runner->request.zxid;
     lock->granted_ms = runner->granted_ms;
+    if (lock->tells_grants) {
+        zkl_lock_teller_tell(lock->teller, lock->first_news, ZKL_STATE_HELD, ZKL_OK, lock->token);
+        lock->first_news = NULL;
+    }
     if (!runner->session->connected) {
         zkl_lock_on_connection(lock, false);
     }

@@ -182,7 +182,8 @@ extern "C" {
     X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
     X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
-    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")
+    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")          \
+    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),

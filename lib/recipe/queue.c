@@ -184,6 +184,17 @@ size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_
     return count;
 }
 
+const char *zkl_queue_find_first(zkl_children children) {
+    zkl_queue_neighbour first = { .text = NULL };
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        if (is_request(child.name) && (first.text == NULL || is_before(child, first))) {
+            first = child;
+        }
+    }
+    return first.text;
+}
+
 /* ---- Nodes of one request ----------------------------------------------------------------- */
 
 const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,

@@ -64,6 +64,9 @@ bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighb
 /** Whether it is a permit, and few enough requests are earlier. */
 bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier);
 
+/** The first request of a list, of any kind; NULL: there is none. */
+const char *zkl_queue_find_first(zkl_children children);
+
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply
  * can leave a second node of one request behind. Of several, the first in the

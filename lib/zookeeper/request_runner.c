@@ -15,8 +15,7 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
 
-/* Its own timers, and one of its owner. */
-enum { NODE_DATA_SIZE = 1024, RUNNER_TIMERS = 3 + 1 };
+enum { NODE_DATA_SIZE = 1536 };
 
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
@@ -241,9 +240,10 @@ static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZ
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
     bool has_owner = runner->owner_text != NULL;
-    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n", runner->session->identity,
+    bool has_note = runner->note != NULL;
+    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", runner->session->identity,
              has_owner ? "owner=" : "", has_owner ? runner->owner_text : "", has_owner ? "\n" : "",
-             now);
+             now, has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
 }
 
 static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
@@ -557,6 +557,7 @@ static void free_runner(zkl_request_runner *runner) {
     free(runner->resource);
     free(runner->parent_path);
     free(runner->owner_text);
+    free(runner->note);
     free(runner);
 }
 
@@ -745,6 +746,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->parent_path = strdup(options->parent_path);
     runner->owner_text = options->owner_text != NULL ? strdup(options->owner_text) : NULL;
     runner->position = -1;
+    runner->note = options->note != NULL ? strdup(options->note) : NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
@@ -758,11 +760,11 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
-    bool room = zkl_timers_reserve(&session->timers, RUNNER_TIMERS * (session->runner_count + 1) +
-                                                         ZKL_LIVENESS_TIMERS);
+    bool room = zkl_session_reserve_timers(session);
     bool has_owner = options->owner_text == NULL || runner->owner_text != NULL;
-    if (runner->resource == NULL || runner->parent_path == NULL || !has_owner || !room ||
-        !make_watches(runner, options->kind)) {
+    bool has_note = options->note == NULL || runner->note != NULL;
+    if (runner->resource == NULL || runner->parent_path == NULL || !has_owner || !has_note ||
+        !room || !make_watches(runner, options->kind)) {
         free_runner(runner);
         return NULL;
     }

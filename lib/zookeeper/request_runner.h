@@ -42,6 +42,7 @@ typedef struct zkl_run_options {
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
+    const char *note;           /* a line of the node's data, for others to read; NULL: none */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
     const char *owner_text;     /* who acquires, for others to read; NULL: it is not said */
     zkl_request_owner owner;
@@ -59,6 +60,8 @@ typedef struct zkl_call {
 typedef struct zkl_data_read zkl_data_read;
 
 #define ZKL_ANSWER_KINDS 11
+/** Its own timers, and one of its owner. */
+#define ZKL_RUNNER_TIMERS (3 + 1)
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -68,6 +71,7 @@ struct zkl_request_runner {
     zkl_request_owner owner;
     char *resource;
     char *parent_path;
+    char *note;                /* NULL: none */
     size_t parent_made_length; /* of the part of parent_path that is being made */
     zkl_timer deadline;
     zkl_timer back_off;

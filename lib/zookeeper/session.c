@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "observer.h"
+#include "zookeeper/leader_watch.h"
 #include "zookeeper/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
@@ -32,6 +33,12 @@ void zkl_session_destroy(zkl_session *session) {
 
 int64_t zkl_session_now_ms(const zkl_session *session) {
     return session->operations->table->now_ms(session->operations);
+}
+
+bool zkl_session_reserve_timers(zkl_session *session) {
+    return zkl_timers_reserve(&session->timers, ZKL_RUNNER_TIMERS * (session->runner_count + 1) +
+                                                    ZKL_LIVENESS_TIMERS +
+                                                    session->leader_watch_count + 1);
 }
 
 /* Whoever fires them is woken only for a deadline that is earlier than all others. */
@@ -87,6 +94,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
         zkl_session_feed_all(
             session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
     }
+    zkl_leader_watches_review(session);
     zkl_liveness_probe_now(&session->liveness);
 }
 
@@ -170,5 +178,6 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool de
 void zkl_session_finish(zkl_session *session, int status) {
     session->finished = true;
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
+    zkl_leader_watches_finish(session, status);
     end_session(session);
 }

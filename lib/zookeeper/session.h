@@ -63,6 +63,8 @@ struct zkl_session {
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
+    struct zkl_leader_watch *leader_watches;
+    size_t leader_watch_count;
 };
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
@@ -93,6 +95,10 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
+
+/** Makes room for the timers of one more request, or of one that watches a leader. False: out of
+ *  memory. */
+bool zkl_session_reserve_timers(zkl_session *session);
 
 /** Room for it must have been reserved. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);

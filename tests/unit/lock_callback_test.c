@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "lock.h"
 #include "support/news_ear.h"
 #include "threads.h"
 
@@ -341,14 +342,16 @@ static void loss_is_told_though_memory_is_short(void) {
 }
 
 /* A try without a connection: it ends at once where memory suffices. */
-static int try_with_failing_allocation(int number) {
+static int try_with_failing_allocation(int number, bool tells_grants) {
     news_ear ear;
     ear_begin(&ear);
     zkl_lock_options options = ear_options(&ear);
     lock_desk *desk = desk_open_offline(&options);
+    desk->lock->tells_grants = tells_grants;
     atomic_store(&failing_allocation, number);
     int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
     atomic_store(&failing_allocation, 0);
+    desk->lock->tells_grants = false;
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     DESK_HEARD(desk, "");
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
@@ -357,14 +360,23 @@ static int try_with_failing_allocation(int number) {
     return status;
 }
 
-static void acquire_without_memory_leaves_the_handle_idle(void) {
+/* The first allocation that it does without. */
+static int fail_each_allocation(bool tells_grants) {
     int number = 1;
-    int status = try_with_failing_allocation(number);
+    int status = try_with_failing_allocation(number, tells_grants);
     while (status == ZKL_NO_MEMORY) {
-        status = try_with_failing_allocation(++number);
+        status = try_with_failing_allocation(++number, tells_grants);
     }
     EXPECT_INT(status, ZKL_DISCONNECTED);
-    EXPECT(number > 2); /* its news and its request at least */
+    return number;
+}
+
+static void acquire_without_memory_leaves_the_handle_idle(void) {
+    EXPECT(fail_each_allocation(false) > 2); /* its news and its request at least */
+}
+
+static void memory_for_the_news_of_a_grant_is_taken_before_it(void) {
+    EXPECT_INT(fail_each_allocation(true), fail_each_allocation(false) + 1);
 }
 
 static void handle_without_memory_is_not_opened(void) {
@@ -484,6 +496,7 @@ static CU_TestInfo tests[] = {
     TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine),
     TEST(loss_is_told_though_memory_is_short),
     TEST(acquire_without_memory_leaves_the_handle_idle),
+    TEST(memory_for_the_news_of_a_grant_is_taken_before_it),
     TEST(handle_without_memory_is_not_opened),
     TEST(handle_without_a_thread_for_its_callback_is_not_opened),
     TEST(asynchronous_acquire_without_memory_is_refused_and_not_told),

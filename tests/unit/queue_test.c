@@ -461,6 +461,15 @@ static void name_that_is_too_long_to_be_ours_is_not_found(void) {
     EXPECT(zkl_queue_find_guid((zkl_children){ names, 1 }, GUID, NULL, "") == NULL);
 }
 
+static void first_is_that_with_the_lowest_sequence_of_any_kind(void) {
+    const char *names[] = { "foreign", "x-lock-0000000007", "x-__READ__0000000003",
+                            "x-unheard-of-0000000002" };
+    EXPECT(zkl_queue_find_first((zkl_children){ names, 4 }) == names[3]);
+    EXPECT(zkl_queue_find_first((zkl_children){ names, 3 }) == names[2]);
+    EXPECT(zkl_queue_find_first((zkl_children){ names, 1 }) == NULL);
+    EXPECT(zkl_queue_find_first((zkl_children){ NULL, 0 }) == NULL);
+}
+
 static CU_TestInfo tests[] = {
     TEST(every_queue_of_up_to_six_follows_the_rule),
     TEST(every_queue_around_zero_follows_the_rule),
@@ -479,6 +488,7 @@ static CU_TestInfo tests[] = {
     TEST(earlier_node_of_the_same_owner_blocks_like_any_other),
     TEST(node_of_a_lost_create_is_found_by_its_guid),
     TEST(name_that_is_too_long_to_be_ours_is_not_found),
+    TEST(first_is_that_with_the_lowest_sequence_of_any_kind),
     TEST_END,
 };
 

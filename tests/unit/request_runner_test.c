@@ -2,6 +2,8 @@
  * The request runner and its session, over scripted operations (run_stage.h):
  * from start to end, with its deadlines and pauses, alone and with others.
  */
+#include <string.h>
+
 #include "support/run_stage.h"
 
 /* ---- From start to end ---------------------------------------------------------------- */
@@ -46,6 +48,19 @@ static void node_says_who_and_when(void) {
     stage->fake.wall_clock_ms = 1782907261123; /* 2026-07-01 12:01:01.123 */
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     EXPECT_TEXT(stage->fake.data, "host=h\npid=1\ntime=2026-07-01T12:01:01Z\n");
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void node_says_the_note_of_its_request(void) {
+    run_stage *stage = stage_open();
+    zkl_run_options options = {
+        .resource = "stock", .parent_path = "/r", .timeout_ms = ZKL_FOREVER, .note = "10.0.0.1:80"
+    };
+    EXPECT_INT(zkl_request_runner_start(&stage->session, &options, &stage->a.runner), ZKL_OK);
+    EXPECT(strstr(stage->fake.data, "Z\nnote=10.0.0.1:80\n") != NULL);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
     stage_hush(stage);
@@ -424,6 +439,7 @@ static CU_TestInfo tests[] = {
     TEST(free_lock_is_created_listed_granted_and_removed),
     TEST(waiter_watches_its_blocker_and_lists_when_it_is_gone),
     TEST(node_says_who_and_when),
+    TEST(node_says_the_note_of_its_request),
     TEST(node_path_is_known_as_long_as_there_is_a_node),
     TEST(guids_are_random_uuids_of_version_4),
     TEST(request_without_random_numbers_is_not_started),

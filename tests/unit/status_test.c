@@ -79,6 +79,7 @@ static const struct {
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
     { ZKL_NOT_A_CONTENDER, -59 },
+    { ZKL_INVALID_CANDIDATE, -66 },
 };
 
 static const int all[] = {

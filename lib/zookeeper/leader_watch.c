@@ -1,0 +1,261 @@
+#include "zookeeper/leader_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "zklock/election.h"
+#include "zookeeper/request_runner.h"
+
+struct zkl_leader_watch {
+    zkl_session *session; /* NULL: it is finished */
+    zkl_leader_watcher watcher;
+    char *parent_path;
+    size_t watched_bytes;
+    uint64_t session_number; /* in which it looked */
+    bool asks;               /* a reply is awaited, */
+    bool again;              /* and then it looks again */
+    bool closed;
+    char *path; /* of the first node */
+    zkl_watch_waiter waiter;
+    bool inspected;
+    int64_t term;
+    int64_t owner;
+    int64_t highest_term;
+    zkl_timer pause;
+    zkl_leader_watch *prev, *next;
+};
+
+static void look(zkl_leader_watch *watch);
+
+static void free_watch(zkl_leader_watch *watch) {
+    free(watch->parent_path);
+    free(watch->path);
+    free(watch);
+}
+
+/* ---- What was found ----------------------------------------------------------------- */
+
+static void tell(const zkl_leader_watch *watch, const zkl_leader_sight *sight) {
+    watch->watcher.seen(watch->watcher.arg, sight);
+}
+
+/* With a pause of its own, so that observers do not ask all at once. */
+static void look_later(zkl_leader_watch *watch) {
+    zkl_operations *operations = watch->session->operations;
+    uint32_t random = 0;
+    (void)operations->table->random(operations, &random, sizeof(random));
+    int64_t pause = ZKL_LEADER_PAUSE_MS - random % (ZKL_LEADER_PAUSE_MS / 2 + 1);
+    zkl_session_set_timer(watch->session, &watch->pause,
+                          zkl_session_now_ms(watch->session) + pause);
+}
+
+static void see_nobody(zkl_leader_watch *watch, int status) {
+    tell(watch, &(zkl_leader_sight){ .status = status, .path = "" });
+    look_later(watch);
+}
+
+/* The next session may be with a server that lags behind the last one's. */
+static void conclude(zkl_leader_watch *watch) {
+    if (watch->term < watch->highest_term) {
+        look_later(watch);
+        return;
+    }
+    watch->highest_term = watch->term;
+    tell(watch, &(zkl_leader_sight){
+                    .term = watch->term, .session_id = watch->owner, .path = watch->path });
+}
+
+/* ---- Replies ------------------------------------------------------------------------ */
+
+/* Whether a reply is to be looked at. It may be what a closed one waits for. */
+static bool take_reply(zkl_leader_watch *watch) {
+    watch->asks = false;
+    if (watch->closed) {
+        free_watch(watch);
+        return false;
+    }
+    if (watch->session == NULL) {
+        return false;
+    }
+    if (watch->again || watch->session_number != watch->session->number) {
+        look(watch);
+        return false;
+    }
+    return true;
+}
+
+static void fail(zkl_leader_watch *watch, const zkl_reply *reply) {
+    if (reply->outcome == ZKL_OUTCOME_REFUSED) {
+        see_nobody(watch, reply->status);
+    } else {
+        look_later(watch);
+    }
+}
+
+static void on_inspected(void *arg, const zkl_reply *reply) {
+    zkl_leader_watch *watch = arg;
+    if (!take_reply(watch)) {
+        return;
+    }
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        watch->inspected = true;
+        watch->term = reply->zxid;
+        watch->owner = reply->ephemeral_owner;
+        conclude(watch);
+    } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
+        look(watch);
+    } else {
+        fail(watch, reply);
+    }
+}
+
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_leader_watch *watch = arg;
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
+        look(watch);
+    } else if (outcome != ZKL_OUTCOME_OK) {
+        fail(watch, &(zkl_reply){ .outcome = outcome, .status = status });
+    }
+}
+
+static void on_fired(void *arg, bool deleted) {
+    (void)deleted;
+    look(arg);
+}
+
+static void ask(zkl_leader_watch *watch, zkl_outcome sent) {
+    watch->asks = sent == ZKL_OUTCOME_OK;
+    if (!watch->asks) {
+        look_later(watch);
+    }
+}
+
+/* The watch is asked for before the look, so that nothing happens between the two unseen. */
+static void follow(zkl_leader_watch *watch, const char *name) {
+    zkl_operations *operations = watch->session->operations;
+    size_t size = strlen(watch->parent_path) + strlen(name) + 2;
+    free(watch->path);
+    watch->path = malloc(size);
+    if (watch->path == NULL) {
+        look_later(watch);
+        return;
+    }
+    snprintf(watch->path, size, "%s/%s", watch->parent_path, name);
+    if (zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter) ==
+        ZKL_WATCH_NOT_SENT) {
+        look_later(watch);
+        return;
+    }
+    ask(watch, operations->table->exists(operations, watch->path, 0, on_inspected, watch));
+}
+
+static void on_listed(void *arg, const zkl_reply *reply) {
+    zkl_leader_watch *watch = arg;
+    if (!take_reply(watch)) {
+        return;
+    }
+    if (reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE) {
+        fail(watch, reply);
+        return;
+    }
+    bool listed = reply->outcome == ZKL_OUTCOME_OK;
+    const char *first = listed ? zkl_queue_find_first(reply->children) : NULL;
+    if (first != NULL) {
+        follow(watch, first);
+    } else {
+        see_nobody(watch, ZKL_OK);
+    }
+}
+
+/* Without a connection it waits for zkl_leader_watches_review. */
+static void look(zkl_leader_watch *watch) {
+    zkl_session *session = watch->session;
+    watch->again = watch->asks;
+    if (watch->asks) {
+        return;
+    }
+    zkl_watch_table_remove(&watch->waiter);
+    zkl_timers_stop(&session->timers, &watch->pause);
+    watch->inspected = false;
+    watch->session_number = session->number;
+    if (session->connected) {
+        zkl_operations *operations = session->operations;
+        ask(watch, operations->table->list(operations, watch->parent_path, on_listed, watch));
+    }
+}
+
+static void on_pause_over(void *arg) {
+    look(arg);
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------- */
+
+void zkl_leader_watches_review(zkl_session *session) {
+    zkl_leader_watch *watch;
+    DL_FOREACH(session->leader_watches, watch) {
+        bool current = watch->session_number == session->number;
+        if (!current || !watch->inspected) {
+            look(watch);
+        }
+    }
+}
+
+static void leave_session(zkl_leader_watch *watch) {
+    zkl_session *session = watch->session;
+    zkl_watch_table_remove(&watch->waiter);
+    zkl_timers_stop(&session->timers, &watch->pause);
+    DL_DELETE(session->leader_watches, watch);
+    session->leader_watch_count--;
+    session->watched_bytes -= watch->watched_bytes;
+    watch->session = NULL;
+}
+
+void zkl_leader_watches_finish(zkl_session *session, int status) {
+    while (session->leader_watches != NULL) {
+        zkl_leader_watch *watch = session->leader_watches;
+        leave_session(watch);
+        tell(watch, &(zkl_leader_sight){ .status = status, .path = "" });
+    }
+}
+
+/* As much as a contender for it, which watches one other and itself. */
+size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
+    return zkl_request_runner_watched_bytes(parent_path,
+                                            (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE });
+}
+
+zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
+                                        const zkl_leader_watcher *watcher) {
+    zkl_leader_watch *watch = calloc(1, sizeof(*watch));
+    if (watch == NULL) {
+        return NULL;
+    }
+    watch->parent_path = strdup(parent_path);
+    if (watch->parent_path == NULL || !zkl_session_reserve_timers(session)) {
+        free_watch(watch);
+        return NULL;
+    }
+    watch->session = session;
+    watch->watcher = *watcher;
+    watch->watched_bytes = zkl_leader_watch_watched_bytes(parent_path);
+    watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
+    watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
+    DL_APPEND(session->leader_watches, watch);
+    session->leader_watch_count++;
+    session->watched_bytes += watch->watched_bytes;
+    look(watch);
+    return watch;
+}
+
+void zkl_leader_watch_close(zkl_leader_watch *watch) {
+    if (watch->session != NULL) {
+        leave_session(watch);
+    }
+    watch->closed = true;
+    if (!watch->asks) {
+        free_watch(watch);
+    }
+}

@@ -1,0 +1,384 @@
+/*
+ * Observers of an election: they are told who leads at the end of each change, whatever becomes
+ * of their connection, and never of an older term after a newer one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/candidate.h"
+
+enum {
+    LONG_MS = 60000,
+    PAUSE_MS = ZKL_LEADER_PAUSE_MS + CANDIDATE_SOON_MS,
+    SEEDS = 150,
+    TERMS_OF_A_SEED = 8,
+    FAILURES_PER_MILLION = 20000,
+    HEARD_MAX = 64
+};
+
+typedef struct watcher watcher;
+
+struct watcher {
+    zkl_client *client;
+    zkl_observer *observer; /* NULL: closed */
+    int status;
+    int64_t term;
+    int64_t session_id;
+    char node[ZKL_NODE_PATH_SIZE];
+    int64_t highest;
+    size_t told;
+    int64_t sleeps_ms; /* in its callback */
+    bool leaves;       /* likewise */
+};
+
+static watcher self;
+static candidate one, other;
+
+static void leave(void) {
+    zkl_observer *observer = self.observer;
+    self.observer = NULL;
+    zkl_observer_close(observer);
+}
+
+static void on_leader(void *arg, const zkl_leader *leader) {
+    EXPECT(arg == &self);
+    EXPECT(leader->term == 0 || leader->term >= self.highest);
+    self.highest = leader->term > 0 ? leader->term : self.highest;
+    self.status = leader->status;
+    self.term = leader->term;
+    self.session_id = leader->session_id;
+    snprintf(self.node, sizeof(self.node), "%s", leader->node);
+    self.told++;
+    if (self.leaves) {
+        leave();
+    }
+    if (self.sleeps_ms > 0) {
+        zkl_testing_sleep(self.sleeps_ms);
+    }
+}
+
+static void observe(zkl_dispatch dispatch) {
+    self = (watcher){ .term = -1 };
+    zkl_testing_process_enter(zkl_testing_process_make());
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = CANDIDATE_TIMEOUT_MS;
+    options.dispatch = dispatch;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &self.client), ZKL_OK);
+    EXPECT_INT(zkl_election_observe(self.client, "service", on_leader, &self, &self.observer),
+               ZKL_OK);
+    zkl_testing_process_enter(NULL);
+}
+
+static void begin(zkl_dispatch dispatch) {
+    zkl_testing_begin(NULL);
+    candidate_open(&one, "one", ZKL_DISPATCH_THREAD, false);
+    candidate_open(&other, "other", ZKL_DISPATCH_THREAD, false);
+    observe(dispatch);
+}
+
+static void end(void) {
+    candidate_close(&one);
+    candidate_close(&other);
+    leave();
+    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static int is_told_of(void *arg) {
+    const int64_t *term = arg;
+    return self.term == *term ? 1 : 0;
+}
+
+static void expect_told(int64_t term) {
+    EXPECT_INT(zkl_testing_wait_until(is_told_of, &term, PAUSE_MS), 1);
+}
+
+/* ---- What is told ------------------------------------------------------------------- */
+
+static void leaders_and_nobody_are_told(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    begin(ZKL_DISPATCH_THREAD);
+    expect_told(0);
+    EXPECT_INT(self.status, ZKL_OK);
+    EXPECT_TEXT(self.node, "");
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    EXPECT_INT(zkl_client_info(one.client, &information), ZKL_OK);
+    EXPECT_INT(self.session_id, information.session_id);
+    EXPECT(strncmp(self.node, CANDIDATE_RESOURCE "/_c_", strlen(CANDIDATE_RESOURCE "/_c_")) == 0);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    expect_told(0);
+    EXPECT_INT(self.told, 3);
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(self.told, 3); /* what has not changed is not told */
+    end();
+}
+
+static void leader_that_was_there_before_is_told(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    leave();
+    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    observe(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(self.term, one.term);
+    EXPECT_INT(self.told, 1);
+    end();
+}
+
+static void candidates_that_wait_are_not_told_and_cost_nothing(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
+    size_t told = self.told;
+    for (int i = 0; i < 5; i++) {
+        EXPECT_INT(candidate_campaign(&other, 1000), ZKL_TIMEOUT);
+    }
+    EXPECT_INT(self.told, told);
+    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
+    zkl_testing_task *task = candidate_start(&other, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_join(task);
+    zkl_testing_sleep(CANDIDATE_SOON_MS); /* nobody to wait for: at once */
+    EXPECT_INT(self.term, other.term);
+    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
+    end();
+}
+
+/* Its callback takes longer than the changes. */
+static void changes_become_one_and_the_last_is_told(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_sleep(PAUSE_MS);
+    for (int i = 0; i < 5; i++) {
+        EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(PAUSE_MS);
+        EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(PAUSE_MS);
+    }
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.told, 0);
+    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
+    EXPECT_INT(self.told, 1);
+    EXPECT_INT(self.term, one.term);
+    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
+    EXPECT_INT(self.told, 1);
+    end();
+}
+
+static void change_during_a_callback_is_told_after_it(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    expect_told(0);
+    self.sleeps_ms = LONG_MS;
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(candidate_campaign(&other, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(LONG_MS / 2);
+    EXPECT_INT(self.term, one.term);
+    self.sleeps_ms = 0;
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(self.term, other.term);
+    EXPECT_INT(self.told, 3);
+    end();
+}
+
+static void leader_that_dies_is_followed(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_task *task = candidate_start(&other, ZKL_FOREVER);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.term, one.term);
+    zkl_testing_expire_session(one.client);
+    zkl_testing_join(task);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(self.term, other.term);
+    end();
+}
+
+/* ---- Faults of its own -------------------------------------------------------------- */
+
+static void change_without_a_connection_is_told_with_the_next(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    zkl_testing_disconnect(self.client, CANDIDATE_TIMEOUT_MS / 2);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(candidate_campaign(&other, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(self.term, one.term);
+    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS);
+    EXPECT_INT(self.term, other.term);
+    end();
+}
+
+static void observer_goes_on_in_the_next_session(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    size_t told = self.told;
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.told, told); /* it is as before */
+    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    expect_told(0);
+    zkl_testing_expire_session(self.client);
+    EXPECT_INT(candidate_campaign(&other, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.term, other.term);
+    end();
+}
+
+/* Two candidates take turns while messages are lost; then all is well, and it must be told. */
+static void last_leader_is_told_whatever_goes_wrong(void *arg) {
+    (void)arg;
+    observe(ZKL_DISPATCH_THREAD);
+    candidate_open(&one, "one", ZKL_DISPATCH_THREAD, false);
+    candidate_open(&other, "other", ZKL_DISPATCH_THREAD, false);
+    zkl_testing_set_failure_rate(FAILURES_PER_MILLION);
+    candidate *leader = NULL;
+    for (int i = 0; i < TERMS_OF_A_SEED; i++) {
+        candidate *next = i % 2 == 0 ? &one : &other;
+        zkl_testing_task *task = candidate_start(next, ZKL_FOREVER);
+        zkl_testing_sleep((int64_t)zkl_testing_random(1000));
+        if (leader != NULL) {
+            (void)zkl_election_resign(leader->election, 0);
+        }
+        if (zkl_testing_random(4) == 0) {
+            zkl_testing_expire_session(self.client);
+        }
+        zkl_testing_join(task);
+        EXPECT_INT(next->status, ZKL_OK);
+        leader = next;
+    }
+    zkl_testing_heal();
+    zkl_testing_sleep(LONG_MS);
+    if (candidate_is_leader(leader) == ZKL_OK) {
+        EXPECT_INT(self.term, leader->term);
+    }
+    (void)zkl_election_resign(leader->election, ZKL_FOREVER);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.term, 0);
+    candidate_close(&one);
+    candidate_close(&other);
+    leave();
+    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
+}
+
+static void last_leader_is_told_with_every_seed(void) {
+    zkl_testing_run_seeds(1, SEEDS, NULL, last_leader_is_told_whatever_goes_wrong, NULL);
+}
+
+/* ---- Close -------------------------------------------------------------------------- */
+
+static void close_leaves_no_watch(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    expect_told(one.term);
+    leave();
+    size_t told = self.told;
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_watches(self.client), 0);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(self.told, told);
+    end();
+}
+
+static void close_while_it_looks(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    leave();
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(self.told, 0);
+    end();
+}
+
+static void close_before_the_callback(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    leave();
+    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
+    EXPECT_INT(self.told, 0);
+    end();
+}
+
+static void close_in_the_callback(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.leaves = true;
+    expect_told(0);
+    EXPECT(self.observer == NULL);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(self.told, 1);
+    end();
+}
+
+static void close_waits_for_the_callback(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.sleeps_ms = 1000;
+    expect_told(0);
+    int64_t told_ms = zkl_testing_now_ms();
+    leave();
+    EXPECT(zkl_testing_now_ms() - told_ms >= 900);
+    end();
+}
+
+static void close_of_the_client_is_told_last(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    expect_told(0);
+    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
+    EXPECT_INT(self.status, ZKL_CLOSED);
+    EXPECT_INT(self.told, 2);
+    leave();
+    candidate_close(&one);
+    candidate_close(&other);
+    zkl_testing_end();
+}
+
+/* ---- Input -------------------------------------------------------------------------- */
+
+static void bad_input_is_named(void) {
+    zkl_observer *observer = NULL;
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_election_observe(NULL, "service", on_leader, NULL, &observer),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_observe(one.client, NULL, on_leader, NULL, &observer),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_observe(one.client, "service", NULL, NULL, &observer),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
+    EXPECT_INT(zkl_election_observe(one.client, "service", on_leader, NULL, NULL),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_observe(one.client, "a/b", on_leader, NULL, &observer),
+               ZKL_RESOURCE_SLASH);
+    EXPECT(observer == NULL);
+    zkl_observer_close(NULL);
+    end();
+}
+
+int main(void) {
+    CU_TestInfo tests[] = {
+        TEST(leaders_and_nobody_are_told),
+        TEST(leader_that_was_there_before_is_told),
+        TEST(candidates_that_wait_are_not_told_and_cost_nothing),
+        TEST(changes_become_one_and_the_last_is_told),
+        TEST(change_during_a_callback_is_told_after_it),
+        TEST(leader_that_dies_is_followed),
+        TEST(change_without_a_connection_is_told_with_the_next),
+        TEST(observer_goes_on_in_the_next_session),
+        TEST(last_leader_is_told_with_every_seed),
+        TEST(close_leaves_no_watch),
+        TEST(close_while_it_looks),
+        TEST(close_before_the_callback),
+        TEST(close_in_the_callback),
+        TEST(close_waits_for_the_callback),
+        TEST(close_of_the_client_is_told_last),
+        TEST(bad_input_is_named),
+        TEST_END,
+    };
+    return unit_main("election_observer", tests);
+}

@@ -1,0 +1,469 @@
+/*
+ * Leader election: terms grow, and each is told as begun and as lost once, in this order, whatever
+ * it meets.
+ */
+#include <string.h>
+
+#include "lock.h"
+#include "support/candidate.h"
+
+enum { LONG_MS = 60000 };
+
+static candidate one, other;
+
+static void begin(zkl_dispatch dispatch) {
+    zkl_testing_begin(NULL);
+    candidate_open(&one, "one", dispatch, false);
+}
+
+static void begin_leading(zkl_dispatch dispatch) {
+    begin(dispatch);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+}
+
+/* The other is a machine of its own, and campaigns. */
+static zkl_testing_task *add_other(bool lease) {
+    zkl_testing_process_enter(zkl_testing_process_make());
+    candidate_open(&other, "other", ZKL_DISPATCH_THREAD, lease);
+    zkl_testing_task *task = candidate_start(&other, ZKL_FOREVER);
+    zkl_testing_process_enter(NULL);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    return task;
+}
+
+static void end(void) {
+    candidate_close(&one);
+    EXPECT_TEXT(one.heard, ""); /* nothing comes twice, or late */
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void end_both(void) {
+    candidate_close(&other);
+    EXPECT_TEXT(other.heard, "");
+    end();
+}
+
+/* ---- Terms -------------------------------------------------------------------------- */
+
+static void candidate_leads_and_resigns(void) {
+    int64_t term = -1;
+    int64_t left = 0;
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_election_is_leader(one.election, &term, &left), ZKL_NOT_HELD);
+    EXPECT_INT(term, 0);
+    EXPECT_INT(left, -1);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_NOT_HELD);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    EXPECT(one.term > 0);
+    EXPECT_INT(zkl_election_is_leader(one.election, &term, &left), ZKL_OK);
+    EXPECT_INT(term, one.term);
+    EXPECT_INT(zkl_election_campaign(one.election, 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_verify(zkl_election_lock(one.election), ZKL_FOREVER), ZKL_OK);
+    CANDIDATE_HEARD(&one, "elected ");
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0);
+    EXPECT_INT(zkl_election_is_leader(one.election, &term, NULL), ZKL_NOT_HELD);
+    EXPECT_INT(term, 0);
+    end();
+}
+
+static void resignation_hands_over_with_a_greater_term(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_task *task = add_other(false);
+    EXPECT_INT(candidate_is_leader(&other), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_OK);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_NOT_HELD);
+    zkl_testing_join(task);
+    EXPECT_INT(other.status, ZKL_OK);
+    EXPECT(other.term > one.term);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected ");
+    CANDIDATE_HEARD(&other, "elected ");
+    end_both();
+}
+
+/* Stopped for long, which the servers take for dead. */
+static void leader_that_dies_is_followed_with_a_greater_term(void) {
+    int64_t term = 0;
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_process *machine = zkl_testing_process_make();
+    zkl_testing_process_enter(machine);
+    candidate_open(&other, "other", ZKL_DISPATCH_THREAD, false);
+    zkl_testing_join(candidate_start(&other, ZKL_FOREVER));
+    zkl_testing_process_enter(NULL);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    zkl_testing_pause(machine, LONG_MS);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    EXPECT(one.term > other.term);
+    CANDIDATE_HEARD(&other, "elected ");
+    zkl_testing_sleep(LONG_MS);
+    CANDIDATE_HEARD(&one, "elected ");
+    CANDIDATE_HEARD(&other, "lost(-12) ");
+    EXPECT_INT(other.lost_term, other.term);
+    EXPECT_INT(zkl_election_is_leader(other.election, &term, NULL), ZKL_LOST);
+    EXPECT_INT(term, other.term);
+    end_both();
+}
+
+static void leader_without_a_connection_is_suspect_and_then_lost(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_disconnect(one.client, 1000);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_SUSPECT);
+    zkl_testing_sleep(2000);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_OK);
+    CANDIDATE_HEARD(&one, "elected "); /* and not again */
+    zkl_testing_disconnect(one.client, LONG_MS / 2);
+    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS * 2);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_SUSPECT);
+    EXPECT_TEXT(one.heard, "");
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_LOST);
+    CANDIDATE_HEARD(&one, "lost(-12) ");
+    end();
+}
+
+/* By who finds it in the queue. */
+static void deletion_by_hand_is_told_as_lost(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS); /* by then it watches its own node */
+    zkl_request_runner_node_path(zkl_election_lock(one.election)->runner, node, sizeof(node));
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected lost(-22) ");
+    EXPECT_INT(candidate_is_leader(&one), ZKL_LOST);
+    end();
+}
+
+static void leader_that_lost_campaigns_again_once_it_has_resigned(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    int64_t first = one.term;
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected lost(-12) ");
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_ALREADY_HELD);
+    EXPECT_INT(one.term, 0);
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_LOST);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    EXPECT(one.term > first);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected ");
+    end();
+}
+
+/* ---- Who knows first ------------------------------------------------------------------ */
+
+static void look_at_the_other(candidate *self) {
+    self->said = candidate_is_leader(self->other);
+}
+
+static int what_the_first_says_when_the_next_is_elected(bool lease) {
+    zkl_testing_begin(NULL);
+    candidate_open(&one, "one", ZKL_DISPATCH_THREAD, lease);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_task *task = add_other(lease);
+    zkl_testing_sleep(LONG_MS);
+    other.react = look_at_the_other;
+    other.other = &one;
+    zkl_testing_disconnect(one.client, LONG_MS);
+    zkl_testing_join(task);
+    zkl_testing_sleep(LONG_MS);
+    int said = other.said;
+    CANDIDATE_HEARD(&other, "elected ");
+    CANDIDATE_HEARD(&one, lease ? "elected lost(-23) " : "elected lost(-12) ");
+    end_both();
+    return said;
+}
+
+static void with_a_lease_the_loss_is_known_before_the_next_is_elected(void) {
+    EXPECT_INT(what_the_first_says_when_the_next_is_elected(true), ZKL_LOST);
+}
+
+static void without_a_lease_the_next_can_be_elected_first(void) {
+    EXPECT_INT(what_the_first_says_when_the_next_is_elected(false), ZKL_SUSPECT);
+}
+
+/* ---- Campaigns ------------------------------------------------------------------------ */
+
+static void campaign_ends_at_its_deadline(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
+    EXPECT_INT(candidate_campaign(&one, 0), ZKL_BUSY);
+    int64_t began_ms = zkl_testing_now_ms();
+    EXPECT_INT(candidate_campaign(&one, 5000), ZKL_TIMEOUT);
+    EXPECT(zkl_testing_now_ms() - began_ms >= 5000);
+    EXPECT_INT(one.term, 0);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 1);
+    end();
+}
+
+static void campaign_is_cancelled(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_election_cancel(one.election), ZKL_NOT_WAITING);
+    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
+    zkl_testing_task *task = candidate_start(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_election_cancel(one.election), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(one.status, ZKL_CANCELLED);
+    end();
+}
+
+static void close_ends_a_campaign_that_waits(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
+    zkl_testing_task *task = candidate_start(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    candidate_leave(&one);
+    zkl_testing_join(task);
+    EXPECT_INT(one.status, ZKL_CANCELLED);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 1);
+    end();
+}
+
+static void close_ends_an_asynchronous_campaign(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
+    candidate_begin(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    candidate_leave(&one);
+    EXPECT_TEXT(one.heard, "");
+    EXPECT_INT(candidate_dispatch(&one), 1);
+    CANDIDATE_HEARD(&one, "campaign(-3) ");
+    EXPECT_INT(one.term, 0);
+    end();
+}
+
+static void end_of_a_campaign_is_told_before_its_term(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    candidate_begin(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_NOT_HELD); /* nobody has been told */
+    EXPECT_INT(candidate_dispatch(&one), 1);
+    CANDIDATE_HEARD(&one, "campaign(0) ");
+    EXPECT(one.term > 0);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_OK);
+    EXPECT_INT(candidate_dispatch(&one), 1);
+    CANDIDATE_HEARD(&one, "elected ");
+    end();
+}
+
+static void asynchronous_campaign_ends_at_its_deadline(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
+    candidate_begin(&one, 5000);
+    zkl_testing_sleep(LONG_MS);
+    CANDIDATE_HEARD(&one, "campaign(-2) ");
+    end();
+}
+
+/* ---- What is told late ------------------------------------------------------------------ */
+
+/* A call that waits, of a client that is dispatched: its callbacks wait too. */
+static void lead_untold(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_join(candidate_start(&one, ZKL_FOREVER));
+    EXPECT_INT(one.status, ZKL_OK);
+    EXPECT_TEXT(one.heard, "");
+}
+
+static void term_that_was_resigned_before_its_turn_is_never_told(void) {
+    lead_untold();
+    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
+    (void)candidate_dispatch(&one);
+    EXPECT_TEXT(one.heard, "");
+    end();
+}
+
+static void term_that_was_lost_before_its_turn_is_told_as_begun_and_lost(void) {
+    lead_untold();
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    (void)candidate_dispatch(&one);
+    CANDIDATE_HEARD(&one, "elected lost(-12) ");
+    EXPECT_INT(one.lost_term, one.term);
+    end();
+}
+
+static void term_that_was_lost_and_resigned_before_its_turn_is_never_told(void) {
+    lead_untold();
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_LOST);
+    (void)candidate_dispatch(&one);
+    EXPECT_TEXT(one.heard, "");
+    end();
+}
+
+static void loss_is_told_after_a_resignation_that_came_too_late(void) {
+    lead_untold();
+    (void)candidate_dispatch(&one);
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_LOST);
+    int64_t first = one.term;
+    zkl_testing_join(candidate_start(&one, ZKL_FOREVER));
+    (void)candidate_dispatch(&one);
+    CANDIDATE_HEARD(&one, "elected lost(-12) elected ");
+    EXPECT_INT(one.lost_term, first);
+    EXPECT(one.term > first);
+    end();
+}
+
+static void closed_election_tells_nothing(void) {
+    lead_untold();
+    candidate_leave(&one);
+    (void)candidate_dispatch(&one);
+    EXPECT_TEXT(one.heard, "");
+    end();
+}
+
+static void closed_client_tells_no_term(void) {
+    lead_untold();
+    EXPECT_INT(zkl_client_close(one.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
+    EXPECT_TEXT(one.heard, "");
+    EXPECT_INT(candidate_is_leader(&one), ZKL_CLOSED);
+    EXPECT_INT(candidate_campaign(&one, 0), ZKL_CLOSED);
+    candidate_leave(&one);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+/* ---- In callbacks ----------------------------------------------------------------------- */
+
+static void close_in_elected_resigns(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    one.react = candidate_leave;
+    EXPECT_INT(zkl_election_campaign(one.election, ZKL_FOREVER, NULL), ZKL_OK);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT(one.election == NULL);
+    CANDIDATE_HEARD(&one, "elected ");
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0);
+    end();
+}
+
+static void close_in_lost(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    one.react = candidate_leave;
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    EXPECT(one.election == NULL);
+    CANDIDATE_HEARD(&one, "elected lost(-12) ");
+    end();
+}
+
+static void close_in_the_callback_of_a_campaign_tells_no_term(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    one.react = candidate_leave;
+    candidate_begin(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "campaign(0) ");
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0);
+    end();
+}
+
+static void campaign_again(candidate *self) {
+    if (candidate_is_leader(self) == ZKL_LOST) {
+        EXPECT_INT(zkl_election_campaign(self->election, ZKL_FOREVER, NULL), ZKL_IN_CALLBACK);
+        EXPECT_INT(zkl_election_resign(self->election, 0), ZKL_LOST);
+        candidate_begin(self, ZKL_FOREVER);
+    }
+}
+
+static void campaign_again_in_lost(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    one.react = campaign_again;
+    int64_t first = one.term;
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected lost(-12) campaign(0) elected ");
+    EXPECT(one.term > first);
+    EXPECT_INT(one.lost_term, first);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_OK);
+    end();
+}
+
+/* ---- Input -------------------------------------------------------------------------------- */
+
+static int open_with(zkl_client *client, const char *resource, const char *text) {
+    zkl_election *election = NULL;
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    options.candidate = text;
+    int status = zkl_election_open(client, resource, &options, &election);
+    zkl_election_close(election);
+    return status;
+}
+
+static void bad_input_is_named(void) {
+    char text[ZKL_CANDIDATE_MAX + 2];
+    begin(ZKL_DISPATCH_THREAD);
+    memset(text, 'x', sizeof(text));
+    text[ZKL_CANDIDATE_MAX] = '\0';
+    EXPECT_INT(open_with(one.client, "service", text), ZKL_OK);
+    text[ZKL_CANDIDATE_MAX] = 'x';
+    text[ZKL_CANDIDATE_MAX + 1] = '\0';
+    EXPECT_INT(open_with(one.client, "service", text), ZKL_INVALID_CANDIDATE);
+    EXPECT_INT(open_with(one.client, "service", "one\ntime=0"), ZKL_INVALID_CANDIDATE);
+    EXPECT_TEXT(zkl_error_message(),
+                "candidate \"one?time=0\": must be UTF-8 without control characters");
+    EXPECT_INT(open_with(one.client, "", NULL), ZKL_RESOURCE_EMPTY);
+    EXPECT_INT(open_with(NULL, "service", NULL), ZKL_INVALID_ARGUMENT);
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
+    zkl_election *election = NULL;
+    options.struct_size = 3;
+    EXPECT_INT(zkl_election_open(one.client, "service", &options, &election),
+               ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_INT(zkl_election_open(one.client, "service", NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_campaign(NULL, 0, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_campaign(one.election, -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_election_campaign_async(one.election, 0, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_cancel(NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_is_leader(NULL, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_resign(NULL, 0), ZKL_INVALID_ARGUMENT);
+    EXPECT(zkl_election_lock(NULL) == NULL);
+    zkl_election_close(NULL);
+    end();
+}
+
+int main(void) {
+    CU_TestInfo tests[] = {
+        TEST(candidate_leads_and_resigns),
+        TEST(resignation_hands_over_with_a_greater_term),
+        TEST(leader_that_dies_is_followed_with_a_greater_term),
+        TEST(leader_without_a_connection_is_suspect_and_then_lost),
+        TEST(deletion_by_hand_is_told_as_lost),
+        TEST(leader_that_lost_campaigns_again_once_it_has_resigned),
+        TEST(with_a_lease_the_loss_is_known_before_the_next_is_elected),
+        TEST(without_a_lease_the_next_can_be_elected_first),
+        TEST(campaign_ends_at_its_deadline),
+        TEST(campaign_is_cancelled),
+        TEST(close_ends_a_campaign_that_waits),
+        TEST(close_ends_an_asynchronous_campaign),
+        TEST(end_of_a_campaign_is_told_before_its_term),
+        TEST(asynchronous_campaign_ends_at_its_deadline),
+        TEST(term_that_was_resigned_before_its_turn_is_never_told),
+        TEST(term_that_was_lost_before_its_turn_is_told_as_begun_and_lost),
+        TEST(term_that_was_lost_and_resigned_before_its_turn_is_never_told),
+        TEST(loss_is_told_after_a_resignation_that_came_too_late),
+        TEST(closed_election_tells_nothing),
+        TEST(closed_client_tells_no_term),
+        TEST(close_in_elected_resigns),
+        TEST(close_in_lost),
+        TEST(close_in_the_callback_of_a_campaign_tells_no_term),
+        TEST(campaign_again_in_lost),
+        TEST(bad_input_is_named),
+        TEST_END,
+    };
+    return unit_main("election", tests);
+}

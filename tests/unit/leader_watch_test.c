@@ -1,0 +1,257 @@
+/*
+ * Whoever follows the first of a queue, over scripted operations: what it asks for, and what it
+ * makes of each answer. "sees 5 /r/x" is what it tells: the term and the node, or "sees nobody".
+ */
+#include "zookeeper/leader_watch.h"
+
+#include "support/run_stage.h"
+#include "zklock/election.h"
+
+enum { OWNER = 42 };
+
+static run_stage *stage;
+static zkl_leader_watch *watch;
+
+static void on_seen(void *arg, const zkl_leader_sight *sight) {
+    (void)arg;
+    if (sight->status != ZKL_OK) {
+        fake_note(&stage->fake, "sees no more: %d", sight->status);
+    } else if (sight->term == 0) {
+        fake_note(&stage->fake, "sees nobody");
+    } else {
+        EXPECT_INT(sight->session_id, OWNER);
+        fake_note(&stage->fake, "sees %d %s", (int)sight->term, sight->path);
+    }
+}
+
+static void begin(void) {
+    stage = stage_open();
+    stage->fake.jitter = 0;
+    watch = zkl_leader_watch_open(&stage->session, "/r", &(zkl_leader_watcher){ NULL, on_seen });
+}
+
+static void expect_no_timer(void) {
+    EXPECT_INT(zkl_timers_next(&stage->session.timers), INT64_MAX);
+}
+
+static void end(void) {
+    zkl_leader_watch_close(watch);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK); /* a watch that was armed too late is removed */
+    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
+    EXPECT_INT(stage->session.watched_bytes, 0);
+    expect_no_timer();
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void inspected(const char *call, int64_t term) {
+    FAKE_ANSWER(&stage->fake, call, .outcome = ZKL_OUTCOME_OK, .zxid = term,
+                .ephemeral_owner = OWNER);
+}
+
+/* The first is x-lock-0000000001. */
+static void listed(void) {
+    stage_listed(stage, "y-lock-0000000002", "x-lock-0000000001");
+}
+
+static void begin_following(void) {
+    begin();
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("exists", 5);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+                             "sees 5 /r/x-lock-0000000001");
+}
+
+/* ---- Calm ---------------------------------------------------------------------------- */
+
+static void first_of_the_queue_is_watched_and_then_read(void) {
+    begin_following();
+    end();
+}
+
+static void next_is_seen_when_the_first_goes(void) {
+    begin_following();
+    stage_fire(stage, true);
+    stage_listed(stage, "y-lock-0000000002", NULL);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("exists", 6);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/y-lock-0000000002; exists /r/y-lock-0000000002; "
+                             "sees 6 /r/y-lock-0000000002");
+    end();
+}
+
+static void nobody_is_looked_for_again_and_again(void) {
+    begin();
+    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
+    EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    stage_listed(stage, "foreign", NULL);
+    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
+    stage->fake.jitter = UINT32_MAX;
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    listed();
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001");
+    expect_no_timer();
+    end();
+}
+
+/* ---- What happens in between ----------------------------------------------------------- */
+
+static void first_that_went_before_its_watch_is_passed(void) {
+    begin();
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "exists", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+                             "unwatch /r/x-lock-0000000001; list /r");
+    end();
+}
+
+/* Its data were set: the watch is gone with that, and the answer says nothing of it. */
+static void change_before_the_answer_is_looked_at(void) {
+    begin();
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_fire(stage, false);
+    inspected("exists", 5);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+                             "list /r");
+    listed();
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("exists", 5);
+    FAKE_HEARD(&stage->fake, "watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+                             "sees 5 /r/x-lock-0000000001");
+    end();
+}
+
+static void older_term_of_a_server_that_lags_behind_is_not_told(void) {
+    begin_following();
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    stage_listed(stage, "w-lock-0000000000", NULL);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    inspected("exists", 4);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/w-lock-0000000000; exists /r/w-lock-0000000000");
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    FAKE_HEARD(&stage->fake, "unwatch /r/w-lock-0000000000; list /r");
+    end();
+}
+
+/* ---- Faults ------------------------------------------------------------------------------ */
+
+static void lost_reply_is_asked_for_again_with_the_connection(void) {
+    begin();
+    stage_answer(stage, "list", ZKL_OUTCOME_UNKNOWN);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS); /* no connection: nothing is asked */
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "list /r");
+    end();
+}
+
+static void reconnect_leaves_what_is_followed(void) {
+    begin_following();
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "");
+    end();
+}
+
+static void watch_that_could_not_be_armed_is_asked_for_later(void) {
+    begin();
+    listed();
+    inspected("exists", 5);
+    stage_answer(stage, "watch", ZKL_OUTCOME_NOT_NOW);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+                             "sees 5 /r/x-lock-0000000001");
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    FAKE_HEARD(&stage->fake, "list /r");
+    end();
+}
+
+static void reply_of_an_ended_session_is_void(void) {
+    begin();
+    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
+    stage_connect(stage, OTHER_SESSION_ID);
+    FAKE_HEARD(&stage->fake, "list /r");
+    listed();
+    FAKE_HEARD(&stage->fake, "list /r");
+    end();
+}
+
+static void refusal_is_told_and_tried_again(void) {
+    begin();
+    FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
+    FAKE_HEARD(&stage->fake, "list /r; sees no more: -14");
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    FAKE_HEARD(&stage->fake, "list /r");
+    end();
+}
+
+static void request_that_cannot_be_sent_is_sent_later(void) {
+    begin_following();
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    stage_fire(stage, true);
+    FAKE_HEARD(&stage->fake, "unsent list /r");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    listed();
+    FAKE_HEARD(&stage->fake, "unsent watch /r/x-lock-0000000001");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    FAKE_HEARD(&stage->fake, "list /r");
+    end();
+}
+
+static void end_of_all_sessions_is_told(void) {
+    begin_following();
+    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
+    FAKE_HEARD(&stage->fake, "unwatch /r/x-lock-0000000001; sees no more: -15");
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
+    zkl_leader_watch_close(watch);
+    stage_close(stage);
+}
+
+static void closed_one_pauses_no_more(void) {
+    begin();
+    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
+    EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
+    end();
+}
+
+static void closed_one_waits_for_its_last_reply(void) {
+    begin();
+    zkl_leader_watch_close(watch);
+    expect_no_timer();
+    listed();
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_close(stage);
+}
+
+int main(void) {
+    CU_TestInfo tests[] = {
+        TEST(first_of_the_queue_is_watched_and_then_read),
+        TEST(next_is_seen_when_the_first_goes),
+        TEST(nobody_is_looked_for_again_and_again),
+        TEST(first_that_went_before_its_watch_is_passed),
+        TEST(change_before_the_answer_is_looked_at),
+        TEST(older_term_of_a_server_that_lags_behind_is_not_told),
+        TEST(lost_reply_is_asked_for_again_with_the_connection),
+        TEST(reconnect_leaves_what_is_followed),
+        TEST(watch_that_could_not_be_armed_is_asked_for_later),
+        TEST(reply_of_an_ended_session_is_void),
+        TEST(refusal_is_told_and_tried_again),
+        TEST(request_that_cannot_be_sent_is_sent_later),
+        TEST(end_of_all_sessions_is_told),
+        TEST(closed_one_pauses_no_more),
+        TEST(closed_one_waits_for_its_last_reply),
+        TEST_END,
+    };
+    return unit_main("leader_watch", tests);
+}
