@@ -1,7 +1,7 @@
 /*
  * The end of the sequence numbers, on real servers that were made to believe in
- * 2^31 creates: whoever gets a number near to it, or past it, fails closed, and
- * leaves nothing.
+ * 2^31 creates: whoever gets a number near to it, or past it, is not granted by it, waits
+ * until the resource is empty, and begins anew in one that counts from 0.
  *
  * What servers do there (3.9.3; PrepRequestProcessor, DataTree.createNode): a
  * child's number is its parent's cversion, which is counted up in 32 bits. A
@@ -32,8 +32,8 @@
 #define QUIET_MS 300
 #define FOREIGN_NAME "_c_6ba7b810-9dad-41d1-80b4-00c04fd430c8-lock-"
 #define UNTOUCHED (-7)
-/* It is refused at once, whoever is in the way. */
-#define REFUSAL_MS 10000
+/* For those who wait in vain for the resource to become empty. */
+#define DRAIN_MS 2000
 
 static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE };
 #define MODES ((int)(sizeof modes / sizeof modes[0]))
@@ -147,17 +147,20 @@ static void assert_exhausted(struct scene *scene, zkl_lock *lock, zkl_mode mode,
     WAIT_UNTIL(scene_queue(scene) == others);
 }
 
-/* All modes, each with patience and as a try: six creates. */
-static void assert_all_exhausted(struct scene *scene, zkl_lock *lock) {
+/* A try does not wait; whoever does empties the resource, and is the first in a new one. */
+static void assert_begins_anew(struct scene *scene, zkl_lock *lock) {
+    assert_exhausted(scene, lock, ZKL_EXCLUSIVE, 0, 0);
     for (int i = 0; i < MODES; i++) {
-        assert_exhausted(scene, lock, modes[i], REFUSAL_MS, 0);
-        assert_exhausted(scene, lock, modes[i], 0, 0);
+        assert_granted(lock, modes[i], i);
+        release(lock);
     }
+    ASSERT_NUMBER(next_sequence(scene), MODES);
 }
 
 /* ---- At the limit ------------------------------------------------------- */
 
-static void last_sequence_below_the_limit_is_granted_and_the_next_is_not(void) {
+static void
+last_sequence_below_the_limit_is_granted_and_the_next_waits_for_an_empty_resource(void) {
     if (!can_age()) {
         return;
     }
@@ -170,14 +173,13 @@ static void last_sequence_below_the_limit_is_granted_and_the_next_is_not(void) {
         release(holder);
     }
     assert_granted(holder, ZKL_EXCLUSIVE, FIRST_REFUSED - 1);
-    /* It does not wait for the holder, and does it no harm. */
-    assert_exhausted(scene, lock, ZKL_EXCLUSIVE, REFUSAL_MS, 1);
-    assert_exhausted(scene, lock, ZKL_READ, REFUSAL_MS, 1);
+    /* While somebody holds it, it is not empty; and it does the holder no harm. */
+    assert_exhausted(scene, lock, ZKL_EXCLUSIVE, DRAIN_MS, 1);
+    assert_exhausted(scene, lock, ZKL_READ, DRAIN_MS, 1);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
     ASSERT_STATUS(zkl_lock_check(holder, NULL), ZKL_OK);
     release(holder);
-    assert_all_exhausted(scene, holder);
-    ASSERT_NUMBER(next_sequence(scene), FIRST_REFUSED + 2 + 6);
+    assert_begins_anew(scene, lock);
     zkl_lock_close(holder);
     zkl_lock_close(lock);
     client_close(clients[0]);
@@ -187,23 +189,7 @@ static void last_sequence_below_the_limit_is_granted_and_the_next_is_not(void) {
 
 /* ---- Past it ------------------------------------------------------------ */
 
-static void assert_young_resource_is_granted(zkl_client *client) {
-    struct scene scene;
-    scene_begin(&scene, "sequence-young");
-    zkl_lock *lock = lock_open(client, scene.resource);
-    for (int i = 0; i < MODES; i++) {
-        assert_granted(lock, modes[i], i);
-        release(lock);
-    }
-    zkl_lock_close(lock);
-    scene_end(&scene);
-}
-
-static void nobody_is_granted_past_the_limit(void) {
-    static const int64_t after_six[] = {
-        [0] = FIRST_REFUSED + 6, [1] = LAST_SEQUENCE,          [2] = LAST_SEQUENCE, /* it sticks */
-        [3] = LAST_SEQUENCE,     [4] = -LAST_SEQUENCE - 1 + 6, [5] = 0, /* -6 to -1 were theirs */
-    };
+static void empty_resource_past_the_limit_begins_anew(void) {
     if (!can_age()) {
         return;
     }
@@ -211,10 +197,8 @@ static void nobody_is_granted_past_the_limit(void) {
     for (int i = FIRST_PAST; i <= LAST_PAST; i++) {
         struct scene *scene = aged_scene(i);
         zkl_lock *lock = lock_open(client, scene->resource);
-        assert_all_exhausted(scene, lock);
-        ASSERT_NUMBER(next_sequence(scene), after_six[i - FIRST_PAST]);
+        assert_begins_anew(scene, lock);
         zkl_lock_close(lock);
-        assert_young_resource_is_granted(client);
         scene_end(scene);
     }
     client_close(client);
@@ -226,24 +210,61 @@ static void nobody_is_granted_past_the_limit(void) {
 #define WAITERS 12
 #define FOREIGNERS 100
 
-/* Sent by few clients: the leader numbers some before others are carried out. */
-static void assert_crowd_is_exhausted(struct scene *scene) {
+struct crowd {
     zkl_client *clients[CLIENTS];
     struct waiter waiters[WAITERS];
+};
+
+/* Sent by few clients: the leader numbers some before others are carried out. */
+static void crowd_start(struct crowd *crowd, struct scene *scene, int64_t timeout_ms) {
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = client_open_on(i + 1);
+        crowd->clients[i] = client_open_on(i + 1);
     }
     for (int i = 0; i < WAITERS; i++) {
-        zkl_lock *lock = lock_open(clients[i % CLIENTS], scene->resource);
-        waiter_start(&waiters[i], lock, modes[i % MODES], REFUSAL_MS);
+        zkl_lock *lock = lock_open(crowd->clients[i % CLIENTS], scene->resource);
+        waiter_start(&crowd->waiters[i], lock, modes[i % MODES], timeout_ms);
     }
-    for (int i = 0; i < WAITERS; i++) {
-        ASSERT_STATUS(waiter_join(&waiters[i]), ZKL_SEQUENCE_EXHAUSTED);
-        zkl_lock_close(waiters[i].lock);
-    }
+}
+
+static void crowd_end(struct crowd *crowd) {
     for (int i = 0; i < CLIENTS; i++) {
-        client_close(clients[i]);
+        client_close(crowd->clients[i]);
     }
+}
+
+static void assert_crowd_is_exhausted(struct scene *scene) {
+    struct crowd crowd;
+    crowd_start(&crowd, scene, DRAIN_MS);
+    for (int i = 0; i < WAITERS; i++) {
+        ASSERT_STATUS(waiter_join(&crowd.waiters[i]), ZKL_SEQUENCE_EXHAUSTED);
+        zkl_lock_close(crowd.waiters[i].lock);
+    }
+    crowd_end(&crowd);
+}
+
+static int first_done(struct crowd *crowd, const bool *gone) {
+    for (int i = 0; i < WAITERS; i++) {
+        if (!gone[i] && waiter_is_done(&crowd->waiters[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Whoever has it gives it back, in whatever order they come. */
+static void assert_crowd_is_granted(struct scene *scene) {
+    struct crowd crowd;
+    bool gone[WAITERS] = { false };
+    crowd_start(&crowd, scene, PATIENCE_MS);
+    for (int left = WAITERS; left > 0; left--) {
+        WAIT_UNTIL(first_done(&crowd, gone) >= 0);
+        int done = first_done(&crowd, gone);
+        done = done >= 0 ? done : WAITERS - left;
+        gone[done] = true;
+        ASSERT_STATUS(waiter_join(&crowd.waiters[done]), ZKL_OK);
+        zkl_lock_close(crowd.waiters[done].lock);
+    }
+    crowd_end(&crowd);
 }
 
 static void on_made(int rc, const char *path, const void *arg) {
@@ -292,25 +313,23 @@ static void delete_child(void *arg, const char *name) {
     raw_delete(scene->raw, path);
 }
 
-static void nobody_of_a_crowd_is_granted_where_sequences_stick_and_turn_negative(void) {
+static void crowd_waits_where_sequences_stick_and_turn_negative_until_all_is_empty(void) {
     struct names names = { 0 };
     if (!can_age()) {
         return;
     }
     struct scene *scene = aged_scene(CROWDED);
-    assert_crowd_is_exhausted(scene);
-    WAIT_UNTIL(scene_queue(scene) == 0);
-    ASSERT_NUMBER(next_sequence(scene), LAST_SEQUENCE);
     make_foreigners(scene);
     raw_visit_children(scene->raw, scene->path, count_name, &names);
     CU_ASSERT_TRUE(names.stuck > 0);
     CU_ASSERT_TRUE(names.negative > 0);
-    ASSERT_NUMBER(names.other, 0);
-    /* Beside them, and when they are gone. */
     assert_crowd_is_exhausted(scene);
     WAIT_UNTIL(scene_queue(scene) == FOREIGNERS);
     raw_visit_children(scene->raw, scene->path, delete_child, scene);
-    assert_crowd_is_exhausted(scene);
+    assert_crowd_is_granted(scene);
+    WAIT_UNTIL(scene_queue(scene) == 0);
+    CU_ASSERT_TRUE(next_sequence(scene) >= 0);
+    CU_ASSERT_TRUE(next_sequence(scene) < FIRST_REFUSED);
     scene_end(scene);
 }
 
@@ -328,10 +347,12 @@ static void nobody_is_granted_beside_a_foreign_child_with_a_negative_sequence(vo
     make_foreign(scene, child, sizeof child);
     ASSERT_NUMBER(sequence_of(child), -LAST_SEQUENCE - 1);
     for (int i = 0; i < MODES; i++) {
-        assert_exhausted(scene, lock, modes[i], REFUSAL_MS, 1);
+        assert_exhausted(scene, lock, modes[i], DRAIN_MS, 1);
         ASSERT_STATUS(zkl_lock_acquire(lock, modes[i], 0, NULL), ZKL_BUSY);
     }
     raw_delete(scene->raw, child);
+    assert_granted(lock, ZKL_EXCLUSIVE, 0);
+    release(lock);
     zkl_lock_close(lock);
     client_close(client);
     scene_end(scene);
@@ -365,9 +386,10 @@ static void foreign_child_with_a_negative_sequence_comes_first(void) {
 
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
-        TEST_CASE(last_sequence_below_the_limit_is_granted_and_the_next_is_not),
-        TEST_CASE(nobody_is_granted_past_the_limit),
-        TEST_CASE(nobody_of_a_crowd_is_granted_where_sequences_stick_and_turn_negative),
+        TEST_CASE(
+            last_sequence_below_the_limit_is_granted_and_the_next_waits_for_an_empty_resource),
+        TEST_CASE(empty_resource_past_the_limit_begins_anew),
+        TEST_CASE(crowd_waits_where_sequences_stick_and_turn_negative_until_all_is_empty),
         TEST_CASE(nobody_is_granted_beside_a_foreign_child_with_a_negative_sequence),
         TEST_CASE(foreign_child_with_a_negative_sequence_comes_first),
     };
