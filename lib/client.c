@@ -1,6 +1,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,6 +383,7 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
         return ZKL_IN_CALLBACK;
     }
     pthread_mutex_lock(&client->mutex);
+    zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
     client->closed = true;
     send_all_away(client);
     dispatch_verdicts(client);
@@ -446,6 +448,10 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 
 int zkl_client_check_process(const zkl_client *client) {
     return client->process == getpid() ? ZKL_OK : ZKL_FORKED;
+}
+
+void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
+    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->process, zkl_thread_number());
 }
 
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {

@@ -67,6 +67,8 @@ void zkl_client_drop(zkl_client *client);
 
 /** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
 int zkl_client_check_process(const zkl_client *client);
+/** The calling thread, as the owner of what it acquires, for others to read. */
+void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
 
 /** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
  *  had. */

@@ -14,8 +14,8 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, resource_class);
-HAS_NO_TAIL(zkl_lock_information, pending_deletions);
+HAS_NO_TAIL(zkl_lock_options, owner);
+HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
 HAS_NO_TAIL(zkl_election_options, resource_class);
@@ -138,6 +138,10 @@ static int check_short_text(const char *what, const char *text, size_t longest, 
 
 int zkl_input_check_label(const char *label) {
     return check_short_text("label", label, ZKL_LABEL_MAX, ZKL_INVALID_LABEL);
+}
+
+int zkl_input_check_owner(const char *owner) {
+    return check_short_text("owner", owner, ZKL_OWNER_MAX, ZKL_INVALID_LABEL);
 }
 
 int zkl_input_check_candidate(const char *candidate) {

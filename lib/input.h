@@ -16,6 +16,7 @@ int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
 int zkl_input_check_candidate(const char *candidate);
 int zkl_input_check_resource_class(const char *name);
+int zkl_input_check_owner(const char *owner);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
 /** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */

@@ -77,6 +77,17 @@ void zkl_lock_on_connection(void *arg, bool connected) {
     }
 }
 
+void zkl_lock_on_revoke_requested(void *arg) {
+    const zkl_lock *lock = arg;
+    if (lock->state != LOCK_HELD) {
+        return; /* told when it is: see begin_hold */
+    }
+    note_told(lock, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK);
+    if (lock->teller != NULL) {
+        zkl_lock_teller_tell(lock->teller, NULL, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK, lock->token);
+    }
+}
+
 void zkl_lock_on_ended(void *arg) {
     zkl_lock *lock = arg;
     const zkl_session *session = lock->runner->session;
@@ -102,6 +113,7 @@ zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
         .connection = zkl_lock_on_connection,
         .downgraded = zkl_lock_on_downgraded,
         .ended = zkl_lock_on_ended,
+        .revoke_requested = zkl_lock_on_revoke_requested,
     };
 }
 
@@ -117,7 +129,10 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     }
     lock->resource = strdup(resource);
     lock->path = strdup(path);
-    if (lock->resource == NULL || lock->path == NULL) {
+    lock->owner_text = options->owner != NULL ? strdup(options->owner) : NULL;
+    bool has_owner = options->owner == NULL || lock->owner_text != NULL;
+    if (lock->resource == NULL || lock->path == NULL || !has_owner) {
+        free(lock->owner_text);
         free(lock->resource);
         free(lock->path);
         free(lock);
@@ -138,6 +153,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock->first_news);
     free(lock->last_news);
     free(lock->note);
+    free(lock->owner_text);
     free(lock->resource);
     free(lock->path);
     free(lock);
@@ -160,6 +176,9 @@ static int check_options(const zkl_lock_options *options) {
     }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);
+    }
+    if (status == ZKL_OK && options->owner != NULL) {
+        status = zkl_input_check_owner(options->owner);
     }
     return status;
 }

@@ -31,6 +31,7 @@ struct zkl_lock {
     int64_t max_hold_ms;
     unsigned permits;     /* of the semaphore; 0: a lock */
     unsigned max_waiting; /* 0: any number */
+    char *owner_text;     /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
     bool tells_grants;       /* HELD at the grant as well: exactly once, before all else of it */
@@ -71,6 +72,7 @@ void zkl_lock_on_lost(void *arg, int status);
 void zkl_lock_on_connection(void *arg, bool connected);
 void zkl_lock_on_downgraded(void *arg, int status);
 void zkl_lock_on_ended(void *arg);
+void zkl_lock_on_revoke_requested(void *arg);
 /** All of these. */
 zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock);
 
@@ -95,6 +97,8 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zk
 /** Once it is decided: what the caller is to be told, and if it holds the lock. */
 int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant);
 
+/** Who acquires, or has, for others to read. */
+void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 /** NULL is fine. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
 /** What is held is so no more: whoever waits for another mode of it shall see. */

@@ -1,3 +1,6 @@
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
@@ -81,8 +84,22 @@ static int prepare_news(zkl_lock *lock) {
     return status;
 }
 
+void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
+    if (lock->owner_text != NULL) {
+        snprintf(text, ZKL_OWNER_MAX + 1, "%s", lock->owner_text);
+    } else if (lock->owner.thread != 0) {
+        zkl_client_write_owner(lock->client, text);
+    } else {
+        snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)lock->client->process,
+                 lock->id);
+    }
+}
+
 int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                            zkl_lock_owner owner) {
+    char owner_text[ZKL_OWNER_MAX + 1];
+    lock->owner = owner;
+    zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { mode, lock->permits },
         .max_waiting = lock->max_waiting,
@@ -95,13 +112,13 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
         .note = lock->note,
         .owner = zkl_lock_as_request_owner(lock),
         .metrics = lock->metrics,
+        .owner_text = owner_text,
     };
     lock->decided = false;
     lock->lost = false;
     lock->lost_reason = ZKL_OK;
     lock->ended = ZKL_OK;
     lock->state = LOCK_ACQUIRING;
-    lock->owner = owner;
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
@@ -131,6 +148,9 @@ static void begin_hold(zkl_lock *lock) {
     }
     if (!runner->session->connected) {
         zkl_lock_on_connection(lock, false);
+    }
+    if (runner->revoke_requested) {
+        zkl_lock_on_revoke_requested(lock);
     }
 }
 

@@ -131,6 +131,9 @@ static void take_writer(zkl_lock *lock) {
     lock->runner->owner = zkl_lock_as_request_owner(lock);
     lock->mode = ZKL_WRITE;
     lock->token = lock->runner->request.zxid;
+    if (lock->runner->revoke_requested) {
+        zkl_lock_on_revoke_requested(lock);
+    }
     zkl_request_runner_disown(reader);
     zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
 }
@@ -158,6 +161,8 @@ static void on_upgrade_ended(void *arg) {
 }
 
 static int start_upgrade(zkl_lock *lock) {
+    char owner_text[ZKL_OWNER_MAX + 1];
+    zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { ZKL_WRITE, 0 },
         .companion = lock->runner->request.node,
@@ -166,6 +171,7 @@ static int start_upgrade(zkl_lock *lock) {
         .max_hold_ms = lock->max_hold_ms,
         .metrics = lock->metrics,
         .owner_id = lock->id,
+        .owner_text = owner_text,
         .owner = { .arg = lock,
                    .decided = on_upgrade_decided,
                    .lost = on_upgrade_lost,

@@ -101,7 +101,11 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
         .state = public_state(lock, status),
         .lease_left_ms = left,
         .pending_deletions = count_left_behind(lock),
+        .position = -1,
     };
+    if (lock->state == LOCK_ACQUIRING && lock->runner != NULL) {
+        information->position = lock->runner->position;
+    }
     if (zkl_lock_is_granted(lock)) {
         information->lost_reason = lock->lost_reason;
         information->mode = lock->mode;
@@ -149,6 +153,8 @@ const char *zkl_lock_state_name(int state) {
         return "lost";
     case ZKL_STATE_RELEASING:
         return "releasing";
+    case ZKL_STATE_REVOKE_REQUESTED:
+        return "revoke requested";
     default:
         return "unknown";
     }

@@ -38,7 +38,9 @@
     X(ZKL_SENT_WATCH, "watch")   /* an exists that leaves a watch */                               \
     X(ZKL_SENT_DELETE, "delete")                                                                   \
     X(ZKL_SENT_REMOVE_WATCHES, "remove_watches")                                                   \
-    X(ZKL_SENT_TRANSACTION, "transaction")
+    X(ZKL_SENT_TRANSACTION, "transaction")                                                         \
+    X(ZKL_SENT_GET, "get") /* of what nodes say, by who asks for them, or is asked for the lock */ \
+    X(ZKL_SENT_SET, "set") /* of the data of others, to ask them for the lock */
 
 #define ZKL_METRICS_ENUM(name, label) name,
 typedef enum zkl_result { ZKL_RESULT_LIST(ZKL_METRICS_ENUM) ZKL_RESULT_COUNT } zkl_result;

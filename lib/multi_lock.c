@@ -62,6 +62,8 @@ static size_t watched_bytes(const zkl_multi_lock *self) {
 
 static int start_member(zkl_multi_lock *self, multi_member *member, zkl_session *session,
                         int64_t timeout_ms) {
+    char owner_text[ZKL_OWNER_MAX + 1];
+    zkl_client_write_owner(self->client, owner_text);
     zkl_run_options options = {
         .kind = member->kind,
         .group = self->group,
@@ -70,6 +72,7 @@ static int start_member(zkl_multi_lock *self, multi_member *member, zkl_session 
         .timeout_ms = timeout_ms,
         .fail_on_session_expiry = true, /* all join again together, or none */
         .metrics = self->metrics,
+        .owner_text = owner_text,
         .owner = { .arg = member, .decided = on_decided, .lost = on_lost, .ended = on_ended },
     };
     member->granted = false;

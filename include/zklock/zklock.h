@@ -69,6 +69,8 @@ extern "C" {
 #define ZKL_HOSTS_MAX 4096
 /** Longest identity label, in bytes without the NUL. */
 #define ZKL_LABEL_MAX 128
+/** Longest name of a lock's owner, in bytes without the NUL. */
+#define ZKL_OWNER_MAX 128
 /** Room for the full path of a lock's node, with its NUL. */
 #define ZKL_NODE_PATH_SIZE 1152
 /** Shortest and longest session timeout that can be asked for. The servers raise
@@ -147,7 +149,7 @@ extern "C" {
     X(ZKL_INVALID_TIMEOUT, -33, "a timeout is out of range")                                       \
     X(ZKL_INVALID_HOSTS, -34, "the host list is not host:port[,host:port...][/chroot]")            \
     X(ZKL_INVALID_ROOT, -35, "the lock root is not an absolute path of valid names")               \
-    X(ZKL_INVALID_LABEL, -36, "the identity label is too long or has control characters")          \
+    X(ZKL_INVALID_LABEL, -36, "a label or owner is too long or has control characters")            \
     X(ZKL_LEASE_IMPOSSIBLE, -37, "the session timeout is too short for a lease at this tick")      \
     X(ZKL_NOT_RECORDED, -38, "the client keeps no record: its recorded_events is 0")               \
     X(ZKL_CANNOT_WRITE, -39, "the file could not be written")                                      \
@@ -180,7 +182,8 @@ extern "C" {
     X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
     X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
-    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
+    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")    \
+    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -526,9 +529,11 @@ typedef enum zkl_lock_state {
     ZKL_STATE_IDLE = 0,
     ZKL_STATE_ACQUIRING = 1,
     ZKL_STATE_HELD = 2,
-    ZKL_STATE_SUSPECT = 3,  /* held, as far as is known, but without a connection or an answer */
-    ZKL_STATE_LOST = 4,     /* was held; final until it is released */
-    ZKL_STATE_RELEASING = 5 /* a thread waits in zkl_lock_release, or a callback is owed */
+    ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
+    ZKL_STATE_LOST = 4,      /* was held; final until it is released */
+    ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or a callback is owed */
+    ZKL_STATE_REVOKE_REQUESTED =
+        6 /* news only: held, and somebody asks for it; see zkl_lock_news */
 } zkl_lock_state;
 
 /** The name of a state, for example "held". Static, never NULL. */
@@ -538,7 +543,7 @@ ZKL_API const char *zkl_lock_state_name(int state);
 typedef struct zkl_lock_news {
     size_t struct_size; /* of the library's struct; later versions append */
     zkl_lock *lock;
-    zkl_lock_state state; /* SUSPECT; HELD again; LOST, the last one of a grant */
+    zkl_lock_state state; /* SUSPECT; HELD again; REVOKE_REQUESTED; LOST, the last one of a grant */
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
@@ -551,8 +556,17 @@ typedef struct zkl_lock_news {
  * held, so it may be slow, but then the news of other handles wait; it must not call a blocking
  * zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check, zkl_lock_release with a timeout of
  * 0, zkl_lock_cancel and zkl_lock_close are fine. A mere silence of the servers, for which
- * zkl_lock_check says ZKL_SUSPECT, is not told. It may come before zkl_lock_acquire has returned in
- * its own thread, and after the lock was released (see token); never after zkl_lock_close returned.
+ * zkl_lock_check says ZKL_SUSPECT, is not told.
+ *
+ * REVOKE_REQUESTED says that somebody asks the holder to give the lock up, with
+ * zkl_node_revoke of administration.h or with Curator's Revoker; what it does about that is its
+ * own affair: nothing else changes. It is told once for each grant, at once where the
+ * client watches the lock's node already, and within a third of the session timeout of a
+ * grant for which nobody had to wait. A lock that was downgraded or upgraded has another node: it
+ * can be asked for anew. (A multi-lock has nobody to tell.)
+ *
+ * News may come before zkl_lock_acquire has returned in its own thread, and
+ * after the lock was released (see token); never after zkl_lock_close returned.
  * LOST is always told; SUSPECT and HELD may be left out when memory is short.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
@@ -591,10 +605,18 @@ typedef struct zkl_lock_options {
      *  without control characters, not beginning with an underscore; a client counts
      *  ZKL_RESOURCE_CLASSES_MAX of them apart. NULL or "": the class without a name. */
     const char *resource_class;
+    /** Who acquires, for zkl_queue_describe and zkl_deadlocks_find of
+     *  administration.h: what holds one lock while it waits for another, which is one
+     *  thread as a rule. NULL: the process id and a number of the thread that calls
+     *  zkl_lock_acquire, or of the handle where zkl_lock_acquire_async is called. Name
+     *  it where one thread acquires for several jobs, or one job in several threads or
+     *  asynchronously: the same for all locks of a job, another for each job. At most
+     *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
+    const char *owner;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -629,8 +651,8 @@ typedef struct zkl_grant {
  *
  * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
- * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
- * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
+ * ZKL_INVALID_LABEL (that of the owner), ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_
+ * statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
                           zkl_lock **lock);
@@ -731,10 +753,13 @@ typedef struct zkl_lock_information {
     int64_t lease_left_ms;      /* as in zkl_lock_check */
     uint64_t pending_deletions; /* nodes that this handle has left and that are not
                                    yet confirmed as deleted; it goes on */
+    int64_t position;           /* ACQUIRING: how many requests were before it in the queue
+                                   when it was last listed, in its way or not; it may have
+                                   become fewer since. -1: not known yet, or it does not wait */
 } zkl_lock_information;
 
 #define ZKL_LOCK_INFORMATION_INIT                                                                  \
-    { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0 }
+    { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0, -1 }
 
 /**
  * Tells all about a handle, without I/O. Does not block; may be called from a

@@ -56,6 +56,24 @@ static bool is_like(zkl_node_name one, zkl_node_name other) {
     return one.kind == other.kind && one.permits == other.permits;
 }
 
+/* ---- Two requests --------------------------------------------------------------------- */
+
+bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other) {
+    return is_before(*one, *other);
+}
+
+bool zkl_queue_is_earlier(const zkl_queue_neighbour *child, const zkl_queue_neighbour *own) {
+    return is_earlier(*child, *own);
+}
+
+bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own) {
+    return is_earlier(*earlier, *own) && waits_for(own->name.kind, earlier->name.kind);
+}
+
+bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier) {
+    return own.kind == ZKL_NODE_PERMIT && earlier < own.permits;
+}
+
 /* ---- Who is in the way ---------------------------------------------------------------- */
 
 static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_node_name own) {
@@ -89,8 +107,7 @@ zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *p
             blocker = child;
         }
     }
-    bool permitted = mine.name.kind == ZKL_NODE_PERMIT && view.earlier < mine.name.permits;
-    view.blocker = permitted ? NULL : blocker.text;
+    view.blocker = zkl_queue_is_permitted(mine.name, view.earlier) ? NULL : blocker.text;
     return view;
 }
 

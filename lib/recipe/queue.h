@@ -41,10 +41,10 @@ zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *p
 /** How many of the requests before this place have to wait themselves. */
 size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *place);
 
-/** One of the nearest earlier requests. */
+/** One request of a queue. */
 typedef struct zkl_queue_neighbour {
     zkl_node_name name;
-    const char *text; /* of the list */
+    const char *text; /* that it was read from */
 } zkl_queue_neighbour;
 
 /**
@@ -56,6 +56,14 @@ size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_
 
 /** The first request of a list, of any kind; NULL: there is none. */
 const char *zkl_queue_find_first(zkl_children children);
+/** Whether it comes before the other in the order of the queue. */
+bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other);
+/** Whether it is a request that counts as one before the other. */
+bool zkl_queue_is_earlier(const zkl_queue_neighbour *child, const zkl_queue_neighbour *own);
+/** Whether a request must wait for an earlier one; a permit, unless it is permitted. */
+bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own);
+/** Whether it is a permit, and few enough requests are earlier. */
+bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply

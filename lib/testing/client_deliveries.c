@@ -19,10 +19,10 @@ static zkl_outcome outcome_of(zkl_server_error error) {
     case ZKL_SERVER_ERROR_BAD_ARGUMENTS:
     case ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS:
     case ZKL_SERVER_ERROR_NODE_EXISTS:
+    case ZKL_SERVER_ERROR_BAD_VERSION:
         return ZKL_OUTCOME_REFUSED;
     case ZKL_SERVER_ERROR_NOT_EMPTY:
         return ZKL_OUTCOME_NOT_EMPTY;
-    case ZKL_SERVER_ERROR_BAD_VERSION:
     case ZKL_SERVER_ERROR_SESSION_MOVED:
     case ZKL_SERVER_ERROR_NO_WATCHER:
     case ZKL_SERVER_ERROR_ROLLED_BACK:
@@ -34,6 +34,16 @@ static zkl_outcome outcome_of(zkl_server_error error) {
 static bool is_as_good_as_done(const zkl_client_request *request, zkl_server_error error) {
     return (request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS) ||
            (request->kind == ZKL_CALL_REMOVE_WATCHES && error == ZKL_SERVER_ERROR_NO_WATCHER);
+}
+
+static void take_view(zkl_reply *reply, const zkl_node_view *view) {
+    reply->version = view->version;
+    reply->made_ms = view->made_ms;
+    reply->changed_ms = view->changed_ms;
+    reply->children_zxid = view->pzxid;
+    reply->child_count = view->child_count;
+    reply->data = view->data;
+    reply->data_length = view->data_size;
 }
 
 static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *answer) {
@@ -49,6 +59,7 @@ static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *a
         reply.zxid = answer->czxid;
         reply.ephemeral_owner = answer->ephemeral_owner;
         reply.children = (zkl_children){ answer->names, answer->name_count };
+        take_view(&reply, &answer->view);
     }
     return reply;
 }
@@ -72,11 +83,6 @@ static int status_of_failure(zkl_server_error error) {
     }
 }
 
-/* Of an operation that was decided: nothing was applied. */
-static zkl_outcome outcome_of_failure(zkl_server_error error) {
-    return error == ZKL_SERVER_ERROR_BAD_VERSION ? ZKL_OUTCOME_REFUSED : outcome_of(error);
-}
-
 static bool is_failure(zkl_server_error error) {
     return error != ZKL_SERVER_ERROR_NONE && error != ZKL_SERVER_ERROR_ROLLED_BACK;
 }
@@ -95,7 +101,7 @@ static zkl_reply reply_of_multi(const zkl_answer *answer, zkl_multi_result *resu
             .path = told->path,
         };
         if (is_failure(told->error)) {
-            results[i].outcome = outcome_of_failure(told->error);
+            results[i].outcome = outcome_of(told->error);
             results[i].status = status_of_failure(told->error);
             reply.outcome = results[i].outcome;
             reply.status = results[i].status;

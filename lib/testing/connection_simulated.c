@@ -178,6 +178,35 @@ static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operatio
     return outcome;
 }
 
+static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
+                            void *arg) {
+    zkl_connection *self = of(operations);
+    zkl_outcome outcome = look_before_sending(self);
+    if (outcome != ZKL_OUTCOME_OK) {
+        return outcome;
+    }
+    request(self, zkl_call_make_path(ZKL_CALL_GET, path), done, arg);
+    return outcome;
+}
+
+static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
+                            int32_t version, zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    zkl_outcome outcome = look_before_sending(self);
+    if (outcome != ZKL_OUTCOME_OK) {
+        return outcome;
+    }
+    zkl_operation operation = {
+        .kind = ZKL_WRITE_SET,
+        .path = path,
+        .data = data,
+        .data_size = strlen(data),
+        .version = version,
+    };
+    request(self, zkl_call_make_operations(ZKL_CALL_SET, ZKL_WRITE_SET, &operation, 1), done, arg);
+    return outcome;
+}
+
 /* ---- Clock, random numbers ------------------------------------------------------------------- */
 
 static int64_t now_ms(zkl_operations *operations) {
@@ -214,6 +243,8 @@ static const zkl_operations_table table = {
     .exists = check_exists,
     .remove = remove_node,
     .remove_watches = remove_watches,
+    .get = get_node,
+    .set = set_node,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

@@ -417,6 +417,19 @@ zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path) {
     return write_by_hand(ensemble, 0, call, &result);
 }
 
+zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path, const char *data) {
+    zkl_operation operation = {
+        .kind = ZKL_WRITE_SET,
+        .path = path,
+        .data = data,
+        .data_size = strlen(data),
+        .version = ZKL_ANY_VERSION,
+    };
+    zkl_operation_result result;
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_SET, ZKL_WRITE_SET, &operation, 1);
+    return write_by_hand(ensemble, 0, call, &result);
+}
+
 zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
                                     const zkl_operation *operations, size_t count,
                                     zkl_operation_result *results) {

@@ -30,8 +30,10 @@ typedef enum zkl_call_kind {
     ZKL_CALL_CREATE,
     ZKL_CALL_DELETE,
     ZKL_CALL_MULTI,
+    ZKL_CALL_SET,
     ZKL_CALL_LIST,
     ZKL_CALL_EXISTS,
+    ZKL_CALL_GET,
     ZKL_CALL_REMOVE_WATCHES,
     ZKL_CALL_SET_WATCHES,
     ZKL_CALL_PING,
@@ -205,6 +207,8 @@ zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id,
                                      const char *data, bool ephemeral, bool sequential, char *made,
                                      size_t made_size);
 zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path);
+/** Of whatever version. */
+zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path, const char *data);
 /** All operations or none, at one zxid; gives the error of the first that failed. `results`: one
  * for each operation; their paths live until time passes. Without a leader nothing is written to
  * it. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "testing/servers.h"
+#include "threads.h"
 
 enum { EPOCH_BITS = 32 };
 
@@ -81,6 +82,7 @@ static zkl_tree_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_cal
     zkl_write_request request = {
         .kind = call->write,
         .session_id = call->session_id,
+        .time_ms = zkl_wall_clock_ms(),
         .timeout_ms = call->timeout_ms,
         .operations = call->operations,
         .operation_count = call->operation_count,
@@ -111,6 +113,15 @@ static void note_result(zkl_call *call, const zkl_tree_transaction *transaction)
     call->results = transaction->results;
     call->result_count = transaction->result_count;
     call->made_path = transaction->result_count > 0 ? transaction->results[0].path : NULL;
+    if (call->write == ZKL_WRITE_SET && call->error == ZKL_SERVER_ERROR_NONE) {
+        const zkl_node *node = transaction->changes[0].node;
+        zkl_node_stat stat = zkl_node_get_stat(node);
+        call->set_czxid = stat.czxid;
+        call->set_owner = stat.ephemeral_owner;
+        call->set_view = zkl_node_look(node, transaction->zxid);
+        call->set_view.data = NULL; /* no answer to a set has them */
+        call->set_view.data_size = 0;
+    }
 }
 
 static void append_to_log(zkl_ensemble *ensemble, zkl_tree_transaction *transaction,

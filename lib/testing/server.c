@@ -125,6 +125,20 @@ static zkl_answer *make_reply(const zkl_call *call) {
     return answer;
 }
 
+static zkl_answer *make_view(const zkl_server *server, const zkl_call *call, const zkl_node *node,
+                             bool with_data) {
+    zkl_node_stat stat = zkl_node_get_stat(node);
+    zkl_node_view view = zkl_node_look(node, server->applied_zxid);
+    if (!with_data) {
+        view.data_size = 0;
+    }
+    zkl_answer *answer = zkl_answer_make_view(call->path, &view);
+    fill_reply(answer, call);
+    answer->czxid = stat.czxid;
+    answer->ephemeral_owner = stat.ephemeral_owner;
+    return answer;
+}
+
 static void answer_write(zkl_wire *wire, const zkl_call *call) {
     zkl_answer *answer =
         call->kind == ZKL_CALL_MULTI
@@ -133,6 +147,11 @@ static void answer_write(zkl_wire *wire, const zkl_call *call) {
                               call->made_path != NULL ? call->made_path : call->path);
     fill_reply(answer, call);
     answer->czxid = call->zxid;
+    if (call->kind == ZKL_CALL_SET && call->error == ZKL_SERVER_ERROR_NONE) {
+        answer->czxid = call->set_czxid;
+        answer->ephemeral_owner = call->set_owner;
+        answer->view = call->set_view;
+    }
     zkl_wire_answer(wire, answer);
     if (call->error == ZKL_SERVER_ERROR_SESSION_MOVED || call->kind == ZKL_CALL_CLOSE) {
         zkl_wire_close(wire);
@@ -188,20 +207,15 @@ static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     }
 }
 
-/* The watch stays in both cases. */
-static void answer_exists(zkl_server *server, zkl_wire *wire, zkl_call *call) {
+/* Of an exists and of a get. The watch of an exists stays in both cases. */
+static void answer_node(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
     if (call->watch) {
         zkl_server_watch(server, wire, call->path);
     }
     call->error = node != NULL ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_NO_NODE;
-    zkl_answer *answer = make_reply(call);
-    if (node != NULL) {
-        zkl_node_stat stat = zkl_node_get_stat(node);
-        answer->czxid = stat.czxid;
-        answer->ephemeral_owner = stat.ephemeral_owner;
-    }
-    zkl_wire_answer(wire, answer);
+    zkl_wire_answer(wire, node != NULL ? make_view(server, call, node, call->kind == ZKL_CALL_GET)
+                                       : make_reply(call));
 }
 
 static void answer_remove_watches(zkl_server *server, zkl_wire *wire, zkl_call *call) {
@@ -217,21 +231,15 @@ static void tell_missed(zkl_wire *wire, const char *path, zkl_watch_event event)
     zkl_wire_answer(wire, answer);
 }
 
-/* Of a change that this server has yet to carry out it tells then. */
-static bool was_changed(const zkl_server *server, const zkl_node *node, int64_t since_zxid) {
-    zkl_node_stat stat = zkl_node_get_stat(node);
-    return stat.czxid > since_zxid ||
-           (stat.mzxid > since_zxid && stat.mzxid <= server->applied_zxid);
-}
-
-/* As DataTree.setWatches: what has changed since the client's last zxid fires now. */
+/* As DataTree.setWatches: what has changed since the client's last zxid fires now; what this server
+ * has yet to carry out, then. */
 static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watched *watched,
                             int64_t since_zxid) {
     const zkl_node *node =
         zkl_tree_find(server->ensemble->tree, watched->path, server->applied_zxid);
     if (watched->existed && node == NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_DELETED);
-    } else if (watched->existed && was_changed(server, node, since_zxid)) {
+    } else if (watched->existed && zkl_node_look(node, server->applied_zxid).mzxid > since_zxid) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHANGED);
     } else if (!watched->existed && node != NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CREATED);
@@ -264,7 +272,8 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
         answer_list(server, wire, call);
         break;
     case ZKL_CALL_EXISTS:
-        answer_exists(server, wire, call);
+    case ZKL_CALL_GET:
+        answer_node(server, wire, call);
         break;
     case ZKL_CALL_REMOVE_WATCHES:
         answer_remove_watches(server, wire, call);
@@ -280,8 +289,8 @@ static void answer_read(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 
 static bool is_write(const zkl_call *call) {
     return call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
-           call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_CLOSE ||
-           call->kind == ZKL_CALL_CONNECT;
+           call->kind == ZKL_CALL_MULTI || call->kind == ZKL_CALL_SET ||
+           call->kind == ZKL_CALL_CLOSE || call->kind == ZKL_CALL_CONNECT;
 }
 
 static void answer(zkl_attachment *attachment, zkl_call *call) {

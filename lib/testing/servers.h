@@ -207,7 +207,7 @@ void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path);
 /* False: there was none. */
 bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path);
 void zkl_server_unwatch_all(zkl_wire *wire);
-/* A node was made or deleted. */
+/* A node was made, changed or deleted. */
 void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event);
 
 #endif

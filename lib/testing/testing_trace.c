@@ -53,6 +53,8 @@ static void tell_reply(const char *who, const zkl_delivery *delivery) {
         [ZKL_CALL_MULTI] = "multi",
         [ZKL_CALL_LIST] = "list",
         [ZKL_CALL_EXISTS] = "exists",
+        [ZKL_CALL_SET] = "set",
+        [ZKL_CALL_GET] = "get",
         [ZKL_CALL_REMOVE_WATCHES] = "remove watches",
         [ZKL_CALL_SET_WATCHES] = "set watches",
         [ZKL_CALL_PING] = "ping",

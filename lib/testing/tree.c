@@ -9,13 +9,23 @@ enum { SEQUENCE_SIZE = 12 }; /* "-2147483648" and its end */
 
 typedef struct tree_session tree_session;
 
+/* What a node's data were made or set to. All of a node are kept: a server that lags may be asked
+ * for those that it knows. */
+typedef struct node_data {
+    int64_t zxid;
+    int64_t time_ms;
+    int32_t version;
+    size_t size;
+    struct node_data *older;
+    char bytes[]; /* with a NUL behind them */
+} node_data;
+
 struct zkl_node {
     int64_t czxid;
     int64_t deleted_zxid; /* INT64_MAX: it lives */
-    int64_t mzxid;
     int64_t pzxid;
+    int64_t children_gone_zxid; /* of the last deletion of a child that is forgotten */
     int64_t ephemeral_owner;
-    int32_t version;
     bool container;
     int32_t creates; /* ZooKeeper's cversion, as it is kept */
     /* The count as the leader has it with those that it has numbered but not yet
@@ -31,8 +41,8 @@ struct zkl_node {
     zkl_node *owned_prev, *owned_next;
     zkl_node *dead_next;
     const char *name;
-    char *data; /* with a NUL behind it */
-    size_t data_size;
+    int64_t made_ms;
+    node_data *data; /* the newest first; never NULL */
     UT_hash_handle hh;
     char path[];
 };
@@ -52,16 +62,13 @@ struct zkl_tree {
     size_t node_count;
 };
 
-/* What an operation has changed of a node and its parent, to take it back when a later
- * operation of the same multi fails. */
+/* What an operation has changed of a parent, to take it back when a later operation of the same
+ * multi fails. */
 typedef struct undo {
     int32_t creates;
     int32_t counted;
     int64_t counted_zxid;
     int64_t pzxid;
-    char *data; /* that a set has replaced */
-    size_t data_size;
-    int64_t mzxid;
 } undo;
 
 const char *zkl_change_kind_name(zkl_change_kind kind) {
@@ -94,22 +101,33 @@ const char *zkl_server_error_name(zkl_server_error error) {
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static char *copy_data(const void *data, size_t size) {
-    char *copy = zkl_testing_allocate(size + 1);
+/* Replaces those that the node has, if it has any. */
+static void put_data(zkl_node *node, const void *bytes, size_t size, int64_t zxid,
+                     int64_t time_ms) {
+    node_data *data = zkl_testing_allocate(sizeof(*data) + size + 1);
+    data->zxid = zxid;
+    data->time_ms = time_ms;
+    data->version = node->data != NULL ? node->data->version + 1 : 0;
+    data->size = size;
+    data->older = node->data;
     if (size > 0) {
-        memcpy(copy, data, size);
+        memcpy(data->bytes, bytes, size);
     }
-    return copy;
+    node->data = data;
 }
 
-static zkl_node *make_node(const char *path, const char *sequence, const void *data, size_t size) {
+static void take_data_back(zkl_node *node) {
+    node_data *data = node->data;
+    node->data = data->older;
+    zkl_testing_free(data);
+}
+
+static zkl_node *make_node(const char *path, const char *sequence) {
     size_t length = strlen(path);
     size_t sequence_size = strlen(sequence) + 1;
     zkl_node *node = zkl_testing_allocate(sizeof(*node) + length + sequence_size);
     memcpy(node->path, path, length);
     memcpy(node->path + length, sequence, sequence_size);
-    node->data = copy_data(data, size);
-    node->data_size = size;
     const char *slash = strrchr(node->path, '/');
     node->name = slash + 1;
     node->deleted_zxid = INT64_MAX;
@@ -117,7 +135,9 @@ static zkl_node *make_node(const char *path, const char *sequence, const void *d
 }
 
 static void destroy_node(zkl_node *node) {
-    zkl_testing_free(node->data);
+    while (node->data != NULL) {
+        take_data_back(node);
+    }
     zkl_testing_free(node);
 }
 
@@ -243,7 +263,6 @@ static int32_t count_create(zkl_node *parent, int64_t seen_zxid, int64_t zxid) {
 
 static void attach_node(zkl_tree *tree, zkl_node *parent, zkl_node *node, int64_t zxid) {
     node->czxid = zxid;
-    node->mzxid = zxid;
     node->pzxid = zxid;
     node->parent = parent;
     DL_APPEND(parent->children, node);
@@ -284,13 +303,15 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
     if (operation->sequential) {
         snprintf(sequence, sizeof(sequence), "%010d", number);
     }
-    zkl_node *node = make_node(operation->path, sequence, operation->data, operation->data_size);
+    zkl_node *node = make_node(operation->path, sequence);
     node->container = operation->container;
     if (is_alive(newest(tree, node->path, strlen(node->path)))) {
         destroy_node(node);
         take_back(parent, &before);
         return ZKL_SERVER_ERROR_NODE_EXISTS;
     }
+    node->made_ms = request->time_ms;
+    put_data(node, operation->data, operation->data_size, transaction->zxid, request->time_ms);
     attach_node(tree, parent, node, transaction->zxid);
     if (operation->ephemeral) {
         take_ownership(find_session(tree, request->session_id), node);
@@ -322,7 +343,7 @@ static zkl_server_error check_node(const zkl_node *node, const zkl_operation *op
     if (!is_alive(node)) {
         return ZKL_SERVER_ERROR_NO_NODE;
     }
-    bool fits = operation->version == ZKL_ANY_VERSION || operation->version == node->version;
+    bool fits = operation->version == ZKL_ANY_VERSION || operation->version == node->data->version;
     return fits ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_BAD_VERSION;
 }
 
@@ -343,35 +364,21 @@ static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
     return error;
 }
 
-/* What it replaces is kept in `before`. */
-static zkl_server_error set_data(zkl_tree *tree, const zkl_operation *operation,
-                                 zkl_tree_transaction *transaction, undo *before) {
+static zkl_server_error set_data(const zkl_tree *tree, const zkl_write_request *request,
+                                 const zkl_operation *operation,
+                                 zkl_tree_transaction *transaction) {
     zkl_node *node = newest(tree, operation->path, strlen(operation->path));
     zkl_server_error error = check_node(node, operation);
     if (error == ZKL_SERVER_ERROR_NONE) {
-        before->data = node->data;
-        before->data_size = node->data_size;
-        before->mzxid = node->mzxid;
-        node->data = copy_data(operation->data, operation->data_size);
-        node->data_size = operation->data_size;
-        node->mzxid = transaction->zxid;
-        node->version++;
+        put_data(node, operation->data, operation->data_size, transaction->zxid, request->time_ms);
         add_change(transaction, node, ZKL_CHANGE_SET);
     }
     return error;
 }
 
-static void take_data_back(zkl_node *node, const undo *before) {
-    zkl_testing_free(node->data);
-    node->data = before->data;
-    node->data_size = before->data_size;
-    node->mzxid = before->mzxid;
-    node->version--;
-}
-
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
-                                  const zkl_operation *operation, zkl_tree_transaction *transaction,
-                                  undo *before) {
+                                  const zkl_operation *operation,
+                                  zkl_tree_transaction *transaction) {
     if (operation->forbidden) {
         return ZKL_SERVER_ERROR_NO_PERMISSION;
     }
@@ -381,7 +388,7 @@ static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *reque
     case ZKL_WRITE_DELETE:
         return delete (tree, operation, transaction);
     case ZKL_WRITE_SET:
-        return set_data(tree, operation, transaction, before);
+        return set_data(tree, request, operation, transaction);
     case ZKL_WRITE_CHECK:
         return check_node(newest(tree, operation->path, strlen(operation->path)), operation);
     case ZKL_WRITE_MULTI:
@@ -414,7 +421,7 @@ static void roll_back(zkl_tree *tree, zkl_tree_transaction *transaction, const u
         const undo *back = &before[transaction->change_count];
         zkl_node *parent = change.node->parent;
         if (change.kind == ZKL_CHANGE_SET) {
-            take_data_back(change.node, back);
+            take_data_back(change.node);
             continue;
         }
         if (change.kind == ZKL_CHANGE_CREATED) {
@@ -435,8 +442,7 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
         if (parent != NULL) {
             before[transaction->change_count] = undo_of(parent);
         }
-        zkl_server_error error =
-            carry_out(tree, request, operation, transaction, &before[transaction->change_count]);
+        zkl_server_error error = carry_out(tree, request, operation, transaction);
         transaction->results[transaction->result_count++].error = error;
         if (error != ZKL_SERVER_ERROR_NONE) {
             transaction->error = error;
@@ -451,9 +457,6 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
             transaction->results[transaction->result_count++].error = ZKL_SERVER_ERROR_ROLLED_BACK;
         }
         roll_back(tree, transaction, before);
-    }
-    for (size_t i = 0; i < transaction->change_count; i++) {
-        zkl_testing_free(before[i].data);
     }
     zkl_testing_free(before);
 }
@@ -541,6 +544,7 @@ void zkl_tree_forget(zkl_tree *tree, int64_t zxid) {
         if (tree->dead_first == NULL) {
             tree->dead_last = NULL;
         }
+        node->parent->children_gone_zxid = node->deleted_zxid;
         free_node(tree, node);
     }
 }
@@ -574,23 +578,56 @@ const char *zkl_node_last_name(const zkl_node *node) {
 }
 
 const char *zkl_node_data(const zkl_node *node) {
-    return node->data;
+    return node->data->bytes;
 }
 
 size_t zkl_node_data_size(const zkl_node *node) {
-    return node->data_size;
+    return node->data->size;
 }
 
 zkl_node_stat zkl_node_get_stat(const zkl_node *node) {
     return (zkl_node_stat){
         .czxid = node->czxid,
-        .mzxid = node->mzxid,
+        .mzxid = node->data->zxid,
         .pzxid = node->pzxid,
         .ephemeral_owner = node->ephemeral_owner,
-        .version = node->version,
+        .version = node->data->version,
         .creates = node->creates,
         .child_count = node->child_count,
     };
+}
+
+static const node_data *data_as_of(const zkl_node *node, int64_t zxid) {
+    const node_data *data = node->data;
+    while (data->zxid > zxid && data->older != NULL) {
+        data = data->older;
+    }
+    return data;
+}
+
+static int64_t later(int64_t one, int64_t other) {
+    return one > other ? one : other;
+}
+
+zkl_node_view zkl_node_look(const zkl_node *node, int64_t zxid) {
+    const node_data *data = data_as_of(node, zxid);
+    zkl_node_view view = {
+        .data = data->bytes,
+        .data_size = data->size,
+        .version = data->version,
+        .mzxid = data->zxid,
+        .made_ms = node->made_ms,
+        .changed_ms = data->time_ms,
+        .pzxid = later(node->czxid, node->children_gone_zxid),
+    };
+    for (const zkl_node *child = node->children; child != NULL; child = child->next) {
+        if (child->czxid <= zxid) {
+            view.pzxid = later(view.pzxid, child->czxid);
+            view.pzxid = later(view.pzxid, child->deleted_zxid <= zxid ? child->deleted_zxid : 0);
+            view.child_count += is_visible(child, zxid) ? 1 : 0;
+        }
+    }
+    return view;
 }
 
 static const zkl_node *first_visible(const zkl_node *node, int64_t zxid) {
@@ -626,7 +663,8 @@ size_t zkl_tree_node_count(const zkl_tree *tree) {
 
 zkl_tree *zkl_tree_make(void) {
     zkl_tree *tree = zkl_testing_allocate(sizeof(*tree));
-    tree->root = make_node("/", "", NULL, 0);
+    tree->root = make_node("/", "");
+    put_data(tree->root, NULL, 0, 0, 0);
     tree->node_count = 1;
     add_to_paths(tree, tree->root);
     return tree;

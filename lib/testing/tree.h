@@ -41,7 +41,7 @@ typedef struct zkl_node_stat {
     int64_t mzxid; /* of the last change of its data */
     int64_t pzxid; /* of the last create or deletion of a child */
     int64_t ephemeral_owner;
-    int32_t version;
+    int32_t version; /* how often its data were set */
     int32_t creates; /* the sequence number of the next child; sticks at 2^31 - 1 */
     size_t child_count;
 } zkl_node_stat;
@@ -72,6 +72,7 @@ typedef struct zkl_operation {
 typedef struct zkl_write_request {
     zkl_write_kind kind;
     int64_t session_id;
+    int64_t time_ms;                 /* since 1970, by the leader's clock */
     int32_t timeout_ms;              /* create session */
     const zkl_operation *operations; /* one, or those of a multi */
     size_t operation_count;
@@ -144,6 +145,20 @@ const char *zkl_node_data(const zkl_node *node);
 size_t zkl_node_data_size(const zkl_node *node);
 /** As it is at the latest; czxid and owner never change. */
 zkl_node_stat zkl_node_get_stat(const zkl_node *node);
+
+/** What a server that has carried out no more than a zxid knows of a node's data and children. */
+typedef struct zkl_node_view {
+    const void *data; /* the node's own, with a NUL behind it */
+    size_t data_size;
+    int32_t version;
+    int64_t mzxid; /* of the last change of the data, or of its making */
+    int64_t made_ms;
+    int64_t changed_ms;
+    int64_t pzxid;
+    int32_t child_count;
+} zkl_node_view;
+
+zkl_node_view zkl_node_look(const zkl_node *node, int64_t zxid);
 
 /** The first child as of a zxid, and the next after one; in the order of their making. */
 const zkl_node *zkl_node_first_child(const zkl_node *node, int64_t zxid);

@@ -100,6 +100,16 @@ zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path) {
     return answer;
 }
 
+zkl_answer *zkl_answer_make_view(const char *path, const zkl_node_view *view) {
+    zkl_answer *answer = zkl_testing_allocate(sizeof(*answer) + text_size(path) + view->data_size);
+    answer->kind = ZKL_ANSWER_REPLY;
+    char *room = (char *)(answer + 1);
+    answer->path = put_text(&room, path);
+    answer->view = *view;
+    answer->view.data = put_bytes(&room, view->data, view->data_size);
+    return answer;
+}
+
 zkl_answer *zkl_answer_make_results(const char *path, const zkl_operation_result *results,
                                     size_t count) {
     size_t size = count * sizeof(*results) + text_size(path);

@@ -51,6 +51,9 @@ typedef struct zkl_call {
     const char *made_path;
     const zkl_operation_result *results; /* multi */
     size_t result_count;
+    int64_t set_czxid; /* set: what its answer says of the node */
+    int64_t set_owner;
+    zkl_node_view set_view;
 } zkl_call;
 
 /** `extra`: bytes for strings and the like, behind it. */
@@ -87,6 +90,7 @@ typedef struct zkl_answer {
     const char *path; /* within the same memory, as all its strings */
     int64_t czxid;
     int64_t ephemeral_owner;
+    zkl_node_view view; /* exists, get, set */
     const char **names; /* list */
     size_t name_count;
     zkl_operation_result *results; /* multi */
@@ -99,6 +103,8 @@ typedef struct zkl_answer {
 } zkl_answer;
 
 zkl_answer *zkl_answer_make(zkl_answer_kind kind, const char *path);
+/** A reply, with what is seen of a node, and a copy of its data. */
+zkl_answer *zkl_answer_make_view(const char *path, const zkl_node_view *view);
 /** A reply, with what became of each operation. */
 zkl_answer *zkl_answer_make_results(const char *path, const zkl_operation_result *results,
                                     size_t count);

@@ -72,6 +72,7 @@ static zkl_outcome outcome_of(int rc) {
     case ZNOCHILDRENFOREPHEMERALS:
     case ZEPHEMERALONLOCALSESSION:
     case ZNODEEXISTS:
+    case ZBADVERSION:
         return ZKL_OUTCOME_REFUSED;
     case ZNOTEMPTY:
         return ZKL_OUTCOME_NOT_EMPTY;
@@ -156,11 +157,34 @@ static void on_listed(int rc, const struct String_vector *names, const void *dat
     answer(data, &reply);
 }
 
+static void take_stat(zkl_reply *reply, const struct Stat *stat) {
+    reply->zxid = stat->czxid;
+    reply->ephemeral_owner = stat->ephemeralOwner;
+    reply->version = stat->version;
+    reply->made_ms = stat->ctime;
+    reply->changed_ms = stat->mtime;
+    reply->children_zxid = stat->pzxid;
+    reply->child_count = stat->numChildren;
+}
+
+/* Of a set as well. */
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
     zkl_reply reply = reply_of(rc);
     if (rc == ZOK && stat != NULL) {
-        reply.zxid = stat->czxid;
-        reply.ephemeral_owner = stat->ephemeralOwner;
+        take_stat(&reply, stat);
+    }
+    answer(data, &reply);
+}
+
+static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
+                   const void *data) {
+    zkl_reply reply = reply_of(rc);
+    if (rc == ZOK && stat != NULL) {
+        take_stat(&reply, stat);
+    }
+    if (rc == ZOK && value_length > 0) { /* -1: the node was made without data */
+        reply.data = value;
+        reply.data_length = (size_t)value_length;
     }
     answer(data, &reply);
 }
@@ -276,12 +300,8 @@ static int status_of_failure(int rc) {
  * session with each, and tell it as if that one had failed. */
 static bool is_failure(int rc) {
     zkl_outcome outcome = outcome_of(rc);
-    return rc == ZBADVERSION || outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
+    return outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
            outcome == ZKL_OUTCOME_NOT_EMPTY;
-}
-
-static zkl_outcome outcome_of_failure(int rc) {
-    return rc == ZBADVERSION ? ZKL_OUTCOME_REFUSED : outcome_of(rc);
 }
 
 /* `count`: there is none, or the transaction was not decided. */
@@ -307,7 +327,7 @@ static zkl_reply reply_of_multi(int rc, const multi *all) {
     zkl_reply reply = { .results = all->told, .result_count = all->count };
     if (failed < all->count) {
         zkl_multi_result *result = &all->told[failed];
-        result->outcome = outcome_of_failure(all->results[failed].err);
+        result->outcome = outcome_of(all->results[failed].err);
         result->status = status_of_failure(all->results[failed].err);
         reply.outcome = result->outcome;
         reply.status = result->status;
@@ -397,6 +417,29 @@ static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operatio
                                                    on_transacted, request));
     free(prepared); /* what it asks for has been written into the request */
     return outcome;
+}
+
+/* ---- Data ------------------------------------------------------------------- */
+
+static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
+                            void *arg) {
+    zkl_connection *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_aget(self->handle, path, 0, on_got, request));
+}
+
+static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
+                            int32_t version, zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request,
+                zoo_aset(self->handle, path, data, (int)strlen(data), version, on_exists, request));
 }
 
 /* ---- News ---------------------------------------------------------------- */
@@ -493,6 +536,8 @@ static const zkl_operations_table table = {
     .exists = check_exists,
     .remove = remove_node,
     .remove_watches = remove_watches,
+    .get = get_node,
+    .set = set_node,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

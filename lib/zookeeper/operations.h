@@ -40,9 +40,16 @@ typedef struct zkl_reply {
     zkl_outcome outcome;
     int status;              /* REFUSED: which zkl_status tells why */
     const char *path;        /* create: the full path that was made */
-    int64_t zxid;            /* create, exists: the node's czxid */
-    int64_t ephemeral_owner; /* exists: the session that owns the node; 0: none */
+    int64_t zxid;            /* create, exists, get: the node's czxid */
+    int64_t ephemeral_owner; /* exists, get: the session that owns the node; 0: none */
     zkl_children children;   /* list */
+    int32_t version;         /* exists, get, set: how often the node's data were set */
+    const char *data;        /* get: any bytes, and no NUL behind them; NULL: none */
+    size_t data_length;
+    int64_t made_ms;       /* get: since 1970, by the leader's clock, as is the next */
+    int64_t changed_ms;    /* get: when its data were set; made_ms: never */
+    int64_t children_zxid; /* get: of the last create or deletion of a child */
+    int32_t child_count;   /* get */
     /* transact: one result for each operation, if the servers have decided; else NULL. */
     const zkl_multi_result *results;
     size_t result_count;
@@ -106,6 +113,10 @@ typedef struct zkl_operations_table {
     /* Removes all our watches on a path; that there was none is fine. */
     zkl_outcome (*remove_watches)(zkl_operations *self, const char *path, zkl_reply_callback *done,
                                   void *arg);
+    zkl_outcome (*get)(zkl_operations *self, const char *path, zkl_reply_callback *done, void *arg);
+    /* Replaces the data, if they are of this version; ZKL_ANY_VERSION: of any. */
+    zkl_outcome (*set)(zkl_operations *self, const char *path, const char *data, int32_t version,
+                       zkl_reply_callback *done, void *arg);
     /* Goes on while the machine sleeps, and never back. */
     int64_t (*now_ms)(zkl_operations *self);
     /* Since 1970 in UTC, for people to read. */

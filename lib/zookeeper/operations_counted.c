@@ -61,6 +61,19 @@ static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operatio
                  inner->table->transact(inner, all, number, done, arg));
 }
 
+static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
+                            void *arg) {
+    zkl_operations *inner = of(operations)->inner;
+    return count(of(operations), ZKL_SENT_GET, inner->table->get(inner, path, done, arg));
+}
+
+static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
+                            int32_t version, zkl_reply_callback *done, void *arg) {
+    zkl_operations *inner = of(operations)->inner;
+    return count(of(operations), ZKL_SENT_SET,
+                 inner->table->set(inner, path, data, version, done, arg));
+}
+
 static int64_t now_ms(zkl_operations *operations) {
     zkl_operations *inner = of(operations)->inner;
     return inner->table->now_ms(inner);
@@ -81,7 +94,7 @@ static void wake(zkl_operations *operations) {
     inner->table->wake(inner);
 }
 
-_Static_assert(sizeof(zkl_operations_table) == 11 * sizeof(void (*)(void)),
+_Static_assert(sizeof(zkl_operations_table) == 13 * sizeof(void (*)(void)),
                "an operation that is new in the table has to be handed on here");
 
 static const zkl_operations_table table = {
@@ -92,6 +105,8 @@ static const zkl_operations_table table = {
     .remove = remove_node,
     .remove_watches = remove_watches,
     .transact = transact,
+    .get = get_node,
+    .set = set_node,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

@@ -9,6 +9,7 @@
 
 #include "assertion.h"
 #include "observer.h"
+#include "recipe/node_data.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
@@ -71,6 +72,17 @@ static void note_answer(const zkl_call *call, const zkl_reply *reply) {
     }
 }
 
+/* For people to know: the recipe asks no more than who is in the way. */
+static void note_position(zkl_request_runner *runner, const zkl_event *event) {
+    if (event->kind != ZKL_EVENT_LISTED || event->outcome != ZKL_OUTCOME_OK ||
+        runner->request.own_node != ZKL_OWN_NODE_OURS) {
+        return;
+    }
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    zkl_queue_view view = zkl_queue_examine(event->children, &place);
+    runner->position = view.listed ? (int64_t)view.earlier : -1;
+}
+
 static void on_reply(void *arg, const zkl_reply *reply) {
     const zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
@@ -87,6 +99,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     if (call->session_number != runner->session->number) {
         event.outcome = ZKL_OUTCOME_SESSION_OVER;
     }
+    note_position(runner, &event);
     zkl_request_runner_feed(runner, &event);
 }
 
@@ -105,7 +118,82 @@ static void on_watch_fired(void *arg, bool deleted) {
     zkl_request_runner_feed(runner, &event);
 }
 
+/* ---- Being asked for the lock -------------------------------------------- */
+
+struct zkl_data_read {
+    zkl_request_runner *runner; /* NULL: it has gone */
+    char node[ZKL_NODE_NAME_SIZE];
+};
+
+static void on_data_read(void *arg, const zkl_reply *reply) {
+    zkl_data_read *reading = arg;
+    zkl_request_runner *runner = reading->runner;
+    bool is_current = runner != NULL && strcmp(reading->node, runner->request.node) == 0;
+    free(reading);
+    if (runner == NULL) {
+        return;
+    }
+    runner->reading = NULL;
+    runner->read_failed = reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE;
+    if (reply->outcome == ZKL_OUTCOME_OK && is_current && !runner->revoke_requested &&
+        zkl_node_data_is_revocation(reply->data, reply->data_length)) {
+        runner->revoke_requested = true;
+        if (runner->owner.revoke_requested != NULL) {
+            runner->owner.revoke_requested(runner->owner.arg);
+        }
+    }
+}
+
+static void read_own_data(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    char path[ZKL_NODE_PATH_SIZE];
+    if (runner->reading != NULL || runner->request.own_node != ZKL_OWN_NODE_OURS) {
+        return;
+    }
+    zkl_data_read *reading = malloc(sizeof(*reading));
+    runner->read_failed = reading == NULL;
+    if (reading == NULL) {
+        return;
+    }
+    *reading = (zkl_data_read){ .runner = runner };
+    snprintf(reading->node, sizeof(reading->node), "%s", runner->request.node);
+    zkl_request_runner_node_path(runner, path, sizeof(path));
+    runner->reading = reading;
+    if (operations->table->get(operations, path, on_data_read, reading) != ZKL_OUTCOME_OK) {
+        runner->reading = NULL;
+        runner->read_failed = true;
+        free(reading);
+    }
+}
+
+/* Our own data are set by nobody but those who ask for the lock. Whoever sets them after the
+ * watch was armed fires it, and it is armed again. */
+static void look_for_revocation(zkl_request_runner *runner) {
+    bool is_set = zkl_watch_table_data_version(&runner->own_watch) > 0;
+    if (is_set && !runner->revoke_requested) {
+        read_own_data(runner);
+    }
+}
+
+static void look_again_for_revocation(zkl_request_runner *runner, zkl_event_kind kind) {
+    if (runner->read_failed && (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED)) {
+        read_own_data(runner);
+    }
+}
+
+static void stop_reading(zkl_request_runner *runner) {
+    if (runner->reading != NULL) {
+        runner->reading->runner = NULL;
+        runner->reading = NULL;
+    }
+}
+
+/* ---- The own node's watch -------------------------------------------------- */
+
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    if (outcome == ZKL_OUTCOME_OK) {
+        look_for_revocation(arg);
+    }
     zkl_event event = { .kind = ZKL_EVENT_OWN_WATCHED, .outcome = outcome, .status = status };
     zkl_request_runner_feed(arg, &event);
 }
@@ -151,9 +239,11 @@ static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZ
     zkl_operations *operations = runner->session->operations;
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
+    bool has_owner = runner->owner_text != NULL;
     bool has_note = runner->note != NULL;
-    snprintf(data, NODE_DATA_SIZE, "%stime=%s\n%s%s%s", runner->session->identity, now,
-             has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
+    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", runner->session->identity,
+             has_owner ? "owner=" : "", has_owner ? runner->owner_text : "", has_owner ? "\n" : "",
+             now, has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
 }
 
 static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
@@ -445,6 +535,9 @@ static void tell_lost(zkl_request_runner *runner, int status) {
 }
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
+    if (status == ZKL_OK) {
+        runner->revoke_requested = false; /* by the data of the node before */
+    }
     if (runner->owner.downgraded != NULL) {
         runner->owner.downgraded(runner->owner.arg, status);
     }
@@ -464,6 +557,7 @@ static void free_runner(zkl_request_runner *runner) {
     free(runner->resource);
     free(runner->parent_path);
     free(runner->note);
+    free(runner->owner_text);
     free(runner);
 }
 
@@ -486,6 +580,7 @@ static void end(zkl_request_runner *runner) {
     if (session->request_ended != NULL) {
         session->request_ended(session->request_ended_arg);
     }
+    stop_reading(runner);
     free_runner(runner);
 }
 
@@ -508,6 +603,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
         break;
     case ZKL_ACTION_WATCH_OWN:
         watch_own_node(runner, action->node);
+        look_for_revocation(runner); /* a watch that others share may be armed already */
         break;
     case ZKL_ACTION_UNWATCH_OWN:
         zkl_watch_table_remove(&runner->own_watch);
@@ -546,6 +642,8 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
         tell_lost(runner, action->status);
         break;
     case ZKL_ACTION_REJOIN:
+        runner->position = -1;
+        runner->revoke_requested = false;
         zkl_watch_set_remove_left(&runner->watches);
         zkl_observe_rejoined(runner);
         break;
@@ -598,6 +696,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->stepping = true;
     step(runner, event);
     tell_connection(runner, event->kind);
+    look_again_for_revocation(runner, event->kind);
     while (!runner->request.ended && runner->queued_count > 0) {
         zkl_event queued = take_queued(runner);
         step(runner, &queued);
@@ -646,6 +745,8 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->resource = strdup(options->resource);
     runner->parent_path = strdup(options->parent_path);
     runner->note = options->note != NULL ? strdup(options->note) : NULL;
+    runner->owner_text = options->owner_text != NULL ? strdup(options->owner_text) : NULL;
+    runner->position = -1;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
@@ -660,9 +761,10 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
     bool room = zkl_session_reserve_timers(session);
+    bool has_owner = options->owner_text == NULL || runner->owner_text != NULL;
     bool has_note = options->note == NULL || runner->note != NULL;
-    if (runner->resource == NULL || runner->parent_path == NULL || !has_note || !room ||
-        !make_watches(runner, options->kind)) {
+    if (runner->resource == NULL || runner->parent_path == NULL || !has_owner || !has_note ||
+        !room || !make_watches(runner, options->kind)) {
         free_runner(runner);
         return NULL;
     }

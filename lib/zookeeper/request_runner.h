@@ -27,6 +27,8 @@ typedef struct zkl_request_owner {
     void (*downgraded)(void *arg, int status);
     /* The node is gone and the runner is about to be freed. */
     void (*ended)(void *arg);
+    /* Somebody asks for the lock: once for each node. */
+    void (*revoke_requested)(void *arg);
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
@@ -42,6 +44,7 @@ typedef struct zkl_run_options {
     uint64_t owner_id;          /* of the handle; kept when it has gone */
     const char *note;           /* a line of the node's data, for others to read; NULL: none */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
+    const char *owner_text;     /* who acquires, for others to read; NULL: it is not said */
     zkl_request_owner owner;
 } zkl_run_options;
 
@@ -52,6 +55,9 @@ typedef struct zkl_call {
     uint64_t session_number;
     int64_t sent_ms;
 } zkl_call;
+
+/** A reading of our node's data, which may be answered when the runner has gone. */
+typedef struct zkl_data_read zkl_data_read;
 
 #define ZKL_ANSWER_KINDS 11
 /** Its own timers, and one of its owner. */
@@ -83,6 +89,11 @@ struct zkl_request_runner {
     size_t watched_bytes;
     uint64_t owner_id;
     zkl_class_metrics *metrics;
+    char *owner_text;
+    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
+    bool revoke_requested;  /* by our node's data */
+    bool read_failed;       /* they are to be read again */
+    zkl_data_read *reading; /* they are being read */
     zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];

@@ -21,6 +21,7 @@ struct zkl_watch {
     bool reply_awaited;
     bool fired_early; /* before its exists was answered */
     bool deleted_early;
+    int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
     UT_hash_handle id_handle;
@@ -115,6 +116,7 @@ static void on_exists(void *arg, const zkl_reply *reply) {
         return;
     }
     bool fired_early = watch->fired_early; /* the next exists forgets it */
+    watch->data_version = reply->version;
     zkl_outcome outcome = fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
     if (fired_early && !watch->deleted_early && watch->waiters != NULL) {
         if (send_exists(watch)) {
@@ -190,6 +192,10 @@ zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
     waiter->watch = watch;
     DL_APPEND(watch->waiters, waiter);
     return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
+}
+
+int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter) {
+    return waiter->watch != NULL ? waiter->watch->data_version : 0;
 }
 
 void zkl_watch_table_remove(zkl_watch_waiter *waiter) {

@@ -40,6 +40,8 @@ void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations);
 
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter);
+/** How often the data of the node had been set when the watch was armed; 0: it is not. */
+int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
 

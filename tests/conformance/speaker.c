@@ -107,6 +107,27 @@ static void on_transacted(void *arg, const zkl_reply *reply) {
     answered(arg, reply, more);
 }
 
+static void on_set(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        snprintf(more, sizeof(more), ", version %d, %s", (int)reply->version,
+                 transcript_zxid(reply->zxid).text);
+    }
+    answered(arg, reply, more);
+}
+
+static void on_got(void *arg, const zkl_reply *reply) {
+    char more[TRANSCRIPT_LINE_SIZE] = "";
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        snprintf(more, sizeof(more), ", \"%.*s\", version %d, %s, of %s, %d children, last %s",
+                 (int)reply->data_length, reply->data != NULL ? reply->data : "",
+                 (int)reply->version, transcript_zxid(reply->zxid).text,
+                 transcript_session(reply->ephemeral_owner).text, (int)reply->child_count,
+                 transcript_zxid(reply->children_zxid).text);
+    }
+    answered(arg, reply, more);
+}
+
 static int compare_names(const void *one, const void *other) {
     return strcmp(*(const char *const *)one, *(const char *const *)other);
 }
@@ -282,6 +303,23 @@ static zkl_outcome send_unwatch(speaker *self, const char *path, uint64_t watch,
     return self->operations->table->remove_watches(self->operations, path, on_done, asked);
 }
 
+static zkl_outcome send_get(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->get(self->operations, path, on_got, asked);
+}
+
+static zkl_outcome send_set(speaker *self, const char *path, uint64_t watch, question *asked) {
+    (void)watch;
+    return self->operations->table->set(self->operations, path, "other", ZKL_ANY_VERSION, on_set,
+                                        asked);
+}
+
+static zkl_outcome send_set_first(speaker *self, const char *path, uint64_t watch,
+                                  question *asked) {
+    (void)watch;
+    return self->operations->table->set(self->operations, path, "first", 0, on_set, asked);
+}
+
 static question *make_question(speaker *self, const char *text) {
     question *asked = malloc(sizeof(*asked));
     if (asked == NULL) {
@@ -387,6 +425,18 @@ void ask_delete(speaker *self, const char *path) {
 
 void ask_unwatch(speaker *self, const char *path) {
     ask(self, send_unwatch, "unwatch", path, 0);
+}
+
+void ask_get(speaker *self, const char *path) {
+    ask(self, send_get, "get", path, 0);
+}
+
+void ask_set(speaker *self, const char *path) {
+    ask(self, send_set, "set", path, 0);
+}
+
+void ask_set_first(speaker *self, const char *path) {
+    ask(self, send_set_first, "set if never set", path, 0);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */

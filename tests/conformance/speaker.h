@@ -39,6 +39,11 @@ void ask_delete(speaker *self, const char *path);
 enum { SPEAKER_OPERATIONS_MAX = 8 };
 void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t count);
 void ask_unwatch(speaker *self, const char *path);
+void ask_get(speaker *self, const char *path);
+/** To "other", of whatever version the data are. */
+void ask_set(speaker *self, const char *path);
+/** To "first", of version 0 only. */
+void ask_set_first(speaker *self, const char *path);
 
 /** Waits until all that he has asked is answered. */
 void hear(speaker *self);

@@ -81,7 +81,9 @@ typedef enum stage_request {
     STAGE_LIST,
     STAGE_EXISTS,
     STAGE_REMOVE_WATCHES,
-    STAGE_TRANSACT
+    STAGE_TRANSACT,
+    STAGE_GET,
+    STAGE_SET
 } stage_request;
 
 typedef enum stage_loss {

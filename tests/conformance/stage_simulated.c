@@ -193,6 +193,8 @@ void stage_way_cut_next(stage_way *way, int64_t session_id, stage_request kind, 
         [STAGE_DELETE] = ZKL_CALL_DELETE,
         [STAGE_LIST] = ZKL_CALL_LIST,
         [STAGE_EXISTS] = ZKL_CALL_EXISTS,
+        [STAGE_GET] = ZKL_CALL_GET,
+        [STAGE_SET] = ZKL_CALL_SET,
         [STAGE_REMOVE_WATCHES] = ZKL_CALL_REMOVE_WATCHES,
         [STAGE_TRANSACT] = ZKL_CALL_MULTI,
     };

@@ -34,8 +34,9 @@ static struct {
     session_record sessions[SESSIONS_MAX];
     size_t session_count;
     void (*on_step)(void);
-    bool sequences_end; /* the resources begin with a sequence that is almost used up */
-    int64_t moved_us;   /* the last moment at which a client was told so; -1: none */
+    bool sequences_end;          /* the resources begin with a sequence that is almost used up */
+    int64_t moved_us;            /* the last moment at which a client was told so; -1: none */
+    uint32_t parents_removed_by; /* a process; 0: nobody removes them */
 } nodes;
 
 /* ---- Names, read independently of the library ------------------------------------------ */
@@ -288,6 +289,15 @@ static bool may_be_used_up(const node_record *node) {
     return node->owner == 0 && nodes.sequences_end;
 }
 
+void nodes_let_remove_parents(uint32_t process) {
+    nodes.parents_removed_by = process;
+}
+
+static bool may_remove(int64_t session_id, const node_record *node) {
+    return nodes.parents_removed_by != 0 && node->owner == 0 &&
+           session_of(session_id)->process == nodes.parents_removed_by;
+}
+
 /* Nobody deletes a node of another session; nor that of a holder who has not left. */
 static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_node *gone) {
     const node_record *node = find(zkl_node_path(gone));
@@ -295,7 +305,7 @@ static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_no
         !is_ours(transaction->session_id)) {
         return;
     }
-    if (may_be_used_up(node)) {
+    if (may_be_used_up(node) || may_remove(transaction->session_id, node)) {
         return;
     }
     if (node->owner != transaction->session_id) {
@@ -361,9 +371,20 @@ static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
 static void on_delivered(void *arg, const zkl_delivery *delivery) {
     (void)arg;
     static const char *const kinds[] = { "reply", "watch", "connecting", "connected", "expired" };
-    static const char *const calls[] = { "create",  "delete",         "multi",       "list",
-                                         "exists",  "remove watches", "set watches", "ping",
-                                         "connect", "close" };
+    static const char *const calls[ZKL_CALL_KINDS] = {
+        [ZKL_CALL_CREATE] = "create",
+        [ZKL_CALL_DELETE] = "delete",
+        [ZKL_CALL_MULTI] = "multi",
+        [ZKL_CALL_SET] = "set",
+        [ZKL_CALL_LIST] = "list",
+        [ZKL_CALL_EXISTS] = "exists",
+        [ZKL_CALL_GET] = "get",
+        [ZKL_CALL_REMOVE_WATCHES] = "remove watches",
+        [ZKL_CALL_SET_WATCHES] = "set watches",
+        [ZKL_CALL_PING] = "ping",
+        [ZKL_CALL_CONNECT] = "connect",
+        [ZKL_CALL_CLOSE] = "close",
+    };
     if (delivery->kind == ZKL_DELIVERY_REPLY) {
         trace_event("client", "%u: reply to %s: %s%s%s (server %u at zxid %" PRId64 ")",
                     delivery->process, calls[delivery->call],

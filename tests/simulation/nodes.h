@@ -54,6 +54,8 @@ bool nodes_session_told_expired(int64_t session_id);
 /** When it was; INT64_MAX: it was not. */
 int64_t nodes_session_told_expired_us(int64_t session_id);
 
+/** Clients of this process may remove nodes that belong to no session. */
+void nodes_let_remove_parents(uint32_t process);
 /** That of its client; 0: none has heard of it. */
 uint32_t nodes_session_process(int64_t session_id);
 

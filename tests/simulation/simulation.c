@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "administrator.h"
 #include "client.h"
 #include "contender.h"
 #include "faults.h"
@@ -329,6 +330,10 @@ static void let_all_finish(void) {
 static void run_its_course(void) {
     (void)wait_until(all_done, run.plan->faults_end_ms * (int64_t)US_PER_MS);
     faults_heal();
+    administrator_stop();
+    if (!wait_until(administrator_is_done, quiet_us())) {
+        oracle_violated("the administrator is stuck");
+    }
     let_all_finish();
     if (faults_revive_the_dead()) {
         let_all_finish();
@@ -362,6 +367,7 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     begin_servers();
     age_resources();
     start_clients();
+    administrator_begin(plan);
     faults_begin(plan, run.processes);
     run_its_course();
     if (counts != NULL) {

@@ -79,6 +79,7 @@ static const struct {
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
     { ZKL_INVALID_CANDIDATE, -66 },
+    { ZKL_NOT_A_CONTENDER, -59 },
 };
 
 static const int all[] = {
@@ -134,7 +135,8 @@ static void each_state_of_a_lock_has_its_name(void) {
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_LOST), "lost");
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_RELEASING), "releasing");
     EXPECT_TEXT(zkl_lock_state_name(-1), "unknown");
-    EXPECT_TEXT(zkl_lock_state_name(6), "unknown");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_REVOKE_REQUESTED), "revoke requested");
+    EXPECT_TEXT(zkl_lock_state_name(7), "unknown");
 }
 
 static void version_is_that_of_the_header(void) {

@@ -6,7 +6,7 @@
 
 #include "support/unit.h"
 
-enum { OWNER = 77 };
+enum { OWNER = 77, TIME_STEP_MS = 1000 };
 
 static zkl_tree *tree;
 static int64_t zxid;
@@ -28,6 +28,7 @@ static zkl_tree_transaction *write_all(int64_t session_id, zkl_write_kind kind,
     zkl_write_request request = {
         .kind = kind,
         .session_id = session_id,
+        .time_ms = TIME_STEP_MS * (zxid + 1),
         .operations = operations,
         .operation_count = count,
         .seen_zxid = seen_zxid < 0 ? zxid : seen_zxid,
@@ -356,6 +357,38 @@ static void set_replaces_the_data_and_counts_the_versions(void) {
     end();
 }
 
+static zkl_node_view look(int64_t as_of_zxid) {
+    return zkl_node_look(zkl_tree_find(tree, "/p", as_of_zxid), as_of_zxid);
+}
+
+/* A server that lags tells what it knows. */
+static void data_and_children_are_seen_as_of_a_zxid(void) {
+    begin();
+    create("/p");
+    int64_t made_zxid = zxid;
+    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(set("/p", "three", 1), ZKL_SERVER_ERROR_NONE);
+    create("/p/x");
+    EXPECT_INT(delete ("/p/x"), ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(look(made_zxid).data_size, 0);
+    EXPECT_INT(look(made_zxid).version, 0);
+    EXPECT_INT(look(made_zxid).mzxid, made_zxid);
+    EXPECT_INT(look(made_zxid).changed_ms, TIME_STEP_MS * made_zxid);
+    EXPECT_TEXT((const char *)look(made_zxid + 1).data, "one");
+    EXPECT_INT(look(made_zxid + 1).version, 1);
+    EXPECT_INT(look(made_zxid + 2).pzxid, made_zxid);
+    EXPECT_INT(look(made_zxid + 3).child_count, 1);
+    EXPECT_INT(look(made_zxid + 3).pzxid, made_zxid + 3);
+    EXPECT_TEXT((const char *)look(zxid).data, "three");
+    EXPECT_INT(look(zxid).mzxid, made_zxid + 2);
+    EXPECT_INT(look(zxid).made_ms, TIME_STEP_MS * made_zxid);
+    EXPECT_INT(look(zxid).changed_ms, TIME_STEP_MS * (made_zxid + 2));
+    EXPECT_INT(look(zxid).child_count, 0);
+    zkl_tree_forget(tree, zxid);
+    EXPECT_INT(look(zxid).pzxid, made_zxid + 4);
+    end();
+}
+
 static void multi_that_fails_leaves_data_and_versions(void) {
     begin();
     create("/p");
@@ -422,6 +455,7 @@ static CU_TestInfo tests[] = {
     TEST(multi_that_fails_changes_nothing_and_names_the_operation),
     TEST(multi_that_checks_another_version_fails),
     TEST(set_replaces_the_data_and_counts_the_versions),
+    TEST(data_and_children_are_seen_as_of_a_zxid),
     TEST(multi_that_fails_leaves_data_and_versions),
     TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes),
     TEST_END,

@@ -108,6 +108,18 @@ static zkl_outcome remove_watches(zkl_operations *self, const char *path, zkl_re
     return call(of(self), "unwatch", path, done, arg);
 }
 
+static zkl_outcome get(zkl_operations *self, const char *path, zkl_reply_callback *done,
+                       void *arg) {
+    return call(of(self), "get", path, done, arg);
+}
+
+static zkl_outcome set(zkl_operations *self, const char *path, const char *data, int32_t version,
+                       zkl_reply_callback *done, void *arg) {
+    (void)data;
+    (void)version;
+    return call(of(self), "set", path, done, arg);
+}
+
 static int64_t now_ms(zkl_operations *self) {
     return of(self)->now_ms;
 }
@@ -143,6 +155,8 @@ static const zkl_operations_table table = {
     .exists = exists,
     .remove = remove_node,
     .remove_watches = remove_watches,
+    .get = get,
+    .set = set,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

@@ -1,0 +1,101 @@
+/*
+ * Who holds which lock, who waits for it, and whether owners wait for each other in a
+ * circle:
+ *
+ *     queue_report HOST:PORT[,...] [RESOURCE]
+ *
+ * Exit status: 0, 1 when the servers could not be asked, 2 when there is a deadlock.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <zklock/administration.h>
+#include <zklock/zklock.h>
+
+enum { TIMEOUT_MS = 10000 };
+
+static int complain(const char *what, int status) {
+    fprintf(stderr, "%s: %s %s\n", what, zkl_strerror(status), zkl_error_message());
+    return status;
+}
+
+static void print_contender(const zkl_contender *one) {
+    const zkl_identity *who = &one->identity;
+    printf("  %-9s %s pid %s (%s), owner %s, for %" PRId64 " s: %s%s%s\n",
+           zkl_queue_kind_name((int)one->kind), who->host, who->process_id, who->label, who->owner,
+           one->age_ms / 1000, one->holds ? "holds" : "behind ", one->waits_for,
+           one->revoke_requested ? ", asked to give it up" : "");
+}
+
+static int report_queue(zkl_client *client, const char *resource) {
+    zkl_queue *queue = NULL;
+    int status = zkl_queue_describe(client, resource, TIMEOUT_MS, &queue);
+    if (status != ZKL_OK) {
+        return complain(resource, status);
+    }
+    printf("%s: %zu\n", resource, zkl_queue_count(queue));
+    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
+        print_contender(zkl_queue_get(queue, i));
+    }
+    zkl_queue_free(queue);
+    return ZKL_OK;
+}
+
+static int report_all(zkl_client *client) {
+    zkl_resource_list *list = NULL;
+    int status = zkl_resources_list(client, TIMEOUT_MS, &list);
+    if (status != ZKL_OK) {
+        return complain("resources", status);
+    }
+    for (size_t i = 0; i < zkl_resources_count(list) && status == ZKL_OK; i++) {
+        const zkl_resource *resource = zkl_resources_get(list, i);
+        if (resource->contenders > 0) {
+            status = report_queue(client, resource->name);
+        }
+    }
+    zkl_resources_free(list);
+    return status;
+}
+
+static int report_deadlocks(zkl_client *client, size_t *count) {
+    zkl_deadlocks *deadlocks = NULL;
+    int status = zkl_deadlocks_find(client, TIMEOUT_MS, &deadlocks);
+    if (status != ZKL_OK) {
+        return complain("deadlocks", status);
+    }
+    *count = zkl_deadlocks_count(deadlocks);
+    for (size_t i = 0; i < *count; i++) {
+        printf("DEADLOCK\n");
+        for (size_t k = 0; k < zkl_deadlocks_length(deadlocks, i); k++) {
+            const zkl_deadlock_wait *wait = zkl_deadlocks_get(deadlocks, i, k);
+            printf("  %s pid %s, owner %s: %s/%s waits behind %s, of the next\n",
+                   wait->identity.host, wait->identity.process_id, wait->identity.owner,
+                   wait->resource, wait->node, wait->behind);
+        }
+    }
+    zkl_deadlocks_free(deadlocks);
+    return ZKL_OK;
+}
+
+int main(int argc, char **argv) {
+    zkl_client *client = NULL;
+    size_t deadlocks = 0;
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: %s HOST:PORT[,...] [RESOURCE]\n", argv[0]);
+        return 1;
+    }
+    int status = zkl_client_open(argv[1], NULL, &client);
+    if (status != ZKL_OK) {
+        complain(argv[1], status);
+        return 1;
+    }
+    status = argc == 3 ? report_queue(client, argv[2]) : report_all(client);
+    if (status == ZKL_OK) {
+        status = report_deadlocks(client, &deadlocks);
+    }
+    (void)zkl_client_close(client, 0);
+    if (status != ZKL_OK) {
+        return 1;
+    }
+    return deadlocks > 0 ? 2 : 0;
+}

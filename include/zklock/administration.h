@@ -1,0 +1,244 @@
+/*
+ * zklock: looking at queues from outside, and acting on those of others.
+ *
+ * For tools and operators: who holds a lock and who waits for it, which resources
+ * there are, whether owners wait for each other in a circle, and what can be done
+ * about a holder that does not let go.
+ *
+ * All functions here block until they are done or their timeout has passed, and
+ * must not be called from a zklock callback. Any thread may call them, several at
+ * once as well. What they tell is what the server knows that the client is
+ * connected to: a moment old, or older where that server lags behind the others.
+ * A call that is under way when its client is closed returns ZKL_CLOSED.
+ *
+ * Strings and structs that are got from a result live as long as that result.
+ * Text that others have written (hosts, labels, owners) is shown with its control
+ * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
+ *
+ * Each function can return, beside what is named there: ZKL_TIMEOUT, ZKL_CLOSED,
+ * ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY,
+ * ZKL_IN_CALLBACK, ZKL_FORKED, ZKL_INVALID_ARGUMENT and ZKL_INVALID_TIMEOUT
+ * (timeout_ms < 1; there is no waiting for ever here). On any but ZKL_OK the
+ * result is NULL.
+ *
+ * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
+ */
+#ifndef ZKLOCK_ADMINISTRATION_H
+#define ZKLOCK_ADMINISTRATION_H
+
+#include "zklock/zklock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The queue of a resource --------------------------------------------- */
+
+typedef enum zkl_queue_kind {
+    ZKL_QUEUE_EXCLUSIVE = 0,
+    ZKL_QUEUE_READ = 1,
+    ZKL_QUEUE_WRITE = 2,
+    ZKL_QUEUE_UNKNOWN = 3, /* of another library; counts as exclusive */
+    ZKL_QUEUE_PERMIT = 4   /* of a semaphore */
+} zkl_queue_kind;
+
+/** The name of a kind, for example "exclusive". Static, never NULL. */
+ZKL_API const char *zkl_queue_kind_name(int kind);
+
+/** Who a contender says that it is, in its node's data; empty strings where it does
+ *  not. Nodes of zklock say all of it, unless they were asked to be revoked, which
+ *  replaces what they said; those of other libraries have something of their own in
+ *  `data`: Curator an IP address, kazoo an identifier. */
+typedef struct zkl_identity {
+    const char *host;
+    const char *process_id;
+    const char *label; /* of the client */
+    const char *owner; /* as in zkl_lock_options */
+    const char *data;  /* all of it; at most the first 1,024 bytes */
+} zkl_identity;
+
+/** One contender of a queue. */
+typedef struct zkl_contender {
+    size_t struct_size; /* of the library's struct; later versions append */
+    const char *node;   /* its name below the resource, as zkl_node_break takes it */
+    zkl_queue_kind kind;
+    uint32_t permits;   /* PERMIT: how many the semaphore has; else 0 */
+    int32_t sequence;   /* its number in the queue; not necessarily one after the other */
+    int64_t session_id; /* whose end deletes the node; 0: it is persistent, made by hand */
+    int64_t token;      /* its fencing token, if it holds the lock */
+    zkl_identity identity;
+    int64_t age_ms;        /* since the node was made; by two clocks, the servers' and ours */
+    int holds;             /* 1: nobody is in its way: it holds, or will as soon as it knows */
+    int revoke_requested;  /* 1: see zkl_node_revoke */
+    const char *waits_for; /* the nearest node in its way; "": none. A permit's way is free while
+                              fewer than `permits` are before it */
+} zkl_contender;
+
+/** The contenders of a resource, in the order of the queue. */
+typedef struct zkl_queue zkl_queue;
+
+/**
+ * Describes the queue of a resource: one list, and one read for each contender.
+ * Contenders that went away between the two are left out, those that came are
+ * not yet in it; who holds and who waits for whom is judged among those that are left. Children
+ * that are no contenders are left out as well.
+ *
+ * resource  as for zkl_lock_open. One that does not exist has an empty queue.
+ * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
+ *
+ * Returns ZKL_OK, one of the ZKL_RESOURCE_ statuses, or what is named above.
+ */
+ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
+                               zkl_queue **queue);
+
+/** How many contenders there are. 0 for NULL. */
+ZKL_API size_t zkl_queue_count(const zkl_queue *queue);
+/** The one at this place, from 0; NULL: there is none. */
+ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *queue, size_t place);
+/** NULL is fine. */
+ZKL_API void zkl_queue_free(zkl_queue *queue);
+
+/* ---- All resources ---------------------------------------------------------- */
+
+typedef struct zkl_resource {
+    size_t struct_size; /* of the library's struct; later versions append */
+    const char *name;
+    size_t contenders;
+} zkl_resource;
+
+typedef struct zkl_resource_list zkl_resource_list;
+
+/**
+ * Lists the resources directly under the client's lock root, by name, with the number of
+ * their contenders. Resources that were named by an absolute path elsewhere are not
+ * among them. One list for each resource.
+ */
+ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
+ZKL_API size_t zkl_resources_count(const zkl_resource_list *list);
+/** The one at this place, from 0; NULL: there is none. */
+ZKL_API const zkl_resource *zkl_resources_get(const zkl_resource_list *list, size_t place);
+ZKL_API void zkl_resources_free(zkl_resource_list *list);
+
+/* ---- Deadlocks -------------------------------------------------------------- */
+
+/** Most deadlocks that one call looks for: in a tangle there can be more circles
+ *  than anybody could read. */
+#define ZKL_DEADLOCKS_MAX 64
+
+/** An owner that waits for the next one of its deadlock; the last for the first. */
+typedef struct zkl_deadlock_wait {
+    size_t struct_size;   /* of the library's struct; later versions append */
+    const char *resource; /* a name under the lock root */
+    const char *node;     /* of the owner that waits */
+    const char *behind;   /* in its way, of the next owner */
+    int64_t session_id;
+    zkl_identity identity;
+} zkl_deadlock_wait;
+
+typedef struct zkl_deadlocks zkl_deadlocks;
+
+/**
+ * Finds owners that wait for each other in a circle, each for a lock that the next
+ * one holds or is before it in the queue for: none of them can go on before
+ * another gives up.
+ *
+ * An owner is a session together with the owner that its node names: by default
+ * the thread that acquires (see `owner` of zkl_lock_options; who acquires for several
+ * jobs in one thread must name them). Of a node that names none, as those of
+ * other libraries and those that were asked to be revoked, the session is taken for the
+ * owner; if that session's threads wait for each other only by chance, what
+ * is found may be no deadlock: look at identity.owner. One job whose nodes are in
+ * several sessions is not known as one owner. Who waits for a permit of a semaphore that has
+ * several goes on when any of its holders has gone, and is never part of a circle. A node whose
+ * owner has given it up counts until its deletion is done.
+ *
+ * All resources directly under the lock root are read. As their lists are of different
+ * moments, a circle is told only if a second look finds all of its nodes still
+ * there: then they all were there between the two. It may still end by itself,
+ * when a deadline of one of its owners passes. Circles are told without repetition
+ * (D. B. Johnson, "Finding all the elementary circuits of a directed graph", 1975),
+ * up to ZKL_DEADLOCKS_MAX of them.
+ *
+ * Reads one list for each resource, and the data of all contenders of those
+ * resources that have more than one. It changes nothing.
+ */
+ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
+ZKL_API size_t zkl_deadlocks_count(const zkl_deadlocks *deadlocks);
+/** 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more. */
+ZKL_API int zkl_deadlocks_are_more(const zkl_deadlocks *deadlocks);
+/** How many owners wait for each other in one of them; 0: there is no such one. */
+ZKL_API size_t zkl_deadlocks_length(const zkl_deadlocks *deadlocks, size_t deadlock);
+/** One of these waits, from 0; NULL: there is none. */
+ZKL_API const zkl_deadlock_wait *zkl_deadlocks_get(const zkl_deadlocks *deadlocks, size_t deadlock,
+                                                   size_t wait);
+ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
+
+/* ---- Asking a holder to give its lock up ----------------------------------------- */
+
+/**
+ * Asks the contender that made a node to give up what it has: nothing but a request.
+ * A holder of zklock is told by its state callback (ZKL_STATE_REVOKE_REQUESTED), one
+ * of Curator that has called makeRevocable by its listener; kazoo and go-zookeeper
+ * know no such thing.
+ *
+ * It replaces the node's data by __REVOKE__, as Curator's Revoker does; so who the
+ * contender is cannot be read from its node any more.
+ *
+ * node  its name below the resource, as zkl_contender has it.
+ *
+ * Returns ZKL_OK, ZKL_NOT_A_CONTENDER (the name is not that of a contender, or
+ * the resource has no such node), one of the ZKL_RESOURCE_ statuses, or what is named above. After
+ * ZKL_TIMEOUT it may have been asked, or not.
+ */
+ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
+                            int64_t timeout_ms);
+
+/* ---- Breaking a lock ------------------------------------------------------------ */
+
+/*
+ * WARNING. This is the one call that deletes a node that is another's, and it breaks
+ * mutual exclusion: the holder is not stopped. Its successor is granted the lock at once,
+ * while the holder works on until it hears of its loss (ZKL_NODE_DELETED), and if it
+ * is stopped or cut off, for as long as it likes. Only a store that checks fencing
+ * tokens is safe against that. Break a lock only when its holder is known to be gone or
+ * harmless, and its session does not end by itself: ask first (zkl_node_revoke), or
+ * end the process, after which its session times out.
+ */
+
+/**
+ * Deletes the node of a contender, whoever it belongs to. A waiter of zklock joins
+ * the queue again at its tail; a holder has lost the lock.
+ *
+ * node  its name below the resource, as zkl_contender has it.
+ *
+ * Returns ZKL_OK (it is gone), ZKL_NOT_A_CONTENDER (the name is not that of a
+ * contender, or the resource has no such node), one of the ZKL_RESOURCE_ statuses,
+ * or what is named above. After ZKL_TIMEOUT it may have been deleted, or not.
+ */
+ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
+                           int64_t timeout_ms);
+
+/* ---- Parents that nobody needs any more ------------------------------------------ */
+
+/**
+ * Removes the nodes of resources directly under the lock root that have no children, no data, and
+ * have not changed for idle_ms. Servers do not tell when a node's children changed last, so
+ * it looks twice, idle_ms apart, and blocks for at least as long. It is safe
+ * while others come and go: the servers refuse to delete a node that has children, and
+ * whoever finds the node missing makes it anew. Sequence numbers then begin
+ * anew; fencing tokens do not.
+ *
+ * idle_ms     from 0 (does not wait) to below timeout_ms.
+ * removed     receives how many were removed, whatever is returned; may be NULL.
+ *
+ * Returns ZKL_OK or what is named above. Keep other empty nodes without data
+ * away from the lock root: they look like parents.
+ */
+ZKL_API int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
+                                    size_t *removed);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,121 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "administration/survey.h"
+#include "input.h"
+#include "zklock/administration.h"
+
+/* Persistent, empty, and with nothing written in it: as parents are made. */
+static bool is_empty_parent(const zkl_reply *reply) {
+    return reply->outcome == ZKL_OUTCOME_OK && reply->child_count == 0 &&
+           reply->ephemeral_owner == 0 && reply->data_length == 0;
+}
+
+static bool is_unchanged(const zkl_reply *first, const zkl_reply *second) {
+    return first->zxid == second->zxid && first->children_zxid == second->children_zxid &&
+           first->version == second->version;
+}
+
+static int check_readable(const zkl_survey *survey) {
+    int status = ZKL_OK;
+    for (size_t i = 0; i < survey->count && status == ZKL_OK; i++) {
+        status = zkl_question_status(&survey->questions[i]);
+    }
+    return status;
+}
+
+static size_t begin_removals(zkl_question *removals, const zkl_survey *first,
+                             const zkl_survey *second) {
+    size_t count = 0;
+    for (size_t i = 0; i < first->count; i++) {
+        const zkl_reply *one = &first->questions[i].reply;
+        const zkl_reply *other = &second->questions[i].reply;
+        if (is_empty_parent(one) && is_empty_parent(other) && is_unchanged(one, other)) {
+            zkl_question_begin(&removals[count++], ZKL_QUESTION_REMOVE,
+                               strdup(second->questions[i].path));
+        }
+    }
+    return count;
+}
+
+/* Whoever has come meanwhile keeps his parent: the servers refuse to remove one that has
+ * children. Somebody else may have removed it. */
+static int take_answers(const zkl_question *removals, size_t count, size_t *removed) {
+    int status = ZKL_OK;
+    for (size_t i = 0; i < count; i++) {
+        zkl_outcome outcome = removals[i].reply.outcome;
+        bool gone =
+            removals[i].answered && (outcome == ZKL_OUTCOME_OK ||
+                                     (outcome == ZKL_OUTCOME_NO_NODE && removals[i].asked_again));
+        *removed += gone ? 1 : 0;
+        if (removals[i].answered && removals[i].reply.status == ZKL_NO_PERMISSION) {
+            status = zkl_question_status(&removals[i]);
+        }
+    }
+    return status;
+}
+
+static int remove_unchanged(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
+                            size_t *removed) {
+    zkl_question *removals = calloc(first->count + 1, sizeof(*removals));
+    if (removals == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    size_t count = begin_removals(removals, first, second);
+    int status = zkl_inquiry_ask(inquiry, removals, count);
+    int refused = take_answers(removals, count, removed);
+    zkl_questions_free(removals, count);
+    return status != ZKL_OK ? status : refused;
+}
+
+static int look_again(zkl_inquiry *inquiry, const zkl_survey *first, size_t *removed) {
+    zkl_survey second;
+    int status = zkl_survey_repeat(&second, inquiry, first);
+    if (status == ZKL_OK) {
+        status = check_readable(&second);
+    }
+    if (status == ZKL_OK) {
+        status = remove_unchanged(inquiry, first, &second, removed);
+    }
+    zkl_survey_free(&second);
+    return status;
+}
+
+static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
+    zkl_survey first;
+    int status = zkl_survey_take(&first, inquiry, ZKL_QUESTION_GET);
+    if (status == ZKL_OK) {
+        status = check_readable(&first);
+    }
+    if (status == ZKL_OK && idle_ms > 0) {
+        status = zkl_inquiry_pause(inquiry, idle_ms);
+    }
+    if (status == ZKL_OK) {
+        status = look_again(inquiry, &first, removed);
+    }
+    zkl_survey_free(&first);
+    return status;
+}
+
+int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
+                            size_t *removed) {
+    zkl_input_clear();
+    zkl_inquiry inquiry;
+    size_t count = 0;
+    int status = zkl_inquiry_begin(&inquiry, client, timeout_ms);
+    if (removed != NULL) {
+        *removed = 0;
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1, ZKL_INVALID_TIMEOUT);
+    if (status == ZKL_OK) {
+        status = remove_idle(&inquiry, idle_ms, &count);
+    }
+    zkl_inquiry_end(&inquiry);
+    if (removed != NULL) {
+        *removed = count;
+    }
+    return status;
+}

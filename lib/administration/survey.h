@@ -1,0 +1,21 @@
+/* One question about each node directly under the lock root. */
+#ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
+#define ZKLOCK_ADMINISTRATION_SURVEY_H
+
+#include "administration/inquiry.h"
+
+typedef struct zkl_survey {
+    zkl_question *questions; /* in the order of their names */
+    size_t count;
+} zkl_survey;
+
+/** What zkl_inquiry_ask returns, or why the lock root cannot be read. Free it in any case. */
+int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_question_kind kind);
+/** Asks the same again. */
+int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);
+void zkl_survey_free(zkl_survey *survey);
+
+/** The resource's name. */
+const char *zkl_survey_name(const zkl_survey *survey, size_t place);
+
+#endif

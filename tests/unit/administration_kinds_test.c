@@ -1,0 +1,313 @@
+/* What zklock/administration.h tells of semaphores, multi-locks, changed modes and
+ * asynchronous calls, on simulated servers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "threads.h"
+#include "zklock/administration.h"
+#include "zklock/multi_lock.h"
+
+enum { US_PER_MS = 1000, SESSION_MS = 1200, WITHIN_MS = 60000, TEXT_SIZE = 1024 };
+
+static zkl_ensemble *ensemble;
+static zkl_client *client;
+
+static void begin(uint64_t seed) {
+    zkl_world_begin(seed);
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.tick_ms = 200;
+    ensemble = zkl_ensemble_begin(&options);
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    client_options.session_timeout_ms = SESSION_MS;
+    EXPECT_INT(zkl_client_open("server:2181", &client_options, &client), ZKL_OK);
+}
+
+static void end(void) {
+    EXPECT_INT(zkl_client_close(client, WITHIN_MS), ZKL_OK);
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+static void sleep_ms(int64_t ms) {
+    zkl_world_sleep_us(ms * US_PER_MS);
+}
+
+/* ---- Contenders ----------------------------------------------------------------------- */
+
+/* A handle, what it has heard, and the task that waits with it, if one does. */
+typedef struct contender {
+    zkl_lock *lock;
+    zkl_mode mode;
+    int status;
+    pthread_t task;
+    char heard[TEXT_SIZE];
+} contender;
+
+static void on_news(void *arg, const zkl_lock_news *news) {
+    contender *self = arg;
+    size_t used = strlen(self->heard);
+    snprintf(self->heard + used, TEXT_SIZE - used, "%s;", zkl_lock_state_name((int)news->state));
+}
+
+static void open_as(contender *self, const char *resource, const char *owner, zkl_mode mode,
+                    int32_t permits) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    *self = (contender){ .mode = mode };
+    options.owner = owner;
+    options.permits = permits;
+    options.state_callback = on_news;
+    options.state_arg = self;
+    EXPECT_INT(zkl_lock_open(client, resource, &options, &self->lock), ZKL_OK);
+}
+
+static void hold(contender *self, const char *resource, const char *owner, zkl_mode mode,
+                 int32_t permits) {
+    open_as(self, resource, owner, mode, permits);
+    EXPECT_INT(zkl_lock_acquire(self->lock, mode, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
+static void *wait_in_a_task(void *arg) {
+    contender *self = arg;
+    self->status = zkl_lock_acquire(self->lock, self->mode, ZKL_FOREVER, NULL);
+    return NULL;
+}
+
+static void begin_to_wait(contender *self, const char *resource, const char *owner, zkl_mode mode,
+                          int32_t permits) {
+    open_as(self, resource, owner, mode, permits);
+    EXPECT(zkl_thread_start(&self->task, wait_in_a_task, self));
+    sleep_ms(50);
+}
+
+static void stop_waiting(contender *self) {
+    (void)zkl_lock_cancel(self->lock);
+    zkl_thread_join(self->task);
+    zkl_lock_close(self->lock);
+}
+
+/* ---- What is told ----------------------------------------------------------------------- */
+
+static zkl_queue *describe(const char *resource) {
+    zkl_queue *queue = NULL;
+    EXPECT_INT(zkl_queue_describe(client, resource, WITHIN_MS, &queue), ZKL_OK);
+    return queue;
+}
+
+/* "permit first holds; permit second waits for first" */
+static void expect_queue(const char *resource, const char *expected) {
+    char text[TEXT_SIZE] = "";
+    zkl_queue *queue = describe(resource);
+    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
+        const zkl_contender *one = zkl_queue_get(queue, i);
+        const char *before = "";
+        for (size_t k = 0; k < i; k++) {
+            bool is_it = strcmp(zkl_queue_get(queue, k)->node, one->waits_for) == 0;
+            before = is_it ? zkl_queue_get(queue, k)->identity.owner : before;
+        }
+        size_t used = strlen(text);
+        snprintf(text + used, TEXT_SIZE - used, "%s%s %s %s%s", i > 0 ? "; " : "",
+                 zkl_queue_kind_name((int)one->kind), one->identity.owner,
+                 one->holds ? "holds" : "waits for ", before);
+    }
+    EXPECT_TEXT(text, expected);
+    zkl_queue_free(queue);
+}
+
+static void expect_deadlocks(size_t count) {
+    zkl_deadlocks *deadlocks = NULL;
+    EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
+    EXPECT_INT(zkl_deadlocks_count(deadlocks), count);
+    zkl_deadlocks_free(deadlocks);
+}
+
+static void revoke(const char *resource, size_t place) {
+    zkl_queue *queue = describe(resource);
+    const zkl_contender *one = zkl_queue_get(queue, place);
+    EXPECT_INT(zkl_node_revoke(client, resource, one->node, WITHIN_MS), ZKL_OK);
+    zkl_queue_free(queue);
+    sleep_ms(SESSION_MS);
+}
+
+/* ---- Semaphores ------------------------------------------------------------------------- */
+
+static void as_many_hold_as_there_are_permits(void) {
+    begin(1);
+    contender all[4];
+    hold(&all[0], "pool", "first", ZKL_PERMIT, 2);
+    hold(&all[1], "pool", "second", ZKL_PERMIT, 2);
+    begin_to_wait(&all[2], "pool", "third", ZKL_PERMIT, 2);
+    begin_to_wait(&all[3], "pool", "fourth", ZKL_PERMIT, 2);
+    expect_queue("pool", "permit first holds; permit second holds; "
+                         "permit third waits for second; permit fourth waits for third");
+    zkl_queue *queue = describe("pool");
+    EXPECT_INT(zkl_queue_get(queue, 3)->permits, 2);
+    zkl_queue_free(queue);
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(all[3].lock, &information), ZKL_OK);
+    EXPECT_INT(information.position, 3);
+    EXPECT_INT(zkl_lock_release(all[0].lock, ZKL_FOREVER), ZKL_OK);
+    sleep_ms(50);
+    expect_queue("pool", "permit second holds; permit third holds; permit fourth waits for third");
+    stop_waiting(&all[3]);
+    stop_waiting(&all[2]);
+    zkl_lock_close(all[1].lock);
+    zkl_lock_close(all[0].lock);
+    end();
+}
+
+/* Each holds a permit and waits for one of the other's: with one each they are stuck, with two
+ * any other holder can let them go on. */
+static size_t count_of_crosswise(uint64_t seed, int32_t permits) {
+    begin(seed);
+    contender held[4];
+    contender a;
+    contender b;
+    size_t count = 0;
+    for (size_t i = 0; i < (size_t)permits; i++) {
+        hold(&held[count++], "one", i == 0 ? "a" : "c", ZKL_PERMIT, permits);
+        hold(&held[count++], "two", i == 0 ? "b" : "c", ZKL_PERMIT, permits);
+    }
+    begin_to_wait(&a, "two", "a", ZKL_PERMIT, permits);
+    begin_to_wait(&b, "one", "b", ZKL_PERMIT, permits);
+    expect_deadlocks(permits == 1 ? 1 : 0);
+    stop_waiting(&a);
+    stop_waiting(&b);
+    for (size_t i = 0; i < count; i++) {
+        zkl_lock_close(held[i].lock);
+    }
+    end();
+    return count;
+}
+
+static void permits_are_a_deadlock_only_where_there_is_one(void) {
+    EXPECT_INT(count_of_crosswise(2, 1), 2);
+    EXPECT_INT(count_of_crosswise(3, 2), 4);
+}
+
+/* ---- Changed modes ------------------------------------------------------------------------ */
+
+static void downgraded_reader_holds_where_the_writer_did(void) {
+    begin(4);
+    contender first;
+    contender second;
+    contender third;
+    hold(&first, "stock", "first", ZKL_WRITE, 0);
+    begin_to_wait(&second, "stock", "second", ZKL_READ, 0);
+    begin_to_wait(&third, "stock", "third", ZKL_WRITE, 0);
+    EXPECT_INT(zkl_lock_downgrade(first.lock, ZKL_FOREVER), ZKL_OK);
+    sleep_ms(50);
+    expect_queue("stock", "read first holds; read second holds; write third waits for second");
+    stop_waiting(&third);
+    zkl_lock_close(second.lock);
+    zkl_thread_join(second.task);
+    zkl_lock_close(first.lock);
+    end();
+}
+
+/* Its node is another one, whose data ask for nothing yet. */
+static void downgraded_reader_is_asked_anew(void) {
+    begin(5);
+    contender one;
+    hold(&one, "stock", "one", ZKL_WRITE, 0);
+    revoke("stock", 0);
+    EXPECT_TEXT(one.heard, "revoke requested;");
+    EXPECT_INT(zkl_lock_downgrade(one.lock, ZKL_FOREVER), ZKL_OK);
+    sleep_ms(SESSION_MS);
+    expect_queue("stock", "read one holds");
+    EXPECT_TEXT(one.heard, "revoke requested;");
+    revoke("stock", 0);
+    EXPECT_TEXT(one.heard, "revoke requested;revoke requested;");
+    zkl_lock_close(one.lock);
+    end();
+}
+
+static void upgraded_writer_says_who_it_is_and_can_be_asked(void) {
+    begin(6);
+    contender one;
+    hold(&one, "stock", "one", ZKL_READ, 0);
+    EXPECT_INT(zkl_lock_try_upgrade(one.lock, NULL), ZKL_OK);
+    sleep_ms(50);
+    expect_queue("stock", "write one holds");
+    revoke("stock", 0);
+    EXPECT_TEXT(one.heard, "revoke requested;");
+    zkl_lock_close(one.lock);
+    end();
+}
+
+/* ---- Asynchronous calls, multi-locks -------------------------------------------------------- */
+
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+    (void)grant;
+    ((contender *)arg)->status = status;
+}
+
+static void who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked(void) {
+    begin(7);
+    contender one;
+    open_as(&one, "stock", NULL, ZKL_EXCLUSIVE, 0);
+    one.status = ZKL_TIMEOUT;
+    EXPECT_INT(
+        zkl_lock_acquire_async(one.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired, &one),
+        ZKL_OK);
+    sleep_ms(SESSION_MS);
+    EXPECT_INT(one.status, ZKL_OK);
+    zkl_queue *queue = describe("stock");
+    EXPECT_TEXT(strchr(zkl_queue_get(queue, 0)->identity.owner, ':'), ":handle:1");
+    zkl_queue_free(queue);
+    revoke("stock", 0);
+    EXPECT_TEXT(one.heard, "revoke requested;");
+    zkl_lock_close(one.lock);
+    end();
+}
+
+static void members_of_a_multi_lock_are_of_one_thread(void) {
+    begin(8);
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_multi_lock *all = NULL;
+    char expected[64];
+    members[0].resource = "one";
+    members[1].resource = "two";
+    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &all), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(all, ZKL_FOREVER, NULL), ZKL_OK);
+    snprintf(expected, sizeof(expected), ":%llu", (unsigned long long)zkl_thread_number());
+    for (size_t i = 0; i < 2; i++) {
+        zkl_queue *queue = describe(members[i].resource);
+        EXPECT_TEXT(strchr(zkl_queue_get(queue, 0)->identity.owner, ':'), expected);
+        zkl_queue_free(queue);
+    }
+    zkl_multi_lock_close(all);
+    end();
+}
+
+/* ---- Nodes with children --------------------------------------------------------------------- */
+
+static void contender_with_children_is_not_broken(void) {
+    begin(9);
+    static const char *const paths[] = { "/locks", "/locks/stock", "/locks/stock/x-lock-0000000001",
+                                         "/locks/stock/x-lock-0000000001/child" };
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        EXPECT_INT(zkl_ensemble_create(ensemble, 0, paths[i], NULL, false, false, NULL, 0),
+                   ZKL_SERVER_ERROR_NONE);
+    }
+    EXPECT_INT(zkl_node_break(client, "stock", "x-lock-0000000001", WITHIN_MS), ZKL_SERVER_REFUSED);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(as_many_hold_as_there_are_permits),
+    TEST(permits_are_a_deadlock_only_where_there_is_one),
+    TEST(downgraded_reader_holds_where_the_writer_did),
+    TEST(downgraded_reader_is_asked_anew),
+    TEST(upgraded_writer_says_who_it_is_and_can_be_asked),
+    TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked),
+    TEST(members_of_a_multi_lock_are_of_one_thread),
+    TEST(contender_with_children_is_not_broken),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("administration_kinds", tests);
+}

@@ -1,0 +1,106 @@
+/* Each call of zklock/administration.h when one allocation after the other fails. */
+#include "allocation.h"
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "threads.h"
+#include "zklock/administration.h"
+#include "zklock/zklock.h"
+
+enum { US_PER_MS = 1000, WITHIN_MS = 20000, ALLOCATIONS_MAX = 300 };
+
+static zkl_client *client;
+
+typedef int call(void);
+
+static int describe(void) {
+    zkl_queue *queue = NULL;
+    int status = zkl_queue_describe(client, "stock", WITHIN_MS, &queue);
+    EXPECT_INT(zkl_queue_count(queue), status == ZKL_OK ? 2 : 0);
+    zkl_queue_free(queue);
+    return status;
+}
+
+static int list_resources(void) {
+    zkl_resource_list *list = NULL;
+    int status = zkl_resources_list(client, WITHIN_MS, &list);
+    EXPECT_INT(zkl_resources_count(list), status == ZKL_OK ? 1 : 0);
+    zkl_resources_free(list);
+    return status;
+}
+
+static int find_deadlocks(void) {
+    zkl_deadlocks *deadlocks = NULL;
+    int status = zkl_deadlocks_find(client, WITHIN_MS, &deadlocks);
+    EXPECT_INT(zkl_deadlocks_count(deadlocks), status == ZKL_OK ? 1 : 0);
+    zkl_deadlocks_free(deadlocks);
+    return status;
+}
+
+static int remove_idle(void) {
+    size_t removed = 7;
+    int status = zkl_parents_remove_idle(client, 0, WITHIN_MS, &removed);
+    EXPECT_INT(removed, 0);
+    return status;
+}
+
+static int break_none(void) {
+    return zkl_node_break(client, "stock", "x-lock-0000000099", WITHIN_MS);
+}
+
+/* Nothing but success, or that memory is short; until nothing fails any more. */
+static void sweep(call *function, int expected) {
+    uint64_t refused = 0;
+    for (uint64_t i = 0; i < ALLOCATIONS_MAX; i++) {
+        allocation_fail_after(i);
+        int status = function();
+        allocation_fail_after(ALLOCATION_NEVER);
+        refused += status == ZKL_NO_MEMORY ? 1 : 0;
+        EXPECT(status == expected || status == ZKL_NO_MEMORY);
+    }
+    EXPECT(refused > 0 && refused < ALLOCATIONS_MAX);
+    EXPECT_INT(function(), expected);
+}
+
+static void *wait_in_a_task(void *lock) {
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_CANCELLED);
+    return NULL;
+}
+
+static void calls_without_memory_say_so(void) {
+    zkl_world_begin(1);
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    (void)zkl_ensemble_begin(&options);
+    zkl_lock_options same = ZKL_LOCK_OPTIONS_INIT;
+    same.owner = "a";
+    zkl_lock *held = NULL;
+    zkl_lock *waiting = NULL;
+    pthread_t task;
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "stock", &same, &held), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "stock", &same, &waiting), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(held, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT(zkl_thread_start(&task, wait_in_a_task, waiting));
+    zkl_world_sleep_us((int64_t)100 * US_PER_MS);
+    sweep(describe, ZKL_OK);
+    sweep(list_resources, ZKL_OK);
+    sweep(find_deadlocks, ZKL_OK);
+    sweep(remove_idle, ZKL_OK);
+    sweep(break_none, ZKL_NOT_A_CONTENDER);
+    EXPECT_INT(zkl_lock_cancel(waiting), ZKL_OK);
+    zkl_thread_join(task);
+    zkl_lock_close(waiting);
+    zkl_lock_close(held);
+    EXPECT_INT(zkl_client_close(client, WITHIN_MS), ZKL_OK);
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(calls_without_memory_say_so),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("administration_memory", tests);
+}
