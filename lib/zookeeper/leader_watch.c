@@ -205,8 +205,7 @@ void zkl_leader_watches_review(zkl_session *session) {
     }
 }
 
-static void leave_session(zkl_leader_watch *watch) {
-    zkl_session *session = watch->session;
+static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
     zkl_timers_stop(&session->timers, &watch->pause);
     DL_DELETE(session->leader_watches, watch);
@@ -218,7 +217,7 @@ static void leave_session(zkl_leader_watch *watch) {
 void zkl_leader_watches_finish(zkl_session *session, int status) {
     while (session->leader_watches != NULL) {
         zkl_leader_watch *watch = session->leader_watches;
-        leave_session(watch);
+        leave_session(session, watch);
         tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
     }
 }
@@ -254,7 +253,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
 
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        leave_session(watch);
+        leave_session(watch->session, watch);
     }
     watch->closed = true;
     if (!watch->asks) {
