@@ -196,8 +196,7 @@ static void on_pause_over(void *arg) {
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
 void zkl_leader_watches_review(zkl_session *session) {
-    zkl_leader_watch *watch;
-    DL_FOREACH(session->leader_watches, watch) {
+    for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
         bool current = watch->session_number == session->number;
         if (!current || !watch->inspected) {
             look(watch);
