@@ -152,8 +152,8 @@ static void free_lock(zkl_lock *lock) {
     zkl_condition_end(&lock->changed);
     free(lock->first_news);
     free(lock->last_news);
-    free(lock->note);
     free(lock->owner_text);
+    free(lock->note);
     free(lock->resource);
     free(lock->path);
     free(lock);

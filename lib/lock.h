@@ -101,6 +101,8 @@ int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant);
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 /** NULL is fine. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+/** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
+bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** What is held is so no more: whoever waits for another mode of it shall see. */
 void zkl_lock_wake_change(zkl_lock *lock);
 

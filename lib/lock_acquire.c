@@ -199,7 +199,8 @@ int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
     if (lock->state == LOCK_LOST) {
         return ZKL_LOST;
     }
-    if (lock->mode == ZKL_READ && mode != ZKL_READ) {
+    bool reads = lock->mode == ZKL_READ || zkl_lock_is_downgrading(lock);
+    if (reads && mode != ZKL_READ) {
         return ZKL_NO_UPGRADE;
     }
     if (lock->holds == ZKL_HOLDS_MAX) {

@@ -2,6 +2,7 @@
 #include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
+#include "observer.h"
 #include "threads.h"
 
 /* ---- What may be changed ---------------------------------------------------------------- */
@@ -28,11 +29,13 @@ static int check_call(const zkl_lock *lock) {
     return status == ZKL_OK && zkl_callback_is_running() ? ZKL_IN_CALLBACK : status;
 }
 
-/* Why what is held is so no more; ZKL_OK: it is. */
-static int find_end(const zkl_lock *lock) {
+/* Why what is held is so no more; ZKL_OK: it is. The process may have been stopped while it
+ * waited, for longer than the lease, or the hold, lasts. */
+static int find_end(zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
+    zkl_lock_look_at_clock(lock);
     if (lock->state == LOCK_LOST) {
         return ZKL_LOST;
     }
@@ -53,6 +56,10 @@ static void begin_change(zkl_lock *lock) {
 static int end_change(zkl_lock *lock, int status) {
     lock->changes = false;
     return status;
+}
+
+bool zkl_lock_is_downgrading(const zkl_lock *lock) {
+    return lock->runner != NULL && lock->runner->request.downgrade_wanted;
 }
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
@@ -134,6 +141,7 @@ static void take_writer(zkl_lock *lock) {
     if (lock->runner->revoke_requested) {
         zkl_lock_on_revoke_requested(lock);
     }
+    lock->granted_ms = lock->runner->granted_ms;
     zkl_request_runner_disown(reader);
     zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
 }
@@ -204,6 +212,9 @@ static int end_upgrade(zkl_lock *lock) {
 
 static int upgrade(zkl_lock *lock) {
     int status = check_held(lock);
+    if (status == ZKL_OK && zkl_lock_is_downgrading(lock)) {
+        return ZKL_HANDLE_IN_USE;
+    }
     if (status != ZKL_OK || lock->mode == ZKL_WRITE) {
         return status;
     }
@@ -215,6 +226,7 @@ static int upgrade(zkl_lock *lock) {
     begin_change(lock);
     status = start_upgrade(lock);
     if (status != ZKL_OK) {
+        zkl_observe_not_begun(lock, status);
         return end_change(lock, status);
     }
     while (!lock->changed_over && find_end(lock) == ZKL_OK) {

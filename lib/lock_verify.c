@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "callback_queue.h"
 #include "commit.h"
 #include "input.h"
@@ -19,19 +21,31 @@ static void ignore(void *arg, const zkl_commit_result *result) {
     (void)result;
 }
 
-static int ask_once(zkl_lock *lock, int64_t timeout_ms) {
+static int ask_once(zkl_lock *lock, int64_t timeout_ms, char node[ZKL_NODE_PATH_SIZE]) {
     int status = zkl_commit_check_held(lock);
     if (status != ZKL_OK) {
         return status;
     }
-    char node[ZKL_NODE_PATH_SIZE];
-    zkl_request_runner_node_path(lock->runner, node, sizeof(node));
+    zkl_request_runner_node_path(lock->runner, node, ZKL_NODE_PATH_SIZE);
     zkl_multi_operation guard = zkl_commit_guard(node);
     return zkl_commit_and_wait(lock, &guard, 1, timeout_ms, ignore, NULL);
 }
 
+/* By a downgrade or an upgrade of another thread. */
+static bool has_another_node(const zkl_lock *lock, const char *asked) {
+    char node[ZKL_NODE_PATH_SIZE];
+    if (lock->state != LOCK_HELD || lock->runner == NULL) {
+        return false;
+    }
+    zkl_request_runner_node_path(lock->runner, node, sizeof(node));
+    return strcmp(node, asked) != 0;
+}
+
 /* Nothing is written: where the reply was lost with the connection, the next is asked. */
-static bool is_to_be_asked_again(const zkl_lock *lock, int status) {
+static bool is_to_be_asked_again(const zkl_lock *lock, int status, const char *asked) {
+    if (status == ZKL_LOST) {
+        return has_another_node(lock, asked);
+    }
     return status == ZKL_UNKNOWN && !lock->closing && lock->runner != NULL &&
            !lock->runner->session->connected;
 }
@@ -40,10 +54,11 @@ static int verify(zkl_lock *lock, int64_t timeout_ms) {
     int64_t start = zkl_clock_ms();
     int64_t left = timeout_ms;
     int status = ZKL_UNKNOWN;
+    char node[ZKL_NODE_PATH_SIZE];
     do {
-        status = ask_once(lock, left);
+        status = ask_once(lock, left, node);
         left = timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : timeout_ms - (zkl_clock_ms() - start);
-    } while (is_to_be_asked_again(lock, status) && (left == ZKL_FOREVER || left > 0));
+    } while (is_to_be_asked_again(lock, status, node) && (left == ZKL_FOREVER || left > 0));
     return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
 }
 

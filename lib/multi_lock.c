@@ -99,9 +99,6 @@ static void call_off(zkl_multi_lock *self) {
             zkl_request_runner_feed(member->runner, &leave);
         }
     }
-    if (self->group != NULL) {
-        zkl_create_group_call_off(self->group);
-    }
 }
 
 /* Their nodes are deleted without us. */
@@ -147,22 +144,20 @@ static bool is_called_off(const zkl_multi_lock *self) {
     return self->cancelled || self->closing || (self->called_off != NULL && *self->called_off);
 }
 
-/* Why it must be given up; ZKL_OK: it goes on. */
-static int find_end(const zkl_multi_lock *self) {
+/* Whether the application does not want it any more; ZKL_OK: it does. */
+static int find_call_off(const zkl_multi_lock *self) {
     if (self->client->closed) {
         return ZKL_CLOSED;
     }
-    if (is_called_off(self)) {
-        return ZKL_CANCELLED;
-    }
-    return self->verdict;
+    return is_called_off(self) ? ZKL_CANCELLED : ZKL_OK;
 }
 
 /* All are granted, or one has failed. */
 static int wait_for_members(zkl_multi_lock *self) {
     for (;;) {
         look_at_clock(self);
-        int end = find_end(self);
+        int end = find_call_off(self);
+        end = end == ZKL_OK ? self->verdict : end;
         if (end != ZKL_OK || are_granted(self)) {
             return end;
         }
@@ -201,32 +196,34 @@ static bool may_join_again(const zkl_multi_lock *self, int status) {
            (status == ZKL_SESSION_EXPIRED && !self->fail_on_session_expiry);
 }
 
-/* Until our own nodes are gone: new ones would have to wait for them. */
-static int wait_until_gone(zkl_multi_lock *self, int64_t timeout_ms, int64_t began_ms) {
-    while (!have_ended(self)) {
-        int64_t left = time_left(timeout_ms, began_ms);
-        int end = self->client->closed  ? ZKL_CLOSED
-                  : is_called_off(self) ? ZKL_CANCELLED
-                  : left == 0           ? ZKL_TIMEOUT
-                                        : ZKL_OK;
-        if (end != ZKL_OK) {
+/* Until our own nodes are gone: new ones would have to wait for them. What is left of the time is
+ * never 0 with ZKL_OK, as that would make the next attempt a try. */
+static int wait_until_gone(zkl_multi_lock *self, int64_t timeout_ms, int64_t began_ms,
+                           int64_t *left_ms) {
+    for (;;) {
+        *left_ms = time_left(timeout_ms, began_ms);
+        int end = find_call_off(self);
+        if (end == ZKL_OK && *left_ms == 0) {
+            end = ZKL_TIMEOUT;
+        }
+        if (end != ZKL_OK || have_ended(self)) {
             return end;
         }
         zkl_condition_wait(&self->changed, &self->client->mutex,
-                           left == ZKL_FOREVER ? INT64_MAX : left);
+                           *left_ms == ZKL_FOREVER ? INT64_MAX : *left_ms);
     }
-    return time_left(timeout_ms, began_ms) == 0 ? ZKL_TIMEOUT : ZKL_OK;
 }
 
 static int attempt_until_decided(zkl_multi_lock *self, int64_t timeout_ms) {
     int64_t began_ms = zkl_clock_ms();
+    int64_t left_ms = timeout_ms;
     int status = make_attempt(self, timeout_ms);
     while (timeout_ms != 0 && may_join_again(self, status)) {
         call_off(self);
-        status = wait_until_gone(self, timeout_ms, began_ms);
+        status = wait_until_gone(self, timeout_ms, began_ms, &left_ms);
         zkl_multi_lock_let_go(self);
         if (status == ZKL_OK) {
-            status = make_attempt(self, time_left(timeout_ms, began_ms));
+            status = make_attempt(self, left_ms);
         }
     }
     return status;

@@ -130,7 +130,8 @@ static int attach(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
     pthread_mutex_lock(&client->mutex);
     int status = client->closed ? ZKL_CLOSED : ZKL_OK;
     if (status == ZKL_OK) {
-        self->metrics = zkl_metrics_class(client->metrics, options->resource_class);
+        const char *class = options->resource_class;
+        self->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
         zkl_client_keep(client);
     }
     pthread_mutex_unlock(&client->mutex);

@@ -354,9 +354,9 @@ static const char *find_other_earlier(zkl_children children, const zkl_queue_pla
     return NULL;
 }
 
-static const char *find_own(zkl_children children, const char *own) {
+static const char *find_name(zkl_children children, const char *name) {
     for (size_t i = 0; i < children.count; i++) {
-        if (strcmp(children.names[i], own) == 0) {
+        if (strcmp(children.names[i], name) == 0) {
             return children.names[i];
         }
     }
@@ -378,11 +378,12 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
     zkl_queue_view view = zkl_queue_examine(children, &place);
     bool several = view.blocker != NULL && view.earlier > 1;
     const char *kept[ZKL_RECORD_SHORTENED_MAX] = {
-        place.own != NULL ? find_own(children, place.own) : NULL,
+        place.own != NULL ? find_name(children, place.own) : NULL,
         zkl_queue_find_guid(children, request->guid, place.own, request->rejected),
         view.blocker,
         view.unknown,
         several ? find_other_earlier(children, &place, view.blocker) : NULL,
+        find_name(children, place.companion),
     };
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
@@ -402,7 +403,7 @@ static void add_children(zkl_text *text, const char *prefix, zkl_children childr
 
 /* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
 static bool counts_names(const zkl_request *request) {
-    return request->permits > 0 || request->max_waiting > 0;
+    return request->permits > 0 || request->max_waiting > 0 || request->drain_blocked;
 }
 
 static void add_list(zkl_text *text, const zkl_request *request, zkl_children children) {

@@ -138,16 +138,18 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field,
  * Writes an event. `request` is in the state in which it takes it.
  *
  * A list of children can have tens of thousands of names. A long one is
- * shortened to at most five, with which the request does the very same: it asks
+ * shortened to at most six, with which the request does the very same: it asks
  * a list only
  *   - whether its own node is in it                        that name is kept
  *   - for another node with its GUID (zkl_queue_find_guid) the first by name is kept
  *   - whom to wait for, and which unknown child to report  those names are kept
  *   - whether more than one is before it                   one more is kept
+ *   - whether its companion is there                       that name is kept
  * and each of the answers depends on nothing but the names that are kept: leaving
  * others out of a list makes none of these the first, the nearest or the last of
  * it less so. The order of the list stays. A request for a permit, or with a limit
- * of those who may wait, asks how many there are: its lists are not shortened.
+ * of those who may wait, asks how many there are, and one that waits until a used up
+ * resource is empty asks for each: their lists are not shortened.
  */
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event);
 /** Writes the arrow and the actions. */
@@ -158,7 +160,7 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 
 /** The names that are left of a list that is shortened, in its order. */
-#define ZKL_RECORD_SHORTENED_MAX 5
+#define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
                           const char *shortened[ZKL_RECORD_SHORTENED_MAX]);
 

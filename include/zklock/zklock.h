@@ -182,8 +182,8 @@ extern "C" {
     X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
     X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
-    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")    \
-    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")
+    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")          \
+    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -818,7 +818,9 @@ ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
  *
  * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY;
  * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
- * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE; ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; and what
+ * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or goes on after
+ * ZKL_PENDING); ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody has
+ * deleted the reader's node, of which the news is on its way, or the new one); and what
  * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_ARGUMENT, ZKL_CLOSED, ZKL_FORKED,

@@ -86,11 +86,12 @@ static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_nod
 }
 
 zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *place) {
-    zkl_queue_view view = { .listed = false };
+    zkl_queue_view view = { .accompanied = place->companion[0] == '\0' };
     zkl_queue_neighbour mine = own_of(place);
     zkl_queue_neighbour blocker = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = read_name(children.names[i]);
+        view.accompanied = view.accompanied || strcmp(child.text, place->companion) == 0;
         if (mine.text != NULL && strcmp(child.text, mine.text) == 0) {
             view.listed = true;
             continue;

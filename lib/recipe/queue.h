@@ -22,6 +22,7 @@ typedef struct zkl_children {
 
 typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
+    bool accompanied;    /* the companion is in it, or there is none */
     size_t earlier;      /* requests before ours, whether in our way or not */
     const char *blocker; /* the nearest one in our way, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
@@ -54,8 +55,6 @@ typedef struct zkl_queue_neighbour {
 size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
                               size_t most);
 
-/** The first request of a list, of any kind; NULL: there is none. */
-const char *zkl_queue_find_first(zkl_children children);
 /** Whether it comes before the other in the order of the queue. */
 bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other);
 /** Whether it is a request that counts as one before the other. */
@@ -64,6 +63,9 @@ bool zkl_queue_is_earlier(const zkl_queue_neighbour *child, const zkl_queue_neig
 bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own);
 /** Whether it is a permit, and few enough requests are earlier. */
 bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier);
+
+/** The first request of a list, of any kind; NULL: there is none. */
+const char *zkl_queue_find_first(zkl_children children);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply

@@ -451,6 +451,9 @@ static int find_refusal(const zkl_request *request, zkl_children children,
     if (view->unlike != NULL) {
         return ZKL_PERMITS_DIFFER;
     }
+    if (!view->accompanied) {
+        return ZKL_NODE_DELETED; /* since then others may have come and gone */
+    }
     if (view->blocker == NULL || request->max_waiting == 0) {
         return ZKL_OK;
     }

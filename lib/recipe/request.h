@@ -136,7 +136,8 @@ typedef struct zkl_request_options {
     bool needs_lease;            /* is granted only while the session has a lease */
     bool lease_runs;             /* now, and for long enough for a grant */
     const char *guid;            /* a fresh UUID */
-    const char *companion;       /* a node of the same owner that is not in its way; NULL: none */
+    const char *companion;       /* a node of the same owner that is not in its way, and without
+                                    which nothing is granted; NULL: none */
 } zkl_request_options;
 
 /*

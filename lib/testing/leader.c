@@ -302,7 +302,7 @@ static void ping_servers(void *arg) {
     zkl_ensemble *ensemble = arg;
     for (uint32_t i = 0; i < ensemble->options.servers; i++) {
         zkl_server *server = &ensemble->servers[i];
-        if (server->linked && !server->cut_off && !zkl_server_leads(server)) {
+        if (server->linked && !zkl_server_leads(server)) { /* cut off, it hears of it later */
             zkl_server_send(server, zkl_packet_make(ZKL_PACKET_PING, NULL, NULL));
         }
     }

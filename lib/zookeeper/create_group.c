@@ -120,12 +120,12 @@ static void answer_all(zkl_create_group *group, const zkl_reply *reply) {
 static void on_transacted(void *arg, const zkl_reply *reply) {
     zkl_create_group *group = arg;
     zkl_session *session = group->session;
-    group->sent = false;
     if (group->session_number == session->number) {
         zkl_liveness_check_lease(&session->liveness);
         zkl_liveness_answered(&session->liveness, reply->outcome, group->sent_ms, true);
     }
     answer_all(group, reply);
+    group->sent = false;
     drop(group);
 }
 
@@ -133,9 +133,7 @@ static void on_transacted(void *arg, const zkl_reply *reply) {
 
 static bool all_have_asked(const zkl_create_group *group) {
     for (size_t i = 0; i < group->size; i++) {
-        const group_member *member = &group->members[i];
-        bool asks = member->path != NULL && member->runner->request.aim == ZKL_AIM_JOIN;
-        if (!asks) {
+        if (group->members[i].path == NULL) {
             return false;
         }
     }
@@ -161,17 +159,15 @@ static zkl_outcome transact(zkl_create_group *group) {
     return outcome;
 }
 
-static void send(zkl_create_group *group) {
+static zkl_outcome send(zkl_create_group *group) {
     group->session_number = group->session->number;
     group->sent_ms = zkl_session_now_ms(group->session);
-    group->references++;
     zkl_outcome outcome = transact(group);
     if (outcome == ZKL_OUTCOME_OK) {
         group->sent = true;
-    } else {
-        answer_all(group, &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
-        drop(group);
+        group->references++;
     }
+    return outcome;
 }
 
 static bool one_has_its_node(const zkl_create_group *group) {
@@ -190,21 +186,25 @@ static void refuse(group_member *member) {
                                  .status = ZKL_NODE_DELETED });
 }
 
-bool zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member, const char *path,
-                          const char *data) {
+/* Of what could not be sent only the last one to ask hears: it asks again, or fails, while the
+ * others go on asking. They may be anywhere in a loop over all requests, and must not end. */
+zkl_outcome zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member,
+                                 const char *path, const char *data) {
     group_member *asking = find(group, member);
     asking->path = strdup(path);
     asking->data = strdup(data);
+    zkl_outcome outcome = ZKL_OUTCOME_OK;
     if (asking->path == NULL || asking->data == NULL) {
-        forget_question(asking);
-        return false;
-    }
-    if (one_has_its_node(group)) {
+        outcome = ZKL_OUTCOME_NOT_NOW;
+    } else if (one_has_its_node(group)) {
         refuse(asking);
     } else if (all_have_asked(group)) {
-        send(group);
+        outcome = send(group);
     }
-    return true;
+    if (outcome != ZKL_OUTCOME_OK) {
+        forget_question(asking);
+    }
+    return outcome;
 }
 
 void zkl_create_group_look(zkl_create_group *group) {
@@ -220,16 +220,9 @@ void zkl_create_group_look(zkl_create_group *group) {
     drop(group);
 }
 
-void zkl_create_group_call_off(zkl_create_group *group) {
-    if (group->sent) {
-        return; /* they will be answered */
+void zkl_create_group_withdraw(zkl_create_group *group, zkl_request_runner *member) {
+    group_member *asking = find(group, member);
+    if (asking->path != NULL && !group->sent) {
+        answer(asking, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .outcome = ZKL_OUTCOME_NO_NODE });
     }
-    group->references++;
-    for (size_t i = 0; i < group->size; i++) {
-        if (group->members[i].path != NULL) {
-            answer(&group->members[i],
-                   &(zkl_event){ .kind = ZKL_EVENT_CREATED, .outcome = ZKL_OUTCOME_NO_NODE });
-        }
-    }
-    drop(group);
 }

@@ -23,18 +23,18 @@ void zkl_create_group_join(zkl_create_group *group, zkl_request_runner *member);
 /** It is about to be freed. */
 void zkl_create_group_leave(zkl_create_group *group, const zkl_request_runner *member);
 
-/** A member's request asks for its node, and will be answered with CREATED, later. False: out
- *  of memory, it will not. Where another one has its node already, as this one's was deleted by
- *  somebody else, it is refused with ZKL_NODE_DELETED. */
-bool zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member, const char *path,
-                          const char *data);
+/** A member's request asks for its node, and will be answered with CREATED, later. Not OK: it will
+ *  not, as the transaction could not be sent. Where another one has its node already, as this
+ *  one's was deleted by somebody else, it is refused with ZKL_NODE_DELETED. */
+zkl_outcome zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member,
+                                 const char *path, const char *data);
 
 /** A member has learned that its node is there: those that ask are refused, as before. From the
  *  answer to an inspection only: requests may end. */
 void zkl_create_group_look(zkl_create_group *group);
 
-/** Those that have asked in vain so far are answered: nothing was sent. The requests must have
- *  been called off before. */
-void zkl_create_group_call_off(zkl_create_group *group);
+/** A member's request has been called off. If it has asked in vain so far it is answered: nothing
+ *  was sent. Then it may be gone. */
+void zkl_create_group_withdraw(zkl_create_group *group, zkl_request_runner *member);
 
 #endif

@@ -251,8 +251,7 @@ static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
     if (runner->group != NULL) {
-        bool asked = zkl_create_group_ask(runner->group, runner, path, data);
-        return asked ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW;
+        return zkl_create_group_ask(runner->group, runner, path, data);
     }
     return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
 }
@@ -556,8 +555,8 @@ static void free_runner(zkl_request_runner *runner) {
     free(runner->watched_paths);
     free(runner->resource);
     free(runner->parent_path);
-    free(runner->note);
     free(runner->owner_text);
+    free(runner->note);
     free(runner);
 }
 
@@ -685,6 +684,15 @@ static zkl_event take_queued(zkl_request_runner *runner) {
     return event;
 }
 
+/* The last that is done with an event: the runner may be gone when it returns. */
+static void tell_group(zkl_request_runner *runner, zkl_event_kind kind) {
+    if (runner->request.aim == ZKL_AIM_LEAVE) {
+        zkl_create_group_withdraw(runner->group, runner);
+    } else if (kind == ZKL_EVENT_INSPECTED) {
+        zkl_create_group_look(runner->group);
+    }
+}
+
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
     if (runner->stepping) {
         queue_event(runner, event);
@@ -704,8 +712,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->stepping = false;
     if (runner->request.ended) {
         end(runner);
-    } else if (runner->group != NULL && event->kind == ZKL_EVENT_INSPECTED) {
-        zkl_create_group_look(runner->group);
+    } else if (runner->group != NULL) {
+        tell_group(runner, event->kind);
     }
 }
 
@@ -744,9 +752,9 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->owner = options->owner;
     runner->resource = strdup(options->resource);
     runner->parent_path = strdup(options->parent_path);
-    runner->note = options->note != NULL ? strdup(options->note) : NULL;
     runner->owner_text = options->owner_text != NULL ? strdup(options->owner_text) : NULL;
     runner->position = -1;
+    runner->note = options->note != NULL ? strdup(options->note) : NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
@@ -757,6 +765,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     runner->owner_id = options->owner_id;
     runner->group = options->group;
+    runner->others_are_awaited = options->group != NULL;
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
@@ -774,6 +783,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
     runner->granted_ms = zkl_session_now_ms(runner->session);
     runner->max_hold_ms = max_hold_ms;
+    runner->others_are_awaited = false;
     set_timer(runner, &runner->hold_limit, runner->granted_ms, max_hold_ms);
 }
 

@@ -85,7 +85,8 @@ struct zkl_request_runner {
     char **watched_paths;         /* paths; a permit's only, as many as there are permits */
     zkl_watch_waiter own_watch;
     zkl_create_group *group;
-    bool blocker_is_ours; /* it belongs to the same session */
+    bool others_are_awaited; /* of its multi-lock: what it holds is nobody's yet */
+    bool blocker_is_ours;    /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;
     zkl_class_metrics *metrics;

@@ -26,6 +26,8 @@ static bool open_handle(contender *self) {
     options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
     options.reentrant = self->plan->reentrant;
     options.max_hold_ms = self->plan->max_hold_ms;
+    options.permits = (int32_t)self->plan->permits;
+    options.max_waiting = (int32_t)self->plan->max_waiting;
     options.resource_class = resource;
     if (self->plan->hears_news) {
         options.state_callback = on_news;
@@ -148,17 +150,52 @@ static int acquire_again(contender *self, const plan_turn *turn) {
     return times;
 }
 
+static void hold(const contender *self, const plan_turn *turn) {
+    for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
+        sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
+        oracle_checks(self->number);
+    }
+}
+
+static void downgrade(const contender *self, const plan_turn *turn) {
+    trace_call(self->number, "downgrade, timeout %lld ms", (long long)turn->downgrade_timeout_ms);
+    oracle_downgrades(self->number);
+    int status = zkl_lock_downgrade(self->lock, turn->downgrade_timeout_ms);
+    trace_call(self->number, "downgraded: %s", zkl_strerror(status));
+    oracle_downgraded(self->number, turn, status);
+}
+
+static void try_upgrade(const contender *self) {
+    zkl_grant grant = ZKL_GRANT_INIT;
+    trace_call(self->number, "try to upgrade");
+    oracle_upgrades(self->number);
+    int status = zkl_lock_try_upgrade(self->lock, &grant);
+    trace_call(self->number, "upgraded: %s", zkl_strerror(status));
+    oracle_upgraded(self->number, status, &grant);
+}
+
+static void change(const contender *self, const plan_turn *turn) {
+    if (turn->mode == ZKL_WRITE) {
+        downgrade(self, turn);
+    } else if (turn->mode == ZKL_READ) {
+        try_upgrade(self);
+    } else {
+        return;
+    }
+    hold(self, turn);
+}
+
 /* Works on the store as docs/guarantees.md has it: claims it before it reads, and
  * requires that very token for the write. */
 static void work(const contender *self, const plan_turn *turn) {
     int64_t value = 0;
     bool claimed = turn->writes && oracle_store_claim(self->number, &value);
-    for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
-        sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
-        oracle_checks(self->number);
-    }
+    hold(self, turn);
     if (claimed) {
         oracle_store_write(self->number, value + 1);
+    }
+    if (turn->changes) {
+        change(self, turn);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "nodes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,10 @@
 #include "testing/world.h"
 #include "trace.h"
 #include "traffic.h"
+
+#define PERMIT_MARK "-permit-"
+#define READ_MARK "-__READ__"
+#define WRITE_MARK "-__WRIT__"
 
 enum {
     SESSIONS_MAX = 256,
@@ -39,11 +44,14 @@ static struct {
     uint32_t parents_removed_by; /* a process; 0: nobody removes them */
 } nodes;
 
+static node_record *find(const char *path);
+
 /* ---- Names, read independently of the library ------------------------------------------ */
 
 typedef struct rank {
     bool is_request;
     bool reads;
+    unsigned permits; /* of its semaphore; 0: it is for a lock */
     int64_t sequence;
 } rank;
 
@@ -51,7 +59,7 @@ static const struct {
     const char *mark;
     bool reads;
 } marks[] = {
-    { "-lock-", false },   { "-__READ__", true }, { "-__WRIT__", false },
+    { "-lock-", false },   { READ_MARK, true },   { WRITE_MARK, false },
     { "__lock__", false }, { "__rlock__", true },
 };
 
@@ -61,12 +69,27 @@ static bool read_sequence(const char *text, int64_t *sequence) {
     return end != text && *end == '\0' && strlen(text) >= SEQUENCE_DIGITS;
 }
 
+/* "-permit-<permits>-<sequence>" */
+static bool read_permit(const char *name, rank *its) {
+    const char *mark = strstr(name, PERMIT_MARK);
+    char *end = NULL;
+    if (mark == NULL) {
+        return false;
+    }
+    its->permits = (unsigned)strtoul(mark + strlen(PERMIT_MARK), &end, 10);
+    its->is_request = *end == '-' && its->permits > 0 && read_sequence(end + 1, &its->sequence);
+    return its->is_request;
+}
+
 static rank rank_of(const char *name) {
     rank its = { .is_request = false };
+    if (read_permit(name, &its)) {
+        return its;
+    }
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         const char *mark = strstr(name, marks[i].mark);
         if (mark != NULL && read_sequence(mark + strlen(marks[i].mark), &its.sequence)) {
-            return (rank){ true, marks[i].reads, its.sequence };
+            return (rank){ true, marks[i].reads, 0, its.sequence };
         }
     }
     size_t length = strlen(name);
@@ -93,14 +116,22 @@ static bool are_siblings(const node_record *one, const node_record *other) {
            strncmp(one->path, other->path, length) == 0;
 }
 
+/* The reader's node of who upgrades is not in the way of the writer's. */
+static bool is_of_same_owner(const node_record *node, const node_record *other) {
+    return other->upgraded_by[0] != '\0' && strncmp(node->name, "_c_", 3) == 0 &&
+           strncmp(node->name + 3, other->upgraded_by, strlen(other->upgraded_by)) == 0;
+}
+
+/* Of permits, too, those that are no reason to wait. */
 static bool is_in_the_way(const node_record *node, const node_record *other) {
     rank its = rank_of(node->name);
     rank others = rank_of(other->name);
     return other->alive && other != node && are_siblings(node, other) && others.is_request &&
-           !(its.reads && others.reads) && is_before(other, others, node, its);
+           !(its.reads && others.reads) && is_before(other, others, node, its) &&
+           !is_of_same_owner(node, other);
 }
 
-const node_record *nodes_nearest_blocker(const node_record *node) {
+static const node_record *nearest_in_the_way(const node_record *node) {
     const node_record *nearest = NULL;
     for (size_t i = 0; i < nodes.count; i++) {
         const node_record *other = nodes.all[i];
@@ -113,9 +144,54 @@ const node_record *nodes_nearest_blocker(const node_record *node) {
     return nearest;
 }
 
+/* Those between the two, or, without another, all that are in its way. */
+static size_t count_in_the_way(const node_record *node, const node_record *after) {
+    size_t count = 0;
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        bool counts =
+            after == NULL || is_before(after, rank_of(after->name), other, rank_of(other->name));
+        count += counts && is_in_the_way(node, other) ? 1 : 0;
+    }
+    return count;
+}
+
+static const node_record *unlike_in_the_way(const node_record *node) {
+    unsigned permits = rank_of(node->name).permits;
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        if (is_in_the_way(node, other) && rank_of(other->name).permits != permits) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* A permit of n: n earlier requests, or one that is not for as many. */
+static const node_record *blocker_of(const node_record *node) {
+    unsigned permits = rank_of(node->name).permits;
+    const node_record *unlike = permits > 0 ? unlike_in_the_way(node) : NULL;
+    if (unlike != NULL) {
+        return unlike;
+    }
+    return permits > 0 && count_in_the_way(node, NULL) < permits ? NULL : nearest_in_the_way(node);
+}
+
+bool nodes_watches(const node_record *node, const node_record *other) {
+    unsigned permits = rank_of(node->name).permits;
+    if (permits == 0) {
+        return nearest_in_the_way(node) == other;
+    }
+    return is_in_the_way(node, other) && count_in_the_way(node, other) < permits;
+}
+
 const char *nodes_blocker(const node_record *node) {
-    const node_record *nearest = nodes_nearest_blocker(node);
-    return nearest != NULL ? nearest->name : NULL;
+    const node_record *blocker = blocker_of(node);
+    return blocker != NULL ? blocker->name : NULL;
+}
+
+unsigned nodes_permits(const node_record *node) {
+    return rank_of(node->name).permits;
 }
 
 /* "_c_<uuid>-" */
@@ -138,6 +214,29 @@ const node_record *nodes_given_up_for(const node_record *node) {
         given_up = other->alive ? given_up : other;
     }
     return given_up;
+}
+
+void nodes_upgrades(const node_record *reader, const char *guid) {
+    node_record *node = find(reader->path);
+    if (node != NULL) {
+        snprintf(node->upgraded_by, sizeof(node->upgraded_by), "%s", guid);
+    }
+}
+
+/* In one transaction, so it was made when the writer's was deleted. */
+const node_record *nodes_downgraded(const node_record *writer) {
+    const char *mark = strstr(writer->name, WRITE_MARK);
+    size_t before = mark != NULL ? (size_t)(mark - writer->path) : 0;
+    for (size_t i = 0; mark != NULL && i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        if (strncmp(other->path, writer->path, before) == 0 &&
+            strncmp(other->path + before, READ_MARK, strlen(READ_MARK)) == 0 &&
+            strcmp(other->path + before + strlen(READ_MARK), mark + strlen(WRITE_MARK)) == 0 &&
+            other->owner == writer->owner && other->made_us == writer->gone_us) {
+            return other;
+        }
+    }
+    return NULL;
 }
 
 bool nodes_conflicts(const node_record *node, bool reads) {
@@ -301,8 +400,8 @@ static bool may_remove(int64_t session_id, const node_record *node) {
 /* Nobody deletes a node of another session; nor that of a holder who has not left. */
 static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_node *gone) {
     const node_record *node = find(zkl_node_path(gone));
-    if (node == NULL || transaction->kind != ZKL_WRITE_DELETE ||
-        !is_ours(transaction->session_id)) {
+    bool is_meant = transaction->kind == ZKL_WRITE_DELETE || transaction->kind == ZKL_WRITE_MULTI;
+    if (node == NULL || !is_meant || !is_ours(transaction->session_id)) {
         return;
     }
     if (may_be_used_up(node) || may_remove(transaction->session_id, node)) {

@@ -17,10 +17,11 @@ typedef struct node_record {
     int64_t czxid;
     int64_t owner; /* the session; 0: persistent */
     bool alive;
-    bool had_to_wait; /* a conflicting node was before it when it was made */
-    bool by_hand;     /* somebody deleted it, or ended its session, on purpose */
-    bool foreign;     /* of a session that no client of ours has opened */
-    char *blocked_by; /* when it went: who was before it, empty: nobody */
+    bool had_to_wait;     /* a conflicting node was before it when it was made */
+    bool by_hand;         /* somebody deleted it, or ended its session, on purpose */
+    bool foreign;         /* of a session that no client of ours has opened */
+    char upgraded_by[37]; /* the GUID of its contender's request to write; empty: there is none */
+    char *blocked_by;     /* when it went: who was before it, empty: nobody */
     int64_t made_us;
     int64_t gone_us;
 } node_record;
@@ -38,10 +39,16 @@ bool nodes_conflicts(const node_record *node, bool reads);
 bool nodes_is_near_the_end(const node_record *node);
 /** The latest node with this path, or NULL. */
 const node_record *nodes_find(const char *path);
-/** The name of a conflicting node that lives and is before this one, or NULL. */
+/** The name of a living node on account of which this one must wait, or leave; or NULL. */
 const char *nodes_blocker(const node_record *node);
-/** The nearest of them, which is the one to wait for; or NULL. */
-const node_record *nodes_nearest_blocker(const node_record *node);
+/** Whether it waits for that one, if it waits: the nearest, or one of a permit's n nearest. */
+bool nodes_watches(const node_record *node, const node_record *other);
+/** Of its semaphore; 0: it is for a lock. */
+unsigned nodes_permits(const node_record *node);
+/** The contender of this reader upgrades, with a request with this GUID. */
+void nodes_upgrades(const node_record *reader, const char *guid);
+/** The reader's node that has taken the place of a writer's that is gone, or NULL. */
+const node_record *nodes_downgraded(const node_record *writer);
 /** By number, in the order of their making; NULL: no more. */
 const node_record *nodes_at(size_t number);
 /** An earlier node of the same request, which its session has deleted; or NULL. */

@@ -101,7 +101,7 @@ static int64_t lease_left_ms(const zkl_session *session, zkl_process *process) {
     return left_ms;
 }
 
-static bool has_running_lease(const record *one) {
+bool oracle_has_running_lease(const record *one) {
     const zkl_request_runner *runner = one->lock->runner;
     return one->lock->state == LOCK_HELD && runner != NULL &&
            lease_left_ms(runner->session, one->process) > 0;
@@ -141,6 +141,9 @@ static void note_guids(void) {
 static void on_step(void) {
     judge_leases();
     note_guids();
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        oracle_follow_changes(i);
+    }
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             retries_look(i, oracle.clients[i].client, oracle.clients[i].process);
@@ -199,8 +202,8 @@ static void judge_token_order(unsigned contender, const record *one) {
         oracle_violated("contender %u was granted token %" PRId64 " after its own %" PRId64,
                         contender, one->token, one->last_token);
     }
-    if (one->node == NULL || !one->node->alive) {
-        return;
+    if (one->node == NULL || !one->node->alive || one->mode == ZKL_PERMIT) {
+        return; /* a permit's identifies, and does not order */
     }
     int64_t before = one->mode == ZKL_READ ? oracle.greatest_writer_token[resource]
                                            : oracle.greatest_token[resource];
@@ -228,18 +231,22 @@ static void judge_pair(unsigned contender, unsigned other) {
         return;
     }
     bool both_alive = one->node->alive && with->node->alive;
-    bool both_leased = has_running_lease(one) && has_running_lease(with);
-    bool over_a_lease = has_running_lease(with);
+    bool both_leased = oracle_has_running_lease(one) && oracle_has_running_lease(with);
+    bool over_a_lease = oracle_has_running_lease(with);
     if (both_alive || both_leased || over_a_lease) {
         oracle_violated("contenders %u and %u both hold resource %u (%s)", contender, other,
                         resource_of(contender), both_alive ? "both nodes live" : "a lease runs");
     }
 }
 
-static void judge_grant(unsigned contender) {
+void oracle_judge_grant(unsigned contender) {
     const record *one = &oracle.records[contender];
     judge_justification(contender, one);
     judge_token_order(contender, one);
+    if (one->mode == ZKL_PERMIT) {
+        oracle_judge_permits(contender);
+        return;
+    }
     for (unsigned other = 0; other < oracle.plan->contender_count; other++) {
         judge_pair(contender, other);
     }
@@ -255,12 +262,9 @@ void oracle_opened(unsigned contender, int status) {
     }
 }
 
-void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
-    record *one = &oracle.records[contender];
+void oracle_notes_question(record *one, unsigned contender) {
     one->asked_closed = oracle.clients[oracle_plan_of(contender)->client].closes;
     one->was_closed = false;
-    one->lock = lock;
-    one->asking = true;
     one->cancelled = false;
     one->guid[0] = '\0';
     one->sessions_ended = oracle_sessions_ended(contender);
@@ -268,8 +272,17 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     one->asked_ms = zkl_clock_ms();
     one->asked_us = zkl_world_now_us();
     one->stopped_us = oracle_stopped_us_of(contender);
+}
+
+void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
+    record *one = &oracle.records[contender];
+    oracle_notes_question(one, contender);
+    one->lock = lock;
+    one->asking = true;
+    one->downgrades = false;
+    one->downgraded = false;
     oracle.acquires++;
-    oracle.tries += turn->timeout_ms == 0;
+    oracle.tries += turn->timeout_ms == 0 || oracle_plan_of(contender)->max_waiting > 0;
     oracle.leased += oracle_keeps_lease(contender);
 }
 
@@ -311,7 +324,7 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     if (grant->mode != turn->mode) {
         oracle_violated("contender %u was granted another mode than it asked for", contender);
     }
-    judge_grant(contender);
+    oracle_judge_grant(contender);
     one->last_token = one->token;
 }
 
@@ -455,7 +468,9 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 void oracle_deleted(const node_record *node) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
-        if (one->holds && one->node == node && oracle_plan_of(i)->max_hold_ms == 0) {
+        bool is_replaced = one->downgrades && !one->downgraded; /* see oracle_follow_changes */
+        if (one->holds && one->node == node && oracle_plan_of(i)->max_hold_ms == 0 &&
+            !is_replaced) {
             oracle_violated("the node %s is deleted by its session, and contender %u has not left",
                             node->name, i);
         }
@@ -475,7 +490,11 @@ void oracle_count(simulation_counts *counts) {
 
 void oracle_judge_quiescence(void) {
     nodes_judge_quiescence();
-    traffic_judge(oracle.acquires, oracle.tries, oracle.leased);
+    traffic_judge(&(traffic_asked){ .acquires = oracle.acquires,
+                                    .tries = oracle.tries,
+                                    .leased = oracle.leased,
+                                    .downgrades = oracle.downgrades,
+                                    .most_permits = plan_most_permits(oracle.plan) });
     oracle_counts_judge();
     for (unsigned resource = 0; resource < oracle.plan->resource_count; resource++) {
         const char *wrong = store_judge(resource);

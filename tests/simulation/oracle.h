@@ -39,6 +39,12 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
                      const plan_turn *turn, int status, const zkl_grant *grant);
 void oracle_acquired_again(unsigned contender, bool reentrant, int status, const zkl_grant *grant);
 void oracle_released_once(unsigned contender, int status);
+/** It holds for writing, and is to hold for reading. */
+void oracle_downgrades(unsigned contender);
+void oracle_downgraded(unsigned contender, const plan_turn *turn, int status);
+/** It holds for reading, and would hold for writing. */
+void oracle_upgrades(unsigned contender);
+void oracle_upgraded(unsigned contender, int status, const zkl_grant *grant);
 /** Asks the handle whether it holds the lock, and compares. */
 void oracle_checks(unsigned contender);
 /** From here on it does not count as a holder. */

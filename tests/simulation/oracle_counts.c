@@ -12,6 +12,7 @@
 typedef struct told_counts {
     uint64_t results[ZKL_RESULT_COUNT]; /* of acquires, one for each that came back */
     uint64_t taken_back;                /* acquires that may have been granted, and then not */
+    uint64_t unclear;                   /* upgrades of what was lost: begun or not, and then? */
     uint64_t losses[ZKL_LOSS_COUNT];
 } told_counts;
 
@@ -88,8 +89,21 @@ static bool is_an_acquire(const zkl_lock *lock, int status) {
            status != ZKL_NO_UPGRADE && !(status == ZKL_OK && lock->holds > 1);
 }
 
+/* Its request is an acquire of its own. */
+static void count_upgrade(told_counts *counts, int status) {
+    if (status == ZKL_LOST || status == ZKL_CLOSED) {
+        counts->unclear++;
+        counts->taken_back++;
+    } else {
+        count_result(counts, status);
+    }
+}
+
 static void on_returned(const zkl_lock *lock, const char *function, int status) {
     told_counts *counts = counts_of(lock);
+    if (counts != NULL && strcmp(function, "zkl_lock_try_upgrade") == 0) {
+        count_upgrade(counts, status);
+    }
     bool acquires = strcmp(function, "zkl_lock_acquire") == 0 ||
                     strcmp(function, "zkl_lock_acquire_async") == 0;
     if (counts != NULL && acquires && is_an_acquire(lock, status)) {
@@ -131,9 +145,10 @@ static void judge_resource(unsigned client, unsigned resource, const zkl_class_m
     uint64_t granted = class->acquires[ZKL_RESULT_GRANTED];
     uint64_t told_granted = told->results[ZKL_RESULT_GRANTED];
     uint64_t asked = sum(told->results, ZKL_RESULT_COUNT);
-    judge(client, resource, "acquires", sum(class->acquires, ZKL_RESULT_COUNT), asked, asked);
+    judge(client, resource, "acquires", sum(class->acquires, ZKL_RESULT_COUNT), asked,
+          asked + told->unclear);
     judge(client, resource, "acquires that were busy", class->acquires[ZKL_RESULT_BUSY],
-          told->results[ZKL_RESULT_BUSY], told->results[ZKL_RESULT_BUSY]);
+          told->results[ZKL_RESULT_BUSY], told->results[ZKL_RESULT_BUSY] + told->unclear);
     judge(client, resource, "timeouts", class->acquires[ZKL_RESULT_TIMEOUT],
           told->results[ZKL_RESULT_TIMEOUT], told->results[ZKL_RESULT_TIMEOUT]);
     judge(client, resource, "grants", granted, told_granted, told_granted + told->taken_back);

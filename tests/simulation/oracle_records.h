@@ -39,6 +39,9 @@ typedef struct record {
     int64_t cancelled_ms;     /* on its own clock */
     int64_t cancelled_stopped_us;
     int64_t left_ms; /* on its own clock */
+    bool downgrades; /* it has asked for it, in this grant */
+    bool downgraded; /* `node` is the reader's */
+    bool upgrading;  /* it is in the call */
 } record;
 
 typedef struct client_record {
@@ -69,7 +72,8 @@ struct oracle_state {
     uint64_t refusals;
     uint64_t losses;
     uint64_t acquires;
-    uint64_t tries;
+    uint64_t tries; /* and others that look before they write */
+    uint64_t downgrades;
     uint64_t leased; /* acquires under a lease */
 };
 
@@ -99,6 +103,19 @@ uint64_t oracle_sessions_ended(unsigned contender);
 
 /** Whether its client is, in all its sessions; one that is closed is not. */
 bool oracle_is_connected(unsigned contender);
+
+/** It asks for something, from this moment on. */
+void oracle_notes_question(record *one, unsigned contender);
+/** A new grant is in the record. */
+void oracle_judge_grant(unsigned contender);
+/** Whether it holds with a lease that runs. */
+bool oracle_has_running_lease(const record *one);
+/** Whether no more permits are held than there are, and all of one semaphore. */
+void oracle_judge_permits(unsigned contender);
+/** After each step: what became of its node. */
+void oracle_follow_changes(unsigned contender);
+/** Of a set of kinds, a bit each; since it asked. */
+bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds);
 
 /** What an acquire was told. */
 void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status);

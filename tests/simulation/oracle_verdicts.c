@@ -20,7 +20,7 @@ enum {
 /* ---- Refusals ------------------------------------------------------------------------- */
 
 /* Of a set of kinds, a bit each; while the request was under way. */
-static bool went_wrong_meanwhile(const record *one, unsigned kinds) {
+bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
     for (size_t i = 0; i < oracle.plan->fault_count; i++) {
         const plan_fault *fault = &oracle.plan->faults[i];
         int64_t from_us = fault->at_ms * (int64_t)US_PER_MS;
@@ -37,7 +37,7 @@ static bool went_wrong_meanwhile(const record *one, unsigned kinds) {
 static bool was_turned_away(const record *one, const plan_turn *turn) {
     return turn->timeout_ms == 0 &&
            (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() ||
-            went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
+            oracle_went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
 }
 
 static bool is_of_request(const record *one, const node_record *node) {
@@ -61,20 +61,49 @@ static bool is_of_resource(unsigned contender, const node_record *node) {
     return strncmp(node->path, parent, (size_t)length) == 0;
 }
 
+/* Of the request, or, where it is an upgrade, the reader's. */
+static bool is_own(const record *one, const node_record *node) {
+    return is_of_request(one, node) || (one->upgrading && one->node == node);
+}
+
 /* A server that lags may show it for a while after its end. */
-static bool was_in_the_way(unsigned contender, const plan_turn *turn) {
+static bool was_there(unsigned contender, const node_record *node) {
     const record *one = &oracle.records[contender];
     bool is_well = plan_is_by_hand(oracle.plan) || plan_is_answered(oracle.plan);
     int64_t lag_us = (is_well ? LAG_MAX_MS : STALE_MAX_MS) * (int64_t)US_PER_MS;
+    return (node->alive || node->gone_us >= one->asked_us - lag_us) &&
+           is_of_resource(contender, node) && !is_own(one, node);
+}
+
+static size_t count_there(unsigned contender, bool reads) {
+    size_t count = 0;
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        bool was_there = node->alive || node->gone_us >= one->asked_us - lag_us;
-        if (was_there && is_of_resource(contender, node) && !is_of_request(one, node) &&
-            nodes_conflicts(node, turn->mode == ZKL_READ)) {
+        count += was_there(contender, node) && nodes_conflicts(node, reads) ? 1 : 0;
+    }
+    return count;
+}
+
+static bool was_unlike_there(unsigned contender) {
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (was_there(contender, node) && nodes_conflicts(node, false) &&
+            nodes_permits(node) != oracle_plan_of(contender)->permits) {
             return true;
         }
     }
     return false;
+}
+
+/* At least as many, where somebody waits. */
+static size_t least_holding(unsigned contender) {
+    unsigned permits = oracle_plan_of(contender)->permits;
+    return permits > 0 ? permits : 1;
+}
+
+static bool may_be_full(unsigned contender) {
+    unsigned limit = oracle_plan_of(contender)->max_waiting;
+    return limit > 0 && count_there(contender, false) >= limit + least_holding(contender);
 }
 
 /* Where nothing goes wrong a connection that is made lasts. */
@@ -93,7 +122,12 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_OK:
         return true;
     case ZKL_BUSY:
-        return turn->timeout_ms == 0 && was_in_the_way(contender, turn);
+        return turn->timeout_ms == 0 &&
+               count_there(contender, turn->mode == ZKL_READ) >= least_holding(contender);
+    case ZKL_QUEUE_FULL:
+        return !one->upgrading && may_be_full(contender);
+    case ZKL_PERMITS_DIFFER:
+        return turn->mode == ZKL_PERMIT && was_unlike_there(contender);
     case ZKL_DISCONNECTED:
         return turn->timeout_ms == 0 && was_disconnected(contender);
     case ZKL_TIMEOUT:
@@ -114,9 +148,10 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_SESSION_EXPIRED:
         return oracle_sessions_ended(contender) > one->sessions_ended;
     case ZKL_NODE_DELETED:
-        return was_deleted_by_hand(one);
+        return was_deleted_by_hand(one) ||
+               (one->upgrading && one->node != NULL && one->node->by_hand);
     case ZKL_NO_PERMISSION:
-        return went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
+        return oracle_went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
     case ZKL_SERVER_REFUSED:
         return was_turned_away(one, turn);
     default:
@@ -158,18 +193,39 @@ static void judge_cancel(unsigned contender, int status) {
 
 /* ---- Tries ------------------------------------------------------------------------------ */
 
-/* Whether somebody has been in the way of a try for all the time, and long before it. */
-static const node_record *blocker_all_along(unsigned contender, const plan_turn *turn) {
+/* Whether it has been there for all the time, and long before it: every list shows it. */
+static bool was_there_all_along(unsigned contender, const node_record *node) {
     const record *one = &oracle.records[contender];
+    return node->alive && is_of_resource(contender, node) && !is_own(one, node) &&
+           node->made_us < one->asked_us - IN_THE_WAY_MS * US_PER_MS;
+}
+
+static size_t count_all_along(unsigned contender, bool reads) {
+    size_t count = 0;
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        if (node->alive && is_of_resource(contender, node) &&
-            node->made_us < one->asked_us - IN_THE_WAY_MS * US_PER_MS &&
-            nodes_conflicts(node, turn->mode == ZKL_READ)) {
+        count += was_there_all_along(contender, node) && nodes_conflicts(node, reads) ? 1 : 0;
+    }
+    return count;
+}
+
+/* One that is for a lock, or another semaphore. */
+static const node_record *unlike_all_along(unsigned contender) {
+    unsigned permits = oracle_plan_of(contender)->permits;
+    const node_record *node;
+    for (size_t i = 0; permits > 0 && (node = nodes_at(i)) != NULL; i++) {
+        if (was_there_all_along(contender, node) && nodes_conflicts(node, false) &&
+            nodes_permits(node) != permits) {
             return node;
         }
     }
     return NULL;
+}
+
+/* Of those that do not read only one holds. */
+static bool was_full_all_along(unsigned contender) {
+    unsigned limit = oracle_plan_of(contender)->max_waiting;
+    return limit > 0 && count_all_along(contender, true) >= limit + least_holding(contender);
 }
 
 static bool is_alone_in_its_client(unsigned contender) {
@@ -204,10 +260,33 @@ static void judge_try(unsigned contender, const plan_turn *turn, int status) {
         oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
                         took_ms);
     }
+    size_t in_the_way = count_all_along(contender, turn->mode == ZKL_READ);
     if (status == ZKL_BUSY && plan_is_calm(oracle.plan) && is_alone_in_its_client(contender) &&
-        has_made_a_node(contender) && blocker_all_along(contender, turn) != NULL) {
-        oracle_violated("contender %u tried and made a node, though %s was in its way all along",
-                        contender, blocker_all_along(contender, turn)->name);
+        has_made_a_node(contender) && in_the_way >= least_holding(contender)) {
+        oracle_violated("contender %u tried and made a node, though %zu were in its way all along",
+                        contender, in_the_way);
+    }
+}
+
+/* ---- Who must not wait ------------------------------------------------------------------ */
+
+static void judge_patience_in_queue(unsigned contender, const plan_turn *turn, int status) {
+    bool waited = status == ZKL_TIMEOUT && turn->timeout_ms > TRY_MAX_MS;
+    if (!plan_is_calm(oracle.plan)) {
+        return;
+    }
+    if (waited && was_full_all_along(contender)) {
+        oracle_violated("contender %u has waited in a queue that was too long all along",
+                        contender);
+    }
+    if (waited && unlike_all_along(contender) != NULL) {
+        oracle_violated("contender %u has waited for a permit, though %s was there all along",
+                        contender, unlike_all_along(contender)->name);
+    }
+    if (status == ZKL_QUEUE_FULL && is_alone_in_its_client(contender) &&
+        has_made_a_node(contender) && was_full_all_along(contender)) {
+        oracle_violated("contender %u made a node in a queue that was too long all along",
+                        contender);
     }
 }
 
@@ -218,6 +297,7 @@ void oracle_judge_verdict(unsigned contender, const plan_turn *turn, int status)
     judge_deadline(contender, turn);
     judge_cancel(contender, status);
     judge_try(contender, turn, status);
+    judge_patience_in_queue(contender, turn, status);
 }
 
 /* ---- Releases --------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ static void draw_end_of_client(plan_client *client) {
     }
 }
 
-/* The last to be drawn: what other parts are drawn from a seed does not depend on it. */
+/* After all that: what other parts are drawn from a seed does not depend on it. */
 static void draw_early_ends(run_plan *plan) {
     if (!one_in(3)) {
         return;
@@ -153,6 +153,44 @@ static void draw_asynchronous(run_plan *plan) {
     }
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan->contenders[i].asynchronous = all || one_in(3);
+    }
+}
+
+/* One in eight takes it for another semaphore than the rest. */
+static void draw_permit(plan_contender *contender, unsigned permits) {
+    unsigned another = permits % PLAN_PERMITS_MAX + 1;
+    contender->permits = one_in(8) ? another : permits;
+    for (size_t i = 0; i < contender->turn_count; i++) {
+        contender->turns[i].mode = ZKL_PERMIT;
+        contender->turns[i].writes = false; /* many may hold a permit */
+    }
+}
+
+static void draw_semaphores(run_plan *plan) {
+    for (unsigned resource = 0; resource < plan->resource_count; resource++) {
+        unsigned permits = one_in(4) ? (unsigned)between(1, PLAN_PERMITS_MAX) : 0;
+        for (size_t i = 0; permits > 0 && i < plan->contender_count; i++) {
+            if (plan->contenders[i].resource == resource) {
+                draw_permit(&plan->contenders[i], permits);
+            }
+        }
+    }
+}
+
+/* The last to be drawn, for the same reason. */
+static void draw_family(run_plan *plan) {
+    draw_semaphores(plan);
+    bool limits = one_in(4);
+    bool changes = one_in(2);
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan_contender *contender = &plan->contenders[i];
+        contender->max_waiting = limits && one_in(2) ? (unsigned)between(1, 3) : 0;
+        /* Only a thread can ask for another mode; such a handle has another owner. */
+        bool can = !(contender->asynchronous && contender->reentrant);
+        for (size_t turn = 0; turn < contender->turn_count; turn++) {
+            contender->turns[turn].changes = changes && can && one_in(2);
+            contender->turns[turn].downgrade_timeout_ms = one_in(3) ? about(500) : ZKL_FOREVER;
+        }
     }
 }
 
@@ -197,6 +235,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     plan->first_sequence_to_end = one_in(50) ? draw_sequence_to_end() : -1;
     draw_early_ends(plan);
     draw_asynchronous(plan);
+    draw_family(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -238,6 +277,14 @@ bool plan_is_by_hand(const run_plan *plan) {
 
 bool plan_is_answered(const run_plan *plan) {
     return has_only(plan, 1U << PLAN_REFUSE | 1U << PLAN_FOREIGN_NODE);
+}
+
+unsigned plan_most_permits(const run_plan *plan) {
+    unsigned most = 1;
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        most = plan->contenders[i].permits > most ? plan->contenders[i].permits : most;
+    }
+    return most;
 }
 
 /* ---- Parts ------------------------------------------------------------------------ */
@@ -310,13 +357,9 @@ const char *plan_fault_name(plan_fault_kind kind) {
     return kind < PLAN_FAULT_KINDS ? names[kind] : "unknown";
 }
 
-static const char *mode_name(zkl_mode mode) {
-    return mode == ZKL_READ ? "read" : mode == ZKL_WRITE ? "write" : "exclusive";
-}
-
 static void print_turn(const plan_turn *turn, FILE *file) {
     fprintf(file, "    rest %d ms, %s, timeout %" PRId64 " ms", (int)turn->rest_ms,
-            mode_name(turn->mode), turn->timeout_ms);
+            zkl_lock_mode_name((int)turn->mode), turn->timeout_ms);
     if (turn->cancel_after_ms >= 0) {
         fprintf(file, ", cancelled after %d ms", (int)turn->cancel_after_ms);
     }
@@ -324,6 +367,9 @@ static void print_turn(const plan_turn *turn, FILE *file) {
         fprintf(file, ", closed after %d ms", (int)turn->close_after_ms);
     }
     fprintf(file, ", hold %d ms%s", (int)turn->hold_ms, turn->writes ? " and write" : "");
+    if (turn->changes) {
+        fprintf(file, ", change the mode with %" PRId64 " ms", turn->downgrade_timeout_ms);
+    }
     if (turn->closes) {
         fprintf(file, ", close\n");
     } else {
@@ -351,6 +397,12 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
             contender->resource, contender->asynchronous ? ", asynchronous" : "",
             contender->reentrant ? ", reentrant" : "",
             contender->fail_on_session_expiry ? ", fails on expiry" : "");
+    if (contender->permits > 0) {
+        fprintf(file, ", a permit of %u", contender->permits);
+    }
+    if (contender->max_waiting > 0) {
+        fprintf(file, ", behind fewer than %u", contender->max_waiting);
+    }
     if (contender->max_hold_ms > 0) {
         fprintf(file, ", holds for %" PRId64 " ms at most", contender->max_hold_ms);
     }

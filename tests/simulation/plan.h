@@ -14,6 +14,7 @@
 #include "zklock/zklock.h"
 
 enum {
+    PLAN_PERMITS_MAX = 3,
     PLAN_CLIENTS_MAX = 4,
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
@@ -46,6 +47,8 @@ typedef struct plan_turn {
     bool writes;           /* to the store, under its token */
     bool closes;           /* the handle, rather than release the lock */
     int64_t release_timeout_ms;
+    bool changes; /* the mode of what it holds: a writer downgrades, a reader tries to upgrade */
+    int64_t downgrade_timeout_ms;
 } plan_turn;
 
 /** One handle, and the thread that uses it. */
@@ -56,7 +59,9 @@ typedef struct plan_contender {
     bool reentrant;
     bool fail_on_session_expiry;
     bool hears_news;
-    bool asynchronous; /* its thread waits for a callback, rather than in the call */
+    bool asynchronous;    /* its thread waits for a callback, rather than in the call */
+    unsigned permits;     /* of the semaphore that it takes its resource for; 0: a lock */
+    unsigned max_waiting; /* 0: any number */
     int64_t max_hold_ms;
     size_t turn_count;
     plan_turn turns[PLAN_TURNS_MAX];
@@ -121,6 +126,9 @@ void plan_draw(run_plan *plan, uint64_t seed);
 size_t plan_part_count(const run_plan *plan);
 /** Leaves a part out, or takes it in again. False: it is not there, or was so already. */
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out);
+
+/** The most permits of a contender's semaphore, or 1. */
+unsigned plan_most_permits(const run_plan *plan);
 
 /** Writes it, without what is left out, for people to read. */
 void plan_print(const run_plan *plan, FILE *file);

@@ -45,7 +45,7 @@ void traffic_deletes(const node_record *node) {
     its->sessions[its->session_count++] = node->owner;
     const node_record *other;
     for (size_t i = 0; (other = nodes_at(i)) != NULL; i++) {
-        if (other->alive && other->owner != 0 && nodes_nearest_blocker(other) == node) {
+        if (other->alive && other->owner != 0 && nodes_watches(other, node)) {
             traffic.wakeups++;
             if (its->session_count < WAITERS_MAX) {
                 its->sessions[its->session_count++] = other->owner;
@@ -140,7 +140,7 @@ static void judge_count(const char *what, uint64_t count, uint64_t most) {
     }
 }
 
-void traffic_judge(uint64_t acquires, uint64_t tries, uint64_t leased) {
+void traffic_judge(const traffic_asked *asked) {
     if (!traffic.calm) {
         return;
     }
@@ -148,11 +148,15 @@ void traffic_judge(uint64_t acquires, uint64_t tries, uint64_t leased) {
      * is woken or comes too late, and one before each try. */
     uint64_t creates = count_requests(ZKL_CALL_CREATE);
     uint64_t lists = count_requests(ZKL_CALL_LIST);
-    uint64_t most_lists =
-        creates + traffic.wakeups + traffic.too_late + tries + leased * LISTS_PER_LEASED;
-    judge_count("nodes are made", count_made(), acquires);
+    uint64_t most_lists = creates + traffic.wakeups + traffic.too_late + asked->tries +
+                          asked->leased * LISTS_PER_LEASED;
+    judge_count("nodes are made", count_made(), asked->acquires + asked->downgrades);
     judge_count("lists are asked for", lists, most_lists);
-    /* The blocker's watch and its own with each list, that of a holder, and the probes. */
+    /* The blocker's watch and its own with each list, that of a holder, once more after a
+     * downgrade, and the probes. For a permit of n at first n watches, and later one for each that
+     * has gone: of these there are no more than wake-ups. */
+    uint64_t permits = (asked->most_permits - 1) * creates;
+    uint64_t gone = asked->most_permits > 1 ? traffic.wakeups + traffic.too_late : 0;
     judge_count("exists are asked for", count_requests(ZKL_CALL_EXISTS),
-                2 * lists + acquires + most_probes());
+                2 * lists + permits + gone + asked->acquires + asked->downgrades + most_probes());
 }

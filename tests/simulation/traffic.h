@@ -11,6 +11,15 @@
 
 void traffic_begin(const run_plan *plan);
 
+/** How often the contenders have asked for what. */
+typedef struct traffic_asked {
+    uint64_t acquires;
+    uint64_t tries; /* and others that look before they write */
+    uint64_t leased;
+    uint64_t downgrades;
+    unsigned most_permits;
+} traffic_asked;
+
 /** A node is about to be deleted. */
 void traffic_deletes(const node_record *node);
 void traffic_delivered(const zkl_delivery *delivery);
@@ -20,6 +29,6 @@ int64_t traffic_last_heard_us(uint32_t process);
 
 /** At the end of a run in which nothing went wrong: so many acquires, of them tries, and of them
  *  under a lease. */
-void traffic_judge(uint64_t acquires, uint64_t tries, uint64_t leased);
+void traffic_judge(const traffic_asked *asked);
 
 #endif

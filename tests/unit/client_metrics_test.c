@@ -158,6 +158,20 @@ static void acquire_that_cannot_begin_counts_as_failed(void) {
     desk_close(desk);
 }
 
+static void upgrade_that_could_not_begin_is_counted(void) {
+    lock_desk *desk = open_plain();
+    desk->mode = ZKL_READ;
+    desk_hold(desk);
+    desk_enter(desk);
+    desk->fake.random_fails = true;
+    desk_leave(desk);
+    EXPECT_INT(zkl_lock_try_upgrade(desk->lock, NULL), ZKL_SYSTEM);
+    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "1");
+    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"granted\"", "1");
+    EXPECT_SERIES(desk, "zklock_held|", "1");
+    desk_close(desk);
+}
+
 static void expiry_while_held_is_a_loss_and_no_release(void) {
     lock_desk *desk = open_plain();
     desk_hold(desk);
@@ -343,6 +357,7 @@ static CU_TestInfo tests[] = {
     TEST(pauses_are_counted_as_retries),
     TEST(busy_try_is_counted),
     TEST(acquire_that_cannot_begin_counts_as_failed),
+    TEST(upgrade_that_could_not_begin_is_counted),
     TEST(expiry_while_held_is_a_loss_and_no_release),
     TEST(end_of_a_lease_is_a_loss),
     TEST(hold_limit_is_a_loss),

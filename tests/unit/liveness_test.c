@@ -408,6 +408,17 @@ static void session_that_answers_nothing_is_kept_while_something_is_held(void) {
     live_finish(stage);
 }
 
+/* Nobody works under half of a multi-lock, and who waits for the other half would wait for ever. */
+static void session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted(void) {
+    run_stage *stage = live_open(0);
+    stage_hold(stage, &stage->a);
+    stage->a.runner->others_are_awaited = true;
+    EXPECT_INT(abandoned_after(stage, 9), 1);
+    zkl_request_runner_hold_from_now(stage->a.runner, 0); /* the others are granted, too */
+    EXPECT_INT(abandoned_after(stage, 9), 0);
+    live_finish(stage);
+}
+
 static CU_TestInfo tests[] = {
     TEST(session_without_requests_is_not_probed),
     TEST(session_with_a_request_is_probed_three_times_in_its_timeout),
@@ -436,6 +447,7 @@ static CU_TestInfo tests[] = {
     TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again),
     TEST(session_that_answers_nothing_is_given_up_for_its_waiters),
     TEST(session_that_answers_nothing_is_kept_while_something_is_held),
+    TEST(session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted),
     TEST_END,
 };
 

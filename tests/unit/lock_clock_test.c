@@ -197,6 +197,27 @@ static void lease_that_ends_within_check_is_lost_with_nothing_left(void) {
     }
 }
 
+/* ---- Changes of mode ------------------------------------------------------------------- */
+
+static int try_upgrade(lock_desk *desk) {
+    return zkl_lock_try_upgrade(desk->lock, NULL);
+}
+
+/* The process is stopped after the answer is there, and before the thread that waits for it runs.
+ */
+static void upgrade_finds_the_hold_limit_though_no_timer_fired(void) {
+    lock_desk *desk = open_with(HOLD_MS, 0, 0);
+    desk->mode = ZKL_READ;
+    desk_hold(desk);
+    desk_begin(desk, try_upgrade, 0);
+    desk_enter_at_calls(desk, 1); /* its list */
+    FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
+    desk->fake.now_ms += HOLD_MS;
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_LOST);
+    desk_close(desk);
+}
+
 static CU_TestInfo tests[] = {
     TEST(check_finds_the_hold_limit_though_no_timer_fired),
     TEST(info_finds_the_hold_limit_though_no_timer_fired),
@@ -208,6 +229,7 @@ static CU_TestInfo tests[] = {
     TEST(check_after_a_lost_lease_finds_the_hold_limit_though_no_timer_fired),
     TEST(lease_that_ends_within_info_is_lost_and_not_suspect),
     TEST(lease_that_ends_within_check_is_lost_with_nothing_left),
+    TEST(upgrade_finds_the_hold_limit_though_no_timer_fired),
     TEST_END,
 };
 

@@ -426,6 +426,21 @@ static void stuck_holder_loses_all(void) {
     zkl_testing_end();
 }
 
+static void client_that_counts_does_so_without_a_resource_class(void) {
+    zkl_testing_begin(NULL);
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.metrics = 1;
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    zkl_multi_lock *first = open_two(client, "stock", "orders");
+    zkl_multi_lock *second = open_two(client, "orders", "stock");
+    EXPECT_INT(zkl_multi_lock_acquire(first, LONG_MS, NULL), ZKL_OK);
+    zkl_multi_lock_close(first);
+    zkl_multi_lock_close(second);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
 /* ---- Input ---------------------------------------------------------------------------------- */
 
 static void bad_input_is_refused(void) {
@@ -484,6 +499,7 @@ static CU_TestInfo tests[] = {
     TEST(session_that_expires_while_held_is_a_loss),
     TEST(lease_runs_for_all),
     TEST(stuck_holder_loses_all),
+    TEST(client_that_counts_does_so_without_a_resource_class),
     TEST(bad_input_is_refused),
     TEST_END,
 };

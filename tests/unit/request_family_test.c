@@ -315,6 +315,21 @@ static void two_readers_that_upgrade_are_both_refused(void) {
     PLAY(upgrade, meanwhile);
 }
 
+static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
+    static const char *const before[] = {
+        "start          -> LIST",
+        "listed nobody  -> FAIL NODE_DELETED END",
+    };
+    static const char *const meanwhile[] = {
+        "start          -> LIST",
+        "listed r4      -> CREATE LIST",
+        "created me5    -> ",
+        "listed me5     -> FAIL NODE_DELETED DELETE me5",
+    };
+    PLAY(upgrade, before);
+    PLAY(upgrade, meanwhile);
+}
+
 static CU_TestInfo tests[] = {
     TEST(permit_is_granted_while_fewer_are_earlier),
     TEST(permit_waits_and_lists_again_when_one_of_those_before_it_goes),
@@ -339,6 +354,7 @@ static CU_TestInfo tests[] = {
     TEST(downgrade_of_what_is_not_held_for_writing_does_nothing),
     TEST(reader_upgrades_when_nobody_else_is_there),
     TEST(two_readers_that_upgrade_are_both_refused),
+    TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused),
     TEST_END,
 };
 

@@ -4,12 +4,14 @@
  * writes that are applied although their replies are lost, or later than that,
  * sessions that expire, a process that is stopped for longer than its session,
  * leases that run out, others who come, go, copy our names and become readers in
- * the place of their writer, administrators who delete, and a user who gives up
- * or releases. Each seed walks the same way every time.
+ * the place of their writer, administrators who delete, and a user who gives up,
+ * downgrades or releases; for locks and permits, with and without a limit of the queue, alone or
+ * as a member of a multi-lock. Each seed walks the same way every time.
  *
  * In each step the monitor's rules hold. Beyond them the world knows:
  *     a grant is given only to a node of our session that nothing blocks, and
  *     its token is that node's czxid;
+ *     a downgrade keeps that token;
  *     no node is deleted that our session does not own;
  *     after END there is no node of ours, and no write that could still make one;
  *     when the faults end, the request comes to its end as well.
@@ -23,7 +25,7 @@
 #include "support/unit.h"
 
 enum { SEEDS = 20000, STEPS = 250, HEALING_STEPS = 400 };
-enum { NODES_MAX = 64, OTHERS_MAX = 8, SENT_MAX = 8, LATE_MAX = 16 };
+enum { NODES_MAX = 64, OTHERS_MAX = 8, SENT_MAX = 8, LATE_MAX = 16, PERMITS_MAX = 3 };
 
 typedef struct child_node {
     char name[NAME_SIZE];
@@ -36,6 +38,7 @@ typedef struct child_node {
 typedef struct sent_operation {
     zkl_action_kind kind;
     char node[NAME_SIZE];
+    char writer[NAME_SIZE]; /* DOWNGRADE: in whose place */
 } sent_operation;
 
 typedef struct small_world {
@@ -51,7 +54,10 @@ typedef struct small_world {
     size_t sent_count;
     sent_operation late[LATE_MAX]; /* lost with a connection, perhaps to be applied */
     size_t late_count;
-    char watched[NAME_SIZE]; /* "": nothing */
+    char to_watch[PERMITS_MAX][NAME_SIZE]; /* by the WATCH that was sent */
+    size_t to_watch_count;
+    char watched[PERMITS_MAX][NAME_SIZE];
+    size_t watched_count;
     char watched_own[NAME_SIZE];
     bool lease_runs;
     bool backing_off;
@@ -63,7 +69,10 @@ typedef struct random_walk {
     zkl_request request;
     request_monitor monitor;
     small_world world;
-    zkl_mode mode;
+    zkl_contender_kind kind;
+    int64_t token;
+    const char *listed[NODES_MAX]; /* the last list */
+    size_t listed_count;
     char guid[NAME_GUID_SIZE];
     char prefix[NAME_SIZE];
     bool faults;
@@ -73,6 +82,7 @@ typedef struct random_walk {
 static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
     unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
+    unsigned own_downgrades, permits, full, members;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -131,6 +141,17 @@ static void remove_parent(small_world *world) {
     world->next_sequence = 0;
 }
 
+/* In one transaction. */
+static bool become_reader(small_world *world, const sent_operation *operation) {
+    child_node *writer = find_child(world, operation->writer);
+    if (writer == NULL) {
+        return false;
+    }
+    memcpy(writer->name, operation->node, NAME_SIZE);
+    writer->zxid = ++world->zxid;
+    return true;
+}
+
 static void apply(small_world *world, const sent_operation *operation) {
     child_node *child = find_child(world, operation->node);
     if (operation->kind == ZKL_ACTION_CREATE) {
@@ -141,6 +162,8 @@ static void apply(small_world *world, const sent_operation *operation) {
         make_parent(world);
     } else if (operation->kind == ZKL_ACTION_REMOVE_PARENT && world->count == 0) {
         remove_parent(world);
+    } else if (operation->kind == ZKL_ACTION_DOWNGRADE) {
+        (void)become_reader(world, operation);
     }
 }
 
@@ -167,22 +190,39 @@ static bool reads(char letter, zkl_mode mode) {
     return letter == 'm' ? mode == ZKL_READ : letter == 'r' || letter == 'q';
 }
 
+/* Of an unknown kind nobody can tell a minus sign from a dash. */
+static bool is_request(const child_node *node) {
+    return node->letter != 'j' && !(node->letter == 'u' && node->sequence < 0);
+}
+
+/* For a permit of n: n are earlier, or one that is not for as many. */
 static bool is_blocked(const random_walk *walk, const child_node *own) {
+    unsigned earlier = 0;
     for (size_t i = 0; i < walk->world.count; i++) {
         const child_node *other = &walk->world.nodes[i];
-        bool conflict = !(walk->mode == ZKL_READ && reads(other->letter, walk->mode));
-        /* Of an unknown kind nobody can tell a minus sign from a dash. */
-        bool request = other->letter != 'j' && !(other->letter == 'u' && other->sequence < 0);
-        if (request && other->sequence < own->sequence && conflict) {
+        bool conflict = !(walk->kind.mode == ZKL_READ && reads(other->letter, walk->kind.mode));
+        bool before = is_request(other) && other->sequence < own->sequence;
+        unsigned like = other->letter == 'p' ? 2 : other->letter == 't' ? 3 : 0;
+        if (other->letter == 'm') {
+            like = walk->kind.permits; /* somebody has copied our name */
+        }
+        if (before && walk->kind.permits == 0 && conflict) {
             return true;
         }
+        if (before && walk->kind.permits > 0 && like != walk->kind.permits) {
+            return true;
+        }
+        earlier += before ? 1 : 0;
     }
-    return false;
+    return walk->kind.permits > 0 && earlier >= walk->kind.permits;
 }
 
 static void check_grant(random_walk *walk) {
     const child_node *own = find_child(&walk->world, walk->request.node);
     seen.grants++;
+    seen.permits += walk->kind.permits > 0 ? 1U : 0U;
+    seen.members += walk->request.is_member ? 1U : 0U;
+    walk->token = walk->request.zxid;
     CHECK(walk, own != NULL);
     if (own != NULL) {
         CHECK(walk, own->owner == walk->world.session);
@@ -212,6 +252,34 @@ static void send(random_walk *walk, const zkl_action *action) {
     sent_operation *sent = &world->sent[world->sent_count++];
     sent->kind = action->kind;
     snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
+    snprintf(sent->writer, sizeof(sent->writer), "%s", walk->request.node);
+}
+
+/* As the runner does it. */
+static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
+    zkl_queue_neighbour nearest[PERMITS_MAX];
+    small_world *world = &walk->world;
+    zkl_children list = { walk->listed, walk->listed_count };
+    world->to_watch_count = 1;
+    snprintf(world->to_watch[0], NAME_SIZE, "%s", blocker);
+    if (walk->kind.permits > 0) {
+        world->to_watch_count =
+            zkl_queue_find_nearest(list, walk->request.node, nearest, walk->kind.permits);
+        CHECK(walk, world->to_watch_count == walk->kind.permits);
+        for (size_t i = 0; i < world->to_watch_count; i++) {
+            snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);
+        }
+    }
+}
+
+static void note_downgrade(random_walk *walk, int status) {
+    if (status == ZKL_OK) {
+        const child_node *own = find_child(&walk->world, walk->request.node);
+        seen.own_downgrades++;
+        CHECK(walk, walk->request.mode == ZKL_READ);
+        CHECK(walk, walk->request.zxid == walk->token);
+        CHECK(walk, own == NULL || own->owner == walk->world.session); /* NULL: by hand */
+    }
 }
 
 static void note_loss(random_walk *walk, int status) {
@@ -229,7 +297,7 @@ static void perform(random_walk *walk, const zkl_action *action) {
         walk->world.backing_off = true;
         break;
     case ZKL_ACTION_UNWATCH:
-        walk->world.watched[0] = '\0';
+        walk->world.watched_count = 0;
         break;
     case ZKL_ACTION_UNWATCH_OWN:
         walk->world.watched_own[0] = '\0';
@@ -239,6 +307,15 @@ static void perform(random_walk *walk, const zkl_action *action) {
         break;
     case ZKL_ACTION_FAIL:
         seen.failures++;
+        seen.full += action->status == ZKL_QUEUE_FULL ? 1U : 0U;
+        break;
+    case ZKL_ACTION_DOWNGRADE_ENDED:
+        note_downgrade(walk, action->status);
+        break;
+    case ZKL_ACTION_WATCH:
+        seen.watches++;
+        choose_whom_to_watch(walk, action->node);
+        send(walk, action);
         break;
     case ZKL_ACTION_LOSE:
         note_loss(walk, action->status);
@@ -254,7 +331,6 @@ static void perform(random_walk *walk, const zkl_action *action) {
         break;
     default:
         seen.inspections += action->kind == ZKL_ACTION_INSPECT ? 1U : 0U;
-        seen.watches += action->kind == ZKL_ACTION_WATCH ? 1U : 0U;
         send(walk, action);
         break;
     }
@@ -294,6 +370,8 @@ static zkl_event_kind answer_to(zkl_action_kind kind) {
         return ZKL_EVENT_PARENT_INSPECTED;
     case ZKL_ACTION_REMOVE_PARENT:
         return ZKL_EVENT_PARENT_REMOVED;
+    case ZKL_ACTION_DOWNGRADE:
+        return ZKL_EVENT_DOWNGRADED;
     default:
         return ZKL_EVENT_SETTLED;
     }
@@ -314,15 +392,16 @@ static void serve_create(random_walk *walk, const sent_operation *operation) {
         snprintf(name, sizeof(name), "%s", made->name);
         event.outcome = ZKL_OUTCOME_OK;
         event.node = name;
-        event.zxid = made->zxid;
+        event.zxid = walk->request.is_member ? 0 : made->zxid; /* a transaction does not tell */
     }
     feed(walk, &event);
 }
 
 static void serve_list(random_walk *walk) {
     static char copies[NODES_MAX][NAME_SIZE];
-    const char *names[NODES_MAX];
+    const char **names = walk->listed;
     size_t count = walk->world.count;
+    walk->listed_count = count;
     size_t first = count > 0 ? unit_random_below(&walk->random, (unsigned)count) : 0;
     for (size_t i = 0; i < count; i++) {
         memcpy(copies[i], walk->world.nodes[(first + i) % count].name, NAME_SIZE);
@@ -356,6 +435,31 @@ static void serve_delete(random_walk *walk, const sent_operation *operation) {
     feed(walk, &event);
 }
 
+/* Of several watches: all, or one of them comes too late. */
+static void serve_watch(random_walk *walk) {
+    small_world *world = &walk->world;
+    zkl_event event = { .kind = ZKL_EVENT_WATCHED, .outcome = ZKL_OUTCOME_OK };
+    for (size_t i = 0; i < world->to_watch_count; i++) {
+        if (find_child(world, world->to_watch[i]) == NULL) {
+            event.outcome = ZKL_OUTCOME_NO_NODE;
+        }
+    }
+    if (event.outcome == ZKL_OUTCOME_OK) {
+        memcpy(world->watched, world->to_watch, sizeof(world->watched));
+        world->watched_count = world->to_watch_count;
+    }
+    feed(walk, &event);
+}
+
+static void serve_downgrade(random_walk *walk, const sent_operation *operation) {
+    zkl_event event = { .kind = ZKL_EVENT_DOWNGRADED, .outcome = ZKL_OUTCOME_NO_NODE };
+    if (become_reader(&walk->world, operation)) {
+        event.outcome = ZKL_OUTCOME_OK;
+        fire_own_if_gone(walk);
+    }
+    feed(walk, &event);
+}
+
 static void serve_watch_or_inspection(random_walk *walk, const sent_operation *operation) {
     const child_node *child = find_child(&walk->world, operation->node);
     zkl_event event = { .kind = answer_to(operation->kind), .outcome = ZKL_OUTCOME_NO_NODE };
@@ -363,9 +467,7 @@ static void serve_watch_or_inspection(random_walk *walk, const sent_operation *o
         event.outcome = ZKL_OUTCOME_OK;
         event.zxid = child->zxid;
         event.own_session = child->owner == walk->world.session;
-        if (operation->kind == ZKL_ACTION_WATCH) {
-            memcpy(walk->world.watched, child->name, NAME_SIZE);
-        } else if (operation->kind == ZKL_ACTION_WATCH_OWN) {
+        if (operation->kind == ZKL_ACTION_WATCH_OWN) {
             memcpy(walk->world.watched_own, child->name, NAME_SIZE);
         }
     }
@@ -374,7 +476,8 @@ static void serve_watch_or_inspection(random_walk *walk, const sent_operation *o
 
 static bool is_write(zkl_action_kind kind) {
     return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_SETTLE ||
-           kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_REMOVE_PARENT;
+           kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_REMOVE_PARENT ||
+           kind == ZKL_ACTION_DOWNGRADE;
 }
 
 static void serve_parent_removal(random_walk *walk) {
@@ -406,6 +509,11 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
         serve_delete(walk, operation);
         break;
     case ZKL_ACTION_WATCH:
+        serve_watch(walk);
+        break;
+    case ZKL_ACTION_DOWNGRADE:
+        serve_downgrade(walk, operation);
+        break;
     case ZKL_ACTION_WATCH_OWN:
     case ZKL_ACTION_INSPECT:
         serve_watch_or_inspection(walk, operation);
@@ -486,17 +594,28 @@ static void disconnect(random_walk *walk) {
 
 static void feed_firing(random_walk *walk, bool deleted, bool fresh) {
     unsigned before = seen.grants;
-    walk->world.watched[0] = '\0';
+    walk->world.watched_count = 0; /* of the others the first list after it tells */
     feed(walk, &(zkl_event){ .kind = ZKL_EVENT_WATCH_FIRED, .deleted = deleted, .fresh = fresh });
     seen.hand_offs += seen.grants - before;
 }
 
 static void fire_blocker_if_gone(random_walk *walk) {
     small_world *world = &walk->world;
-    if (world->connected && world->watched[0] != '\0' &&
-        find_child(world, world->watched) == NULL) {
-        feed_firing(walk, true, chance(walk, 90));
+    for (size_t i = 0; world->connected && i < world->watched_count; i++) {
+        if (find_child(world, world->watched[i]) == NULL) {
+            feed_firing(walk, true, chance(walk, 90));
+            return;
+        }
     }
+}
+
+/* One that is watched, or NULL. */
+static const child_node *find_watched(random_walk *walk) {
+    small_world *world = &walk->world;
+    size_t count = world->watched_count;
+    return count > 0 ? find_child(world,
+                                  world->watched[unit_random_below(&walk->random, (unsigned)count)])
+                     : NULL;
 }
 
 static void fire_if_gone(random_walk *walk) {
@@ -517,7 +636,7 @@ static void reconnect(random_walk *walk) {
 static void begin_session(random_walk *walk) {
     walk->world.session++;
     name_own_guid(walk->guid, (unsigned)walk->world.session);
-    name_own_prefix(walk->prefix, walk->guid, (zkl_contender_kind){ walk->mode, 0 });
+    name_own_prefix(walk->prefix, walk->guid, walk->kind);
 }
 
 static void delete_our_nodes(small_world *world) {
@@ -532,7 +651,7 @@ static void expire(random_walk *walk) {
     small_world *world = &walk->world;
     delete_our_nodes(world);
     world->late_count = 0;
-    world->watched[0] = '\0';
+    world->watched_count = 0;
     world->watched_own[0] = '\0';
     world->lease_runs = false;
     world->connected = false;
@@ -550,13 +669,15 @@ static void expire(random_walk *walk) {
 /* ---- Others --------------------------------------------------------------------------- */
 
 static void other_joins(random_walk *walk) {
-    static const char letters[] = "xxrrwkquj";
+    static const char of_locks[] = "xxrrwkquj";
+    static const char of_semaphores[] = "ppppppptj"; /* of two, mostly */
+    const char *letters = walk->kind.permits > 0 ? of_semaphores : of_locks;
     small_world *world = &walk->world;
     if (!world->parent || world->count >= OTHERS_MAX) {
         return;
     }
     char guid[NAME_GUID_SIZE];
-    char letter = letters[unit_random_below(&walk->random, sizeof(letters) - 1)];
+    char letter = letters[unit_random_below(&walk->random, sizeof(of_locks) - 1)];
     name_other_guid(guid, (uint64_t)world->zxid);
     child_node *added = add_child(world, letter, 0);
     name_other(added->name, letter, guid, added->sequence);
@@ -614,7 +735,7 @@ static void other_goes(random_walk *walk) {
  * it and let others in; then it goes on, and first reads the old news. */
 static void stop_past_the_session(random_walk *walk) {
     small_world *world = &walk->world;
-    const child_node *blocker = find_child(world, world->watched);
+    const child_node *blocker = find_watched(walk);
     if (!world->connected || blocker == NULL) {
         return;
     }
@@ -636,7 +757,7 @@ static void watched_node_is_changed(random_walk *walk) {
     if (world->watched_own[0] != '\0' && chance(walk, 50)) {
         world->watched_own[0] = '\0';
         feed_news(walk, ZKL_EVENT_OWN_WATCH_FIRED, ZKL_OK);
-    } else if (world->watched[0] != '\0') {
+    } else if (world->watched_count > 0) {
         feed_firing(walk, false, true);
     }
 }
@@ -650,11 +771,12 @@ static void our_node_is_deleted_by_hand(random_walk *walk) {
     }
     remove_child(world, own);
     fire_own_if_gone(walk);
-    const child_node *blocker = find_child(world, world->watched);
-    if (blocker != NULL && chance(walk, 50)) {
+    if (find_watched(walk) != NULL && chance(walk, 50)) {
         other_joins(walk);
-        blocker = find_child(world, world->watched);
-        remove_child(world, blocker);
+        const child_node *blocker = find_watched(walk);
+        if (blocker != NULL) {
+            remove_child(world, blocker);
+        }
         fire_blocker_if_gone(walk);
     }
 }
@@ -698,6 +820,8 @@ static void rare_step(random_walk *walk) {
         watched_node_is_changed(walk);
     } else if (dice < 70 && walk->request.needs_lease) {
         change_lease(walk);
+    } else if (dice < 85) {
+        feed_news(walk, ZKL_EVENT_DOWNGRADE, ZKL_OK);
     } else if (dice < 95) {
         feed_news(walk, ZKL_EVENT_PROBE, ZKL_OK);
     } else if (walk->monitor.granted) {
@@ -764,14 +888,18 @@ static void begin(random_walk *walk, uint64_t seed) {
     memset(walk, 0, sizeof(*walk));
     snprintf(walk->name, sizeof(walk->name), "seed %" PRIu64, seed);
     walk->random = unit_random_begin(seed);
-    walk->mode = (zkl_mode)unit_random_below(&walk->random, 3);
+    walk->kind.mode = (zkl_mode)unit_random_below(&walk->random, 4);
+    walk->kind.permits =
+        walk->kind.mode == ZKL_PERMIT ? 1 + unit_random_below(&walk->random, PERMITS_MAX) : 0;
     walk->faults = true;
     begin_session(walk);
     walk->world.parent = chance(walk, 70);
     walk->world.connected = chance(walk, 90);
     walk->world.next_sequence = sequences[unit_random_below(&walk->random, COUNT_OF(sequences))];
     zkl_request_options options = {
-        .kind = { walk->mode, 0 },
+        .kind = walk->kind,
+        .max_waiting = chance(walk, 15) ? 1 + unit_random_below(&walk->random, 2) : 0,
+        .is_member = chance(walk, 15),
         .only_try = chance(walk, 20),
         .fail_on_session_expiry = chance(walk, 20),
         .needs_lease = chance(walk, 25),
@@ -792,7 +920,8 @@ static void take_walk(uint64_t seed) {
         step(&walk);
     }
     bool undecided = !has_ended(&walk) && walk.monitor.verdicts == 0;
-    bool may_fail = walk.request.only_try || walk.world.next_sequence < 0 ||
+    bool may_fail = walk.request.only_try || walk.request.is_member || walk.kind.permits > 0 ||
+                    walk.request.max_waiting > 0 || walk.world.next_sequence < 0 ||
                     walk.world.next_sequence > INT32_MAX / 2;
     heal(&walk);
     CHECK(&walk, has_ended(&walk));
@@ -819,6 +948,10 @@ static void random_walks_keep_the_rules_and_come_to_an_end(void) {
     EXPECT(seen.hold_limits > SEEDS / 1000);
     EXPECT(seen.downgrades > SEEDS / 10);
     EXPECT(seen.drains > 0);
+    EXPECT(seen.own_downgrades > SEEDS / 1000);
+    EXPECT(seen.permits > SEEDS / 50);
+    EXPECT(seen.full > SEEDS / 1000);
+    EXPECT(seen.members > SEEDS / 50);
 }
 
 static CU_TestInfo tests[] = {

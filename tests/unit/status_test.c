@@ -78,8 +78,8 @@ static const struct {
     { ZKL_NOT_COUNTED, -54 },
     { ZKL_BUFFER_TOO_SMALL, -55 },
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
-    { ZKL_INVALID_CANDIDATE, -66 },
     { ZKL_NOT_A_CONTENDER, -59 },
+    { ZKL_INVALID_CANDIDATE, -66 },
 };
 
 static const int all[] = {

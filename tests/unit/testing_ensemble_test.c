@@ -158,6 +158,24 @@ static void touches_reach_the_leader_by_its_pings_only(void) {
     caller_world_end();
 }
 
+/* As all that is sent to it: on one connection nothing is lost but with the connection. */
+static void pings_wait_for_a_server_that_is_cut_off(void) {
+    caller self;
+    zkl_ensemble_options options = caller_options();
+    options.sync_limit_ticks = 10;
+    begin_with(&options);
+    caller_open_on(&self, 3 * TICK_MS, follower);
+    list_for(&self, 2 * TICK_MS);
+    run_ms(TICK_MS - zkl_world_now_us() / MS % TICK_MS + 5); /* just after a ping */
+    zkl_ensemble_cut_off_server(ensemble, follower);
+    list_for(&self, 4 * TICK_MS - 25); /* sessions end with a tick */
+    zkl_ensemble_mend_server(ensemble, follower);
+    run_ms(40); /* past the end of the session, but for what was held up */
+    EXPECT(is_alive(&self));
+    caller_close(&self);
+    caller_world_end();
+}
+
 static void new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed(void) {
     caller self;
     begin();
@@ -587,6 +605,7 @@ static CU_TestInfo tests[] = {
     TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes),
     TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions),
     TEST(touches_reach_the_leader_by_its_pings_only),
+    TEST(pings_wait_for_a_server_that_is_cut_off),
     TEST(new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed),
     TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it),
     TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out),

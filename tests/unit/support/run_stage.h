@@ -19,8 +19,9 @@ typedef struct lock_owner {
     struct run_stage *stage;
     const char *name; /* what the text calls it; "" for the only one */
     zkl_request_runner *runner;
-    int64_t max_hold_ms; /* of what it starts next */
-    int verdict;         /* 1: none yet */
+    int64_t max_hold_ms;     /* of what it starts next */
+    zkl_create_group *group; /* likewise; NULL: none */
+    int verdict;             /* 1: none yet */
     unsigned verdicts;
     bool ended;
     bool disowns; /* as soon as it has its verdict, as an acquire does */

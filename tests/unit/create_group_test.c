@@ -1,0 +1,119 @@
+/*
+ * The members of a multi-lock and the transaction that makes their nodes, over scripted
+ * operations (run_stage.h): what becomes of those who ask when it cannot be sent, or never is.
+ */
+#include "support/run_stage.h"
+
+static run_stage *open_members(void) {
+    run_stage *stage = stage_open();
+    stage->a.group = zkl_create_group_make(2);
+    stage->b.group = stage->a.group;
+    return stage;
+}
+
+static void start(run_stage *stage, lock_owner *owner, const char *parent) {
+    EXPECT_INT(stage_start(stage, owner, parent, ZKL_FOREVER), ZKL_OK);
+}
+
+static void close_members(run_stage *stage) {
+    zkl_create_group_drop(stage->a.group);
+    stage_close(stage);
+}
+
+static void nothing_is_sent_before_all_have_asked(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    FAKE_HEARD(&stage->fake, "");
+    EXPECT(stage->a.runner->others_are_awaited);
+    start(stage, &stage->b, "/b");
+    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
+    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    FAKE_HEARD(&stage->fake, "decided -14; ended; b decided -14; b ended");
+    close_members(stage);
+}
+
+static void who_asks_and_is_called_off_ends_at_once(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    FAKE_HEARD(&stage->fake, "decided -3; ended");
+    close_members(stage);
+}
+
+/* The thread that waits for the members may be the last to hear of it. */
+static void who_asks_ends_with_the_last_session(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    zkl_session_finish(&stage->session, ZKL_CLOSED);
+    EXPECT(stage->a.ended);
+    EXPECT_INT(stage->a.verdict, ZKL_CLOSED);
+    stage_hush(stage);
+    close_members(stage);
+}
+
+static void who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    start(stage, &stage->b, "/b");
+    stage_hush(stage);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
+    FAKE_HEARD(&stage->fake, "decided -3; b decided -3");
+    stage_answer(stage, "transact", ZKL_OUTCOME_NOT_NOW);
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "ended; b ended");
+    close_members(stage);
+}
+
+/* In the loop that tells all requests of the connection, the first one is the last to ask, and
+ * the loop has the second one in hand. */
+static void transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    start(stage, &stage->b, "/b");
+    stage_answer(stage, "transact", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /b", ZKL_OUTCOME_OK);
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "make /a", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage->fake.sends = ZKL_OUTCOME_REFUSED;
+    stage_connect(stage, SESSION_ID);
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    EXPECT(stage->a.ended);
+    EXPECT(!stage->b.ended);
+    EXPECT_INT(stage->b.verdicts, 0);
+    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
+    EXPECT(stage->b.ended);
+    stage_hush(stage);
+    close_members(stage);
+}
+
+static void transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    start(stage, &stage->b, "/b");
+    FAKE_HEARD(&stage->fake, "unsent transact /a/#1-lock-");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
+    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    stage_hush(stage);
+    close_members(stage);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(nothing_is_sent_before_all_have_asked),
+    TEST(who_asks_and_is_called_off_ends_at_once),
+    TEST(who_asks_ends_with_the_last_session),
+    TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction),
+    TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask),
+    TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("create_group", tests);
+}

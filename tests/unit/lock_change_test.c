@@ -1,0 +1,451 @@
+/*
+ * Downgrades and upgrades of what is held, as stories on the simulated servers: beside others
+ * that wait, with lost replies, and against release, loss and close.
+ */
+#include <string.h>
+
+#include "client.h"
+#include "support/relative.h"
+
+enum { LONG_MS = 60000 };
+
+static relative writer, reader, other;
+static relative *const all[] = { &writer, &reader, &other };
+static size_t opened;
+
+static relative *open_one(relative *self, zkl_mode mode, const zkl_lock_options *options) {
+    relative_open(self, mode, options);
+    opened++;
+    return self;
+}
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+    opened = 0;
+}
+
+static void end(void) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (all[i]->client != NULL && opened > 0) {
+            relative_close(all[i]);
+            all[i]->client = NULL;
+            opened--;
+        }
+    }
+    zkl_testing_expect_clean(RELATIVE_SESSION_MS);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void begin_held(zkl_mode mode, const zkl_lock_options *options) {
+    begin();
+    open_one(&writer, mode, options);
+    EXPECT_INT(relative_acquire(&writer, ZKL_FOREVER), ZKL_OK);
+}
+
+static zkl_lock_options reentrant(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    return options;
+}
+
+static void lose_next_multi(zkl_cut cut, int64_t late_us) {
+    zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&writer), ZKL_CALL_MULTI, cut,
+                          late_us);
+}
+
+static void expect_holds_for_reading(int64_t token) {
+    EXPECT_INT(relative_info(&writer).mode, ZKL_READ);
+    EXPECT_INT(relative_info(&writer).token, token);
+    EXPECT_INT(relative_info(&writer).state, ZKL_STATE_HELD);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_lock_verify(writer.lock, LONG_MS), ZKL_OK);
+}
+
+/* In the writer's place, with its token; its node is watched at once. */
+static void expect_reader(int64_t token) {
+    expect_holds_for_reading(token);
+    EXPECT_INT(zkl_testing_count_watches(writer.client), 1);
+}
+
+/* ---- Downgrade ---------------------------------------------------------------------------- */
+
+static void downgrade_lets_readers_in_and_no_writer(void) {
+    begin_held(ZKL_WRITE, NULL);
+    open_one(&reader, ZKL_READ, NULL);
+    open_one(&other, ZKL_WRITE, NULL);
+    relative_start_acquire(&reader, ZKL_FOREVER);
+    relative_start_acquire(&other, ZKL_FOREVER);
+    int64_t token = writer.grant.token;
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_join(&reader), ZKL_OK);
+    expect_reader(token);
+    EXPECT(reader.grant.token > token);
+    EXPECT_INT(relative_release(&reader), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(other.status, RELATIVE_WAITS);
+    EXPECT_INT(relative_release(&writer), ZKL_OK);
+    EXPECT_INT(relative_join(&other), ZKL_OK);
+    end();
+}
+
+static void writer_that_waited_first_waits_for_the_downgraded_reader(void) {
+    begin_held(ZKL_WRITE, NULL);
+    open_one(&other, ZKL_WRITE, NULL);
+    open_one(&reader, ZKL_READ, NULL);
+    relative_start_acquire(&other, ZKL_FOREVER);
+    relative_start_acquire(&reader, ZKL_FOREVER);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(other.status, RELATIVE_WAITS);
+    EXPECT_INT(reader.status, RELATIVE_WAITS); /* it comes after the writer */
+    EXPECT_INT(relative_release(&writer), ZKL_OK);
+    EXPECT_INT(relative_join(&other), ZKL_OK);
+    EXPECT_INT(relative_release(&other), ZKL_OK);
+    EXPECT_INT(relative_join(&reader), ZKL_OK);
+    end();
+}
+
+static void downgrade_of_what_is_held_for_reading_asks_for_nothing(void) {
+    begin_held(ZKL_READ, NULL);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_count(&writer, ZKL_CALL_MULTI), 0);
+    end();
+}
+
+static void downgrade_whose_reply_is_lost_is_found_out(void) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+        begin_held(ZKL_WRITE, NULL);
+        lose_next_multi(cuts[i], 0);
+        EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(relative_count(&writer, ZKL_CALL_MULTI), i == 0 ? 2 : 1);
+        expect_reader(writer.grant.token);
+        EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
+        EXPECT_INT(relative_release(&writer), ZKL_OK);
+        EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+        end();
+    }
+}
+
+/* Applied only when the next connection has looked for it already. */
+static void downgrade_that_is_applied_late_is_waited_for(void) {
+    begin_held(ZKL_WRITE, NULL);
+    lose_next_multi(ZKL_CUT_REPLIES_LOST, 300 * 1000);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    expect_reader(writer.grant.token);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
+    end();
+}
+
+static void downgrade_goes_on_after_its_time_and_is_no_way_back(void) {
+    zkl_lock_options options = reentrant();
+    begin_held(ZKL_WRITE, &options);
+    zkl_testing_disconnect(writer.client, 3000);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, 50), ZKL_PENDING);
+    EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_acquire(writer.lock, ZKL_WRITE, 0, NULL), ZKL_NO_UPGRADE);
+    EXPECT_INT(zkl_lock_acquire(writer.lock, ZKL_READ, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_PENDING);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    expect_reader(writer.grant.token);
+    EXPECT_INT(relative_info(&writer).holds, 2);
+    EXPECT_INT(relative_count(&writer, ZKL_CALL_MULTI), 2); /* and that of verify */
+    EXPECT_INT(relative_release(&writer), ZKL_OK);
+    EXPECT_INT(relative_release(&writer), ZKL_OK);
+    end();
+}
+
+static void downgrade_that_the_lock_is_released_under_is_over(void) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i <= COUNT_OF(cuts); i++) {
+        begin_held(ZKL_WRITE, NULL);
+        if (i < COUNT_OF(cuts)) {
+            lose_next_multi(cuts[i], 0);
+        }
+        relative_start_downgrade(&writer, ZKL_FOREVER);
+        EXPECT_INT(zkl_lock_release(writer.lock, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
+        EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+        EXPECT_INT(relative_acquire(&writer, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
+        end();
+    }
+}
+
+static void downgrade_of_a_lock_that_is_lost_meanwhile_says_so(void) {
+    begin_held(ZKL_WRITE, NULL);
+    zkl_testing_disconnect(writer.client, RELATIVE_SOON_MS);
+    relative_start_downgrade(&writer, ZKL_FOREVER);
+    EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 1);
+    EXPECT_INT(relative_join(&writer), ZKL_LOST);
+    EXPECT_INT(relative_info(&writer).lost_reason, ZKL_NODE_DELETED);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_LOST);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NOT_HELD);
+    end();
+}
+
+static void downgrade_of_a_session_that_ends_says_lost(void) {
+    begin_held(ZKL_WRITE, NULL);
+    zkl_testing_disconnect(writer.client, 2 * RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_LOST);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    end();
+}
+
+static void downgrade_ends_when_its_handle_or_its_client_is_closed(void) {
+    begin_held(ZKL_WRITE, NULL);
+    relative_start_downgrade(&writer, ZKL_FOREVER);
+    zkl_lock_close(writer.lock);
+    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
+    writer.lock = NULL;
+    end();
+    begin_held(ZKL_WRITE, NULL);
+    zkl_testing_stop_servers();
+    relative_start_downgrade(&writer, ZKL_FOREVER);
+    EXPECT_INT(zkl_client_close(writer.client, 100), ZKL_PENDING);
+    EXPECT_INT(relative_join(&writer), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_CLOSED);
+    zkl_lock_close(writer.lock);
+    zkl_testing_end();
+}
+
+static void refused_downgrade_leaves_the_writer(void) {
+    begin_held(ZKL_WRITE, NULL);
+    zkl_ensemble_refuse_path(zkl_ensemble_current(), RELATIVE_RESOURCE, true, false, 1000 * 1000);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NO_PERMISSION);
+    EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
+    zkl_testing_sleep(2000);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    expect_reader(writer.grant.token);
+    end();
+}
+
+static void downgraded_lock_whose_new_node_is_deleted_is_lost(void) {
+    begin_held(ZKL_WRITE, NULL);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 0); /* the writer's is not there */
+    char node[ZKL_NODE_PATH_SIZE];
+    memcpy(node, writer.grant.node, sizeof(node));
+    memcpy(strstr(node, "__WRIT__"), "__READ__", strlen("__READ__"));
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_lock_check(writer.lock, NULL), ZKL_LOST);
+    end();
+}
+
+static int verified;
+
+static void verify(void *arg) {
+    (void)arg;
+    verified = zkl_lock_verify(writer.lock, LONG_MS);
+}
+
+/* It asks for the writer's node, which the downgrade that is before it has replaced. */
+static void verify_beside_a_downgrade_finds_the_lock_held(void) {
+    begin_held(ZKL_WRITE, NULL);
+    relative_start_downgrade(&writer, ZKL_FOREVER);
+    zkl_testing_task *task = zkl_testing_start(verify, NULL);
+    EXPECT_INT(relative_join(&writer), ZKL_OK);
+    zkl_testing_join(task);
+    EXPECT_INT(verified, ZKL_OK);
+    end();
+}
+
+/* ---- Upgrade ------------------------------------------------------------------------------ */
+
+static void reader_that_is_alone_upgrades_with_a_greater_token(void) {
+    begin_held(ZKL_READ, NULL);
+    zkl_grant before = writer.grant;
+    zkl_testing_sleep(1000);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, &writer.grant), ZKL_OK);
+    EXPECT(writer.grant.token > before.token);
+    EXPECT_INT(writer.grant.mode, ZKL_WRITE);
+    EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
+    EXPECT_INT(relative_info(&writer).token, writer.grant.token);
+    EXPECT_INT(relative_info(&writer).held_ms, 0);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
+    EXPECT_INT(zkl_lock_verify(writer.lock, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_OK); /* it is one already */
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
+    expect_reader(writer.grant.token);
+    end();
+}
+
+static void reader_with_others_there_stays_a_reader(void) {
+    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        begin_held(ZKL_READ, NULL);
+        open_one(&other, modes[i], NULL);
+        relative_start_acquire(&other, ZKL_FOREVER);
+        uint64_t creates = relative_count(&writer, ZKL_CALL_CREATE);
+        EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_BUSY);
+        EXPECT_INT(relative_count(&writer, ZKL_CALL_CREATE), creates);
+        expect_holds_for_reading(writer.grant.token);
+        EXPECT_INT(relative_release(&writer), ZKL_OK);
+        EXPECT_INT(relative_join(&other), ZKL_OK);
+        end();
+    }
+}
+
+static void two_readers_that_upgrade_at_once_both_stay_readers(void) {
+    begin_held(ZKL_READ, NULL);
+    open_one(&reader, ZKL_READ, NULL);
+    EXPECT_INT(relative_acquire(&reader, ZKL_FOREVER), ZKL_OK);
+    relative_start_upgrade(&writer);
+    relative_start_upgrade(&reader);
+    EXPECT_INT(relative_join(&writer), ZKL_BUSY);
+    EXPECT_INT(relative_join(&reader), ZKL_BUSY);
+    EXPECT_INT(zkl_lock_verify(writer.lock, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_verify(reader.lock, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 2);
+    end();
+}
+
+static void upgrade_that_the_lock_is_released_under_leaves_nothing(void) {
+    begin_held(ZKL_READ, NULL);
+    relative_start_upgrade(&writer);
+    EXPECT_INT(zkl_lock_release(writer.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+    EXPECT_INT(relative_acquire(&writer, 0), ZKL_OK);
+    end();
+}
+
+static void upgrade_ends_when_its_handle_is_closed(void) {
+    begin_held(ZKL_READ, NULL);
+    relative_start_upgrade(&writer);
+    zkl_lock_close(writer.lock);
+    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
+    writer.lock = NULL;
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+    end();
+}
+
+static void upgrade_in_a_session_that_ends_leaves_nothing(void) {
+    begin_held(ZKL_READ, NULL);
+    zkl_testing_partition(writer.client, 2 * RELATIVE_SESSION_MS);
+    relative_start_upgrade(&writer);
+    EXPECT_INT(relative_join(&writer), ZKL_DISCONNECTED);
+    EXPECT_INT(relative_info(&writer).mode, ZKL_READ);
+    zkl_testing_sleep(3 * RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_LOST);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    end();
+}
+
+/* Others may have written since then: what was read does not count any more. */
+static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
+    begin_held(ZKL_READ, NULL);
+    relative_start_upgrade(&writer);
+    EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 1);
+    EXPECT_INT(relative_join(&writer), ZKL_NODE_DELETED);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    end();
+}
+
+static void upgrade_without_a_connection_leaves_the_reader(void) {
+    begin_held(ZKL_READ, NULL);
+    zkl_testing_disconnect(writer.client, 1000);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_DISCONNECTED);
+    zkl_testing_sleep(3000);
+    expect_holds_for_reading(writer.grant.token);
+    end();
+}
+
+/* The process is stopped when the reply is there, for longer than the lock may be held. */
+static void upgrade_that_returns_after_the_limit_says_lost(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = 1000;
+    begin_held(ZKL_READ, &options);
+    relative_start_upgrade(&writer);
+    zkl_testing_pause(NULL, 2000);
+    EXPECT_INT(relative_join(&writer), ZKL_LOST);
+    EXPECT_INT(relative_release(&writer), ZKL_LOST);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
+    end();
+}
+
+static void one_change_at_a_time(void) {
+    begin_held(ZKL_READ, NULL);
+    relative_start_upgrade(&writer);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(relative_join(&writer), ZKL_OK);
+    end();
+}
+
+/* ---- Bad input ------------------------------------------------------------------------------ */
+
+static void changes_refuse_bad_input(void) {
+    begin_held(ZKL_EXCLUSIVE, NULL);
+    EXPECT_INT(zkl_lock_downgrade(NULL, 0), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_try_upgrade(NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "timeout_ms") != NULL);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_INVALID_MODE);
+    EXPECT(strstr(zkl_error_message(), "exclusive") != NULL);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_INVALID_MODE);
+    zkl_grant grant = { .struct_size = 1 };
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, &grant), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_INT(relative_release(&writer), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_NOT_HELD);
+    end();
+}
+
+static void changes_of_a_reentrant_handle_are_its_owners(void) {
+    zkl_lock_options options = reentrant();
+    begin();
+    open_one(&writer, ZKL_WRITE, &options);
+    relative_start_acquire(&writer, ZKL_FOREVER);
+    EXPECT_INT(relative_join(&writer), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NOT_OWNER);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_NOT_OWNER);
+    EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(downgrade_lets_readers_in_and_no_writer),
+    TEST(writer_that_waited_first_waits_for_the_downgraded_reader),
+    TEST(downgrade_of_what_is_held_for_reading_asks_for_nothing),
+    TEST(downgrade_whose_reply_is_lost_is_found_out),
+    TEST(downgrade_that_is_applied_late_is_waited_for),
+    TEST(downgrade_goes_on_after_its_time_and_is_no_way_back),
+    TEST(downgrade_that_the_lock_is_released_under_is_over),
+    TEST(downgrade_of_a_lock_that_is_lost_meanwhile_says_so),
+    TEST(downgrade_of_a_session_that_ends_says_lost),
+    TEST(downgrade_ends_when_its_handle_or_its_client_is_closed),
+    TEST(refused_downgrade_leaves_the_writer),
+    TEST(downgraded_lock_whose_new_node_is_deleted_is_lost),
+    TEST(verify_beside_a_downgrade_finds_the_lock_held),
+    TEST(reader_that_is_alone_upgrades_with_a_greater_token),
+    TEST(reader_with_others_there_stays_a_reader),
+    TEST(two_readers_that_upgrade_at_once_both_stay_readers),
+    TEST(upgrade_that_the_lock_is_released_under_leaves_nothing),
+    TEST(upgrade_ends_when_its_handle_is_closed),
+    TEST(upgrade_in_a_session_that_ends_leaves_nothing),
+    TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused),
+    TEST(upgrade_without_a_connection_leaves_the_reader),
+    TEST(upgrade_that_returns_after_the_limit_says_lost),
+    TEST(one_change_at_a_time),
+    TEST(changes_refuse_bad_input),
+    TEST(changes_of_a_reentrant_handle_are_its_owners),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock_change", tests);
+}

@@ -1,0 +1,256 @@
+/*
+ * Semaphores, limits of a queue, and resources whose sequence is used up, as stories on the
+ * simulated servers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/relative.h"
+
+enum { CONTENDERS = 5, NEAR_THE_END = 3 };
+
+static relative all[CONTENDERS];
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+}
+
+static void end(size_t opened) {
+    for (size_t i = 0; i < opened; i++) {
+        relative_close(&all[i]);
+    }
+    zkl_testing_expect_clean(RELATIVE_SESSION_MS);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+/* ---- Semaphores ----------------------------------------------------------------------- */
+
+static void begin_semaphore(size_t contenders) {
+    begin();
+    for (size_t i = 0; i < contenders; i++) {
+        relative_open_permit(&all[i], 2);
+    }
+}
+
+static void third_contender_waits_for_one_of_two_permits(void) {
+    for (size_t leaver = 0; leaver < 2; leaver++) {
+        begin_semaphore(3);
+        EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
+        EXPECT_INT(all[1].grant.mode, ZKL_PERMIT);
+        EXPECT_INT(relative_acquire(&all[2], 0), ZKL_BUSY);
+        relative_start_acquire(&all[2], ZKL_FOREVER);
+        EXPECT_INT(all[2].status, RELATIVE_WAITS);
+        EXPECT_INT(zkl_testing_count_watches(all[2].client), 2);
+        EXPECT_INT(relative_release(&all[leaver]), ZKL_OK);
+        EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+        zkl_testing_sleep(RELATIVE_SOON_MS);
+        EXPECT_INT(zkl_testing_count_watches(all[2].client), 0); /* that of the other is gone */
+        end(3);
+    }
+}
+
+static void permits_go_on_in_the_order_of_the_queue(void) {
+    begin_semaphore(5);
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
+    for (size_t i = 2; i < 5; i++) {
+        relative_start_acquire(&all[i], ZKL_FOREVER);
+    }
+    EXPECT_INT(relative_release(&all[1]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+    EXPECT_INT(all[3].status, RELATIVE_WAITS);
+    EXPECT_INT(relative_release(&all[2]), ZKL_OK); /* before the first */
+    EXPECT_INT(relative_join(&all[3]), ZKL_OK);
+    EXPECT_INT(all[4].status, RELATIVE_WAITS);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[4]), ZKL_OK);
+    end(5);
+}
+
+/* Whoever is in the middle of the queue leaves it: nobody is granted, and none is forgotten. */
+static void waiter_for_a_permit_that_leaves_wakes_nobody_for_good(void) {
+    begin_semaphore(4);
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
+    relative_start_acquire(&all[2], ZKL_FOREVER);
+    relative_start_acquire(&all[3], ZKL_FOREVER);
+    EXPECT_INT(zkl_lock_cancel(all[2].lock), ZKL_OK);
+    EXPECT_INT(relative_join(&all[2]), ZKL_CANCELLED);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(all[3].status, RELATIVE_WAITS);
+    EXPECT_INT(zkl_testing_count_watches(all[3].client), 2);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[3]), ZKL_OK);
+    end(4);
+}
+
+static void permit_is_free_when_its_holders_session_ends(void) {
+    begin_semaphore(3);
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
+    relative_start_acquire(&all[2], ZKL_FOREVER);
+    zkl_testing_expire_session(all[0].client);
+    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(all[1].lock, NULL), ZKL_OK);
+    end(3);
+}
+
+static void contenders_that_do_not_agree_on_the_permits_are_told(void) {
+    begin();
+    relative_open_permit(&all[0], 2);
+    relative_open_permit(&all[1], 3);
+    relative_open(&all[2], ZKL_EXCLUSIVE, NULL);
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[1], ZKL_FOREVER), ZKL_PERMITS_DIFFER);
+    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_PERMITS_DIFFER);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
+    relative_start_acquire(&all[2], ZKL_FOREVER); /* a lock waits for all */
+    EXPECT_INT(all[2].status, RELATIVE_WAITS);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_PERMITS_DIFFER);
+    end(3);
+}
+
+static void modes_and_permits_belong_together(void) {
+    begin();
+    relative_open_permit(&all[0], 2);
+    relative_open(&all[1], ZKL_EXCLUSIVE, NULL);
+    for (int mode = ZKL_EXCLUSIVE; mode < ZKL_PERMIT; mode++) {
+        EXPECT_INT(zkl_lock_acquire(all[0].lock, (zkl_mode)mode, 0, NULL), ZKL_INVALID_MODE);
+    }
+    EXPECT_INT(zkl_lock_acquire(all[1].lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_MODE);
+    EXPECT(zkl_error_message()[0] != '\0');
+    static const int32_t wrong[] = { -1, INT32_MIN, ZKL_PERMITS_MAX + 1, INT32_MAX };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+        zkl_lock *lock = NULL;
+        options.permits = wrong[i];
+        EXPECT_INT(zkl_lock_open(all[0].client, "stock", &options, &lock), ZKL_INVALID_PERMITS);
+        options.permits = 0;
+        options.max_waiting = wrong[i] == ZKL_PERMITS_MAX + 1 ? ZKL_WAITING_MAX + 1 : wrong[i];
+        EXPECT_INT(zkl_lock_open(all[0].client, "stock", &options, &lock), ZKL_INVALID_LIMIT);
+        EXPECT(lock == NULL);
+    }
+    end(2);
+}
+
+/* ---- Limits --------------------------------------------------------------------------- */
+
+static void full_queue_is_refused_without_a_write(void) {
+    begin();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_waiting = 1;
+    for (size_t i = 0; i < 3; i++) {
+        relative_open(&all[i], ZKL_EXCLUSIVE, &options);
+    }
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    relative_start_acquire(&all[1], ZKL_FOREVER);
+    EXPECT_INT(all[1].status, RELATIVE_WAITS); /* nobody else waits */
+    EXPECT_INT(relative_acquire(&all[2], ZKL_FOREVER), ZKL_QUEUE_FULL);
+    EXPECT_INT(relative_count(&all[2], ZKL_CALL_CREATE), 0);
+    EXPECT_INT(relative_count(&all[2], ZKL_CALL_LIST), 1);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[1]), ZKL_OK);
+    relative_start_acquire(&all[2], ZKL_FOREVER); /* there is room again */
+    EXPECT_INT(relative_release(&all[1]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+    end(3);
+}
+
+static void limit_of_a_semaphore_counts_those_that_wait(void) {
+    begin();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.permits = 2;
+    options.max_waiting = 1;
+    for (size_t i = 0; i < 4; i++) {
+        relative_open(&all[i], ZKL_PERMIT, &options);
+    }
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_acquire(&all[1], ZKL_FOREVER), ZKL_OK);
+    relative_start_acquire(&all[2], ZKL_FOREVER);
+    EXPECT_INT(relative_acquire(&all[3], ZKL_FOREVER), ZKL_QUEUE_FULL);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
+    end(4);
+}
+
+/* ---- A sequence that is used up ----------------------------------------------------------- */
+
+static void wear_out(void) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    EXPECT(zkl_ensemble_set_creates(ensemble, RELATIVE_RESOURCE, INT32_MAX - NEAR_THE_END));
+}
+
+/* The digits at the end of its node's name. */
+static long sequence_of(const relative *self) {
+    size_t length = strlen(self->grant.node);
+    return strtol(self->grant.node + length - 10, NULL, 10);
+}
+
+static void resource_that_is_used_up_begins_anew_and_all_get_the_lock(void) {
+    begin();
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        relative_open(&all[i], ZKL_EXCLUSIVE, NULL);
+    }
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK); /* makes the resource */
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    wear_out();
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        relative_start_acquire(&all[i], ZKL_FOREVER);
+    }
+    int64_t last_token = 0;
+    bool had[CONTENDERS] = { false };
+    for (size_t turn = 0; turn < CONTENDERS; turn++) {
+        zkl_testing_sleep(60000);
+        size_t holder = CONTENDERS;
+        for (size_t i = 0; i < CONTENDERS; i++) {
+            if (!had[i] && all[i].status == ZKL_OK) {
+                EXPECT_INT(holder, CONTENDERS); /* one at a time */
+                holder = i;
+            }
+        }
+        EXPECT(holder < CONTENDERS);
+        had[holder % CONTENDERS] = true;
+        EXPECT(all[holder % CONTENDERS].grant.token > last_token);
+        last_token = all[holder % CONTENDERS].grant.token;
+        EXPECT(sequence_of(&all[holder % CONTENDERS]) < 1000);
+        EXPECT_INT(relative_release(&all[holder % CONTENDERS]), ZKL_OK);
+    }
+    end(CONTENDERS);
+}
+
+static void resource_that_is_used_up_and_never_empty_says_so_at_the_deadline(void) {
+    begin();
+    relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
+    char node[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(RELATIVE_RESOURCE, ZKL_READ, NULL);
+    EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), RELATIVE_RESOURCE, INT32_MAX - 9));
+    zkl_testing_add_contender(RELATIVE_RESOURCE, ZKL_EXCLUSIVE, node);
+    EXPECT_INT(relative_acquire(&all[0], 20000), ZKL_SEQUENCE_EXHAUSTED);
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_BUSY);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 2);
+    end(1);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(third_contender_waits_for_one_of_two_permits),
+    TEST(permits_go_on_in_the_order_of_the_queue),
+    TEST(waiter_for_a_permit_that_leaves_wakes_nobody_for_good),
+    TEST(permit_is_free_when_its_holders_session_ends),
+    TEST(contenders_that_do_not_agree_on_the_permits_are_told),
+    TEST(modes_and_permits_belong_together),
+    TEST(full_queue_is_refused_without_a_write),
+    TEST(limit_of_a_semaphore_counts_those_that_wait),
+    TEST(resource_that_is_used_up_begins_anew_and_all_get_the_lock),
+    TEST(resource_that_is_used_up_and_never_empty_says_so_at_the_deadline),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock_family", tests);
+}

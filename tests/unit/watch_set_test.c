@@ -1,0 +1,149 @@
+/* The watches of one waiter on several nodes, over scripted operations (watch_desk.h). */
+#include <string.h>
+
+#include "support/watch_desk.h"
+#include "zookeeper/watch_set.h"
+
+enum { SIZE = 3 };
+
+static watch_desk *desk;
+static zkl_watch_set set;
+
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    (void)arg;
+    (void)status;
+    static const char *const names[] = { "OK",      "NO_NODE", "UNKNOWN",
+                                         "NOT_NOW", "REFUSED", "SESSION_OVER" };
+    fake_note(&desk->fake, "all %s", names[outcome]);
+}
+
+static void on_fired(void *arg, bool deleted) {
+    (void)arg;
+    fake_note(&desk->fake, deleted ? "one fired" : "one changed");
+}
+
+static void begin(void) {
+    desk = watch_desk_open();
+    set = (zkl_watch_set){ .armed = on_armed, .fired = on_fired };
+    EXPECT(zkl_watch_set_begin(&set, &desk->table, SIZE));
+}
+
+static void end(void) {
+    zkl_watch_set_end(&set);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
+    desk->fake.heard[0] = '\0';
+    watch_desk_close(desk);
+}
+
+#define WATCH(...)                                                                                 \
+    watch((const char *const[]){ __VA_ARGS__ },                                                    \
+          sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
+/* Whether a reply is awaited. */
+static bool watch(const char *const *paths, size_t count) {
+    zkl_outcome outcome = ZKL_OUTCOME_REFUSED;
+    bool awaits = zkl_watch_set_watch(&set, paths, count, &outcome);
+    EXPECT(awaits || outcome == ZKL_OUTCOME_OK);
+    return awaits;
+}
+
+static void answer(const char *call, zkl_outcome outcome) {
+    FAKE_ANSWER(&desk->fake, call, .outcome = outcome);
+}
+
+static void begin_armed(void) {
+    begin();
+    EXPECT(WATCH("/r/a", "/r/b"));
+    answer("watch /r/a", ZKL_OUTCOME_OK);
+    answer("watch /r/b", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "watch /r/a; watch /r/b; all OK");
+}
+
+static void set_is_armed_when_the_last_of_its_watches_is(void) {
+    begin_armed();
+    EXPECT_INT(zkl_watch_table_count(&desk->table), 2);
+    end();
+}
+
+static void first_that_fires_is_told_and_no_other(void) {
+    begin_armed();
+    watch_desk_fire(desk, true); /* b */
+    FAKE_HEARD(&desk->fake, "one fired");
+    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id - 1, true);
+    FAKE_HEARD(&desk->fake, "");
+    end();
+}
+
+static void one_that_fires_while_others_are_armed_counts_as_gone(void) {
+    begin();
+    EXPECT(WATCH("/r/a", "/r/b"));
+    answer("watch /r/b", ZKL_OUTCOME_OK);
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "watch /r/a; watch /r/b");
+    answer("watch /r/a", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "all NO_NODE");
+    end();
+}
+
+static void failure_is_told_rather_than_that_one_is_gone(void) {
+    static const zkl_outcome both[][2] = { { ZKL_OUTCOME_NO_NODE, ZKL_OUTCOME_UNKNOWN },
+                                           { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NO_NODE } };
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        begin();
+        EXPECT(WATCH("/r/a", "/r/b"));
+        desk->fake.heard[0] = '\0';
+        answer("watch /r/a", both[i][0]);
+        answer("watch /r/b", both[i][1]);
+        EXPECT(strstr(desk->fake.heard, "all UNKNOWN") != NULL);
+        end();
+    }
+}
+
+static void those_that_stay_are_not_asked_for_again(void) {
+    begin_armed();
+    watch_desk_fire(desk, true); /* b */
+    FAKE_HEARD(&desk->fake, "one fired");
+    EXPECT(WATCH("/r/a", "/r/c"));
+    FAKE_HEARD(&desk->fake, "watch /r/c");
+    answer("watch /r/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "all OK");
+    EXPECT(WATCH("/r/c", "/r/d")); /* and who is not meant any more goes */
+    FAKE_HEARD(&desk->fake, "unwatch /r/a; watch /r/d");
+    answer("watch /r/d", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "all OK");
+    end();
+}
+
+static void watches_that_siblings_have_armed_are_armed_at_once(void) {
+    begin();
+    watch_desk_arm(desk, &desk->a, "/r/a");
+    EXPECT(!WATCH("/r/a"));
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired a; one fired");
+    end();
+}
+
+static void watches_that_are_left_go_only_when_nothing_is_awaited(void) {
+    begin_armed();
+    zkl_watch_set_remove_left(&set);
+    FAKE_HEARD(&desk->fake, ""); /* it waits */
+    watch_desk_fire(desk, true);
+    zkl_watch_set_remove_left(&set);
+    FAKE_HEARD(&desk->fake, "one fired; unwatch /r/a");
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(set_is_armed_when_the_last_of_its_watches_is),
+    TEST(first_that_fires_is_told_and_no_other),
+    TEST(one_that_fires_while_others_are_armed_counts_as_gone),
+    TEST(failure_is_told_rather_than_that_one_is_gone),
+    TEST(those_that_stay_are_not_asked_for_again),
+    TEST(watches_that_siblings_have_armed_are_armed_at_once),
+    TEST(watches_that_are_left_go_only_when_nothing_is_awaited),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("watch set", tests);
+}
