@@ -41,7 +41,7 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     } else if (leader->term == 0) {
         fprintf(stderr, "nobody leads\n");
     } else {
-        fprintf(stderr, "term %lld: %s\n", (long long)leader->term, leader->node);
+        fprintf(stderr, "term %lld: %s leads\n", (long long)leader->term, leader->candidate);
     }
 }
 

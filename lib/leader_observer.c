@@ -17,6 +17,7 @@ typedef struct known_leader {
     int64_t term;
     int64_t session_id;
     char node[ZKL_NODE_PATH_SIZE];
+    char candidate[ZKL_CANDIDATE_MAX + 1];
 } known_leader;
 
 /* The client's mutex guards what follows the first four. */
@@ -63,6 +64,7 @@ static void call_back(zkl_observer *observer) {
         .term = observer->told.term,
         .session_id = observer->told.session_id,
         .node = observer->told.node,
+        .candidate = observer->told.candidate,
     };
     observer->tell(observer->arg, &leader);
     pthread_mutex_lock(&observer->client->mutex);
@@ -92,6 +94,7 @@ static void on_seen(void *arg, const zkl_leader_sight *sight) {
     latest->term = sight->term;
     latest->session_id = sight->session_id;
     snprintf(latest->node, sizeof(latest->node), "%s", sight->path);
+    snprintf(latest->candidate, sizeof(latest->candidate), "%s", sight->note);
     if (!observer->posted && is_news(observer)) {
         observer->posted = true;
         zkl_callback_queue_post(observer->client->callbacks, &observer->callback);

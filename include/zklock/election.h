@@ -69,9 +69,9 @@ typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
  */
 typedef struct zkl_election_options {
     size_t struct_size;
-    /** For people, and for whoever reads the leader's node (zkl_leader.node): say, its address. It
-     *  is the line note= of the node's data; observers are not told it. At most ZKL_CANDIDATE_MAX
-     *  bytes of UTF-8 without control characters. NULL: "". */
+    /** What observers are told of it as the leader, say an address. It is the line note= of its
+     *  node's data. At most ZKL_CANDIDATE_MAX bytes of UTF-8 without control characters. NULL:
+     *  "". */
     const char *candidate;
     /** NULL: not told. */
     zkl_elected_callback *elected;
@@ -199,13 +199,15 @@ typedef struct zkl_observer zkl_observer;
 /** Who leads: whoever is first in the queue, by the word of the servers. Valid during the callback
  *  only. */
 typedef struct zkl_leader {
-    size_t struct_size; /* of the library's struct; later versions append */
-    int status;         /* ZKL_OK; or it cannot be seen: ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED
-                           (it looks again), ZKL_AUTH_FAILED or ZKL_CLOSED (the client is being
-                           closed; either is the last call) */
-    int64_t term;       /* 0: nobody leads. The leader's own token, which others can check */
-    int64_t session_id; /* of the leader's ZooKeeper session */
-    const char *node;   /* full path of the leader's node; "" */
+    size_t struct_size;    /* of the library's struct; later versions append */
+    int status;            /* ZKL_OK; or it cannot be seen: ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED
+                              (it looks again), ZKL_AUTH_FAILED or ZKL_CLOSED (the client is being
+                              closed; either is the last call) */
+    int64_t term;          /* 0: nobody leads. The leader's own token, which others can check */
+    int64_t session_id;    /* of the leader's ZooKeeper session */
+    const char *node;      /* full path of the leader's node; "" */
+    const char *candidate; /* the leader's text, as it was when it was seen first; "" where there
+                              is none, as in the nodes of others */
 } zkl_leader;
 
 /**

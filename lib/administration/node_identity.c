@@ -55,7 +55,8 @@ bool zkl_node_identity_read(zkl_node_identity *read, const char *data, size_t le
     const field fields[] = { { "host=", &read->host },
                              { "pid=", &read->process_id },
                              { "label=", &read->label },
-                             { "owner=", &read->owner } };
+                             { "owner=", &read->owner },
+                             { "note=", &read->note } };
     const size_t count = sizeof(fields) / sizeof(fields[0]);
     read->memory = malloc(2 * length + 2); /* all of it, and values, which are shorter than it */
     if (read->memory == NULL) {

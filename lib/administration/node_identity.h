@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /** More than that is not looked at. */
-#define ZKL_NODE_DATA_SHOWN_MAX 1024
+#define ZKL_NODE_DATA_SHOWN_MAX 1536
 
 /** Each a text of its own, and never NULL. */
 typedef struct zkl_node_identity {
@@ -19,6 +19,7 @@ typedef struct zkl_node_identity {
     const char *process_id;
     const char *label;
     const char *owner;
+    const char *note;
     const char *text; /* all that is there */
     bool revoked;     /* it was asked to give its lock up */
 } zkl_node_identity;

@@ -6,6 +6,7 @@
 
 #include <utlist.h>
 
+#include "administration/node_identity.h"
 #include "zklock/election.h"
 #include "zookeeper/request_runner.h"
 
@@ -21,8 +22,6 @@ struct zkl_leader_watch {
     char *path; /* of the first node */
     zkl_watch_waiter waiter;
     bool inspected;
-    int64_t term;
-    int64_t owner;
     int64_t highest_term;
     zkl_timer pause;
     zkl_leader_watch *prev, *next;
@@ -53,19 +52,24 @@ static void look_later(zkl_leader_watch *watch) {
 }
 
 static void see_nobody(zkl_leader_watch *watch, int status) {
-    tell(watch, &(zkl_leader_sight){ .status = status, .path = "" });
+    tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
     look_later(watch);
 }
 
 /* The next session may be with a server that lags behind the last one's. */
-static void conclude(zkl_leader_watch *watch) {
-    if (watch->term < watch->highest_term) {
+static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
+    zkl_node_identity identity;
+    if (reply->zxid < watch->highest_term ||
+        !zkl_node_identity_read(&identity, reply->data, reply->data_length)) {
         look_later(watch);
         return;
     }
-    watch->highest_term = watch->term;
-    tell(watch, &(zkl_leader_sight){
-                    .term = watch->term, .session_id = watch->owner, .path = watch->path });
+    watch->highest_term = reply->zxid;
+    tell(watch, &(zkl_leader_sight){ .term = reply->zxid,
+                                     .session_id = reply->ephemeral_owner,
+                                     .path = watch->path,
+                                     .note = identity.note });
+    free(identity.memory);
 }
 
 /* ---- Replies ------------------------------------------------------------------------ */
@@ -102,9 +106,7 @@ static void on_inspected(void *arg, const zkl_reply *reply) {
     }
     if (reply->outcome == ZKL_OUTCOME_OK) {
         watch->inspected = true;
-        watch->term = reply->zxid;
-        watch->owner = reply->ephemeral_owner;
-        conclude(watch);
+        conclude(watch, reply);
     } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
         look(watch);
     } else {
@@ -149,7 +151,7 @@ static void follow(zkl_leader_watch *watch, const char *name) {
         look_later(watch);
         return;
     }
-    ask(watch, operations->table->exists(operations, watch->path, 0, on_inspected, watch));
+    ask(watch, operations->table->get(operations, watch->path, on_inspected, watch));
 }
 
 static void on_listed(void *arg, const zkl_reply *reply) {
@@ -194,8 +196,7 @@ static void on_pause_over(void *arg) {
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
 void zkl_leader_watches_review(zkl_session *session) {
-    zkl_leader_watch *watch;
-    DL_FOREACH(session->leader_watches, watch) {
+    for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
         bool current = watch->session_number == session->number;
         if (!current || !watch->inspected) {
             look(watch);
@@ -203,8 +204,7 @@ void zkl_leader_watches_review(zkl_session *session) {
     }
 }
 
-static void leave_session(zkl_leader_watch *watch) {
-    zkl_session *session = watch->session;
+static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
     zkl_timers_stop(&session->timers, &watch->pause);
     DL_DELETE(session->leader_watches, watch);
@@ -216,8 +216,8 @@ static void leave_session(zkl_leader_watch *watch) {
 void zkl_leader_watches_finish(zkl_session *session, int status) {
     while (session->leader_watches != NULL) {
         zkl_leader_watch *watch = session->leader_watches;
-        leave_session(watch);
-        tell(watch, &(zkl_leader_sight){ .status = status, .path = "" });
+        leave_session(session, watch);
+        tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
     }
 }
 
@@ -252,7 +252,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
 
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        leave_session(watch);
+        leave_session(watch->session, watch);
     }
     watch->closed = true;
     if (!watch->asks) {

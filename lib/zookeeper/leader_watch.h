@@ -17,7 +17,8 @@ typedef struct zkl_leader_sight {
     int status;         /* ZKL_OK, or why nothing can be seen */
     int64_t term;       /* the node's czxid; 0: nobody is there */
     int64_t session_id; /* of its owner */
-    const char *path;   /* of the node, during the call; "" */
+    const char *path;   /* of the node, as the next during the call; "" */
+    const char *note;   /* that its data have; "" */
 } zkl_leader_sight;
 
 typedef struct zkl_leader_watcher {

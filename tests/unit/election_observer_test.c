@@ -25,6 +25,7 @@ struct watcher {
     int64_t term;
     int64_t session_id;
     char node[ZKL_NODE_PATH_SIZE];
+    char candidate[ZKL_CANDIDATE_MAX + 1];
     int64_t highest;
     size_t told;
     int64_t sleeps_ms; /* in its callback */
@@ -48,6 +49,7 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     self.term = leader->term;
     self.session_id = leader->session_id;
     snprintf(self.node, sizeof(self.node), "%s", leader->node);
+    snprintf(self.candidate, sizeof(self.candidate), "%s", leader->candidate);
     self.told++;
     if (self.leaves) {
         leave();
@@ -102,8 +104,10 @@ static void leaders_and_nobody_are_told(void) {
     expect_told(0);
     EXPECT_INT(self.status, ZKL_OK);
     EXPECT_TEXT(self.node, "");
+    EXPECT_TEXT(self.candidate, "");
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     expect_told(one.term);
+    EXPECT_TEXT(self.candidate, "one");
     EXPECT_INT(zkl_client_info(one.client, &information), ZKL_OK);
     EXPECT_INT(self.session_id, information.session_id);
     EXPECT(strncmp(self.node, CANDIDATE_RESOURCE "/_c_", strlen(CANDIDATE_RESOURCE "/_c_")) == 0);

@@ -59,8 +59,8 @@ static void begin_following(void) {
     begin();
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    inspected("exists", 5);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+    inspected("get", 5);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
                              "sees 5 /r/x-lock-0000000001");
 }
 
@@ -76,8 +76,8 @@ static void next_is_seen_when_the_first_goes(void) {
     stage_fire(stage, true);
     stage_listed(stage, "y-lock-0000000002", NULL);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    inspected("exists", 6);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/y-lock-0000000002; exists /r/y-lock-0000000002; "
+    inspected("get", 6);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/y-lock-0000000002; get /r/y-lock-0000000002; "
                              "sees 6 /r/y-lock-0000000002");
     end();
 }
@@ -93,7 +93,7 @@ static void nobody_is_looked_for_again_and_again(void) {
     stage->fake.jitter = UINT32_MAX;
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     listed();
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001");
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001");
     expect_no_timer();
     end();
 }
@@ -104,8 +104,8 @@ static void first_that_went_before_its_watch_is_passed(void) {
     begin();
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
-    stage_answer(stage, "exists", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+    stage_answer(stage, "get", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
                              "unwatch /r/x-lock-0000000001; list /r");
     end();
 }
@@ -116,13 +116,13 @@ static void change_before_the_answer_is_looked_at(void) {
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_fire(stage, false);
-    inspected("exists", 5);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+    inspected("get", 5);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
                              "list /r");
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    inspected("exists", 5);
-    FAKE_HEARD(&stage->fake, "watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+    inspected("get", 5);
+    FAKE_HEARD(&stage->fake, "watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
                              "sees 5 /r/x-lock-0000000001");
     end();
 }
@@ -133,8 +133,8 @@ static void older_term_of_a_server_that_lags_behind_is_not_told(void) {
     stage_connect(stage, OTHER_SESSION_ID);
     stage_listed(stage, "w-lock-0000000000", NULL);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    inspected("exists", 4);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/w-lock-0000000000; exists /r/w-lock-0000000000");
+    inspected("get", 4);
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/w-lock-0000000000; get /r/w-lock-0000000000");
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     FAKE_HEARD(&stage->fake, "unwatch /r/w-lock-0000000000; list /r");
     end();
@@ -164,9 +164,9 @@ static void reconnect_leaves_what_is_followed(void) {
 static void watch_that_could_not_be_armed_is_asked_for_later(void) {
     begin();
     listed();
-    inspected("exists", 5);
+    inspected("get", 5);
     stage_answer(stage, "watch", ZKL_OUTCOME_NOT_NOW);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; exists /r/x-lock-0000000001; "
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
                              "sees 5 /r/x-lock-0000000001");
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     FAKE_HEARD(&stage->fake, "list /r");
