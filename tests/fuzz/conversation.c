@@ -11,7 +11,7 @@ enum { NO_EVENT = -1, BASES = 5, TAIL_KINDS = 4 };
 
 static void name_session(conversation *talk) {
     name_own_guid(talk->guid, talk->session);
-    name_own_prefix(talk->prefix, talk->guid, (zkl_contender_kind){ talk->mode, 0 });
+    name_own_prefix(talk->prefix, talk->guid, talk->kind);
     snprintf(talk->owner, sizeof(talk->owner), "_c_%s-", talk->guid);
 }
 
@@ -99,6 +99,9 @@ static void read_reply(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
                                             ZKL_OUTCOME_REFUSED, ZKL_OUTCOME_OK };
     uint8_t digit = fuzz_take(bytes, '0') % 8;
     event->outcome = outcomes[digit];
+    if (event->kind == ZKL_EVENT_PARENT_REMOVED && digit == 7) {
+        event->outcome = ZKL_OUTCOME_NOT_EMPTY;
+    }
     event->status = digit == 4 ? ZKL_NO_PERMISSION : ZKL_OK;
     if (event->outcome != ZKL_OUTCOME_OK) {
         return;
@@ -156,7 +159,8 @@ static int kind_of_letter(uint8_t byte) {
         { 'h', ZKL_EVENT_HOLD_LIMIT },   { 'u', ZKL_EVENT_CONNECTED },
         { 'v', ZKL_EVENT_DISCONNECTED }, { 'x', ZKL_EVENT_SESSION_ENDED },
         { 'y', ZKL_EVENT_TIMED_OUT },    { 'a', ZKL_EVENT_CANCELLED },
-        { 'r', ZKL_EVENT_RELEASED },
+        { 'r', ZKL_EVENT_RELEASED },     { 'p', ZKL_EVENT_PARENT_REMOVED },
+        { 'z', ZKL_EVENT_DOWNGRADED },   { 'j', ZKL_EVENT_DOWNGRADE },
     };
     for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
         if ((byte & 31U) == ((unsigned)letters[i].letter & 31U)) {
@@ -180,7 +184,7 @@ bool conversation_read(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
         return false;
     }
     *event = (zkl_event){ .kind = (zkl_event_kind)kind };
-    if (event->kind >= ZKL_EVENT_CREATED && event->kind <= ZKL_EVENT_OWN_WATCHED) {
+    if (event->kind >= ZKL_EVENT_CREATED && event->kind <= ZKL_EVENT_DOWNGRADED) {
         read_reply(talk, bytes, event);
     } else if (event->kind == ZKL_EVENT_WATCH_FIRED) {
         uint8_t bits = fuzz_take(bytes, '0');
@@ -279,8 +283,19 @@ static void note_created(conversation *talk, const zkl_event *event) {
 static void note_inspected(conversation *talk, const zkl_event *event) {
     if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
         add_ours(talk, talk->inspected);
+        note_gone(talk, strcmp(talk->inspected, talk->reader) == 0 ? talk->writer : "");
     } else if (event->outcome == ZKL_OUTCOME_OK) {
         snprintf(talk->rejected, sizeof(talk->rejected), "%s", talk->inspected);
+    }
+}
+
+/* Where the reply is lost either of the two may be there. */
+static void note_downgraded(conversation *talk, const zkl_event *event) {
+    if (event->outcome == ZKL_OUTCOME_OK) {
+        add_ours(talk, talk->reader);
+        note_gone(talk, talk->writer);
+    } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        note_gone(talk, talk->writer);
     }
 }
 
@@ -316,6 +331,9 @@ void conversation_note(conversation *talk, const zkl_event *event) {
     case ZKL_EVENT_DELETED:
         note_gone(talk, answered ? talk->deleted : "");
         break;
+    case ZKL_EVENT_DOWNGRADED:
+        note_downgraded(talk, event);
+        break;
     case ZKL_EVENT_OWN_WATCHED:
         note_gone(talk, gone ? talk->own_watched : "");
         break;
@@ -332,9 +350,9 @@ zkl_children conversation_list(const conversation *talk) {
     return (zkl_children){ names, talk->listed };
 }
 
-void conversation_begin(conversation *talk, zkl_mode mode, uint8_t base) {
+void conversation_begin(conversation *talk, zkl_contender_kind kind, uint8_t base) {
     static const int32_t bases[BASES] = { 0, 998, ZKL_SEQUENCE_LIMIT - 4, -3, INT32_MAX - 1000 };
-    *talk = (conversation){ .mode = mode, .base = bases[base % BASES] };
+    *talk = (conversation){ .kind = kind, .base = bases[base % BASES] };
     talk->created_truly = talk->base + 16;
     name_session(talk);
 }

@@ -13,6 +13,8 @@
  *     t settled        outcome               u connected     v disconnected
  *     o own watched    outcome               y timed out     r released
  *     b backed off                           s start
+ *     p parent removed outcome, 7 not empty   z downgraded    outcome
+ *     j downgrade
  *
  * Outcomes: 0 OK, 1 NO_NODE, 2 UNKNOWN, 3 NOT_NOW, 4 REFUSED, 5 SESSION_OVER, 6 REFUSED
  * silently. Children are pairs of a letter and a digit that is added to the base:
@@ -35,7 +37,7 @@
 enum { CHILDREN_MAX = 8, OURS_MAX = 64, LISTED_NAME_SIZE = NAME_SIZE + 64 };
 
 typedef struct conversation {
-    zkl_mode mode;
+    zkl_contender_kind kind;
     int32_t base;
     int32_t created_truly;
     unsigned session;
@@ -54,12 +56,14 @@ typedef struct conversation {
     char rejected[NAME_SIZE]; /* others' with our GUID, up to here in the order of names */
     char deleted[NAME_SIZE];
     char own_watched[NAME_SIZE];
+    char reader[NAME_SIZE]; /* of the last downgrade, and in whose place */
+    char writer[NAME_SIZE];
     char *created; /* the event's strings, in memory of their size */
     char *children[CHILDREN_MAX];
     size_t children_count;
 } conversation;
 
-void conversation_begin(conversation *talk, zkl_mode mode, uint8_t base);
+void conversation_begin(conversation *talk, zkl_contender_kind kind, uint8_t base);
 /** Frees the strings of the last event. */
 void conversation_end(conversation *talk);
 

@@ -7,7 +7,9 @@
  *
  *     listed or not, how many are earlier, and the blocker, are as the reference
  *     says, in whatever order the children come;
- *     an earlier child of unknown kind is named, if and only if there is one;
+ *     an earlier child of unknown kind is named, if and only if there is one; and, of
+ *     a permit, one that is not for as many;
+ *     the nearest are as many as there are, or as were asked for, and in their order;
  *     at the tail, we are blocked if and only if there is one to wait for;
  *     the children with our GUID are found, each once, in the order of their names.
  */
@@ -21,7 +23,7 @@
 #include "support/check.h"
 #include "support/names.h"
 
-enum { CHILDREN_MAX = 16 };
+enum { CHILDREN_MAX = 16, NEAREST_MAX = 4 };
 
 typedef struct child_list {
     char *names[CHILDREN_MAX];
@@ -35,7 +37,7 @@ static zkl_children children_of(const child_list *list) {
 /* Whether a word is a short form; if so, the node's name. */
 static bool expand(char name[NAME_SIZE], const char *word) {
     char *end = NULL;
-    bool known = word[0] != '\0' && strchr("xrwkqu", word[0]) != NULL;
+    bool known = word[0] != '\0' && strchr("xrwkqupt", word[0]) != NULL;
     long sequence = known ? strtol(word + 1, &end, 10) : 0;
     if (!known || end == word + 1 || sequence < INT32_MIN || sequence > INT32_MAX ||
         (end[0] != '\0' && end[1] != '\0')) {
@@ -80,6 +82,7 @@ static void check_view(zkl_children children, const char *own, const reference_v
                "%zu are earlier than \"%s\", not %zu", actual.earlier, own, expected->earlier);
     EXPECT(actual.listed == expected->listed);
     EXPECT((actual.unknown != NULL) == expected->unknown_earlier);
+    EXPECT((actual.unlike != NULL) == expected->unlike_earlier);
     if (actual.unknown != NULL) {
         EXPECT(reference_name(actual.unknown).kind == ZKL_NODE_UNKNOWN);
         EXPECT(!same_text(actual.unknown, own));
@@ -105,6 +108,26 @@ static void check_examination(const child_list *list) {
     zkl_children others = { all.names + 1, all.count - 1 };
     expected = reference_examine(others, own);
     check_view(others, own, &expected);
+}
+
+/* The n nearest are those before us that have fewer than n between them and us. */
+static void check_nearest(const child_list *list) {
+    const char *own = list->names[0];
+    zkl_queue_neighbour nearest[NEAREST_MAX];
+    reference_view view = reference_examine(children_of(list), own);
+    if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
+        return;
+    }
+    for (size_t most = 1; most <= NEAREST_MAX; most++) {
+        size_t count = zkl_queue_find_nearest(children_of(list), own, nearest, most);
+        EXPECT(count == (view.earlier < most ? view.earlier : most));
+        for (size_t i = 0; i < count; i++) {
+            reference_view between = reference_examine(children_of(list), nearest[i].text);
+            EXPECT(i == 0 || strcmp(nearest[i - 1].text, nearest[i].text) != 0 ||
+                   between.earlier < view.earlier);
+            EXPECT(i == 0 || nearest[i - 1].name.sequence <= nearest[i].name.sequence);
+        }
+    }
 }
 
 static bool has_conflict(const zkl_node_kind *kinds, size_t count, zkl_mode mode) {
@@ -179,6 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     child_list list = read_list(text);
     if (list.count > 0) {
         check_examination(&list);
+        check_nearest(&list);
         check_search(&list, NULL);
         check_search(&list, list.names[0]);
     }

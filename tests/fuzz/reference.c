@@ -43,11 +43,26 @@ static zkl_node_kind kind_before(const char *text, size_t width) {
     return ZKL_NODE_FOREIGN;
 }
 
+/* "-permit-<permits>-" before the sequence: each number that it can be is written, and compared. */
+static unsigned permits_before(const char *text, size_t width) {
+    size_t before = strlen(text) - width;
+    for (unsigned permits = 1; permits <= ZKL_PERMITS_MAX; permits++) {
+        char written[32];
+        snprintf(written, sizeof(written), "-permit-%u-", permits);
+        size_t length = strlen(written);
+        if (before >= length && strncmp(text + before - length, written, length) == 0) {
+            return permits;
+        }
+    }
+    return 0;
+}
+
 zkl_node_name reference_name(const char *text) {
     zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
     for (size_t width = 10; width <= 11 && name.kind == ZKL_NODE_FOREIGN; width++) {
         if (read_sequence(text, width, &name.sequence)) {
-            name.kind = kind_before(text, width);
+            name.permits = permits_before(text, width);
+            name.kind = name.permits > 0 ? ZKL_NODE_PERMIT : kind_before(text, width);
         }
     }
     if (name.kind == ZKL_NODE_FOREIGN && read_sequence(text, 10, &name.sequence) &&
@@ -120,10 +135,15 @@ reference_view reference_examine(zkl_children children, const char *own) {
         zkl_node_kind kind = sorted[i].name.kind;
         view.earlier++;
         view.unknown_earlier = view.unknown_earlier || kind == ZKL_NODE_UNKNOWN;
+        view.unlike_earlier = view.unlike_earlier || (mine.name.permits > 0 &&
+                                                      sorted[i].name.permits != mine.name.permits);
         if (reference_conflict(mine.name.kind, kind)) {
             view.blocker = sorted[i].text;
         }
     }
     free(sorted);
+    if (mine.name.permits > 0 && view.earlier < mine.name.permits) {
+        view.blocker = NULL;
+    }
     return view;
 }

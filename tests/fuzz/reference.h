@@ -22,6 +22,7 @@ typedef struct reference_view {
     size_t earlier;
     const char *blocker;  /* a name of the list, or NULL */
     bool unknown_earlier; /* there is an earlier request of unknown kind */
+    bool unlike_earlier;  /* of a permit: there is one that is for no semaphore of as many */
 } reference_view;
 
 /** What a list says to the request whose node is `own`. */

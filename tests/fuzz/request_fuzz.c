@@ -3,8 +3,9 @@
  * one or two letters for each event, decoded by conversation.h, with a header:
  *
  *     p or a   plausible or arbitrary events (see below)
- *     0 to 2   the mode;  0 to 4: the sequence that all others are counted from
- *     0 to ?   bits: 1 a try, 2 fails on expiry, 4 needs a lease, 8 which runs;
+ *     0 to 3   the mode, and from 4 on how many permits, or how many may wait;  0 to 4: the
+ * sequence that all others are counted from 0 to ?   bits: 1 a try, 2 fails on expiry, 4 needs a
+ * lease, 8 which runs;
  *              @ to O: the same, and disconnected at first
  *
  * In each step, whatever the events:
@@ -62,13 +63,16 @@ typedef struct fuzz_run {
 
 static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
     run->plausible = fuzz_take(bytes, 'p') % 2 == 0;
-    zkl_mode mode = (zkl_mode)(fuzz_take(bytes, '0') % 3);
+    uint8_t what = fuzz_take(bytes, '0') % 16; /* '0' to '9' are 0 to 9 */
+    zkl_contender_kind kind = { (zkl_mode)(what % 4), 0 };
+    kind.permits = kind.mode == ZKL_PERMIT ? 1U + what / 4U : 0;
     uint8_t base = fuzz_take(bytes, '0');
     uint8_t bits = fuzz_take(bytes, '0');
-    conversation_begin(&run->talk, mode, base);
+    conversation_begin(&run->talk, kind, base);
     bool connected = (bits & 0x40U) == 0;
     zkl_request_options options = {
-        .kind = { mode, 0 },
+        .kind = kind,
+        .max_waiting = kind.permits == 0 ? what / 4U : 0,
         .only_try = (bits & 1U) != 0,
         .fail_on_session_expiry = (bits & 2U) != 0,
         .needs_lease = (bits & 4U) != 0,
@@ -93,6 +97,7 @@ static void check_grant(const fuzz_run *run, const zkl_event *event,
     EXPECT(view.listed);
     if (event->kind == ZKL_EVENT_LISTED) {
         EXPECT(view.blocker == NULL);
+        EXPECT(!view.unlike_earlier);
         return;
     }
     EXPECT(event->kind == ZKL_EVENT_WATCH_FIRED && event->deleted && event->fresh);
@@ -129,6 +134,13 @@ static void check_node(fuzz_run *run, const zkl_action *action) {
         unit_check(conversation_is_ours(talk, action->node), __FILE__, __LINE__,
                    "DELETE %s, which nobody has said is ours", action->node);
         snprintf(talk->deleted, sizeof(talk->deleted), "%s", action->node);
+        break;
+    case ZKL_ACTION_DOWNGRADE:
+        EXPECT(conversation_is_ours(talk, run->request.node));
+        EXPECT(reference_name(action->node).kind == ZKL_NODE_READ);
+        EXPECT(reference_same_owner(action->node, run->request.node));
+        snprintf(talk->reader, sizeof(talk->reader), "%s", action->node);
+        snprintf(talk->writer, sizeof(talk->writer), "%s", run->request.node);
         break;
     case ZKL_ACTION_INSPECT:
         EXPECT(strncmp(action->node, talk->owner, strlen(talk->owner)) == 0);
@@ -271,7 +283,7 @@ static void feed_from_input(fuzz_run *run, zkl_event *event) {
     if (!possible || (run->plausible && !is_plausible(run, event))) {
         return;
     }
-    if (event->kind >= ZKL_EVENT_CREATED && event->kind <= ZKL_EVENT_OWN_WATCHED) {
+    if (event->kind >= ZKL_EVENT_CREATED && event->kind <= ZKL_EVENT_DOWNGRADED) {
         bool current =
             is_awaited(run, event) && (run->stale & bit(monitor_answered_by(event->kind))) == 0;
         lose_reply(run, event);

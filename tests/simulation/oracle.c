@@ -279,6 +279,7 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     oracle_notes_question(one, contender);
     one->lock = lock;
     one->asking = true;
+    one->first_since_us = -1;
     one->downgrades = false;
     one->downgraded = false;
     oracle.acquires++;
@@ -449,6 +450,9 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
 
 void oracle_looks(void) {
     oracle_judge_early_ends();
+    for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
+        oracle_judge_turn(i);
+    }
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
             oracle_judge_patience(i);

@@ -6,8 +6,9 @@
 #include "threads.h"
 #include "traffic.h"
 
-/* Of what somebody did by hand, to a client that is well. */
-enum { NEWS_MAX_MS = 100 };
+/* Of what somebody did by hand, to a client that is well; and of one's turn, where nothing goes
+ * wrong. */
+enum { NEWS_MAX_MS = 100, TURN_MAX_MS = 500 };
 
 /* ---- What a holder must know ----------------------------------------------------------------- */
 
@@ -97,6 +98,35 @@ void oracle_judge_knowledge(unsigned contender, int status) {
     if (must_know_of_limit(contender)) {
         oracle_violated("contender %u has held for too long, and check says: %s", contender,
                         zkl_strerror(status));
+    }
+}
+
+/* ---- Turns ----------------------------------------------------------------------------- */
+
+static const node_record *node_of_request(const record *one) {
+    const node_record *found = NULL;
+    const node_record *node;
+    for (size_t i = 0; one->guid[0] != '\0' && (node = nodes_at(i)) != NULL; i++) {
+        if (node->alive && zkl_node_name_has_guid(node->name, one->guid)) {
+            found = node;
+        }
+    }
+    return found;
+}
+
+/* A lost wake-up shows at once, and not only when nobody is left who could make up for it. */
+void oracle_judge_turn(unsigned contender) {
+    record *one = &oracle.records[contender];
+    const node_record *node = one->asking ? node_of_request(one) : NULL;
+    bool comes_first = plan_is_calm(oracle.plan) && !oracle_keeps_lease(contender) &&
+                       node != NULL && !nodes_is_near_the_end(node) && nodes_blocker(node) == NULL;
+    if (!comes_first) {
+        one->first_since_us = -1;
+    } else if (one->first_since_us < 0) {
+        one->first_since_us = zkl_world_now_us();
+    } else if (zkl_world_now_us() - one->first_since_us > TURN_MAX_MS * US_PER_MS) {
+        oracle_violated("contender %u waits on, and since %d ms its node %s has nobody to wait for",
+                        contender, (int)TURN_MAX_MS, node->name);
     }
 }
 

@@ -38,10 +38,11 @@ typedef struct record {
     bool cancelled;           /* somebody was told that this acquire is */
     int64_t cancelled_ms;     /* on its own clock */
     int64_t cancelled_stopped_us;
-    int64_t left_ms; /* on its own clock */
-    bool downgrades; /* it has asked for it, in this grant */
-    bool downgraded; /* `node` is the reader's */
-    bool upgrading;  /* it is in the call */
+    int64_t left_ms;        /* on its own clock */
+    bool downgrades;        /* it has asked for it, in this grant */
+    bool downgraded;        /* `node` is the reader's */
+    bool upgrading;         /* it is in the call */
+    int64_t first_since_us; /* its node has nobody to wait for; -1: it has */
 } record;
 
 typedef struct client_record {
@@ -112,6 +113,8 @@ void oracle_judge_grant(unsigned contender);
 bool oracle_has_running_lease(const record *one);
 /** Whether no more permits are held than there are, and all of one semaphore. */
 void oracle_judge_permits(unsigned contender);
+/** Whether who waits is granted when its turn has come. */
+void oracle_judge_turn(unsigned contender);
 /** After each step: what became of its node. */
 void oracle_follow_changes(unsigned contender);
 /** Of a set of kinds, a bit each; since it asked. */
