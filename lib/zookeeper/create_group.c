@@ -97,7 +97,7 @@ static zkl_event event_of(const zkl_create_group *group, const zkl_reply *reply,
         reply->results != NULL && reply->outcome != ZKL_OUTCOME_OK && number != reply->failed;
     if (group->session_number != group->session->number) {
         event.outcome = ZKL_OUTCOME_SESSION_OVER;
-    } else if (reply->outcome == ZKL_OUTCOME_OK) {
+    } else if (reply->outcome == ZKL_OUTCOME_OK && reply->results != NULL) {
         event.node = last_name(reply->results[number].path);
     } else if (failed_elsewhere && reply->outcome != ZKL_OUTCOME_NO_NODE) {
         event.outcome = ZKL_OUTCOME_NOT_NOW;

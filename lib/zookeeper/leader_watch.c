@@ -214,8 +214,8 @@ static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
 }
 
 void zkl_leader_watches_finish(zkl_session *session, int status) {
-    while (session->leader_watches != NULL) {
-        zkl_leader_watch *watch = session->leader_watches;
+    zkl_leader_watch *watch;
+    while ((watch = session->leader_watches) != NULL) {
         leave_session(session, watch);
         tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
     }

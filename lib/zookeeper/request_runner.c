@@ -583,6 +583,38 @@ static void end(zkl_request_runner *runner) {
     free_runner(runner);
 }
 
+/* What asks the servers for nothing. */
+static void tell(zkl_request_runner *runner, const zkl_action *action) {
+    switch (action->kind) {
+    case ZKL_ACTION_DOWNGRADE_ENDED:
+        tell_downgraded(runner, action->status);
+        break;
+    case ZKL_ACTION_GRANT:
+        tell_decided(runner, ZKL_OK);
+        break;
+    case ZKL_ACTION_FAIL:
+        tell_decided(runner, action->status);
+        break;
+    case ZKL_ACTION_LOSE:
+        tell_lost(runner, action->status);
+        break;
+    case ZKL_ACTION_REJOIN:
+        runner->position = -1;
+        runner->revoke_requested = false;
+        zkl_watch_set_remove_left(&runner->watches);
+        zkl_observe_rejoined(runner);
+        break;
+    case ZKL_ACTION_REPORT:
+        zkl_observe_unknown_child(runner, action->node);
+        break;
+    case ZKL_ACTION_WARN:
+        zkl_observe_not_deleted(runner, action->status);
+        break;
+    default:
+        break; /* END, the last of all, is the runner's own: see step */
+    }
+}
+
 static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_children children) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
@@ -622,38 +654,15 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_ch
     case ZKL_ACTION_DOWNGRADE:
         downgrade(runner, action->node);
         break;
-    case ZKL_ACTION_DOWNGRADE_ENDED:
-        tell_downgraded(runner, action->status);
-        break;
     case ZKL_ACTION_SETTLE:
         settle(runner);
         break;
     case ZKL_ACTION_BACK_OFF:
         back_off(runner);
         break;
-    case ZKL_ACTION_GRANT:
-        tell_decided(runner, ZKL_OK);
+    default:
+        tell(runner, action);
         break;
-    case ZKL_ACTION_FAIL:
-        tell_decided(runner, action->status);
-        break;
-    case ZKL_ACTION_LOSE:
-        tell_lost(runner, action->status);
-        break;
-    case ZKL_ACTION_REJOIN:
-        runner->position = -1;
-        runner->revoke_requested = false;
-        zkl_watch_set_remove_left(&runner->watches);
-        zkl_observe_rejoined(runner);
-        break;
-    case ZKL_ACTION_REPORT:
-        zkl_observe_unknown_child(runner, action->node);
-        break;
-    case ZKL_ACTION_WARN:
-        zkl_observe_not_deleted(runner, action->status);
-        break;
-    case ZKL_ACTION_END:
-        break; /* the last of all, and the runner's own end: see step */
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock.h"
+#include "multi_contender.h"
 #include "oracle_counts.h"
 #include "oracle_records.h"
 #include "retries.h"
@@ -470,6 +471,7 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 
 /* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
 void oracle_deleted(const node_record *node) {
+    multi_contenders_deleted(node);
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
         bool is_replaced = one->downgrades && !one->downgraded; /* see oracle_follow_changes */

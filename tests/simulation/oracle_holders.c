@@ -134,7 +134,8 @@ void oracle_judge_turn(unsigned contender) {
 
 static bool waits_and_holds_nothing(const zkl_session *session) {
     for (const zkl_request_runner *one = session->runners; one != NULL; one = one->next) {
-        if (one->request.held || one->request.keeps_node) {
+        bool holds = one->request.held || one->request.keeps_node;
+        if (holds && !one->others_are_awaited) {
             return false;
         }
     }

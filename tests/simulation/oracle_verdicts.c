@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lock.h"
+#include "multi_contender.h"
 #include "oracle_records.h"
 #include "recipe/node_name.h"
 #include "threads.h"
@@ -234,7 +235,7 @@ static bool is_alone_in_its_client(unsigned contender) {
             return false;
         }
     }
-    return true;
+    return !multi_contenders_are_of(oracle_plan_of(contender)->client);
 }
 
 static bool has_made_a_node(unsigned contender) {

@@ -194,6 +194,31 @@ static void draw_family(run_plan *plan) {
     }
 }
 
+static void draw_multi(const run_plan *plan, plan_multi *multi, unsigned flavour) {
+    multi->client = (unsigned)zkl_world_random(plan->client_count);
+    multi->resource_count = (size_t)between(2, PLAN_MULTI_RESOURCES);
+    unsigned first = (unsigned)zkl_world_random(PLAN_MULTI_RESOURCES);
+    unsigned step = one_in(2) ? 1 : PLAN_MULTI_RESOURCES - 1; /* upwards, or downwards */
+    for (unsigned i = 0; i < multi->resource_count; i++) {
+        multi->resources[i] = (first + i * step) % PLAN_MULTI_RESOURCES;
+        multi->modes[i] = draw_mode(flavour);
+    }
+    multi->fail_on_session_expiry = one_in(4);
+    multi->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
+    multi->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < multi->turn_count; i++) {
+        draw_turn(&multi->turns[i], ZKL_EXCLUSIVE);
+    }
+}
+
+/* Behind all others, as before. */
+static void draw_multis(run_plan *plan, unsigned flavour) {
+    plan->multi_count = one_in(3) ? (size_t)between(1, PLAN_MULTI_MAX) : 0;
+    for (size_t i = 0; i < plan->multi_count; i++) {
+        draw_multi(plan, &plan->multis[i], flavour);
+    }
+}
+
 static void find_end_of_faults(run_plan *plan) {
     for (size_t i = 0; i < plan->fault_count; i++) {
         int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
@@ -236,6 +261,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_early_ends(plan);
     draw_asynchronous(plan);
     draw_family(plan);
+    draw_multis(plan, flavour);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -290,7 +316,7 @@ unsigned plan_most_permits(const run_plan *plan) {
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {
-    size_t count = RATE_PARTS + plan->client_count + plan->fault_count;
+    size_t count = RATE_PARTS + plan->client_count + plan->multi_count + plan->fault_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
     }
@@ -332,6 +358,10 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
         return left_out && leave_early_end_out(&plan->clients[part]);
     }
     part -= plan->client_count;
+    if (part < plan->multi_count) {
+        return flip(&plan->multis[part].left_out, left_out);
+    }
+    part -= plan->multi_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan_contender *contender = &plan->contenders[i];
         if (part == 0) {
@@ -414,6 +444,21 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
     }
 }
 
+static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
+    fprintf(file, "  multi-contender %zu: client %u, resources", number, multi->client);
+    for (size_t i = 0; i < multi->resource_count; i++) {
+        fprintf(file, " %u (%s)", multi->resources[i], zkl_lock_mode_name((int)multi->modes[i]));
+    }
+    fprintf(file, "%s", multi->fail_on_session_expiry ? ", fails on expiry" : "");
+    if (multi->max_hold_ms > 0) {
+        fprintf(file, ", holds for %" PRId64 " ms at most", multi->max_hold_ms);
+    }
+    fputc('\n', file);
+    for (size_t i = 0; i < multi->turn_count; i++) {
+        print_turn(&multi->turns[i], file);
+    }
+}
+
 void plan_print(const run_plan *plan, FILE *file) {
     fprintf(file, "plan of seed %" PRIu64 ": tick %d ms", plan->seed, (int)plan->tick_ms);
     if (plan->first_sequence_to_end >= 0) {
@@ -430,6 +475,11 @@ void plan_print(const run_plan *plan, FILE *file) {
     for (size_t i = 0; i < plan->contender_count; i++) {
         if (!plan->contenders[i].left_out) {
             print_contender(plan, i, file);
+        }
+    }
+    for (size_t i = 0; i < plan->multi_count; i++) {
+        if (!plan->multis[i].left_out) {
+            print_multi(&plan->multis[i], i, file);
         }
     }
     for (size_t i = 0; i < plan->fault_count; i++) {

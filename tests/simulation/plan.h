@@ -19,7 +19,9 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 24
+    PLAN_FAULTS_MAX = 24,
+    PLAN_MULTI_MAX = 4,
+    PLAN_MULTI_RESOURCES = 3 /* one of them is used by nobody else */
 };
 
 /** One process with one client. */
@@ -67,6 +69,19 @@ typedef struct plan_contender {
     plan_turn turns[PLAN_TURNS_MAX];
 } plan_contender;
 
+/** One multi-lock, and the thread that uses it; of its turns what multi_contender.c knows. */
+typedef struct plan_multi {
+    bool left_out;
+    unsigned client;
+    size_t resource_count;
+    unsigned resources[PLAN_MULTI_RESOURCES]; /* in the order in which it names them */
+    zkl_mode modes[PLAN_MULTI_RESOURCES];
+    bool fail_on_session_expiry;
+    int64_t max_hold_ms;
+    size_t turn_count;
+    plan_turn turns[PLAN_TURNS_MAX];
+} plan_multi;
+
 #define PLAN_FAULT_LIST(X)                                                                         \
     X(PLAN_CUT_CONNECTION, "cut-connection")                                                       \
     X(PLAN_CUT_SERVER_OFF, "cut-server-off")                                                       \
@@ -109,6 +124,8 @@ typedef struct run_plan {
     plan_client clients[PLAN_CLIENTS_MAX];
     size_t contender_count;
     plan_contender contenders[PLAN_CONTENDERS_MAX];
+    size_t multi_count;
+    plan_multi multis[PLAN_MULTI_MAX];
     size_t fault_count;
     plan_fault faults[PLAN_FAULTS_MAX];
     int32_t faults_end_ms;         /* from here on nothing goes wrong any more */

@@ -8,6 +8,7 @@
 #include "client.h"
 #include "contender.h"
 #include "faults.h"
+#include "multi_contender.h"
 #include "nodes.h"
 #include "oracle.h"
 #include "retries.h"
@@ -162,6 +163,7 @@ static void start_contenders(const client_run *self) {
         };
         (void)zkl_task_start(contender_run, &run.contenders[i]);
     }
+    multi_contenders_start(self->number, self->client, self->process, &self->closes);
 }
 
 static void wait_for_contenders(const client_run *self, int64_t until_us) {
@@ -172,6 +174,7 @@ static void wait_for_contenders(const client_run *self, int64_t until_us) {
             zkl_world_wait_on(one, until_us);
         }
     }
+    multi_contenders_wait(self->number, until_us);
 }
 
 static bool has_contenders(const client_run *self) {
@@ -181,13 +184,14 @@ static bool has_contenders(const client_run *self) {
             return true;
         }
     }
-    return false;
+    return !multi_contenders_are_done(self->number);
 }
 
 static void close_client(client_run *self, int64_t timeout_ms) {
     end_dispatcher(self);
     trace_event("client", "%u: close, timeout %" PRId64 " ms", self->number, timeout_ms);
     oracle_client_closes(self->number);
+    multi_contenders_client_closes(self->number);
     self->closes = true;
     int64_t began_ms = zkl_clock_ms();
     int status = zkl_client_close(self->client, timeout_ms);
@@ -311,6 +315,7 @@ static void name_the_stuck(void) {
                             one->acquire_began_ms >= 0 ? "in an acquire" : "outside of an acquire");
         }
     }
+    multi_contenders_name_the_stuck();
     oracle_violated("a client is stuck");
 }
 
@@ -364,6 +369,7 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     run.plan = plan;
     zkl_world_begin(plan->seed);
     oracle_begin(plan);
+    multi_contenders_begin(plan);
     begin_servers();
     age_resources();
     start_clients();

@@ -1,0 +1,18 @@
+/* Starts the processes, kills some while they hold locks, and starts those again. */
+#ifndef BANK_COORDINATOR_H
+#define BANK_COORDINATOR_H
+
+#include <stdint.h>
+
+#include "board.h"
+
+struct course {
+    int kills;
+    int64_t took_ms;
+    bool all_ended; /* of themselves, within the bound */
+};
+
+/** Runs all to the end. No client may be open: a handle does not survive fork(). */
+void coordinator_run(const struct bank *bank, struct board *board, struct course *course);
+
+#endif

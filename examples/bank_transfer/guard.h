@@ -1,0 +1,23 @@
+/* The locks on the two accounts of a transfer: one multi-lock, or two locks one after the other. */
+#ifndef BANK_GUARD_H
+#define BANK_GUARD_H
+
+#include "board.h"
+#include "store.h"
+#include "zklock/multi_lock.h"
+
+struct guard {
+    const struct bank *bank;
+    zkl_multi_lock *both;
+    zkl_lock *one_by_one[2];
+};
+
+/** Acquires both within one deadline, and writes their tokens into the transfer. ZKL_OK, or the
+ *  status of what failed, and none is held. End the guard in any case. */
+int guard_acquire(struct guard *guard, zkl_client *client, struct transfer *transfer,
+                  int64_t timeout_ms);
+
+/** Releases what is held. */
+void guard_end(struct guard *guard);
+
+#endif

@@ -1,0 +1,10 @@
+/* A process of the bank: one ZooKeeper session, and threads that transfer. */
+#ifndef BANK_TELLER_H
+#define BANK_TELLER_H
+
+#include "board.h"
+
+/** Runs process `index`, and returns its exit status. Where it was killed before, it goes on. */
+int teller_run(const struct bank *bank, struct board *board, int index);
+
+#endif
