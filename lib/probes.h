@@ -12,6 +12,11 @@
 #ifdef ZKLOCK_PROBES
 #include <sys/sdt.h>
 
+#ifdef __clang__
+/* Its macros leave variable arguments out. */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
+
 /** The counter of a probe, by the name that <sys/sdt.h> gives it. */
 #define ZKL_PROBE_COUNTER(name)                                                                    \
     __attribute__((section(".probes"),                                                             \

@@ -331,6 +331,9 @@ void conversation_note(conversation *talk, const zkl_event *event) {
     case ZKL_EVENT_DELETED:
         note_gone(talk, answered ? talk->deleted : "");
         break;
+    case ZKL_EVENT_PARENT_REMOVED:
+        talk->created_truly = answered ? 0 : talk->created_truly; /* made anew, it counts anew */
+        break;
     case ZKL_EVENT_DOWNGRADED:
         note_downgraded(talk, event);
         break;

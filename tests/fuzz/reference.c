@@ -46,7 +46,8 @@ static zkl_node_kind kind_before(const char *text, size_t width) {
 /* "-permit-<permits>-" before the sequence: each number that it can be is written, and compared. */
 static unsigned permits_before(const char *text, size_t width) {
     size_t before = strlen(text) - width;
-    for (unsigned permits = 1; permits <= ZKL_PERMITS_MAX; permits++) {
+    bool marked = strstr(text, "-permit-") != NULL; /* else it would only take long */
+    for (unsigned permits = 1; marked && permits <= ZKL_PERMITS_MAX; permits++) {
         char written[32];
         snprintf(written, sizeof(written), "-permit-%u-", permits);
         size_t length = strlen(written);
