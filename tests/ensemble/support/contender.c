@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <zklock/multi_lock.h>
 #include <zklock/zklock.h>
 #include <zookeeper/zookeeper.h>
 
@@ -55,7 +56,61 @@ static int count(zkl_lock *lock, zkl_mode mode, int rounds, const char *ledger) 
     return status;
 }
 
-static void obey(const char *command, zkl_lock *lock) {
+/* ---- Both resources at once ---------------------------------------------- */
+
+struct contender {
+    const char *resource;
+    zkl_client *client;
+    zkl_lock *lock;
+    zkl_multi_lock *both;
+};
+
+static int open_both(struct contender *self, const char *other) {
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    members[0].resource = self->resource;
+    members[1].resource = other;
+    zkl_multi_lock_close(self->both);
+    return zkl_multi_lock_open(self->client, members, 2, NULL, &self->both);
+}
+
+static int count_both(zkl_multi_lock *both, int rounds, const char *ledger) {
+    int status = ZKL_OK;
+    for (int i = 0; i < rounds && status == ZKL_OK; i++) {
+        status = zkl_multi_lock_acquire(both, 2 * PATIENCE_MS, NULL);
+        if (status == ZKL_OK) {
+            int used = use_ledger(ZKL_EXCLUSIVE, ledger);
+            status = zkl_multi_lock_release(both, PATIENCE_MS);
+            status = used != ZKL_OK ? used : status;
+        }
+    }
+    return status;
+}
+
+/* False: it is no such command. */
+static bool obey_about_both(const char *command, struct contender *self) {
+    char other[128];
+    char ledger[64];
+    int rounds;
+    if (sscanf(command, "count_both %127s %d %63s", other, &rounds, ledger) == 3) {
+        int status = open_both(self, other);
+        printf("%d\n", status == ZKL_OK ? count_both(self->both, rounds, ledger) : status);
+    } else if (sscanf(command, "hold_both %127s", other) == 1) {
+        zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+        int status = open_both(self, other);
+        if (status == ZKL_OK) {
+            status = zkl_multi_lock_acquire(self->both, 2 * PATIENCE_MS, &grant);
+        }
+        printf("%d %" PRId64 "\n", status, grant.token);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* ---- Commands ------------------------------------------------------------ */
+
+static void obey(const char *command, struct contender *self) {
+    zkl_lock *lock = self->lock;
     int mode;
     int rounds;
     int64_t timeout_ms;
@@ -72,7 +127,7 @@ static void obey(const char *command, zkl_lock *lock) {
         int64_t lease_left_ms;
         int status = zkl_lock_check(lock, &lease_left_ms);
         printf("%d %" PRId64 "\n", status, lease_left_ms);
-    } else {
+    } else if (!obey_about_both(command, self)) {
         give_up("contender: no such command: %s", command);
     }
 }
@@ -86,14 +141,14 @@ int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     zoo_set_debug_level((ZooLogLevel)0);
     records_join();
-    zkl_client *client = NULL;
-    zkl_lock *lock = NULL;
-    int status = open_handle(argv, &client, &lock);
-    introduce(status, client);
+    struct contender self = { .resource = argv[3] };
+    int status = open_handle(argv, &self.client, &self.lock);
+    introduce(status, self.client);
     char command[256];
     while (fgets(command, sizeof command, stdin) != NULL) {
-        obey(command, lock);
+        obey(command, &self);
     }
-    zkl_lock_close(lock);
-    return zkl_client_close(client, PATIENCE_MS) == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    zkl_multi_lock_close(self.both);
+    zkl_lock_close(self.lock);
+    return zkl_client_close(self.client, PATIENCE_MS) == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

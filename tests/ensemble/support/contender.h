@@ -11,6 +11,8 @@
  *     release              STATUS
  *     check                STATUS LEASE_LEFT_MS
  *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release
+ *     hold_both OTHER      STATUS TOKEN  a multi-lock on RESOURCE and OTHER, until it ends
+ *     count_both OTHER N LEDGER  STATUS  N times: such a one, ledger, release
  *
  * It ends at the end of its input, or with its parent.
  */

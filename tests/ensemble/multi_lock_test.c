@@ -1,0 +1,285 @@
+/*
+ * Multi-locks on real servers: one transaction makes all nodes, whatever order they are named in
+ * and whatever becomes of its request or of its reply.
+ */
+#include "support/ledger.h"
+#include "support/process.h"
+#include "support/proxy.h"
+#include "support/scene.h"
+#include "support/servers.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <zklock/multi_lock.h>
+
+#define SESSION_MS 6000
+#define ENOUGH_MS (2 * SESSION_MS)
+/* No path has as many requests: one that never ends is noticed. */
+#define REQUESTS_MAX 40
+
+/* ---- Two resources ------------------------------------------------------------------------ */
+
+struct pair {
+    struct scene one;
+    struct scene other;
+};
+
+static void pair_begin(struct pair *pair) {
+    scene_begin(&pair->one, "multi-one");
+    scene_begin(&pair->other, "multi-other");
+}
+
+/* Asserts that no node and no watch is left of either. */
+static void pair_end(struct pair *pair) {
+    scene_end(&pair->one);
+    scene_end(&pair->other);
+}
+
+static bool both_have(struct pair *pair, int nodes) {
+    return scene_queue(&pair->one) == nodes && scene_queue(&pair->other) == nodes;
+}
+
+static bool both_are_watched(struct pair *pair) {
+    return scene_watches(&pair->one) == 1 && scene_watches(&pair->other) == 1;
+}
+
+static zkl_multi_lock *open_both(zkl_client *client, struct pair *pair) {
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    members[0].resource = pair->one.resource;
+    members[1].resource = pair->other.resource;
+    zkl_multi_lock *both = NULL;
+    ASSERT_STATUS(zkl_multi_lock_open(client, members, 2, NULL, &both), ZKL_OK);
+    return both;
+}
+
+struct sole_child {
+    char path[512];
+    const char *parent;
+    int count;
+};
+
+static void take_child(void *arg, const char *name) {
+    struct sole_child *child = arg;
+    snprintf(child->path, sizeof child->path, "%s/%s", child->parent, name);
+    child->count++;
+}
+
+/* There is one node, and its czxid is the token. */
+static void assert_token_is_of_the_node(struct scene *scene, int64_t token) {
+    struct sole_child child = { .parent = scene->path };
+    struct Stat stat = { 0 };
+    raw_catch_up(scene->raw);
+    raw_visit_children(scene->raw, scene->path, take_child, &child);
+    ASSERT_NUMBER(child.count, 1);
+    CU_ASSERT_TRUE(raw_stat(scene->raw, child.path, &stat));
+    ASSERT_NUMBER(stat.czxid, token);
+}
+
+static void assert_one_token(struct pair *pair, int64_t token) {
+    assert_token_is_of_the_node(&pair->one, token);
+    assert_token_is_of_the_node(&pair->other, token);
+}
+
+/* An acquire of both in a thread of its own. */
+struct patient {
+    zkl_multi_lock *both;
+    int status;
+    zkl_multi_lock_grant grant;
+    pthread_t thread;
+};
+
+static void *acquire_patiently(void *arg) {
+    struct patient *self = arg;
+    self->status = zkl_multi_lock_acquire(self->both, 2 * PATIENCE_MS, &self->grant);
+    return NULL;
+}
+
+static void patient_start(struct patient *patient, zkl_multi_lock *both) {
+    patient->both = both;
+    patient->grant = (zkl_multi_lock_grant)ZKL_MULTI_LOCK_GRANT_INIT;
+    thread_start(&patient->thread, acquire_patiently, patient);
+}
+
+static void patient_join(struct patient *patient) {
+    pthread_join(patient->thread, NULL);
+    ASSERT_STATUS(patient->status, ZKL_OK);
+}
+
+/* ---- All ---------------------------------------------------------------------------------- */
+
+/* Neither the resources nor the nodes above them are there. */
+static void both_are_held_with_one_token_though_nothing_was_there(void) {
+    struct pair pair;
+    pair_begin(&pair);
+    zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
+    zkl_multi_lock *both = open_both(client, &pair);
+    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    ASSERT_STATUS(zkl_multi_lock_acquire(both, PATIENCE_MS, &grant), ZKL_OK);
+    assert_one_token(&pair, grant.token);
+    ASSERT_STATUS(zkl_multi_lock_check(both, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_multi_lock_release(both, PATIENCE_MS), ZKL_OK);
+    CU_ASSERT_TRUE(both_have(&pair, 0));
+    zkl_multi_lock_close(both);
+    client_close(client);
+    pair_end(&pair);
+}
+
+static void try_that_finds_one_of_them_held_leaves_nothing(void) {
+    struct pair pair;
+    pair_begin(&pair);
+    zkl_client *client = client_open_on(1);
+    zkl_lock *lock = lock_open(client, pair.other.resource);
+    zkl_multi_lock *both = open_both(client, &pair);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_multi_lock_acquire(both, 0, NULL), ZKL_BUSY);
+    WAIT_UNTIL(scene_queue(&pair.one) == 0 && scene_queue(&pair.other) == 1);
+    zkl_lock_close(lock);
+    zkl_multi_lock_close(both);
+    client_close(client);
+    pair_end(&pair);
+}
+
+enum { CROWD = 4, ROUNDS = 25 };
+
+/* Half of them name the two the other way round: one after the other this would not end. */
+static void processes_that_name_them_in_opposite_orders_all_finish(void) {
+    struct pair pair;
+    struct process crowd[CROWD];
+    char ledger[64];
+    int64_t number = 0;
+    pair_begin(&pair);
+    ledger_make(ledger);
+    for (int i = 0; i < CROWD; i++) {
+        struct process_options options = { .hosts = servers_hosts(),
+                                           .resource =
+                                               i % 2 == 0 ? pair.one.resource : pair.other.resource,
+                                           .session_timeout_ms = LONG_SESSION_MS };
+        process_start(&crowd[i], &options);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        process_tell(&crowd[i], "count_both %s %d %s\n",
+                     i % 2 == 0 ? pair.other.resource : pair.one.resource, ROUNDS, ledger);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        ASSERT_STATUS(process_answer(&crowd[i]), ZKL_OK);
+        process_end(&crowd[i]);
+    }
+    CU_ASSERT_TRUE(ledger_look(ledger, &number));
+    ASSERT_NUMBER(number, CROWD * ROUNDS);
+    ledger_remove(ledger);
+    pair_end(&pair);
+}
+
+/* ---- Failures ----------------------------------------------------------------------------- */
+
+static void holder_that_is_killed_leaves_both_to_the_next(void) {
+    struct pair pair;
+    struct process holder;
+    struct patient next;
+    zkl_grant held;
+    pair_begin(&pair);
+    process_start(&holder, &(struct process_options){ .hosts = servers_hosts(),
+                                                      .resource = pair.one.resource,
+                                                      .session_timeout_ms = SHORT_SESSION_MS });
+    process_tell(&holder, "hold_both %s\n", pair.other.resource);
+    ASSERT_STATUS(process_answer_grant(&holder, &held), ZKL_OK);
+    zkl_client *client = client_open_on(2);
+    patient_start(&next, open_both(client, &pair));
+    WAIT_UNTIL(both_have(&pair, 2) && both_are_watched(&pair));
+    process_signal(&holder, SIGKILL);
+    patient_join(&next);
+    CU_ASSERT_TRUE(next.grant.token > held.token);
+    assert_one_token(&pair, next.grant.token);
+    process_end(&holder);
+    zkl_multi_lock_close(next.both);
+    client_close(client);
+    pair_end(&pair);
+}
+
+static void expiry_while_waiting_joins_both_queues_again(void) {
+    struct pair pair;
+    struct patient waiting;
+    zkl_multi_lock_grant held = ZKL_MULTI_LOCK_GRANT_INIT;
+    pair_begin(&pair);
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = client_open(proxy_hosts(proxy), SESSION_MS);
+    zkl_client *holders_client = client_open_on(1);
+    zkl_multi_lock *holder = open_both(holders_client, &pair);
+    ASSERT_STATUS(zkl_multi_lock_acquire(holder, PATIENCE_MS, &held), ZKL_OK);
+    patient_start(&waiting, open_both(client, &pair));
+    WAIT_UNTIL(both_have(&pair, 2) && both_are_watched(&pair));
+    clientid_t session = proxy_session(proxy);
+    raw_expire(servers_hosts(), &session);
+    WAIT_UNTIL(client_information(client).sessions_expired == 1 && both_have(&pair, 2));
+    ASSERT_STATUS(zkl_multi_lock_check(holder, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_multi_lock_release(holder, PATIENCE_MS), ZKL_OK);
+    patient_join(&waiting);
+    assert_one_token(&pair, waiting.grant.token);
+    zkl_multi_lock_close(waiting.both);
+    zkl_multi_lock_close(holder);
+    client_close(client);
+    client_close(holders_client);
+    proxy_stop(proxy);
+    pair_end(&pair);
+}
+
+/* Half of a lost transaction is no half: all of it was carried out, or nothing. */
+static int acquire_with_a_cut(enum proxy_fault fault, int request) {
+    struct pair pair;
+    const struct proxy_plan plan = { { { fault, request } }, 1, false };
+    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    pair_begin(&pair);
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = client_open(proxy_hosts(proxy), SESSION_MS);
+    zkl_multi_lock *both = open_both(client, &pair);
+    proxy_set_plan(proxy, &plan);
+    ASSERT_STATUS(zkl_multi_lock_acquire(both, ENOUGH_MS, &grant), ZKL_OK);
+    assert_one_token(&pair, grant.token);
+    ASSERT_STATUS(zkl_multi_lock_check(both, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_multi_lock_release(both, ENOUGH_MS), ZKL_OK);
+    CU_ASSERT_TRUE(both_have(&pair, 0));
+    int cuts = proxy_end_plan(proxy);
+    ASSERT_NUMBER(client_information(client).sessions_expired, 0);
+    zkl_multi_lock_close(both);
+    client_close(client);
+    proxy_stop(proxy);
+    pair_end(&pair);
+    return cuts;
+}
+
+/* The transaction that finds no parents; the two parents; it again; for each its node's inspection,
+ * a list and the deletion. */
+enum { LEAST_REQUESTS = 1 + 2 + 1 + 2 * 3 };
+
+/* Rounds until one passes without its request having come: then each has had its turn. */
+static void cut_at_every_request(enum proxy_fault fault) {
+    unsigned failures = CU_get_number_of_failures();
+    int request = 1;
+    while (acquire_with_a_cut(fault, request) > 0 && request < REQUESTS_MAX &&
+           CU_get_number_of_failures() == failures) {
+        request++;
+    }
+    printf("%d requests ", request - 1);
+    CU_ASSERT_TRUE(request - 1 >= LEAST_REQUESTS && request < REQUESTS_MAX);
+}
+
+static void request_lost_at_every_step_leaves_no_half(void) {
+    cut_at_every_request(PROXY_REQUEST_LOST);
+}
+
+static void reply_lost_at_every_request_leaves_no_half(void) {
+    cut_at_every_request(PROXY_REPLY_LOST);
+}
+
+int main(int argc, char **argv) {
+    static const struct test_case tests[] = {
+        TEST_CASE(both_are_held_with_one_token_though_nothing_was_there),
+        TEST_CASE(try_that_finds_one_of_them_held_leaves_nothing),
+        TEST_CASE(processes_that_name_them_in_opposite_orders_all_finish),
+        TEST_CASE(holder_that_is_killed_leaves_both_to_the_next),
+        TEST_CASE(expiry_while_waiting_joins_both_queues_again),
+        TEST_CASE(request_lost_at_every_step_leaves_no_half),
+        TEST_CASE(reply_lost_at_every_request_leaves_no_half),
+    };
+    return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
