@@ -10,7 +10,7 @@
 #include "report.h"
 #include "store.h"
 
-enum { EXIT_USAGE = 2, TIMEOUT_MAX_S = 3600, KILLS_MAX = 100, PATH_SIZE = 256 };
+enum { EXIT_USAGE = 2, TIMEOUT_MAX_S = 3600, KILLS_MAX = 100 };
 
 static const char help_text[] =
     "Usage: bank_transfer [OPTION...]\n"
@@ -108,9 +108,8 @@ static void name_resources(struct bank *bank) {
 }
 
 static bool transfer_in(struct bank *bank, const char *directory) {
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof(path), "%s/bank.sqlite", directory);
-    bank->database = path;
+    const char *path = bank->database;
+    (void)snprintf(bank->database, sizeof(bank->database), "%s/bank.sqlite", directory);
     struct board *board = board_make();
     if (board == NULL || store_create(path, ACCOUNTS, FIRST_BALANCE) != STORE_OK) {
         (void)fprintf(stderr, "bank_transfer: %s: cannot make the database\n", path);
@@ -124,7 +123,7 @@ static bool transfer_in(struct bank *bank, const char *directory) {
 static void remove_directory(const char *directory) {
     static const char *const files[] = { "bank.sqlite", "bank.sqlite-wal", "bank.sqlite-shm" };
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        char path[PATH_SIZE];
+        char path[DATABASE_NAME_SIZE];
         (void)snprintf(path, sizeof(path), "%s/%s", directory, files[i]);
         (void)unlink(path);
     }

@@ -2,6 +2,7 @@
  * Downgrades and upgrades of what is held, as stories on the simulated servers: beside others
  * that wait, with lost replies, and against release, loss and close.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
@@ -231,8 +232,9 @@ static void downgraded_lock_whose_new_node_is_deleted_is_lost(void) {
     zkl_testing_sleep(RELATIVE_SOON_MS);
     EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 0); /* the writer's is not there */
     char node[ZKL_NODE_PATH_SIZE];
-    memcpy(node, writer.grant.node, sizeof(node));
-    memcpy(strstr(node, "__WRIT__"), "__READ__", strlen("__READ__"));
+    const char *kind = strstr(writer.grant.node, "__WRIT__");
+    snprintf(node, sizeof(node), "%.*s__READ__%s", (int)(kind - writer.grant.node),
+             writer.grant.node, kind + strlen("__WRIT__"));
     EXPECT_INT(zkl_testing_delete_node(node), 1);
     zkl_testing_sleep(RELATIVE_SOON_MS);
     EXPECT_INT(zkl_lock_check(writer.lock, NULL), ZKL_LOST);
