@@ -88,7 +88,7 @@ static int downgrade(zkl_lock *lock, int64_t timeout_ms) {
         return status;
     }
     if (lock->mode != ZKL_WRITE) {
-        zkl_input_note("mode", zkl_lock_mode_name(lock->mode),
+        zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
                        "only what is held for writing can be downgraded");
         return ZKL_INVALID_MODE;
     }
@@ -202,7 +202,7 @@ static int upgrade(zkl_lock *lock) {
         return status;
     }
     if (lock->mode != ZKL_READ) {
-        zkl_input_note("mode", zkl_lock_mode_name(lock->mode),
+        zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
                        "only what is held for reading can be upgraded");
         return ZKL_INVALID_MODE;
     }

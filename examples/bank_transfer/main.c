@@ -107,13 +107,10 @@ static void name_resources(struct bank *bank) {
     }
 }
 
-static bool transfer_in(struct bank *bank, const char *directory) {
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof(path), "%s/bank.sqlite", directory);
-    bank->database = path;
+static bool transfer_all(const struct bank *bank) {
     struct board *board = board_make();
-    if (board == NULL || store_create(path, ACCOUNTS, FIRST_BALANCE) != STORE_OK) {
-        (void)fprintf(stderr, "bank_transfer: %s: cannot make the database\n", path);
+    if (board == NULL || store_create(bank->database, ACCOUNTS, FIRST_BALANCE) != STORE_OK) {
+        (void)fprintf(stderr, "bank_transfer: %s: cannot make the database\n", bank->database);
         return false;
     }
     struct course course;
@@ -152,8 +149,11 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "bank_transfer: %s: %s\n", directory, strerror(errno));
         return EXIT_FAILURE;
     }
+    char database[PATH_SIZE];
+    (void)snprintf(database, sizeof(database), "%s/bank.sqlite", directory);
+    bank.database = database;
     name_resources(&bank);
-    bool right = transfer_in(&bank, directory);
+    bool right = transfer_all(&bank);
     remove_directory(directory);
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }
