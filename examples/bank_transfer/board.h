@@ -14,14 +14,13 @@ enum {
     TRANSFERS_PER_THREAD_MAX = 200,
     TRANSFERS_MAX = PROCESSES_MAX * THREADS_MAX * TRANSFERS_PER_THREAD_MAX,
     ACCOUNTS = 4,
-    FIRST_BALANCE = 1000000,
-    DATABASE_NAME_SIZE = 256
+    FIRST_BALANCE = 1000000
 };
 
 /** What is to be done; the same for all processes. */
 struct bank {
     const char *hosts;
-    char database[DATABASE_NAME_SIZE];
+    const char *database;
     char resources[ACCOUNTS][64]; /* to be locked, one for each account */
     int processes;
     int threads;

@@ -10,7 +10,7 @@
 #include "report.h"
 #include "store.h"
 
-enum { EXIT_USAGE = 2, TIMEOUT_MAX_S = 3600, KILLS_MAX = 100 };
+enum { EXIT_USAGE = 2, TIMEOUT_MAX_S = 3600, KILLS_MAX = 100, PATH_SIZE = 256 };
 
 static const char help_text[] =
     "Usage: bank_transfer [OPTION...]\n"
@@ -107,12 +107,10 @@ static void name_resources(struct bank *bank) {
     }
 }
 
-static bool transfer_in(struct bank *bank, const char *directory) {
-    const char *path = bank->database;
-    (void)snprintf(bank->database, sizeof(bank->database), "%s/bank.sqlite", directory);
+static bool transfer_all(const struct bank *bank) {
     struct board *board = board_make();
-    if (board == NULL || store_create(path, ACCOUNTS, FIRST_BALANCE) != STORE_OK) {
-        (void)fprintf(stderr, "bank_transfer: %s: cannot make the database\n", path);
+    if (board == NULL || store_create(bank->database, ACCOUNTS, FIRST_BALANCE) != STORE_OK) {
+        (void)fprintf(stderr, "bank_transfer: %s: cannot make the database\n", bank->database);
         return false;
     }
     struct course course;
@@ -123,7 +121,7 @@ static bool transfer_in(struct bank *bank, const char *directory) {
 static void remove_directory(const char *directory) {
     static const char *const files[] = { "bank.sqlite", "bank.sqlite-wal", "bank.sqlite-shm" };
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        char path[DATABASE_NAME_SIZE];
+        char path[PATH_SIZE];
         (void)snprintf(path, sizeof(path), "%s/%s", directory, files[i]);
         (void)unlink(path);
     }
@@ -151,8 +149,11 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "bank_transfer: %s: %s\n", directory, strerror(errno));
         return EXIT_FAILURE;
     }
+    char database[PATH_SIZE];
+    (void)snprintf(database, sizeof(database), "%s/bank.sqlite", directory);
+    bank.database = database;
     name_resources(&bank);
-    bool right = transfer_in(&bank, directory);
+    bool right = transfer_all(&bank);
     remove_directory(directory);
     return right ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -93,11 +93,12 @@ static zkl_event event_of(const zkl_create_group *group, const zkl_reply *reply,
     zkl_event event = { .kind = ZKL_EVENT_CREATED,
                         .outcome = reply->outcome,
                         .status = reply->status };
+    bool is_decided = reply->results != NULL;
     bool failed_elsewhere =
-        reply->results != NULL && reply->outcome != ZKL_OUTCOME_OK && number != reply->failed;
+        is_decided && reply->outcome != ZKL_OUTCOME_OK && number != reply->failed;
     if (group->session_number != group->session->number) {
         event.outcome = ZKL_OUTCOME_SESSION_OVER;
-    } else if (reply->outcome == ZKL_OUTCOME_OK && reply->results != NULL) {
+    } else if (is_decided && reply->outcome == ZKL_OUTCOME_OK) {
         event.node = last_name(reply->results[number].path);
     } else if (failed_elsewhere && reply->outcome != ZKL_OUTCOME_NO_NODE) {
         event.outcome = ZKL_OUTCOME_NOT_NOW;

@@ -71,7 +71,7 @@ static void assert_token_is_of_the_node(struct scene *scene, int64_t token) {
     raw_catch_up(scene->raw);
     raw_visit_children(scene->raw, scene->path, take_child, &child);
     ASSERT_NUMBER(child.count, 1);
-    CU_ASSERT_TRUE(raw_stat(scene->raw, child.path, &stat));
+    CU_ASSERT_TRUE(child.count == 1 && raw_stat(scene->raw, child.path, &stat));
     ASSERT_NUMBER(stat.czxid, token);
 }
 

@@ -104,6 +104,20 @@ static void transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask(void)
     close_members(stage);
 }
 
+/* Whose own was deleted by hand: a new one would not be of the same transaction. */
+static void who_asks_beside_one_that_has_its_node_is_refused(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    stage->a.runner->request.own_node = ZKL_OWN_NODE_OURS;
+    start(stage, &stage->b, "/b");
+    EXPECT_INT(stage->b.verdict, ZKL_NODE_DELETED);
+    EXPECT(stage->b.ended);
+    stage->a.runner->request.own_node = ZKL_OWN_NODE_NONE;
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_hush(stage);
+    close_members(stage);
+}
+
 static CU_TestInfo tests[] = {
     TEST(nothing_is_sent_before_all_have_asked),
     TEST(who_asks_and_is_called_off_ends_at_once),
@@ -111,6 +125,7 @@ static CU_TestInfo tests[] = {
     TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction),
     TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask),
     TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask),
+    TEST(who_asks_beside_one_that_has_its_node_is_refused),
     TEST_END,
 };
 

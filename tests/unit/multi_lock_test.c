@@ -318,6 +318,22 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     end(&self);
 }
 
+static void one_deadline_is_over_all_attempts(void) {
+    caller self;
+    begin(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    self.timeout_ms = LONG_MS;
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(LONG_MS / 2);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS / 2 + SOON_MS);
+    EXPECT_INT(self.status, ZKL_TIMEOUT);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    zkl_testing_join(task);
+    end(&self);
+}
+
 /* The last to have queued. */
 static void delete_last_of(const char *resource) {
     const zkl_ensemble *ensemble = zkl_testing_led_ensemble(__func__);
@@ -494,6 +510,7 @@ static CU_TestInfo tests[] = {
     TEST(single_requests_of_two_callers_wait_in_a_circle),
     TEST(lost_replies_leave_no_half),
     TEST(session_that_expires_while_waiting_joins_all_queues_again),
+    TEST(one_deadline_is_over_all_attempts),
     TEST(node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others),
     TEST(half_that_is_left_of_a_lost_transaction_is_given_up),
     TEST(session_that_expires_while_held_is_a_loss),
