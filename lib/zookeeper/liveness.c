@@ -172,6 +172,10 @@ static void send_write(zkl_liveness *liveness) {
     }
 }
 
+void zkl_liveness_settle(zkl_liveness *liveness) {
+    send_write(liveness);
+}
+
 /* ---- The probes ---------------------------------------------------------------- */
 
 /* Watches that nobody waits for any more are there until the servers have confirmed
