@@ -25,7 +25,7 @@
 #include "simulation.h"
 #include "trace.h"
 
-enum { WORKERS_MAX = 64, PROGRESS_EVERY_S = 15, VIOLATION_SIZE = 600, TRIAL_LIMIT_S = 20 };
+enum { WORKERS_MAX = 64, PROGRESS_EVERY_S = 15, VIOLATION_SIZE = 600, TRIAL_LIMIT_S = 120 };
 
 typedef struct options {
     uint64_t from;
