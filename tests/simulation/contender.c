@@ -1,13 +1,14 @@
 #include "contender.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "contender_calls.h"
 #include "oracle.h"
 #include "threads.h"
 #include "trace.h"
 
-enum { US_PER_MS = 1000, PIECES_OF_A_HOLD = 3 };
+enum { US_PER_MS = 1000, PIECES_OF_A_HOLD = 3, ANSWER_MS = 1000 };
 
 static void sleep_ms(int64_t ms) {
     zkl_world_sleep_us(ms * US_PER_MS);
@@ -150,10 +151,40 @@ static int acquire_again(contender *self, const plan_turn *turn) {
     return times;
 }
 
+static int commit_text(zkl_lock *lock, const char *path, const char *text) {
+    zkl_transaction *transaction = NULL;
+    int status = zkl_transaction_begin(lock, &transaction);
+    if (status == ZKL_OK) {
+        status = zkl_transaction_set(transaction, path, text, strlen(text), ZKL_ANY_VERSION);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_transaction_commit(transaction, ANSWER_MS, NULL);
+    }
+    zkl_transaction_free(transaction);
+    return status;
+}
+
+static void ask_servers(const contender *self) {
+    bool lived = oracle_guard_lives(self->number);
+    int status = zkl_lock_verify(self->lock, ANSWER_MS);
+    trace_call(self->number, "verified: %s", zkl_strerror(status));
+    oracle_verified(self->number, lived, status);
+    char path[32];
+    char text[ORACLE_GUARDED_TEXT_SIZE];
+    snprintf(path, sizeof(path), "/guarded-%u", self->plan->resource);
+    oracle_guarded_begins(self->number, text);
+    status = commit_text(self->lock, path, text);
+    trace_call(self->number, "committed: %s", zkl_strerror(status));
+    oracle_guarded_told(text, status);
+}
+
 static void hold(const contender *self, const plan_turn *turn) {
     for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
         sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
         oracle_checks(self->number);
+        if (turn->asks_servers) {
+            ask_servers(self);
+        }
     }
 }
 

@@ -460,7 +460,9 @@ static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
         const zkl_change *change = &transaction->changes[i];
         if (change->kind == ZKL_CHANGE_CREATED) {
             on_created(change->node);
-        } else if (change->kind == ZKL_CHANGE_DELETED) {
+        } else if (change->kind == ZKL_CHANGE_SET) {
+            oracle_guarded_applied(zkl_node_data(change->node)); /* nobody else sets data */
+        } else {
             on_deleted(change->node);
         }
     }

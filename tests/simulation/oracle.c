@@ -523,5 +523,6 @@ void oracle_begin(const run_plan *plan) {
 
 void oracle_end(void) {
     oracle_counts_end();
+    oracle_guarded_end();
     nodes_end();
 }

@@ -64,6 +64,16 @@ void oracle_told(unsigned contender, const zkl_lock_news *news);
 bool oracle_store_claim(unsigned contender, int64_t *value);
 void oracle_store_write(unsigned contender, int64_t value);
 
+/** Before it asks the servers whether it holds: whether its node lives. And what they said. */
+bool oracle_guard_lives(unsigned contender);
+void oracle_verified(unsigned contender, bool lived_before, int status);
+
+/** What a guarded write is to write, and what was told of it; and that it is carried out. */
+enum { ORACLE_GUARDED_TEXT_SIZE = 256 };
+void oracle_guarded_begins(unsigned contender, char text[ORACLE_GUARDED_TEXT_SIZE]);
+void oracle_guarded_told(const char *text, int status);
+void oracle_guarded_applied(const char *text);
+
 /* ---- What happens to them -------------------------------------------------------------- */
 
 /** To be called often, whether anything happens or not. */

@@ -84,6 +84,7 @@ const plan_contender *oracle_plan_of(unsigned contender);
 /** For how long its process has been stopped so far. */
 int64_t oracle_stopped_us_of(unsigned contender);
 bool oracle_keeps_lease(unsigned contender);
+void oracle_guarded_end(void);
 /** Judges the answer to an acquire of a client or a handle that somebody closes meanwhile. True:
  *  there is no more to be judged. */
 bool oracle_judge_closed_acquire(unsigned contender, int status);

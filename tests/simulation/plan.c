@@ -56,6 +56,7 @@ static void draw_turn(plan_turn *turn, zkl_mode mode) {
     turn->hold_ms = about(4000);
     turn->acquire_again = one_in(2) ? between(1, 3) : 0;
     turn->writes = mode != ZKL_READ && !one_in(4);
+    turn->asks_servers = one_in(3);
     turn->closes = one_in(10);
     turn->release_timeout_ms = one_in(2) ? 0 : one_in(2) ? ZKL_FOREVER : between(1, 2000);
 }
@@ -396,7 +397,8 @@ static void print_turn(const plan_turn *turn, FILE *file) {
     if (turn->close_after_ms >= 0) {
         fprintf(file, ", closed after %d ms", (int)turn->close_after_ms);
     }
-    fprintf(file, ", hold %d ms%s", (int)turn->hold_ms, turn->writes ? " and write" : "");
+    fprintf(file, ", hold %d ms%s%s", (int)turn->hold_ms, turn->writes ? " and write" : "",
+            turn->asks_servers ? ", asking the servers" : "");
     if (turn->changes) {
         fprintf(file, ", change the mode with %" PRId64 " ms", turn->downgrade_timeout_ms);
     }

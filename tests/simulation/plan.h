@@ -47,6 +47,7 @@ typedef struct plan_turn {
     int32_t hold_ms;
     int32_t acquire_again; /* how often, of a reentrant handle */
     bool writes;           /* to the store, under its token */
+    bool asks_servers;     /* whether it holds, and to write only then */
     bool closes;           /* the handle, rather than release the lock */
     int64_t release_timeout_ms;
     bool changes; /* the mode of what it holds: a writer downgrades, a reader tries to upgrade */

@@ -244,6 +244,15 @@ static void begin_servers(void) {
     (void)zkl_ensemble_begin(&options);
 }
 
+/* For the writes that locks guard. */
+static void make_guarded_nodes(void) {
+    for (unsigned i = 0; i < run.plan->resource_count; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/guarded-%u", i);
+        (void)zkl_ensemble_create(zkl_ensemble_current(), 0, path, NULL, false, false, NULL, 0);
+    }
+}
+
 /* As if the resources had seen nearly 2^31 requests. */
 static void age_resources(void) {
     if (run.plan->first_sequence_to_end < 0) {
@@ -371,6 +380,7 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     oracle_begin(plan);
     multi_contenders_begin(plan);
     begin_servers();
+    make_guarded_nodes();
     age_resources();
     start_clients();
     administrator_begin(plan);
