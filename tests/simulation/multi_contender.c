@@ -10,7 +10,7 @@
 #include "trace.h"
 #include "zklock/multi_lock.h"
 
-enum { PIECES_OF_A_HOLD = 3, ROUNDING_MS = 1, CLOCK_PARTS = 1000, NUMBERS_FROM = 100 };
+enum { PIECES_OF_A_HOLD = 3, ROUNDING_MS = 1, NUMBERS_FROM = 100 };
 
 typedef struct multi_contender {
     const plan_multi *plan;

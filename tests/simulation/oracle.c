@@ -462,7 +462,7 @@ void oracle_looks(void) {
 }
 
 void oracle_was_stopped(unsigned client, int64_t us) {
-    oracle.clients[client].stopped_us += us;
+    oracle.clients[client].stopped_us += us + us / CLOCK_PARTS; /* by its own clock, perhaps */
     if (!oracle.clients[client].closes) {
         oracle.clients[client].ends_us = -1; /* if it was dead, it is not any more */
     }

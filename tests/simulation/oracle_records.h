@@ -6,7 +6,12 @@
 #include "oracle.h"
 #include "recipe/node_name.h"
 
-enum { VIOLATION_SIZE = 600, US_PER_MS = 1000, LATE_MAX_MS = 5 };
+enum {
+    VIOLATION_SIZE = 600,
+    US_PER_MS = 1000,
+    LATE_MAX_MS = 5,
+    CLOCK_PARTS = 1000 /* one of so many is what the clock of a process may be fast */
+};
 
 /* What a contender believes, as it was told by the library. */
 typedef struct record {

@@ -14,8 +14,7 @@ enum {
     IN_THE_WAY_MS = 1000, /* for so long that every list shows it */
     LAG_MAX_MS = 100,     /* of a server that is well */
     STALE_MAX_MS = 5000,  /* of one that is slow, or cut off and has not noticed */
-    ROUNDING_MS = 1,
-    CLOCK_PARTS = 1000 /* one of so many is what the clock of a process may be fast */
+    ROUNDING_MS = 1
 };
 
 /* ---- Refusals ------------------------------------------------------------------------- */
