@@ -7,7 +7,8 @@
 
 #include "threads.h"
 
-/* ---- The descriptor: it changes when the queue gets its first callback or loses its last ---- */
+/* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and at
+ * the end of a dispatch that leaves some ---- */
 
 static void raise_descriptor(const zkl_callback_queue *queue) {
     if (queue->descriptor >= 0) {
@@ -88,6 +89,10 @@ static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
 size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue) {
     pthread_mutex_lock(&queue->mutex);
     size_t count = queue->dispatching ? 0 : lend_thread(queue, queue->waiting);
+    if (queue->first != NULL) {
+        raise_descriptor(
+            queue); /* for who waits for an edge: no post makes one before it is empty */
+    }
     pthread_mutex_unlock(&queue->mutex);
     return count;
 }

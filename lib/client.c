@@ -199,12 +199,25 @@ static const zkl_session *find_session_without_lease(const zkl_client *client) {
     return &client->sessions->session;
 }
 
-void zkl_client_note_lease_impossible(const zkl_client *client) {
-    char timeout[64];
-    snprintf(timeout, sizeof(timeout), "%d ms, with lease_tick_ms %d",
+/* The session timeout, as granted, and what it is too short for. */
+typedef struct lease_text {
+    char text[64];
+} lease_text;
+
+static lease_text describe_lease(const zkl_client *client) {
+    lease_text lease;
+    snprintf(lease.text, sizeof(lease.text), "%d ms, with lease_tick_ms %d",
              (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
-    zkl_input_note("session timeout", timeout,
+    return lease;
+}
+
+static void note_lease_impossible(lease_text lease) {
+    zkl_input_note("session timeout", lease.text,
                    "a lease needs more than three and a half ticks, as granted by the servers");
+}
+
+void zkl_client_note_lease_impossible(const zkl_client *client) {
+    note_lease_impossible(describe_lease(client));
 }
 
 static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
@@ -222,11 +235,23 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
     if (session->auth_failed) {
         status = ZKL_AUTH_FAILED;
     } else if (session->connected && !zkl_liveness_lease_is_possible(&session->liveness)) {
-        zkl_client_note_lease_impossible(client);
         status = ZKL_LEASE_IMPOSSIBLE;
     }
     pthread_mutex_unlock(&client->mutex);
     return status;
+}
+
+/* The message comes last, as a close begins with none. */
+static void give_up(zkl_client *client, const char *hosts, int status) {
+    pthread_mutex_lock(&client->mutex);
+    lease_text lease = describe_lease(client);
+    pthread_mutex_unlock(&client->mutex);
+    (void)zkl_client_close(client, 0);
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        note_lease_impossible(lease);
+    } else if (status == ZKL_TIMEOUT) {
+        zkl_input_note("host list", hosts, "no server answered within connect_timeout_ms");
+    }
 }
 
 static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
@@ -253,10 +278,7 @@ static int start_client(zkl_client *client, const char *hosts, const zkl_client_
     }
     status = wait_until_connected(client, options->connect_timeout_ms);
     if (status != ZKL_OK) {
-        (void)zkl_client_close(client, 0);
-    }
-    if (status == ZKL_TIMEOUT) {
-        zkl_input_note("host list", hosts, "no server answered within connect_timeout_ms");
+        give_up(client, hosts, status);
     }
     return status;
 }
@@ -496,6 +518,9 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
 }
 
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
+    if (watched_bytes > ZKL_WATCHED_BYTES_MAX) {
+        return ZKL_TOO_MANY_WATCHES; /* no session can help, and none is opened */
+    }
     zkl_client_session *found = find_room(client, watched_bytes);
     if (found != NULL) {
         open_ahead(client, found);

@@ -11,6 +11,7 @@ struct zkl_election {
     zkl_lock *lock;
     zkl_elected_callback *elected;
     zkl_leadership_lost_callback *lost;
+    zkl_resignation_asked_callback *resignation_asked;
     void *arg;
     int64_t told_term; /* for callbacks, of which one runs at a time */
 };
@@ -40,6 +41,9 @@ static void on_state(void *arg, const zkl_lock_news *news) {
         if (election->elected != NULL) {
             election->elected(election->arg, news->token);
         }
+    } else if (news->state == ZKL_STATE_REVOKE_REQUESTED && told &&
+               election->resignation_asked != NULL) {
+        election->resignation_asked(election->arg, news->token);
     } else if (news->state == ZKL_STATE_LOST && told && election->lost != NULL) {
         election->lost(election->arg, news->token, news->reason);
     }
@@ -91,6 +95,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     }
     election->elected = options->elected;
     election->lost = options->lost;
+    election->resignation_asked = options->resignation_asked;
     election->arg = options->arg;
     status = open_lock(election, client, resource, options);
     if (status != ZKL_OK) {

@@ -379,6 +379,9 @@ int zkl_input_check_mode(zkl_mode mode, unsigned permits) {
     if (permits > 0) {
         return ZKL_OK;
     }
+    if (mode == ZKL_PERMIT) {
+        return refuse(ZKL_INVALID_MODE, "mode ZKL_PERMIT: needs a handle with permits");
+    }
     if (mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
         return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE",
                       (int)mode);

@@ -183,7 +183,6 @@ void zkl_observer_close(zkl_observer *observer) {
     if (observer == NULL || zkl_client_check_process(observer->client) != ZKL_OK) {
         return;
     }
-    zkl_input_clear();
     zkl_client *client = observer->client;
     pthread_mutex_lock(&client->mutex);
     observer->closed = true;

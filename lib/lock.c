@@ -163,6 +163,13 @@ static int check_options(const zkl_lock_options *options) {
     int status =
         zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options));
     if (status == ZKL_OK) {
+        status = zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0,
+                                       1, ZKL_INVALID_ARGUMENT);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("reentrant", options->reentrant, 0, 1, ZKL_INVALID_ARGUMENT);
+    }
+    if (status == ZKL_OK) {
         status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
     }
@@ -267,7 +274,6 @@ void zkl_lock_close(zkl_lock *lock) {
     if (lock == NULL || zkl_client_check_process(lock->client) != ZKL_OK) {
         return;
     }
-    zkl_input_clear();
     zkl_client *client = lock->client;
     pthread_mutex_lock(&client->mutex);
     lock->closing = true;

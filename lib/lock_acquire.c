@@ -44,8 +44,10 @@ int zkl_lock_check_idle(const zkl_lock *lock) {
     switch (lock->state) {
     case LOCK_IDLE:
         return ZKL_OK;
-    case LOCK_HELD:
     case LOCK_LOST:
+        zkl_input_note("handle of", lock->resource, "its grant was lost; release it first");
+        return ZKL_ALREADY_HELD;
+    case LOCK_HELD:
         return ZKL_ALREADY_HELD;
     case LOCK_ACQUIRING:
     case LOCK_RELEASING:
@@ -232,6 +234,17 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant 
     return zkl_lock_end_acquire(lock, grant);
 }
 
+/* What the servers, or the others, say no to. */
+static void explain(const zkl_lock *lock, int status) {
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(lock->client);
+    } else if (status == ZKL_PERMITS_DIFFER) {
+        zkl_input_note("semaphore", lock->resource,
+                       "somebody earlier in its queue asks for another number of permits, or for a "
+                       "lock");
+    }
+}
+
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     zkl_input_clear();
     int status = check_blocking(lock, mode, timeout_ms, grant);
@@ -241,9 +254,7 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
     pthread_mutex_lock(&lock->client->mutex);
     zkl_lock_enter(lock);
     status = zkl_lock_note_returned(lock, __func__, acquire(lock, mode, timeout_ms, grant));
-    if (status == ZKL_LEASE_IMPOSSIBLE) {
-        zkl_client_note_lease_impossible(lock->client);
-    }
+    explain(lock, status);
     zkl_lock_leave(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

@@ -169,7 +169,6 @@ void zkl_multi_lock_close(zkl_multi_lock *self) {
     if (self == NULL || zkl_client_check_process(self->client) != ZKL_OK) {
         return;
     }
-    zkl_input_clear();
     zkl_client *client = self->client;
     pthread_mutex_lock(&client->mutex);
     self->closing = true;

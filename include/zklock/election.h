@@ -50,8 +50,12 @@ typedef void zkl_elected_callback(void *arg, int64_t term);
 /** It leads no more. reason: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED or ZKL_NODE_DELETED. */
 typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 
+/** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
+ *  Revoker. It leads as before: what it does about that is its own affair. */
+typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
+
 /**
- * The two callbacks come from where the client's callbacks come from, one at a time and in order:
+ * The callbacks come from where the client's callbacks come from, one at a time and in order:
  * its own thread, or zkl_client_dispatch. In them every call that does not block is fine, also
  * zkl_election_resign with a timeout of 0 and zkl_election_close.
  *
@@ -62,8 +66,9 @@ typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
  * - lost comes exactly once for each term that elected was told of and that was lost, after
  *   elected, and also where zkl_election_resign has said ZKL_LOST meanwhile. It never comes for
  *   a term that was resigned with any other status.
+ * - resignation_asked comes at most once for each term, between elected and its end.
  * - So each elected is followed by one end: lost, a zkl_election_resign of yours, or a close.
- * - Both may come late, as other callbacks come first: zkl_election_is_leader tells how it is.
+ * - All may come late, as other callbacks come first: zkl_election_is_leader tells how it is.
  * - None comes for want of a connection alone: zkl_election_is_leader then says ZKL_SUSPECT.
  * - None begins once zkl_election_close has returned.
  */
@@ -76,13 +81,14 @@ typedef struct zkl_election_options {
     /** NULL: not told. */
     zkl_elected_callback *elected;
     zkl_leadership_lost_callback *lost;
-    void *arg; /* of both */
+    zkl_resignation_asked_callback *resignation_asked;
+    void *arg; /* of all */
     /** As in zkl_lock_options. */
     const char *resource_class;
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
-    { sizeof(zkl_election_options), NULL, NULL, NULL, NULL, NULL }
+    { sizeof(zkl_election_options), NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Opens a candidate. No I/O: it does not campaign yet.
@@ -207,7 +213,8 @@ typedef struct zkl_leader {
     int64_t session_id;    /* of the leader's ZooKeeper session */
     const char *node;      /* full path of the leader's node; "" */
     const char *candidate; /* the leader's text, as it was when it was seen first; "" where there
-                              is none, as in the nodes of others */
+                              is none, as in the nodes of others, or where somebody has asked for
+                              the leader's resignation before: that takes the place of the text */
 } zkl_leader;
 
 /**

@@ -116,7 +116,7 @@ extern "C" {
     X(ZKL_OK, 0, "success")                                                                        \
     X(ZKL_BUSY, -1, "the lock is held or awaited by another contender")                            \
     X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
-    X(ZKL_CANCELLED, -3, "the wait was cancelled by zkl_lock_cancel")                              \
+    X(ZKL_CANCELLED, -3, "the wait was cancelled, or its handle closed")                           \
     X(ZKL_LOST, -4, "the lock was lost")                                                           \
     X(ZKL_SUSPECT, -5, "the lock may be lost: the client is disconnected from ZooKeeper")          \
     X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
@@ -183,6 +183,7 @@ extern "C" {
     X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
     X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")          \
+    X(ZKL_TOO_MANY_WATCHES, -82, "one request would watch more nodes than a session can")          \
     X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
 
 typedef enum zkl_status {
@@ -201,7 +202,8 @@ ZKL_API const char *zkl_strerror(int status);
  * What was wrong with the input of this thread's last zklock call that takes
  * a handle or hosts: names the input and the rule. Never NULL; the empty string
  * where there is no more to say than zkl_strerror does. The string is valid
- * until this thread's next such call. Any thread; does not block.
+ * until this thread's next such call; closes that return no status, and frees, leave it alone.
+ * Any thread; does not block.
  */
 ZKL_API const char *zkl_error_message(void);
 
@@ -580,7 +582,8 @@ typedef struct zkl_lock_options {
     /** 1: the thread that holds the lock may acquire it again through this
      *  handle, at once and without a request, and must release it as often. A
      *  lock held for writing (or exclusively) may be acquired again in any mode;
-     *  one held for reading only for reading. 0: ZKL_ALREADY_HELD. Asynchronous
+     *  one held for reading only for reading. Of a semaphore it has one
+     *  permit, however often it is acquired. 0: ZKL_ALREADY_HELD. Asynchronous
      *  calls name an owner in place of the thread. */
     int reentrant;
     /** 0: no limit. Else a lock that is held for longer is ZKL_LOST, with the
@@ -591,8 +594,13 @@ typedef struct zkl_lock_options {
     void *state_arg;
     /** 0: a lock. Else a semaphore of so many permits, at most ZKL_PERMITS_MAX, of
      *  which the handle acquires one, in the mode ZKL_PERMIT. All contenders of a
-     *  resource must say the same: one that finds an earlier request which does not
-     *  fails with ZKL_PERMITS_DIFFER. Whoever waits watches `permits` nodes. */
+     *  resource must say the same: one that finds an earlier request which does not,
+     *  be it for a lock, fails with ZKL_PERMITS_DIFFER. (A lock behind permits, as of
+     *  who knows nothing of semaphores, waits for them all.) Whoever waits watches
+     *  `permits` nodes, and each session of a client has room for the paths of 512 KB:
+     *  so for two thousand waits for one of 2 permits, and for six for one of 1,000,
+     *  while those that hold count as any lock. One that has no room in any is told
+     * ZKL_TOO_MANY_REQUESTS, and one that could never have ZKL_TOO_MANY_WATCHES. */
     int32_t permits;
     /** 0: no limit. Else an acquire fails with ZKL_QUEUE_FULL, and writes nothing,
      *  when it would have to wait and so many others wait already, at most
@@ -623,7 +631,8 @@ typedef struct zkl_grant {
     size_t struct_size; /* set it to sizeof(zkl_grant); see ZKL_GRANT_INIT */
     /** The fencing token: of two conflicting grants of a resource, the later
      *  one has the greater token. It is the czxid of the lock's node. (After a
-     *  restore of the ensemble from a backup it may start lower again.) */
+     *  restore of the ensemble from a backup it may start lower again.) Readers, and
+     *  holders of permits, do not conflict: fence nothing by comparing theirs. */
     int64_t token;
     zkl_mode mode;
     int64_t waited_ms;
@@ -651,8 +660,9 @@ typedef struct zkl_grant {
  *
  * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
- * ZKL_INVALID_LABEL (that of the owner), ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_
- * statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
+ * ZKL_INVALID_PERMITS, ZKL_INVALID_LIMIT (max_waiting), ZKL_INVALID_LABEL (that of the owner),
+ * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
+ * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
                           zkl_lock **lock);
@@ -683,7 +693,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
  * servers grant a shorter session timeout now); ZKL_NO_PERMISSION;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
- * a request now); ZKL_SEQUENCE_EXHAUSTED;
+ * a request now); ZKL_SEQUENCE_EXHAUSTED; ZKL_PERMITS_DIFFER and
+ * ZKL_TOO_MANY_WATCHES (of a semaphore); ZKL_QUEUE_FULL (with max_waiting);
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
  * ZKL_FORKED; ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
@@ -898,9 +909,11 @@ typedef void zkl_release_callback(void *arg, int status);
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK or one of ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED, ZKL_NO_MEMORY
- * and ZKL_SYSTEM. Or it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
+ * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
+ * ZKL_PERMITS_DIFFER, ZKL_QUEUE_FULL, ZKL_NO_MEMORY and ZKL_SYSTEM. Or it was not begun:
+ * ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
  * is being closed), ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, ZKL_LOST, ZKL_TOO_MANY_REQUESTS,
+ * ZKL_TOO_MANY_WATCHES,
  * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE,
  * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the
  * callbacks) or ZKL_FORKED.
@@ -978,7 +991,8 @@ ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
  * (An addition that fails leaves the transaction as it was: look at what it returns.)
  *
  * A transaction belongs to the grant that it was begun under. It may be used by any thread, but by
- * one at a time, and before its lock handle is closed.
+ * one at a time, and before its lock handle is closed: after that nothing is allowed but
+ * zkl_transaction_free.
  */
 typedef struct zkl_transaction zkl_transaction;
 

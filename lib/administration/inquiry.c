@@ -255,7 +255,8 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
 
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
     pthread_mutex_lock(&inquiry->client->mutex);
-    int64_t until_ms = zkl_clock_ms() + ms;
+    int64_t now_ms = zkl_clock_ms();
+    int64_t until_ms = ms < INT64_MAX - now_ms ? now_ms + ms : INT64_MAX;
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && zkl_clock_ms() < until_ms) {
         wait_until(inquiry, until_ms);

@@ -515,10 +515,19 @@ static void set_timer(zkl_request_runner *runner, zkl_timer *timer, int64_t from
     }
 }
 
+/* Who holds a permit watches as few nodes as any other holder. */
+static void give_room_back(zkl_request_runner *runner) {
+    size_t needed = zkl_request_runner_watched_bytes(runner->parent_path,
+                                                     (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
+    runner->session->watched_bytes -= runner->watched_bytes - needed;
+    runner->watched_bytes = needed;
+}
+
 static void tell_decided(zkl_request_runner *runner, int status) {
     zkl_timers_stop(&runner->session->timers, &runner->deadline);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
+        give_room_back(runner);
         runner->granted_ms = zkl_session_now_ms(runner->session);
         set_timer(runner, &runner->hold_limit, runner->granted_ms, runner->max_hold_ms);
     }

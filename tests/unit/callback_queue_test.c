@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "callback_queue.h"
 #include "support/lock_desk.h"
@@ -110,6 +112,32 @@ static void threads_that_poll_run_each_once_in_order(void) {
     expect_each_once_in_order();
 }
 
+static void post_one_more(zkl_callback *callback) {
+    run_post(callback);
+    posts[0][2] = (post){ { run_post, NULL }, 0, 2 };
+    zkl_callback_queue_post(queue, &posts[0][2].callback);
+}
+
+/* What is posted during a dispatch is left for the next, of which an edge tells. */
+static void who_waits_for_an_edge_hears_of_what_a_dispatch_leaves(void) {
+    begin(zkl_callback_queue_make());
+    int poll_set = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+    EXPECT_INT(epoll_ctl(poll_set, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
+    posts[0][0] = (post){ { post_one_more, NULL }, 0, 0 };
+    posts[0][1] = (post){ { run_post, NULL }, 0, 1 };
+    zkl_callback_queue_post(queue, &posts[0][0].callback);
+    zkl_callback_queue_post(queue, &posts[0][1].callback);
+    EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 1);
+    EXPECT_INT(zkl_callback_queue_dispatch(queue), 2);
+    EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 1);
+    EXPECT_INT(zkl_callback_queue_dispatch(queue), 1);
+    EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 0);
+    EXPECT_INT(atomic_load(&wrong), 0);
+    EXPECT_INT(close(poll_set), 0);
+    zkl_callback_queue_close(queue);
+}
+
 static void close_runs_on_the_calling_thread_what_nobody_has_dispatched(void) {
     pthread_t threads[POSTERS];
     int numbers[POSTERS];
@@ -183,6 +211,7 @@ static void close_of_the_client_tells_before_it_returns(void) {
 static CU_TestInfo tests[] = {
     TEST(own_thread_runs_each_once_in_order),
     TEST(threads_that_poll_run_each_once_in_order),
+    TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves),
     TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched),
     TEST(callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere),
     TEST(close_of_the_client_tells_before_it_returns),

@@ -168,6 +168,17 @@ static void sixteen_sessions_and_no_more(void) {
     close_emptied(desk);
 }
 
+static void request_that_no_session_has_room_for_opens_none(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_session *chosen = NULL;
+    desk_enter(desk);
+    EXPECT_INT(zkl_client_choose_session(desk->client, FULL + 1, &chosen), ZKL_TOO_MANY_WATCHES);
+    EXPECT_INT(zkl_client_choose_session(desk->client, FULL, &chosen), ZKL_OK);
+    desk_leave(desk);
+    EXPECT_INT(session_count(desk), 1);
+    close_emptied(desk);
+}
+
 static void acquire_without_room_leaves_the_handle_idle(void) {
     lock_desk *desk = desk_open(NULL);
     fill_to_the_last_session(desk);
@@ -295,6 +306,7 @@ static CU_TestInfo tests[] = {
     TEST(session_is_opened_at_once_where_none_was_opened_ahead),
     TEST(longer_resource_goes_where_it_fits),
     TEST(sixteen_sessions_and_no_more),
+    TEST(request_that_no_session_has_room_for_opens_none),
     TEST(acquire_without_room_leaves_the_handle_idle),
     TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it),
     TEST(session_that_cannot_be_opened_ahead_is_missed_by_nobody),

@@ -6,6 +6,7 @@
 
 #include "lock.h"
 #include "support/candidate.h"
+#include "zklock/administration.h"
 
 enum { LONG_MS = 60000 };
 
@@ -394,6 +395,47 @@ static void campaign_again_in_lost(void) {
     end();
 }
 
+/* ---- Asked to resign -------------------------------------------------------------------- */
+
+static void ask_to_resign(zkl_client *client) {
+    zkl_queue *queue = NULL;
+    EXPECT_INT(zkl_queue_describe(client, "service", CANDIDATE_TIMEOUT_MS, &queue), ZKL_OK);
+    EXPECT_INT(
+        zkl_node_revoke(client, "service", zkl_queue_get(queue, 0)->node, CANDIDATE_TIMEOUT_MS),
+        ZKL_OK);
+    zkl_queue_free(queue);
+    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS);
+}
+
+static void resign(candidate *self) {
+    if (strstr(self->heard, "asked") != NULL) {
+        EXPECT_INT(zkl_election_resign(self->election, 0), ZKL_OK);
+    }
+}
+
+static void leader_that_is_asked_to_resign_is_told_once_for_its_term(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    ask_to_resign(one.client);
+    CANDIDATE_HEARD(&one, "elected asked ");
+    EXPECT_INT(candidate_is_leader(&one), ZKL_OK);
+    ask_to_resign(one.client);
+    EXPECT_TEXT(one.heard, "");
+    end();
+}
+
+static void leader_resigns_when_it_is_asked_to(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_task *next = add_other(false);
+    one.react = resign;
+    ask_to_resign(one.client);
+    zkl_testing_join(next);
+    CANDIDATE_HEARD(&one, "elected asked ");
+    CANDIDATE_HEARD(&other, "elected ");
+    candidate_close(&other);
+    end();
+}
+
 /* ---- Input -------------------------------------------------------------------------------- */
 
 static int open_with(zkl_client *client, const char *resource, const char *text) {
@@ -462,6 +504,8 @@ int main(void) {
         TEST(close_in_lost),
         TEST(close_in_the_callback_of_a_campaign_tells_no_term),
         TEST(campaign_again_in_lost),
+        TEST(leader_that_is_asked_to_resign_is_told_once_for_its_term),
+        TEST(leader_resigns_when_it_is_asked_to),
         TEST(bad_input_is_named),
         TEST_END,
     };

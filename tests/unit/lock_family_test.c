@@ -97,6 +97,28 @@ static void permit_is_free_when_its_holders_session_ends(void) {
     end(3);
 }
 
+/* Each wait for one of so many may come to watch them all; who holds watches nobody. */
+static void one_client_holds_as_many_permits_as_there_are(void) {
+    enum { PERMITS = 300 };
+    zkl_lock *locks[PERMITS];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    begin_semaphore(0);
+    relative_open_permit(&all[0], PERMITS);
+    options.permits = PERMITS;
+    for (size_t i = 0; i < PERMITS; i++) {
+        EXPECT_INT(zkl_lock_open(all[0].client, "stock", &options, &locks[i]), ZKL_OK);
+        EXPECT_INT(zkl_lock_acquire(locks[i], ZKL_PERMIT, ZKL_FOREVER, NULL), ZKL_OK);
+    }
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_BUSY);
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(all[0].client, &information), ZKL_OK);
+    EXPECT_INT(information.sessions, 1);
+    for (size_t i = 0; i < PERMITS; i++) {
+        zkl_lock_close(locks[i]);
+    }
+    end(1);
+}
+
 static void contenders_that_do_not_agree_on_the_permits_are_told(void) {
     begin();
     relative_open_permit(&all[0], 2);
@@ -105,6 +127,7 @@ static void contenders_that_do_not_agree_on_the_permits_are_told(void) {
     EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(relative_acquire(&all[1], ZKL_FOREVER), ZKL_PERMITS_DIFFER);
     EXPECT_INT(relative_acquire(&all[1], 0), ZKL_PERMITS_DIFFER);
+    EXPECT(strstr(zkl_error_message(), "semaphore ") == zkl_error_message());
     zkl_testing_sleep(RELATIVE_SOON_MS);
     EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
     relative_start_acquire(&all[2], ZKL_FOREVER); /* a lock waits for all */
@@ -242,6 +265,7 @@ static CU_TestInfo tests[] = {
     TEST(permits_go_on_in_the_order_of_the_queue),
     TEST(waiter_for_a_permit_that_leaves_wakes_nobody_for_good),
     TEST(permit_is_free_when_its_holders_session_ends),
+    TEST(one_client_holds_as_many_permits_as_there_are),
     TEST(contenders_that_do_not_agree_on_the_permits_are_told),
     TEST(modes_and_permits_belong_together),
     TEST(full_queue_is_refused_without_a_write),

@@ -73,6 +73,8 @@ static void edges_of_the_ranges_of_client_options_are_good(void) {
         options.connect_timeout_ms = values[i][1];
         options.lease_tick_ms = values[i][2];
         EXPECT_INT(zkl_client_open("h:1", &options, &client), values[i][3]);
+        EXPECT(strstr(zkl_error_message(), "with lease_tick_ms 60000") != NULL ||
+               values[i][3] == ZKL_OK);
         EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
         desk_close(desk);
     }
@@ -239,10 +241,26 @@ static void longest_times_are_good(void) {
 
 static void mode_is_one_of_three(void) {
     lock_desk *desk = desk_open(NULL);
-    REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)3, 0, NULL), ZKL_INVALID_MODE,
-            "mode 3: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+    REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_MODE,
+            "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_MODE,
+            "mode ZKL_PERMIT: needs a handle with permits");
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
     DESK_HEARD(desk, "");
+    desk_close(desk);
+}
+
+static void switches_of_a_lock_are_off_or_on(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = NULL;
+    options.reentrant = 7;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
+            "reentrant 7: must be from 0 to 1");
+    options.reentrant = 1;
+    options.fail_on_session_expiry = -1;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
+            "fail_on_session_expiry -1: must be from 0 to 1");
     desk_close(desk);
 }
 
@@ -283,6 +301,18 @@ static void message_is_that_of_the_last_call(void) {
     desk_close(desk);
 }
 
+/* So that a function that closes at the end of its scope can tell why it failed. */
+static void close_leaves_the_message_alone(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock *opened = NULL;
+    EXPECT_INT(zkl_lock_open(desk->client, "other", NULL, &opened), ZKL_OK);
+    REFUSED(zkl_lock_acquire(opened, ZKL_READ, -2, NULL), ZKL_INVALID_TIMEOUT,
+            "timeout_ms -2: must be at least -1");
+    zkl_lock_close(opened);
+    EXPECT_TEXT(zkl_error_message(), "timeout_ms -2: must be at least -1");
+    desk_close(desk);
+}
+
 static CU_TestInfo tests[] = {
     TEST(numbers_of_client_options_have_their_ranges),
     TEST(edges_of_the_ranges_of_client_options_are_good),
@@ -297,7 +327,9 @@ static CU_TestInfo tests[] = {
     TEST(times_of_a_lock_have_their_ranges),
     TEST(longest_times_are_good),
     TEST(mode_is_one_of_three),
+    TEST(switches_of_a_lock_are_off_or_on),
     TEST(message_is_that_of_the_last_call),
+    TEST(close_leaves_the_message_alone),
     TEST_END,
 };
 

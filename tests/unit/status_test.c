@@ -80,6 +80,7 @@ static const struct {
     { ZKL_INVALID_RESOURCE_CLASS, -56 },
     { ZKL_NOT_A_CONTENDER, -59 },
     { ZKL_INVALID_CANDIDATE, -66 },
+    { ZKL_TOO_MANY_WATCHES, -82 },
 };
 
 static const int all[] = {

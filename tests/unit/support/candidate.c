@@ -25,6 +25,12 @@ static void on_lost(void *arg, int64_t term, int reason) {
     note(self, text);
 }
 
+static void on_resignation_asked(void *arg, int64_t term) {
+    candidate *self = arg;
+    EXPECT_INT(term, self->term);
+    note(self, "asked");
+}
+
 static void on_campaign_ended(void *arg, int status, int64_t term) {
     candidate *self = arg;
     char text[32];
@@ -45,6 +51,7 @@ void candidate_open(candidate *self, const char *text, zkl_dispatch dispatch, bo
     options.candidate = text;
     options.elected = on_elected;
     options.lost = on_lost;
+    options.resignation_asked = on_resignation_asked;
     options.arg = self;
     EXPECT_INT(zkl_election_open(self->client, "service", &options, &self->election), ZKL_OK);
 }
