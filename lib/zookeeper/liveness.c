@@ -172,8 +172,11 @@ static void send_write(zkl_liveness *liveness) {
     }
 }
 
-void zkl_liveness_settle(zkl_liveness *liveness) {
+bool zkl_liveness_settle(zkl_liveness *liveness) {
+    const zkl_liveness_call *call = &liveness->write;
     send_write(liveness);
+    return call->under_way && call->session_number == liveness->session->number &&
+           now_of(liveness) - call->sent_ms < PERIODS_OF_SILENCE * period_of(liveness);
 }
 
 /* ---- The probes ---------------------------------------------------------------- */

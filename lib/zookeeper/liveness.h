@@ -81,9 +81,10 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
  *  the order in which they were sent. */
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
 
-/** Sends a committed write. What is sent after it is not answered by a server that lags, and
- *  does not know yet that the session is over. */
-void zkl_liveness_settle(zkl_liveness *liveness);
+/** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
+ *  it is not answered by a server that lags, and does not know yet that the session is over. False:
+ *  there is none, as one was sent before this process was stopped, or it could not be sent. */
+bool zkl_liveness_settle(zkl_liveness *liveness);
 
 /** How many session timeouts without an answer, on a connection that seems to
  *  stand, are enough to give a session up that holds nothing. */

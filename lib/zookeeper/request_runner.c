@@ -314,14 +314,18 @@ static void settle(zkl_request_runner *runner) {
 
 /* A process that was stopped asks with a session that may be over; a server that lags would
  * still show its node. (A list that goes with a create comes after a write as it is.) */
+static bool must_settle(const zkl_request_runner *runner) {
+    return runner->request.own_node == ZKL_OWN_NODE_OURS &&
+           !zkl_liveness_is_fresh(&runner->session->liveness);
+}
+
 static void request_list(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
-    zkl_liveness *liveness = &runner->session->liveness;
-    if (runner->request.own_node == ZKL_OWN_NODE_OURS && !zkl_liveness_is_fresh(liveness)) {
-        zkl_liveness_settle(liveness);
+    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
+    if (!must_settle(runner) || zkl_liveness_settle(&runner->session->liveness)) {
+        outcome = operations->table->list(operations, runner->parent_path, on_reply,
+                                          call_for(runner, ZKL_EVENT_LISTED));
     }
-    zkl_outcome outcome = operations->table->list(operations, runner->parent_path, on_reply,
-                                                  call_for(runner, ZKL_EVENT_LISTED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_LISTED, outcome);
     }
