@@ -244,9 +244,10 @@ typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
  *           after its client.
  *
  * What it costs: for each new leader three reads of each observer, a list among them; while one
- * leads, one watch at the servers, on the leader's node, and no request. So candidates that come
- * and go wake no observer, and observers wake no candidate. While nobody leads, a list every
- * ZKL_LEADER_PAUSE_MS at most: it takes up to that long to hear of who leads then.
+ * leads, one watch at the servers, on the leader's node, and no request but the client's own look
+ * at its connection, three times in a session timeout. So candidates that come and go wake no
+ * observer, and observers wake no candidate. While nobody leads, a list every ZKL_LEADER_PAUSE_MS
+ * at most: it takes up to that long to hear of who leads then.
  *
  * Does not block; may be called from a callback. Returns ZKL_OK, ZKL_INVALID_ARGUMENT, one of the
  * ZKL_RESOURCE_ statuses, ZKL_TOO_MANY_REQUESTS (each counts as a request for what its client can

@@ -56,7 +56,8 @@ bool zkl_node_identity_read(zkl_node_identity *read, const char *data, size_t le
                              { "pid=", &read->process_id },
                              { "label=", &read->label },
                              { "owner=", &read->owner },
-                             { "note=", &read->note } };
+                             { "note=", &read->note },
+                             { "token=", &read->token } };
     const size_t count = sizeof(fields) / sizeof(fields[0]);
     read->memory = malloc(2 * length + 2); /* all of it, and values, which are shorter than it */
     if (read->memory == NULL) {

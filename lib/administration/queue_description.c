@@ -155,6 +155,16 @@ static zkl_queue_kind public_kind(zkl_node_kind kind) {
     return ZKL_QUEUE_UNKNOWN;
 }
 
+/* A token is the czxid of the node that was granted; who has downgraded has another by now, and
+ * says so in its data. */
+static int64_t token_of(const zkl_queue_entry *entry, const zkl_reply *reply) {
+    const char *text = entry->data.token;
+    char *end = NULL;
+    int64_t earlier = entry->member.name.kind == ZKL_NODE_READ ? strtoll(text, &end, 10) : 0;
+    bool is_one = earlier > 0 && earlier < reply->zxid && *end == '\0';
+    return is_one ? earlier : reply->zxid;
+}
+
 static void describe(zkl_queue_entry *entry, const zkl_reply *reply) {
     const zkl_node_identity *data = &entry->data;
     int64_t age_ms = zkl_wall_clock_ms() - reply->made_ms;
@@ -165,7 +175,7 @@ static void describe(zkl_queue_entry *entry, const zkl_reply *reply) {
         .permits = entry->member.name.permits,
         .sequence = entry->member.name.sequence,
         .session_id = reply->ephemeral_owner,
-        .token = reply->zxid,
+        .token = token_of(entry, reply),
         .identity = { data->host, data->process_id, data->label, data->owner, data->text },
         .age_ms = age_ms > 0 ? age_ms : 0,
         .revoke_requested = data->revoked ? 1 : 0,

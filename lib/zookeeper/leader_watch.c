@@ -246,6 +246,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     DL_APPEND(session->leader_watches, watch);
     session->leader_watch_count++;
     session->watched_bytes += watch->watched_bytes;
+    zkl_liveness_wake(&session->liveness);
     look(watch);
     return watch;
 }

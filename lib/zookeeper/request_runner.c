@@ -1,5 +1,6 @@
 #include "zookeeper/request_runner.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,8 @@ static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
     zkl_operations *operations = runner->session->operations;
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
+    size_t used = strlen(data);
+    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.zxid);
     const zkl_multi_operation changes[] = {
         { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },

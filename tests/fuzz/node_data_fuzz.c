@@ -69,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_field(lines, "label=", read.label);
     check_field(lines, "owner=", read.owner);
     check_field(lines, "note=", read.note);
+    check_field(lines, "token=", read.token);
     free(lines);
     free(read.memory);
     free(exact);

@@ -200,6 +200,12 @@ static void downgraded_reader_holds_where_the_writer_did(void) {
     EXPECT_INT(zkl_lock_downgrade(first.lock, ZKL_FOREVER), ZKL_OK);
     sleep_ms(50);
     expect_queue("stock", "read first holds; read second holds; write third waits for second");
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(first.lock, &information), ZKL_OK);
+    zkl_queue *queue = describe("stock");
+    EXPECT_INT(zkl_queue_get(queue, 0)->token, information.token);
+    EXPECT(zkl_queue_get(queue, 1)->token > information.token);
+    zkl_queue_free(queue);
     stop_waiting(&third);
     zkl_lock_close(second.lock);
     zkl_thread_join(second.task);

@@ -4,6 +4,7 @@
  */
 #include "callback_queue.h"
 #include "support/live_stage.h"
+#include "zookeeper/leader_watch.h"
 
 /* ---- Probes ---------------------------------------------------------------------- */
 
@@ -409,6 +410,25 @@ static void session_that_answers_nothing_is_kept_while_something_is_held(void) {
 }
 
 /* Nobody works under half of a multi-lock, and who waits for the other half would wait for ever. */
+static void see_nothing(void *arg, const zkl_leader_sight *sight) {
+    (void)arg;
+    (void)sight;
+}
+
+/* Who only follows a leader hears of the next over the same connection. */
+static void session_of_an_observer_is_probed_and_given_up_too(void) {
+    run_stage *stage = live_open(0);
+    zkl_leader_watch *watch =
+        zkl_leader_watch_open(&stage->session, "/r", &(zkl_leader_watcher){ NULL, see_nothing });
+    FAKE_HEARD(&stage->fake, "list /r");
+    stage_pass(stage, PERIOD_MS);
+    FAKE_HEARD(&stage->fake, PROBE);
+    EXPECT_INT(abandoned_after(stage, 8), 1);
+    zkl_leader_watch_close(watch);
+    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    live_finish(stage);
+}
+
 static void session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted(void) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
@@ -447,6 +467,7 @@ static CU_TestInfo tests[] = {
     TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again),
     TEST(session_that_answers_nothing_is_given_up_for_its_waiters),
     TEST(session_that_answers_nothing_is_kept_while_something_is_held),
+    TEST(session_of_an_observer_is_probed_and_given_up_too),
     TEST(session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted),
     TEST_END,
 };
