@@ -241,6 +241,12 @@ static int32_t draw_sequence_to_end(void) {
     return one_in(2) ? between(0, unused) : between(unused - 5, unused + 60);
 }
 
+static void draw_containers(run_plan *plan) {
+    for (size_t i = 0; i < plan->client_count; i++) {
+        plan->clients[i].containers = one_in(4);
+    }
+}
+
 void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_begin(seed ^ PLAN_STREAM);
     memset(plan, 0, sizeof(*plan));
@@ -263,6 +269,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_asynchronous(plan);
     draw_family(plan);
     draw_multis(plan, flavour);
+    draw_containers(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -413,6 +420,9 @@ static void print_client(const plan_client *client, size_t number, FILE *file) {
     fprintf(file, "  client %zu: session of %d ms, %s lease, clock %+d ppm%s", number,
             (int)client->session_timeout_ms, client->lease_tick_ms > 0 ? "with" : "no",
             (int)client->rate_ppm, client->dispatches ? ", dispatches" : "");
+    if (client->containers) {
+        fprintf(file, ", with containers");
+    }
     if (client->closes_at_ms >= 0) {
         fprintf(file, ", closed at %d ms with %d ms", (int)client->closes_at_ms,
                 (int)client->close_timeout_ms);

@@ -31,6 +31,7 @@ typedef struct plan_client {
     int32_t rate_ppm;      /* of its clock */
     bool logs;
     bool dispatches;          /* its callbacks itself, rather than have a thread for them */
+    bool containers;          /* it makes resources' nodes as such */
     int32_t closes_at_ms;     /* though its contenders may not be done; -1: when they are */
     int32_t close_timeout_ms; /* of that */
     int32_t dies_at_ms;       /* as by kill -9; -1: it does not */

@@ -24,6 +24,7 @@ enum {
     RUNS_TO_JUDGE = 1000,  /* together */
     FINISH_WITHIN_S = 900, /* all turns, when nothing goes wrong any more */
     DELAYED_PPM = 300000,  /* of the dispatches of callbacks */
+    CONTAINER_TICKS = 4,   /* where real servers look for empty ones each minute */
     DELAY_MAX_US = 2 * US_PER_MS,
     QUIET_WITHIN_TIMEOUTS = 6 /* of the longest session that there can be: 20 ticks */
 };
@@ -68,6 +69,7 @@ static void open_client(client_run *self) {
     options.label = "simulation";
     options.metrics = 1;
     options.dispatch = self->plan->dispatches ? ZKL_DISPATCH_CALLER : ZKL_DISPATCH_THREAD;
+    options.container_parents = self->plan->containers ? 1 : 0;
     if (self->plan->logs) {
         options.log_callback = on_log;
         options.log_arg = self;
@@ -228,6 +230,7 @@ static void begin_servers(void) {
     zkl_ensemble_options options = zkl_ensemble_defaults();
     options.servers = SERVERS;
     options.tick_ms = run.plan->tick_ms;
+    options.container_ms = CONTAINER_TICKS * run.plan->tick_ms;
     options.rates.request_lost = run.plan->lost_before_ppm;
     options.rates.reply_lost = run.plan->lost_after_ppm / 2;
     options.rates.request_late = run.plan->lost_after_ppm / 2;
