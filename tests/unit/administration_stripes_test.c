@@ -141,20 +141,26 @@ static void nothing_but_stripes_is_descended_into(void) {
     end();
 }
 
+static void revoke_and_break_the_holder(const char *resource) {
+    zkl_queue *queue = NULL;
+    EXPECT_INT(zkl_queue_describe(client, resource, WITHIN_MS, &queue), ZKL_OK);
+    EXPECT_INT(zkl_queue_count(queue), 1);
+    const zkl_contender *holder = zkl_queue_get(queue, 0);
+    if (holder != NULL) {
+        EXPECT_INT(holder->holds, 1);
+        EXPECT_INT(zkl_node_revoke(client, resource, holder->node, WITHIN_MS), ZKL_OK);
+        EXPECT_INT(zkl_node_break(client, resource, holder->node, WITHIN_MS), ZKL_OK);
+    }
+    zkl_queue_free(queue);
+}
+
 static void stripe_is_described_and_broken_by_its_name(void) {
     static const char *const names[] = { "hot/stripe-0003", "/locks/hot/stripe-0003" };
     begin(3);
     zkl_striped_lock *lock = open_striped("hot");
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        zkl_queue *queue = NULL;
         EXPECT_INT(acquire_stripe(lock, 3), ZKL_OK);
-        EXPECT_INT(zkl_queue_describe(client, names[i], WITHIN_MS, &queue), ZKL_OK);
-        EXPECT_INT(zkl_queue_count(queue), 1);
-        const zkl_contender *holder = zkl_queue_get(queue, 0);
-        EXPECT_INT(holder->holds, 1);
-        EXPECT_INT(zkl_node_revoke(client, names[i], holder->node, WITHIN_MS), ZKL_OK);
-        EXPECT_INT(zkl_node_break(client, names[i], holder->node, WITHIN_MS), ZKL_OK);
-        zkl_queue_free(queue);
+        revoke_and_break_the_holder(names[i]);
         sleep_ms(SESSION_MS);
         EXPECT_INT(zkl_striped_lock_check(lock, NULL), ZKL_LOST);
         (void)zkl_striped_lock_release(lock, ZKL_FOREVER);
