@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recipe/node_name.h"
+
 enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
 
 /* struct_size tells an older caller's struct from a newer one only if no field was
@@ -236,17 +238,49 @@ static int check_relative(const char *what, const char *name) {
     return check_characters(what, name);
 }
 
-int zkl_input_check_resource(const char *resource) {
-    static const char what[] = "resource";
+static const char of_resource[] = "resource";
+
+static int check_resource_length(const char *resource) {
     size_t length = strlen(resource);
     if (length == 0) {
-        return refuse(ZKL_RESOURCE_EMPTY, "%s \"\": must not be empty", what);
+        return refuse(ZKL_RESOURCE_EMPTY, "%s \"\": must not be empty", of_resource);
     }
     if (length > ZKL_RESOURCE_MAX) {
-        return refuse(ZKL_RESOURCE_TOO_LONG, "%s \"%s\": %zu bytes, at most %d are allowed", what,
-                      show(resource).text, length, ZKL_RESOURCE_MAX);
+        return refuse(ZKL_RESOURCE_TOO_LONG, "%s \"%s\": %zu bytes, at most %d are allowed",
+                      of_resource, show(resource).text, length, ZKL_RESOURCE_MAX);
     }
-    return resource[0] == '/' ? check_absolute(what, resource) : check_relative(what, resource);
+    return ZKL_OK;
+}
+
+int zkl_input_check_resource(const char *resource) {
+    int status = check_resource_length(resource);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    return resource[0] == '/' ? check_absolute(of_resource, resource)
+                              : check_relative(of_resource, resource);
+}
+
+static int check_stripe(const char *resource, size_t name_length) {
+    char name[ZKL_RESOURCE_MAX + 1];
+    memcpy(name, resource, name_length);
+    name[name_length] = '\0';
+    if (!zkl_node_name_is_stripe(resource + name_length + 1)) {
+        return refuse(ZKL_RESOURCE_SLASH,
+                      "%s \"%s\": behind the slash of a name must be a stripe with four digits, as "
+                      "in %s/stripe-0003 (an absolute path starts with a slash)",
+                      of_resource, show(resource).text, show(name).text);
+    }
+    return check_relative(of_resource, name);
+}
+
+int zkl_input_check_resource_or_stripe(const char *resource) {
+    const char *slash = strchr(resource, '/');
+    if (slash == NULL || slash == resource) {
+        return zkl_input_check_resource(resource);
+    }
+    int status = check_resource_length(resource);
+    return status == ZKL_OK ? check_stripe(resource, (size_t)(slash - resource)) : status;
 }
 
 /* A root is checked by the rules of an absolute resource, with one status. */

@@ -1,6 +1,5 @@
 #include "zklock/striped_lock.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,11 @@
 #include "input.h"
 #include "lock.h"
 #include "multi_lock.h"
+#include "recipe/node_name.h"
 #include "threads.h"
 
-#define STRIPE_NAME "/stripe-"
-enum { STRIPE_NAME_SIZE = 16, STRIPE_PATH_SIZE = ZKL_RESOURCE_MAX + 1 };
+enum { STRIPE_PATH_SIZE = ZKL_RESOURCE_MAX + 1 };
+_Static_assert(ZKL_STRIPES_MAX - 1 <= ZKL_STRIPE_NUMBER_MAX, "the name of each stripe says which");
 
 typedef enum striped_state { STRIPED_IDLE, STRIPED_ACQUIRING, STRIPED_HELD } striped_state;
 
@@ -45,9 +45,11 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
 /* As zkl_lock_open takes it: absolute, below the chroot. */
 static int name_stripe(const zkl_striped_lock *self, int32_t stripe, char name[STRIPE_PATH_SIZE]) {
     char path[ZKL_PARENT_PATH_SIZE];
+    char last[ZKL_STRIPE_NAME_SIZE];
     zkl_client_resource_path(self->client, self->resource, path);
-    int length = snprintf(name, STRIPE_PATH_SIZE, "%s" STRIPE_NAME "%04" PRId32,
-                          path + strlen(self->client->chroot), stripe);
+    zkl_node_name_stripe(last, stripe);
+    int length =
+        snprintf(name, STRIPE_PATH_SIZE, "%s/%s", path + strlen(self->client->chroot), last);
     if (length < STRIPE_PATH_SIZE) {
         return ZKL_OK;
     }

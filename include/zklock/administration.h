@@ -11,6 +11,12 @@
  * connected to: a moment old, or older where that server lags behind the others.
  * A call that is under way when its client is closed returns ZKL_CLOSED.
  *
+ * Each stripe of a striped lock (striped_lock.h) is a resource of its own: of "hot" these are
+ * "hot/stripe-0000", "hot/stripe-0001" and so on, with four digits. By these names they are
+ * told, and taken, beside all that zkl_lock_open takes; no other name with a slash is one
+ * (ZKL_RESOURCE_SLASH). By an absolute path a stripe is <path of the resource>/stripe-0000, and
+ * what has no node, as one ending in /stripe-0 has none, is a resource without contenders.
+ *
  * Strings and structs that are got from a result live as long as that result.
  * Text that others have written (hosts, labels, owners) is shown with its control
  * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
@@ -83,7 +89,8 @@ typedef struct zkl_queue zkl_queue;
  * not yet in it; who holds and who waits for whom is judged among those that are left. Children
  * that are no contenders are left out as well.
  *
- * resource  as for zkl_lock_open. One that does not exist has an empty queue.
+ * resource  as for zkl_lock_open, or a stripe, as "hot/stripe-0003". One that does not exist has an
+ *           empty queue; that of a striped lock itself is empty too: its stripes have the queues.
  * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
  *
  * Returns ZKL_OK, one of the ZKL_RESOURCE_ statuses, or what is named above.
@@ -109,9 +116,10 @@ typedef struct zkl_resource {
 typedef struct zkl_resource_list zkl_resource_list;
 
 /**
- * Lists the resources directly under the client's lock root, by name, with the number of
- * their contenders. Resources that were named by an absolute path elsewhere are not
- * among them. One list for each resource.
+ * Lists the resources directly under the client's lock root, by name, each followed by those of
+ * its stripes that have a node ("hot", "hot/stripe-0000", "hot/stripe-0003"), with the number of
+ * the contenders of each. Resources that were named by an absolute path elsewhere are not
+ * among them. One list for each resource and stripe.
  */
 ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
 ZKL_API size_t zkl_resources_count(const zkl_resource_list *list);
@@ -128,7 +136,7 @@ ZKL_API void zkl_resources_free(zkl_resource_list *list);
 /** An owner that waits for the next one of its deadlock; the last for the first. */
 typedef struct zkl_deadlock_wait {
     size_t struct_size;   /* of the library's struct; later versions append */
-    const char *resource; /* a name under the lock root */
+    const char *resource; /* a name under the lock root, or a stripe, as "hot/stripe-0003" */
     const char *node;     /* of the owner that waits */
     const char *behind;   /* in its way, of the next owner */
     int64_t session_id;
@@ -152,15 +160,14 @@ typedef struct zkl_deadlocks zkl_deadlocks;
  * several goes on when any of its holders has gone, and is never part of a circle. A node whose
  * owner has given it up counts until its deletion is done.
  *
- * All resources directly under the lock root are read. As their lists are of different
- * moments, a circle is told only if a second look finds all of its nodes still
- * there: then they all were there between the two. It may still end by itself,
- * when a deadline of one of its owners passes. Circles are told without repetition
- * (D. B. Johnson, "Finding all the elementary circuits of a directed graph", 1975),
- * up to ZKL_DEADLOCKS_MAX of them.
+ * All resources directly under the lock root are read, and their stripes. As their lists are of
+ * different moments, a circle is told only if a second look finds all of its nodes still there:
+ * then they all were there between the two. It may still end by itself, when a deadline of one of
+ * its owners passes. Circles are told without repetition (D. B. Johnson, "Finding all the
+ * elementary circuits of a directed graph", 1975), up to ZKL_DEADLOCKS_MAX of them.
  *
- * Reads one list for each resource, and the data of all contenders of those
- * resources that have more than one. It changes nothing.
+ * Reads one list for each resource and stripe, and the data of all contenders of those
+ * that have more than one. It changes nothing.
  */
 ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
 ZKL_API size_t zkl_deadlocks_count(const zkl_deadlocks *deadlocks);
@@ -184,7 +191,8 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
  * It replaces the node's data by __REVOKE__, as Curator's Revoker does; so who the
  * contender is cannot be read from its node any more.
  *
- * node  its name below the resource, as zkl_contender has it.
+ * resource  as for zkl_queue_describe.
+ * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK, ZKL_NOT_A_CONTENDER (the name is not that of a contender, or
  * the resource has no such node), one of the ZKL_RESOURCE_ statuses, or what is named above. After
@@ -209,7 +217,8 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
  * Deletes the node of a contender, whoever it belongs to. A waiter of zklock joins
  * the queue again at its tail; a holder has lost the lock.
  *
- * node  its name below the resource, as zkl_contender has it.
+ * resource  as for zkl_queue_describe.
+ * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK (it is gone), ZKL_NOT_A_CONTENDER (the name is not that of a
  * contender, or the resource has no such node), one of the ZKL_RESOURCE_ statuses,
@@ -221,18 +230,21 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
 /* ---- Parents that nobody needs any more ------------------------------------------ */
 
 /**
- * Removes the nodes of resources directly under the lock root that have no children, no data, and
- * have not changed for idle_ms. Servers do not tell when a node's children changed last, so
- * it looks twice, idle_ms apart, and blocks for at least as long. It is safe
- * while others come and go: the servers refuse to delete a node that has children, and
- * whoever finds the node missing makes it anew. Sequence numbers then begin
- * anew; fencing tokens do not.
+ * Removes the nodes of resources directly under the lock root, and of their stripes, that have no
+ * children, no data, and have not changed for idle_ms; first the stripes, and then also the
+ * resource that has no other children than those. Servers do not tell when a node's children
+ * changed last, so it looks twice, idle_ms apart, and blocks for at least as long. It is safe while
+ * others come and go: the servers refuse to delete a node that has children, and whoever finds the
+ * node missing makes it anew. Sequence numbers then begin anew; fencing tokens do not.
  *
- * idle_ms     from 0 (does not wait) to below timeout_ms.
- * removed     receives how many were removed, whatever is returned; may be NULL.
+ * idle_ms     from 0 (does not wait) to below timeout_ms. A contender that finds its node's parent
+ *             missing for the second time pauses, for up to 5 s: with less than that, and calls in
+ *             quick succession, who needs several parents at once (a multi-lock, all stripes) may
+ *             find one missing each time until its deadline passes.
+ * removed     receives how many nodes were removed, whatever is returned; may be NULL.
  *
- * Returns ZKL_OK or what is named above. Keep other empty nodes without data
- * away from the lock root: they look like parents.
+ * Returns ZKL_OK or what is named above. Keep other empty nodes without data away from the lock
+ * root, and those named as stripes away from its resources: they look like parents.
  */
 ZKL_API int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                                     size_t *removed);

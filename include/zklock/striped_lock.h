@@ -5,8 +5,10 @@
  * stock of a hot product divided into N portions, each with its own counter. One
  * acquires the stripe of a key (all who come with the same key meet at the same
  * stripe), any stripe that is free, or all of them (to count the whole, or to divide
- * it anew). Each stripe is a lock of its own, the node <resource>/stripe-<number>;
- * all of them together are a multi-lock, so that nobody waits in a circle.
+ * it anew). Each stripe is a lock of its own, whose node below the resource's is named by its
+ * number with four digits: stripe-0000, stripe-0001 and so on. All of them together are a
+ * multi-lock, so that those who want all do not wait for each other in a circle.
+ * administration.h tells and takes stripe 3 of "hot" as "hot/stripe-0003".
  *
  * Everything else is as with zkl_lock: what you must know before you bet data on it,
  * the conventions, and what a status means, is in zklock.h.

@@ -60,7 +60,7 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
     zkl_inquiry inquiry;
     int status = zkl_input_check_pointer("resource", resource);
     if (status == ZKL_OK) {
-        status = zkl_input_check_resource(resource);
+        status = zkl_input_check_resource_or_stripe(resource);
     }
     if (status == ZKL_OK) {
         status = check_node(node);

@@ -5,9 +5,9 @@
 #include "input.h"
 #include "zklock/administration.h"
 
-/* Persistent, empty, and with nothing written in it: as parents are made. */
-static bool is_empty_parent(const zkl_reply *reply) {
-    return reply->outcome == ZKL_OUTCOME_OK && reply->child_count == 0 &&
+/* Persistent, with nothing written in it, as parents are made, and with so many children. */
+static bool is_parent_of(const zkl_reply *reply, int32_t children) {
+    return reply->outcome == ZKL_OUTCOME_OK && reply->child_count == children &&
            reply->ephemeral_owner == 0 && reply->data_length == 0;
 }
 
@@ -24,13 +24,35 @@ static int check_readable(const zkl_survey *survey) {
     return status;
 }
 
+static bool is_idle_with(const zkl_survey *first, const zkl_survey *second, size_t place,
+                         int32_t children) {
+    const zkl_reply *one = &first->questions[place].reply;
+    const zkl_reply *other = &second->questions[place].reply;
+    return is_parent_of(one, children) && is_parent_of(other, children) && is_unchanged(one, other);
+}
+
+/* They are right behind it. */
+static int32_t count_idle_stripes(const zkl_survey *first, const zkl_survey *second,
+                                  size_t resource) {
+    int32_t count = 0;
+    for (size_t i = resource + 1; i < first->count && zkl_survey_is_stripe(first, i); i++) {
+        count += is_idle_with(first, second, i, 0) ? 1 : 0;
+    }
+    return count;
+}
+
+/* A resource whose only children are stripes that are idle has none when these are removed. */
+static bool is_idle(const zkl_survey *first, const zkl_survey *second, size_t place) {
+    int32_t stripes =
+        zkl_survey_is_stripe(first, place) ? 0 : count_idle_stripes(first, second, place);
+    return is_idle_with(first, second, place, stripes);
+}
+
 static size_t begin_removals(zkl_question *removals, const zkl_survey *first,
-                             const zkl_survey *second) {
+                             const zkl_survey *second, bool stripes) {
     size_t count = 0;
     for (size_t i = 0; i < first->count; i++) {
-        const zkl_reply *one = &first->questions[i].reply;
-        const zkl_reply *other = &second->questions[i].reply;
-        if (is_empty_parent(one) && is_empty_parent(other) && is_unchanged(one, other)) {
+        if (zkl_survey_is_stripe(first, i) == stripes && is_idle(first, second, i)) {
             zkl_question_begin(&removals[count++], ZKL_QUESTION_REMOVE,
                                strdup(second->questions[i].path));
         }
@@ -55,17 +77,26 @@ static int take_answers(const zkl_question *removals, size_t count, size_t *remo
     return status;
 }
 
-static int remove_unchanged(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
-                            size_t *removed) {
+/* Either the stripes or the resources. */
+static int remove_some(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
+                       bool stripes, size_t *removed) {
     zkl_question *removals = calloc(first->count + 1, sizeof(*removals));
     if (removals == NULL) {
         return ZKL_NO_MEMORY;
     }
-    size_t count = begin_removals(removals, first, second);
+    size_t count = begin_removals(removals, first, second, stripes);
     int status = zkl_inquiry_ask(inquiry, removals, count);
     int refused = take_answers(removals, count, removed);
     zkl_questions_free(removals, count);
     return status != ZKL_OK ? status : refused;
+}
+
+/* The servers remove a resource only when its stripes have gone. */
+static int remove_unchanged(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
+                            size_t *removed) {
+    int of_stripes = remove_some(inquiry, first, second, true, removed);
+    int of_resources = remove_some(inquiry, first, second, false, removed);
+    return of_stripes != ZKL_OK ? of_stripes : of_resources;
 }
 
 static int look_again(zkl_inquiry *inquiry, const zkl_survey *first, size_t *removed) {

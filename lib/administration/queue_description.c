@@ -313,7 +313,7 @@ int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout
     *queue = NULL;
     status = zkl_input_check_pointer("resource", resource);
     if (status == ZKL_OK) {
-        status = zkl_input_check_resource(resource);
+        status = zkl_input_check_resource_or_stripe(resource);
     }
     if (status == ZKL_OK) {
         status = zkl_inquiry_begin(&inquiry, client, timeout_ms);

@@ -1,21 +1,25 @@
-/* One question about each node directly under the lock root. */
+/* One question about each resource directly under the lock root, and about each of their stripes.
+ */
 #ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
 #define ZKLOCK_ADMINISTRATION_SURVEY_H
 
 #include "administration/inquiry.h"
 
 typedef struct zkl_survey {
-    zkl_question *questions; /* in the order of their names */
+    zkl_question *questions; /* in the order of the names; stripes right behind their resource */
     size_t count;
+    size_t root_length;
 } zkl_survey;
 
-/** What zkl_inquiry_ask returns, or why the lock root cannot be read. Free it in any case. */
+/** Lists the resources to find their stripes, and asks. What zkl_inquiry_ask returns, or why the
+ *  lock root cannot be read. Free it in any case. */
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_question_kind kind);
 /** Asks the same again. */
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);
 void zkl_survey_free(zkl_survey *survey);
 
-/** The resource's name. */
+/** The resource's name; that of a stripe is "<resource>/stripe-0003". */
 const char *zkl_survey_name(const zkl_survey *survey, size_t place);
+bool zkl_survey_is_stripe(const zkl_survey *survey, size_t place);
 
 #endif

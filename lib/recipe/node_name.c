@@ -10,6 +10,9 @@
 #define PERMIT_MARKER_LENGTH (sizeof(PERMIT_MARKER) - 1)
 #define READ_MARKER "-__READ__"
 #define WRITE_MARKER "-__WRIT__"
+#define STRIPE_PREFIX "stripe-"
+#define STRIPE_PREFIX_LENGTH (sizeof(STRIPE_PREFIX) - 1)
+#define STRIPE_NAME_LENGTH (ZKL_STRIPE_NAME_SIZE - 1)
 
 static const struct {
     const char *marker;
@@ -170,6 +173,23 @@ void zkl_node_name_downgrade(char *text, const char *writer) {
 
 void zkl_node_name_settle(char *text, const char *guid) {
     write_name(text, guid, "-settle");
+}
+
+void zkl_node_name_stripe(char *text, int32_t stripe) {
+    memcpy(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH);
+    int32_t left = stripe;
+    for (size_t i = STRIPE_NAME_LENGTH; i > STRIPE_PREFIX_LENGTH; i--) {
+        text[i - 1] = (char)('0' + left % 10);
+        left /= 10;
+    }
+    text[STRIPE_NAME_LENGTH] = '\0';
+}
+
+bool zkl_node_name_is_stripe(const char *text) {
+    return strlen(text) == STRIPE_NAME_LENGTH &&
+           memcmp(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH) == 0 &&
+           parse_digits(text + STRIPE_PREFIX_LENGTH, STRIPE_NAME_LENGTH - STRIPE_PREFIX_LENGTH) >=
+               0;
 }
 
 /* The length of "_c_<guid>-" at the start of a name, or 0. */

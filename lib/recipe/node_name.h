@@ -13,6 +13,8 @@
  *
  *     permit     _c_<uuid>-permit-<permits>-%010d
  *
+ * A stripe is a resource below a resource, and carries no sequence: "stripe-%04d".
+ *
  * Kazoo's __lock__ and __rlock__ are understood as well. The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
@@ -29,6 +31,10 @@
 #define ZKL_GUID_SIZE 37
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64
+/** The name of a stripe, and its NUL. */
+#define ZKL_STRIPE_NAME_SIZE 12
+/** What its four digits can say. */
+#define ZKL_STRIPE_NUMBER_MAX 9999
 
 typedef enum zkl_node_kind {
     ZKL_NODE_FOREIGN, /* carries no sequence: not a request, to be ignored */
@@ -65,6 +71,16 @@ void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind)
  * the writer's node, but for the kind, so that it has the same GUID and sequence.
  */
 void zkl_node_name_downgrade(char *text, const char *writer);
+
+/**
+ * Writes the name of a stripe's node below that of its resource. `text` has room for
+ * ZKL_STRIPE_NAME_SIZE bytes. stripe: 0 to ZKL_STRIPE_NUMBER_MAX.
+ */
+void zkl_node_name_stripe(char *text, int32_t stripe);
+
+/** Whether a child of a resource is named as a stripe of it: by what zkl_node_name_stripe
+ *  writes, and nothing else. Any bytes are fine. */
+bool zkl_node_name_is_stripe(const char *text);
 
 /** Writes a name that no node ever has: without a sequence, and with a GUID. */
 void zkl_node_name_settle(char *text, const char *guid);

@@ -8,6 +8,7 @@
  *     what we create nodes by, with a sequence as the server appends it, is read
  *     back as just that mode and sequence, fits, and is known as that GUID's;
  *     a name of ours without a sequence is no request;
+ *     a name is a stripe's if and only if it is what is written for some number;
  *     whose a name is, is told by "_c_<guid>-" at its start and by nothing else.
  */
 #include "recipe/node_name.h"
@@ -31,6 +32,15 @@ static void check_reading(const char *text) {
     unit_check(expected.kind == ZKL_NODE_FOREIGN || actual.sequence == expected.sequence, __FILE__,
                __LINE__, "\"%s\" has sequence %" PRId32 ", not %" PRId32, text, actual.sequence,
                expected.sequence);
+}
+
+static void check_stripe(const char *text) {
+    unsigned number = 0;
+    char written[ZKL_STRIPE_NAME_SIZE] = "";
+    if (sscanf(text, "stripe-%4u", &number) == 1) {
+        zkl_node_name_stripe(written, (int32_t)number);
+    }
+    EXPECT(zkl_node_name_is_stripe(text) == (written[0] != '\0' && strcmp(written, text) == 0));
 }
 
 /* A GUID made of the first bytes: hexadecimal digits and dashes. */
@@ -112,6 +122,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     guid_of(guid, second, made_up);
     check_reading(first);
     check_reading(second);
+    check_stripe(first);
+    check_stripe(second);
     check_own_names(made_up, (zkl_mode)(size % 4), last_bytes_as_sequence(data, size));
     check_owners(first, second, made_up);
     check_owners(first, second, guid);

@@ -5,7 +5,7 @@
 #include "testing/world.h"
 #include "threads.h"
 #include "zklock/administration.h"
-#include "zklock/zklock.h"
+#include "zklock/striped_lock.h"
 
 enum { US_PER_MS = 1000, WITHIN_MS = 20000, ALLOCATIONS_MAX = 300 };
 
@@ -24,7 +24,7 @@ static int describe(void) {
 static int list_resources(void) {
     zkl_resource_list *list = NULL;
     int status = zkl_resources_list(client, WITHIN_MS, &list);
-    EXPECT_INT(zkl_resources_count(list), status == ZKL_OK ? 1 : 0);
+    EXPECT_INT(zkl_resources_count(list), status == ZKL_OK ? 3 : 0);
     zkl_resources_free(list);
     return status;
 }
@@ -75,6 +75,7 @@ static void calls_without_memory_say_so(void) {
     same.owner = "a";
     zkl_lock *held = NULL;
     zkl_lock *waiting = NULL;
+    zkl_striped_lock *stripe = NULL;
     pthread_t task;
     EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
     EXPECT_INT(zkl_lock_open(client, "stock", &same, &held), ZKL_OK);
@@ -82,6 +83,8 @@ static void calls_without_memory_say_so(void) {
     EXPECT_INT(zkl_lock_acquire(held, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
     EXPECT(zkl_thread_start(&task, wait_in_a_task, waiting));
     zkl_world_sleep_us((int64_t)100 * US_PER_MS);
+    EXPECT_INT(zkl_striped_lock_open(client, "hot", 1, NULL, &stripe), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_any(stripe, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     sweep(describe, ZKL_OK);
     sweep(list_resources, ZKL_OK);
     sweep(find_deadlocks, ZKL_OK);
@@ -91,6 +94,7 @@ static void calls_without_memory_say_so(void) {
     zkl_thread_join(task);
     zkl_lock_close(waiting);
     zkl_lock_close(held);
+    zkl_striped_lock_close(stripe);
     EXPECT_INT(zkl_client_close(client, WITHIN_MS), ZKL_OK);
     zkl_ensemble_end();
     zkl_world_end();

@@ -124,6 +124,27 @@ static void bad_resources_are_refused_by_their_own_rule(void) {
     EXPECT_REFUSALS(zkl_input_check_resource, rows);
 }
 
+/* Administration takes the names that it tells. */
+static void stripe_of_a_name_is_taken_and_no_other_slash(void) {
+    static const char *const names[] = { "stock",          "stock/stripe-0003", "..a/stripe-9999",
+                                         "/a/stripe-0003", "/a/stripe-3",       "stripe-0003" };
+    static const refusal rows[] = {
+        { "", ZKL_RESOURCE_EMPTY, { "must not be empty" } },
+        { "a/stripe-3", ZKL_RESOURCE_SLASH, { "resource \"a/stripe-3\"", "a/stripe-0003" } },
+        { "a/", ZKL_RESOURCE_SLASH, { "resource \"a/\"" } },
+        { "a/b", ZKL_RESOURCE_SLASH, { "resource \"a/b\"" } },
+        { "a/b/stripe-0003", ZKL_RESOURCE_SLASH, { "four digits" } },
+        { "a/stripe-0003/stripe-0003", ZKL_RESOURCE_SLASH, { "four digits" } },
+        { "./stripe-0003", ZKL_RESOURCE_DOT, { "not names" } },
+        { "a\n/stripe-0003", ZKL_RESOURCE_CONTROL_CHARACTER, { "resource \"a?\"" } },
+        { "//stripe-0003", ZKL_RESOURCE_EMPTY_COMPONENT, { "empty names" } },
+    };
+    EXPECT_ACCEPTED(zkl_input_check_resource_or_stripe, names);
+    EXPECT_REFUSALS(zkl_input_check_resource_or_stripe, rows);
+    EXPECT_INT(check_repeated(zkl_input_check_resource_or_stripe, "a/", 'x', 513),
+               ZKL_RESOURCE_TOO_LONG);
+}
+
 static void control_characters_in_resources_are_refused(void) {
     static const refusal rows[] = {
         { "a\nb", ZKL_RESOURCE_CONTROL_CHARACTER, { "resource \"a?b\"", "control" } },
@@ -493,6 +514,7 @@ static CU_TestInfo tests[] = {
     TEST(good_resources_are_accepted),
     TEST(good_utf8_is_accepted),
     TEST(bad_resources_are_refused_by_their_own_rule),
+    TEST(stripe_of_a_name_is_taken_and_no_other_slash),
     TEST(control_characters_in_resources_are_refused),
     TEST(characters_that_no_server_takes_are_refused),
     TEST(control_character_after_an_unsupported_one_is_named),

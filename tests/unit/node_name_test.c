@@ -219,6 +219,38 @@ static void same_guid_is_seen_whatever_the_kind_and_sequence(void) {
     EXPECT(!zkl_node_name_same_guid("lock-0000000001", "lock-0000000001")); /* have none */
 }
 
+static void stripes_are_known_by_what_is_written_and_nothing_else(void) {
+    static const char *const others[] = {
+        "",
+        "stripe-",
+        "stripe-3",
+        "stripe-003",
+        "stripe-00003",
+        "stripe-000",
+        "stripe-0003x",
+        "stripe-+003",
+        "stripe--003",
+        "stripe-000a",
+        "Stripe-0003",
+        "/stripe-0003",
+        "stripe_0003",
+        "stripe- 003",
+        "stripe-0003/",
+    };
+    char text[ZKL_STRIPE_NAME_SIZE];
+    for (int32_t i = 0; i <= ZKL_STRIPE_NUMBER_MAX; i++) {
+        zkl_node_name_stripe(text, i);
+        EXPECT_INT(strtol(text + strlen("stripe-"), NULL, 10), i);
+        EXPECT(zkl_node_name_is_stripe(text));
+    }
+    zkl_node_name_stripe(text, 3);
+    EXPECT_TEXT(text, "stripe-0003");
+    EXPECT_INT(zkl_node_name_parse(text).kind, ZKL_NODE_FOREIGN); /* no contender */
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        EXPECT(!zkl_node_name_is_stripe(others[i]));
+    }
+}
+
 static CU_TestInfo tests[] = {
     TEST(names_of_curator_are_known),
     TEST(names_of_kazoo_are_known),
@@ -238,6 +270,7 @@ static CU_TestInfo tests[] = {
     TEST(reader_in_a_writers_place_has_its_guid_and_sequence),
     TEST(guid_is_found_whole_and_in_its_place_only),
     TEST(same_guid_is_seen_whatever_the_kind_and_sequence),
+    TEST(stripes_are_known_by_what_is_written_and_nothing_else),
     TEST_END,
 };
 
