@@ -239,11 +239,15 @@ static int check_commit(const zkl_transaction *transaction, int64_t timeout_ms) 
     if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
     }
-    if (status == ZKL_OK && transaction->over) {
-        zkl_input_note("transaction", "", "it was committed already");
-        status = ZKL_INVALID_ARGUMENT;
-    }
     return status;
+}
+
+static int check_not_over(const zkl_transaction *transaction) {
+    if (transaction->over) {
+        zkl_input_note("transaction", "", "it was committed already");
+        return ZKL_INVALID_ARGUMENT;
+    }
+    return ZKL_OK;
 }
 
 /* Where there is no memory for a path, none is told: the write is done all the same. */
@@ -310,6 +314,9 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
     if (status == ZKL_OK && zkl_callback_is_running()) {
         status = ZKL_IN_CALLBACK;
     }
+    if (status == ZKL_OK) {
+        status = check_not_over(transaction);
+    }
     if (status != ZKL_OK) {
         return status;
     }
@@ -368,6 +375,9 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
     int status = check_commit(transaction, timeout_ms);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
+    }
+    if (status == ZKL_OK) {
+        status = check_not_over(transaction);
     }
     if (status != ZKL_OK) {
         return status;

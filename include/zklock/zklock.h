@@ -1075,7 +1075,8 @@ ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction)
  *
  * No I/O; they do not block, and may be called from a callback. Each returns ZKL_OK,
  * ZKL_INVALID_PATH, ZKL_TRANSACTION_TOO_LARGE (ZKL_TRANSACTION_OPERATIONS_MAX,
- * ZKL_TRANSACTION_BYTES_MAX), ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ * ZKL_TRANSACTION_BYTES_MAX), ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async),
+ * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);
@@ -1117,7 +1118,8 @@ typedef struct zkl_transaction_result {
  *   ZKL_NO_PERMISSION     of reading the lock's own node
  *   ZKL_CLOSED, ZKL_CANCELLED (the handle is being closed), ZKL_NO_MEMORY,
  *   ZKL_INVALID_ARGUMENT (it was committed already, among others), ZKL_INVALID_TIMEOUT,
- *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK.
+ *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK, ZKL_HANDLE_IN_USE (see
+ *   zkl_transaction_commit_async).
  * All or nothing was applied, or will be, with
  *   ZKL_UNKNOWN           it was sent, and the reply was lost, or not there in time. Read what it
  *                         was to write, once the lock is held (again), before going on.
