@@ -346,7 +346,11 @@ static int upgrade_asynchronously(zkl_lock *lock, zkl_lock_owner owner,
     zkl_lock_completion *completion = NULL;
     int status = zkl_lock_completion_make(lock, sizeof(*completion), "zkl_lock_try_upgrade_async",
                                           arg, &completion);
+    if (status == ZKL_CLOSED) {
+        return status;
+    }
     if (status != ZKL_OK) {
+        zkl_observe_not_begun(lock, status);
         return status;
     }
     completion->tell = zkl_lock_completion_tell_grant;

@@ -157,8 +157,9 @@ static void judge_verdict(const multi_contender *self, const plan_turn *turn, in
     }
     int64_t took_ms = zkl_clock_ms() - self->asked_ms;
     int64_t stopped_ms = (stopped_us_of(self) - self->stopped_us) / US_PER_MS;
-    int64_t within_ms = turn->timeout_ms + turn->timeout_ms / CLOCK_PARTS + LATE_MAX_MS;
-    if (turn->timeout_ms > 0 && took_ms > within_ms + stopped_ms) {
+    int64_t within_ms = turn->timeout_ms + stopped_ms;
+    within_ms += within_ms / CLOCK_PARTS + LATE_MAX_MS;
+    if (turn->timeout_ms > 0 && took_ms > within_ms) {
         oracle_violated("multi-contender %u asked for %" PRId64
                         " ms and got its answer after %" PRId64,
                         self->number, turn->timeout_ms, took_ms);
