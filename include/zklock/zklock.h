@@ -853,7 +853,8 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  * - In it, every call that does not block is fine, these as well, and zkl_lock_close of any handle.
  *   A call that blocks returns ZKL_IN_CALLBACK.
  * - Nothing waits for an asynchronous request but the memory that it takes, about 4 KB: thousands
- *   may be outstanding. Still one handle is one contender: one request at a time.
+ *   may be outstanding. Still one handle is one contender: one acquire or release at a time, and
+ * one change of its mode; but any number of verifications and commits.
  * - `owner` tells whose call it is, as it may come from any thread: a reentrant handle may be
  *   acquired again, and must be released, by calls with the same owner as the one that acquired
  *   it. Only the pointer is compared; NULL is an owner like any other. What a thread
@@ -867,11 +868,16 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  *     loss, and the callback       before the callback begins: it is told the reason, as
  *                                  zkl_lock_acquire returns it, the lock was never held, and no
  *                                  state callback comes; later: a state callback comes after it
+ *     release, and a change,       what was not sent, and each change, ends with ZKL_NOT_HELD, also
+ *     verification or commit       when the handle is acquired again before the callback begins
  *     zkl_lock_close               does not wait for callbacks that have not begun: they come
  *                                  later, with ZKL_CANCELLED where an acquire would have got the
- *                                  lock or still waited, and ZKL_PENDING where the node of a
- * release is not known to be gone. So `arg` must live until its callback, as with uv_close of
- * libuv. A callback that runs in another thread is waited for; the one that calls close is not
+ *                                  lock or still waited, ZKL_PENDING where the node of a release
+ *                                  is not known to be gone, ZKL_NOT_HELD of a change; of a
+ *                                  verification or a commit ZKL_CANCELLED where it was not sent,
+ *                                  else ZKL_SUSPECT and ZKL_UNKNOWN. So `arg` must live until its
+ *                                  callback, as with uv_close of libuv. A callback that runs in
+ *                                  another thread is waited for; the one that calls close is not
  *     zkl_client_close             all callbacks have been called when it returns: acquires
  *                                  are told ZKL_CLOSED, at once
  */
