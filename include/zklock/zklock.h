@@ -853,8 +853,8 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  * - In it, every call that does not block is fine, these as well, and zkl_lock_close of any handle.
  *   A call that blocks returns ZKL_IN_CALLBACK.
  * - Nothing waits for an asynchronous request but the memory that it takes, about 4 KB: thousands
- *   may be outstanding. Still one handle is one contender: one acquire or release at a time, and
- * one change of its mode; but any number of verifications and commits.
+ *   may be outstanding. Still one handle is one contender: one acquire or release at a time,
+ *   and one change of its mode; but any number of verifications and commits.
  * - `owner` tells whose call it is, as it may come from any thread: a reentrant handle may be
  *   acquired again, and must be released, by calls with the same owner as the one that acquired
  *   it. Only the pointer is compared; NULL is an owner like any other. What a thread
@@ -1142,8 +1142,9 @@ ZKL_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout
  * How a commit ended: what zkl_transaction_commit would have returned.
  *
  * transaction  the application's again, from the beginning of this callback on: it may be asked for
- *              what it has created, committed again where zkl_transaction_commit says so, or freed.
- *              When it was freed before, it lives until this callback returns: leave it alone then.
+ *              what it has created, freed, or (unless its lock's handle was closed meanwhile)
+ *              committed again where zkl_transaction_commit says so. One that was freed before
+ *              lives until this callback returns: leave it alone then.
  * result       which operation has failed; valid during the callback only.
  */
 typedef void zkl_transaction_callback(void *arg, int status, zkl_transaction *transaction,
