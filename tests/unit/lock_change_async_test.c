@@ -176,6 +176,24 @@ static void upgrade_beside_another_reader_is_told_busy(void) {
     end();
 }
 
+/* Decided in its first step. */
+static void upgrade_without_a_connection_is_told_later_all_the_same(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    zkl_testing_disconnect(self.client, 1000);
+    zkl_testing_sleep(0);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect ");
+    EXPECT_INT(upgrade(), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded(-11) ");
+    zkl_testing_sleep(5000);
+    expect_held(ZKL_READ);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "held ");
+    end();
+}
+
 /* The writer was granted, and its callback waits: it must not replace what is held since. */
 static void upgrade_that_the_lock_is_released_under_is_over_for_good(void) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
@@ -368,6 +386,7 @@ static CU_TestInfo tests[] = {
     TEST(downgrade_in_a_session_that_expires_says_lost),
     TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token),
     TEST(upgrade_beside_another_reader_is_told_busy),
+    TEST(upgrade_without_a_connection_is_told_later_all_the_same),
     TEST(upgrade_that_the_lock_is_released_under_is_over_for_good),
     TEST(upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing),
     TEST(handle_closed_meanwhile_is_told_not_held),
