@@ -7,36 +7,34 @@
 #include "threads.h"
 #include "zookeeper/guarded_write.h"
 
-struct zkl_commit {
+/* It may outlive whoever waits for it, as its reply must be taken in. */
+typedef struct zkl_commit {
     zkl_guarded_write write;
-    zkl_lock *lock; /* NULL: the caller has left */
-    zkl_commit_callback *done;
-    void *arg;
-    zkl_commit *prev, *next; /* of the lock */
-};
+    zkl_lock *lock; /* NULL: nobody waits any longer */
+    zkl_commit_wait *wait;
+    struct zkl_commit *prev, *next; /* of the lock */
+} zkl_commit;
 
 zkl_multi_operation zkl_commit_guard(const char *node) {
     return (
         zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = node, .version = ZKL_ANY_VERSION };
 }
 
-int zkl_commit_check_held(const zkl_lock *lock) {
-    if (lock->client->closed) {
-        return ZKL_CLOSED;
-    }
-    zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
-        return ZKL_LOST;
-    }
-    return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
-}
-
 /* ---- The end ---------------------------------------------------------------- */
+
+static void tell(zkl_commit_wait *wait, const zkl_commit_result *result) {
+    wait->commit = NULL;
+    wait->status = result->status;
+    wait->ended(wait, result);
+    if (wait->commit == NULL) {
+        zkl_lock_tell_waiter(wait->lock, wait->completion);
+    }
+}
 
 static void end(zkl_commit *commit, const zkl_commit_result *result) {
     if (commit->lock != NULL) {
         DL_DELETE(commit->lock->commits, commit);
-        commit->done(commit->arg, result);
+        tell(commit->wait, result);
     }
     free(commit);
 }
@@ -92,61 +90,30 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 
 /* ---- The beginning ---------------------------------------------------------- */
 
-zkl_commit *zkl_commit_begin(zkl_lock *lock, const zkl_multi_operation *operations, size_t count,
-                             zkl_commit_callback *done, void *arg) {
+int zkl_commit_begin(zkl_commit_wait *wait) {
+    zkl_lock *lock = wait->lock;
     zkl_commit *commit = calloc(1, sizeof(*commit));
     if (commit == NULL) {
-        return NULL;
+        return ZKL_NO_MEMORY;
     }
     commit->lock = lock;
-    commit->done = done;
-    commit->arg = arg;
-    commit->write.operations = operations;
-    commit->write.count = count;
+    commit->wait = wait;
+    commit->write.operations = wait->operations;
+    commit->write.count = wait->count;
     commit->write.ended = on_ended;
     commit->write.arg = commit;
+    wait->commit = commit;
     DL_APPEND(lock->commits, commit);
     zkl_guarded_write_start(&commit->write, lock->runner->session);
-    return commit;
-}
-
-bool zkl_commit_leave(zkl_commit *commit) {
-    DL_DELETE(commit->lock->commits, commit);
-    commit->lock = NULL;
-    bool unsent = zkl_guarded_write_withdraw(&commit->write);
-    if (unsent) {
-        free(commit);
-    }
-    return unsent;
+    return ZKL_OK;
 }
 
 /* ---- Waiting ---------------------------------------------------------------- */
 
-typedef struct waiter {
-    zkl_lock *lock;
-    zkl_commit_callback *done;
-    void *arg;
-    bool ended;
-    int status;
-} waiter;
-
-static void wake(void *arg, const zkl_commit_result *result) {
-    waiter *self = arg;
-    self->ended = true;
-    self->status = result->status;
-    self->done(self->arg, result);
-    zkl_condition_broadcast(&self->lock->changed);
-}
-
-int zkl_commit_and_wait(zkl_lock *lock, const zkl_multi_operation *operations, size_t count,
-                        int64_t timeout_ms, zkl_commit_callback *done, void *arg) {
-    waiter self = { .lock = lock, .done = done, .arg = arg };
+void zkl_commit_wait_for(const zkl_commit_wait *wait, int64_t timeout_ms) {
+    zkl_lock *lock = wait->lock;
     int64_t start = zkl_clock_ms();
-    zkl_commit *commit = zkl_commit_begin(lock, operations, count, wake, &self);
-    if (commit == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    while (!self.ended && !lock->closing) {
+    while (wait->commit != NULL && !lock->closing) {
         int64_t passed = zkl_clock_ms() - start;
         int64_t left = timeout_ms == ZKL_FOREVER ? INT64_MAX : timeout_ms - passed;
         if (left <= 0) {
@@ -154,11 +121,35 @@ int zkl_commit_and_wait(zkl_lock *lock, const zkl_multi_operation *operations, s
         }
         zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
     }
-    if (self.ended) {
-        return self.status;
+}
+
+/* Nothing is sent behind its deadline, though the callback may be late. */
+static void on_limit(void *arg) {
+    zkl_commit_wait *wait = arg;
+    (void)zkl_commit_end(wait);
+    zkl_lock_completion_post(wait->completion);
+}
+
+void zkl_commit_leave_to_callback(zkl_commit_wait *wait, int64_t timeout_ms) {
+    if (wait->commit == NULL) {
+        zkl_lock_completion_post(wait->completion);
+    } else {
+        zkl_lock_completion_limit(wait->completion, timeout_ms, on_limit, wait);
     }
-    if (!zkl_commit_leave(commit)) {
-        return ZKL_UNKNOWN;
+}
+
+int zkl_commit_end(zkl_commit_wait *wait) {
+    zkl_commit *commit = wait->commit;
+    if (commit == NULL) {
+        return wait->status;
     }
-    return lock->closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
+    DL_DELETE(wait->lock->commits, commit);
+    commit->lock = NULL;
+    wait->commit = NULL;
+    wait->status = ZKL_UNKNOWN;
+    if (zkl_guarded_write_withdraw(&commit->write)) {
+        free(commit);
+        wait->status = wait->lock->closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
+    }
+    return wait->status;
 }

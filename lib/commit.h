@@ -21,29 +21,32 @@ typedef struct zkl_commit_result {
     const zkl_multi_result *results; /* ZKL_OK: one for each; they live during the callback */
 } zkl_commit_result;
 
-/** With the client's mutex held. */
-typedef void zkl_commit_callback(void *arg, const zkl_commit_result *result);
+/** A commit that somebody waits for: a thread, or a callback that is owed. Embed it, and fill in
+ * the first five fields; all with the client's mutex held. */
+typedef struct zkl_commit_wait zkl_commit_wait;
+struct zkl_commit_wait {
+    zkl_lock *lock;
+    zkl_lock_completion *completion; /* NULL: a thread waits */
+    /* The first is the guard; they live until it is over. */
+    const zkl_multi_operation *operations;
+    size_t count;
+    /* It has ended, and has its status: this may begin it anew. */
+    void (*ended)(zkl_commit_wait *wait, const zkl_commit_result *result);
+    struct zkl_commit *commit; /* under way; NULL: it is over, or was never begun */
+    int status;                /* once it is over */
+};
 
-typedef struct zkl_commit zkl_commit;
-
-/** Begins to commit operations, of which the first is the guard, and which live until it has
- *  ended; the lock is held. `done` is called exactly once, perhaps before this returns, unless
- *  the caller leaves. NULL: out of memory, and it is never called. All with the mutex held. */
-zkl_commit *zkl_commit_begin(zkl_lock *lock, const zkl_multi_operation *operations, size_t count,
-                             zkl_commit_callback *done, void *arg);
-/** Before `done` was called: it will not be. True: nothing was sent. */
-bool zkl_commit_leave(zkl_commit *commit);
+/** Begins to commit; the lock is held. It may be over at once. ZKL_OK or ZKL_NO_MEMORY. */
+int zkl_commit_begin(zkl_commit_wait *wait);
+/** A thread waits until it is over, for at most `timeout_ms`. */
+void zkl_commit_wait_for(const zkl_commit_wait *wait, int64_t timeout_ms);
+/** The callback is told when it is over, or after `timeout_ms`. */
+void zkl_commit_leave_to_callback(zkl_commit_wait *wait, int64_t timeout_ms);
+/** Nobody waits any longer. Returns its status; where it was not over yet ZKL_UNKNOWN, or nothing
+ *  was sent: ZKL_TIMEOUT, or ZKL_CANCELLED, the handle is being closed. */
+int zkl_commit_end(zkl_commit_wait *wait);
 
 /** The lock is not held any more, and why: ends those that were not yet sent. */
 void zkl_commits_end(zkl_lock *lock, int status);
-
-/** Commits, and waits until that is done, for at most `timeout_ms`: what `done` is told, called
- *  if it is in time, or ZKL_TIMEOUT (nothing was sent), ZKL_UNKNOWN, ZKL_CANCELLED (nothing was
- *  sent, and the handle is being closed) or ZKL_NO_MEMORY. */
-int zkl_commit_and_wait(zkl_lock *lock, const zkl_multi_operation *operations, size_t count,
-                        int64_t timeout_ms, zkl_commit_callback *done, void *arg);
-
-/** ZKL_OK: the lock is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
-int zkl_commit_check_held(const zkl_lock *lock);
 
 #endif

@@ -197,3 +197,12 @@ int zkl_election_resign(zkl_election *election, int64_t timeout_ms) {
     int status = zkl_input_check_pointer("election", election);
     return status == ZKL_OK ? zkl_lock_release(election->lock, timeout_ms) : status;
 }
+
+int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
+                              zkl_status_callback *callback, void *arg) {
+    zkl_input_clear();
+    int status = zkl_input_check_pointer("election", election);
+    return status == ZKL_OK
+               ? zkl_lock_release_async(election->lock, timeout_ms, NULL, callback, arg)
+               : status;
+}

@@ -31,20 +31,11 @@ static void note_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
 
 /* ---- What the request tells, with the mutex held ---------------------------- */
 
-/* Who acquires, or releases. */
-static void tell_waiter(zkl_lock *lock) {
-    if (lock->pending != NULL) {
-        zkl_lock_completion_post(lock->pending);
-    } else {
-        zkl_condition_broadcast(&lock->changed);
-    }
-}
-
 void zkl_lock_on_decided(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->decided = true;
     lock->verdict = status;
-    tell_waiter(lock);
+    zkl_lock_tell_waiter(lock, lock->pending);
 }
 
 /* The application hears only of a grant that it has got. */
@@ -52,12 +43,15 @@ void zkl_lock_on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
     lock->lost = true;
     lock->lost_reason = status;
+    bool held = lock->state == LOCK_HELD;
+    if (held) {
+        lock->state = LOCK_LOST; /* before a verification can begin anew */
+    }
     zkl_commits_end(lock, ZKL_LOST);
-    if (lock->state != LOCK_HELD) {
+    if (!held) {
         return;
     }
-    lock->state = LOCK_LOST;
-    zkl_lock_wake_change(lock);
+    zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
     note_told(lock, ZKL_STATE_LOST, status);
     if (lock->teller != NULL) {
         zkl_lock_teller_tell(lock->teller, lock->last_news, ZKL_STATE_LOST, status, lock->token);
@@ -98,11 +92,12 @@ void zkl_lock_on_ended(void *arg) {
         lock->ended = ZKL_PENDING;
     }
     if (lock->state == LOCK_RELEASING) {
-        tell_waiter(lock);
+        zkl_lock_tell_waiter(lock, lock->pending);
     }
     lock->runner = NULL;
-    zkl_commits_end(lock, lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD);
-    zkl_lock_wake_change(lock);
+    int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
+    zkl_commits_end(lock, end);
+    zkl_lock_end_change(lock, end);
 }
 
 zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
@@ -318,6 +313,17 @@ void zkl_lock_look_at_clock(const zkl_lock *lock) {
         zkl_liveness_check_lease(&lock->runner->session->liveness);
         zkl_request_runner_check_hold(lock->runner);
     }
+}
+
+int zkl_lock_check_held(const zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    zkl_lock_look_at_clock(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
 }
 
 int zkl_lock_check_handle(const zkl_lock *lock) {

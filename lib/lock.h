@@ -59,9 +59,11 @@ struct zkl_lock {
     struct zkl_commit *commits; /* transactions under way that its node guards */
     const bool *called_off;     /* no acquire begins while it is true; NULL: never */
     bool closing;
-    bool changes;      /* a thread waits for another mode of what is held */
+    bool changes;      /* a thread, or a callback, waits for another mode of what is held */
     bool changed_over; /* it is decided: */
     int change_status;
+    int change_end; /* what was held is so no more, and why; ZKL_OK: it is, as far as is known */
+    zkl_lock_completion *change_pending; /* the callback; NULL: a thread */
     zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
     pthread_cond_t changed;
 };
@@ -103,8 +105,11 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
 /** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
-/** What is held is so no more: whoever waits for another mode of it shall see. */
-void zkl_lock_wake_change(zkl_lock *lock);
+/** What is held is so no more, and why: whoever waits for another mode of it is told. */
+void zkl_lock_end_change(zkl_lock *lock, int status);
+/** The same, by a release: what waits for the other mode leaves the queue at once. Not inside of a
+ *  request's step. */
+void zkl_lock_withdraw_change(zkl_lock *lock);
 
 /** As zkl_lock_check; none may be NULL. `token`: of the grant, 0 where there is none. */
 int zkl_lock_check_token(const zkl_lock *lock, int64_t *token, int64_t *lease_left_ms);
@@ -126,6 +131,8 @@ void zkl_lock_leave(zkl_lock *lock);
 
 /** Not NULL, and of this process. Before the client's mutex is taken. */
 int zkl_lock_check_handle(const zkl_lock *lock);
+/** ZKL_OK: it is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
+int zkl_lock_check_held(const zkl_lock *lock);
 /** Makes sure that the end of a lease, or of the time for which the lock may be
  *  held, is known: timers may be late, above all when this process was stopped. */
 void zkl_lock_look_at_clock(const zkl_lock *lock);

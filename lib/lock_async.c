@@ -10,51 +10,25 @@
 #include "observer.h"
 #include "threads.h"
 
-struct zkl_lock_completion {
-    zkl_callback callback; /* first: the queue gets a pointer to it */
-    zkl_client *client;
-    zkl_lock *lock;                               /* NULL: it is closed */
-    int (*end)(zkl_lock *lock, zkl_grant *grant); /* how did it end? NULL: it was asked */
-    const char *function;                         /* that was called */
-    int status;
-    zkl_grant grant;
-    zkl_acquire_callback *acquired; /* one of the two */
-    zkl_release_callback *released;
-    void *arg;
-    zkl_timer limit; /* of a release: how long it waits */
-    bool posted;
-    uint64_t runs_on; /* the number of a thread; 0: it does not run yet */
-    zkl_lock_completion *prev, *next;
-};
-
 /* ---- The callback ----------------------------------------------------------------- */
 
-static void stop_limit(zkl_lock_completion *completion) {
-    const zkl_lock *lock = completion->lock;
-    if (lock->runner != NULL) {
-        zkl_timers_stop(&lock->runner->session->timers, &completion->limit);
-    }
-}
-
 static void settle(zkl_lock_completion *completion) {
-    zkl_lock *lock = completion->lock;
-    if (completion->end == NULL) {
+    int (*end)(zkl_lock_completion *) = completion->end;
+    if (end == NULL) {
         return;
     }
-    stop_limit(completion);
-    lock->pending = NULL;
-    completion->status = completion->end(lock, &completion->grant);
     completion->end = NULL;
-    (void)zkl_lock_note_returned(lock, completion->function, completion->status);
+    completion->status = end(completion);
+    (void)zkl_lock_note_returned(completion->lock, completion->function, completion->status);
 }
 
-static void call_back(const zkl_lock_completion *completion) {
-    if (completion->released != NULL) {
-        completion->released(completion->arg, completion->status);
-    } else {
-        completion->acquired(completion->arg, completion->status,
-                             completion->status == ZKL_OK ? &completion->grant : NULL);
-    }
+void zkl_lock_completion_tell_status(zkl_lock_completion *completion) {
+    completion->ended(completion->arg, completion->status);
+}
+
+void zkl_lock_completion_tell_grant(zkl_lock_completion *completion) {
+    completion->acquired(completion->arg, completion->status,
+                         completion->status == ZKL_OK ? &completion->grant : NULL);
 }
 
 /* Close waits for it, as for a call on the handle. */
@@ -82,7 +56,7 @@ static void deliver(zkl_callback *callback) {
         zkl_client_note_lease_impossible(client);
     }
     pthread_mutex_unlock(&client->mutex);
-    call_back(completion);
+    completion->tell(completion);
     pthread_mutex_lock(&client->mutex);
     if (completion->lock != NULL) {
         end_callback(completion);
@@ -92,24 +66,78 @@ static void deliver(zkl_callback *callback) {
     free(completion);
 }
 
-void zkl_lock_completion_post(zkl_lock_completion *completion) {
-    if (!completion->posted) {
-        completion->posted = true;
-        stop_limit(completion);
-        zkl_callback_queue_post(completion->client->callbacks, &completion->callback);
+/* ---- The limit ---------------------------------------------------------------------- */
+
+/* So that setting it cannot fail: whoever holds nothing waits without one of these. */
+static bool reserve_limit(zkl_lock_completion *completion) {
+    const zkl_request_runner *runner = completion->lock->runner;
+    if (runner == NULL) {
+        return true;
+    }
+    if (!zkl_session_reserve_timers(runner->session)) {
+        return false;
+    }
+    completion->session = runner->session;
+    completion->session->limited_calls++;
+    return true;
+}
+
+static void let_limit_go(zkl_lock_completion *completion) {
+    if (completion->session != NULL) {
+        zkl_timers_stop(&completion->session->timers, &completion->limit);
+        completion->session->limited_calls--;
+        completion->session = NULL;
+    }
+}
+
+void zkl_lock_completion_on_limit(void *arg) {
+    zkl_lock_completion_post(arg);
+}
+
+void zkl_lock_completion_limit(zkl_lock_completion *completion, int64_t timeout_ms,
+                               void (*fire)(void *arg), void *arg) {
+    completion->limit = (zkl_timer){ .fire = fire, .arg = arg };
+    if (timeout_ms == 0) {
+        fire(arg);
+    } else {
+        zkl_session *session = completion->session;
+        zkl_session_set_timer_after(session, &completion->limit, zkl_session_now_ms(session),
+                                    timeout_ms);
     }
 }
 
 /* ---- Beginning and end ------------------------------------------------------------ */
 
-static int make(zkl_lock *lock, const char *function, void *arg, zkl_lock_completion **result) {
+void zkl_lock_completion_post(zkl_lock_completion *completion) {
+    if (!completion->posted) {
+        completion->posted = true;
+        let_limit_go(completion);
+        zkl_callback_queue_post(completion->client->callbacks, &completion->callback);
+    }
+}
+
+void zkl_lock_completion_end_at_once(zkl_lock_completion *completion, int status) {
+    completion->status = zkl_lock_note_returned(completion->lock, completion->function, status);
+    zkl_lock_completion_post(completion);
+}
+
+void zkl_lock_tell_waiter(zkl_lock *lock, zkl_lock_completion *pending) {
+    if (pending != NULL) {
+        zkl_lock_completion_post(pending);
+    } else {
+        zkl_condition_broadcast(&lock->changed);
+    }
+}
+
+int zkl_lock_completion_make(zkl_lock *lock, size_t size, const char *function, void *arg,
+                             zkl_lock_completion **result) {
     if (lock->client->closed) {
         return ZKL_CLOSED; /* its queue may be no more */
     }
     if (zkl_client_callbacks(lock->client) == NULL) {
         return ZKL_SYSTEM;
     }
-    zkl_lock_completion *completion = calloc(1, sizeof(*completion));
+    zkl_lock_completion *completion = calloc(1, size);
     if (completion == NULL) {
         return ZKL_NO_MEMORY;
     }
@@ -117,15 +145,20 @@ static int make(zkl_lock *lock, const char *function, void *arg, zkl_lock_comple
     completion->client = lock->client;
     completion->lock = lock;
     completion->function = function;
+    completion->tell = zkl_lock_completion_tell_status;
     completion->grant = (zkl_grant)ZKL_GRANT_INIT;
     completion->arg = arg;
+    if (!reserve_limit(completion)) {
+        free(completion);
+        return ZKL_NO_MEMORY;
+    }
     DL_APPEND(lock->completions, completion);
     *result = completion;
     return ZKL_OK;
 }
 
-/* The call was refused after all: there is nothing to be told. */
-static void unmake(zkl_lock_completion *completion) {
+void zkl_lock_completion_unmake(zkl_lock_completion *completion) {
+    let_limit_go(completion);
     DL_DELETE(completion->lock->completions, completion);
     free(completion);
 }
@@ -158,6 +191,11 @@ void zkl_lock_completions_leave(zkl_lock *lock) {
 
 /* ---- Acquire ---------------------------------------------------------------------- */
 
+static int end_acquire(zkl_lock_completion *completion) {
+    completion->lock->pending = NULL;
+    return zkl_lock_end_acquire(completion->lock, &completion->grant);
+}
+
 /* The application is told of the verdict as soon as it is known, be it in the first step. */
 static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
                          zkl_lock_completion *completion) {
@@ -173,7 +211,7 @@ static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_
         return status;
     }
     lock->pending = completion;
-    completion->end = zkl_lock_end_acquire;
+    completion->end = end_acquire;
     status = zkl_lock_begin_acquire(lock, mode, timeout_ms, owner);
     if (status != ZKL_OK) {
         lock->pending = NULL;
@@ -184,7 +222,8 @@ static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_
 static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
                    zkl_acquire_callback *callback, void *arg) {
     zkl_lock_completion *completion = NULL;
-    int status = make(lock, "zkl_lock_acquire_async", arg, &completion);
+    int status = zkl_lock_completion_make(lock, sizeof(*completion), "zkl_lock_acquire_async", arg,
+                                          &completion);
     if (status == ZKL_CLOSED) {
         return status;
     }
@@ -192,10 +231,11 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_o
         zkl_observe_not_begun(lock, status);
         return status;
     }
+    completion->tell = zkl_lock_completion_tell_grant;
     completion->acquired = callback;
     status = begin_acquire(lock, mode, timeout_ms, owner, completion);
     if (status != ZKL_OK) {
-        unmake(completion);
+        zkl_lock_completion_unmake(completion);
     }
     return status;
 }
@@ -224,25 +264,20 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
 
 /* ---- Release ---------------------------------------------------------------------- */
 
-static void on_limit(void *arg) {
-    zkl_lock_completion_post(arg);
-}
-
-static int end_release(zkl_lock *lock, zkl_grant *grant) {
-    (void)grant;
-    return zkl_lock_end_release(lock);
+static int end_release(zkl_lock_completion *completion) {
+    completion->lock->pending = NULL;
+    return zkl_lock_end_release(completion->lock);
 }
 
 /* Until its node is gone, or for so long: whichever comes first posts it. */
 static void wait_for_end(zkl_lock *lock, int64_t timeout_ms, zkl_lock_completion *completion) {
     completion->end = end_release;
-    completion->limit = (zkl_timer){ .fire = on_limit, .arg = completion };
     if (lock->runner == NULL) {
         zkl_lock_completion_post(completion);
         return;
     }
     lock->pending = completion;
-    zkl_request_runner_limit_end(lock->runner, &completion->limit, timeout_ms);
+    zkl_lock_completion_limit(completion, timeout_ms, zkl_lock_completion_on_limit, completion);
 }
 
 /* `completion`: NULL, nobody is to be told. */
@@ -260,10 +295,10 @@ static int begin_release(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owne
     if (goes_on) {
         (void)zkl_lock_end_release(lock);
     }
-    (void)zkl_lock_note_returned(lock, "zkl_lock_release_async", status);
     if (completion != NULL) {
-        completion->status = status;
-        zkl_lock_completion_post(completion);
+        zkl_lock_completion_end_at_once(completion, status);
+    } else {
+        (void)zkl_lock_note_returned(lock, "zkl_lock_release_async", status);
     }
     return ZKL_OK;
 }
@@ -274,14 +309,15 @@ static int release(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
     if (callback == NULL) {
         return begin_release(lock, timeout_ms, owner, NULL);
     }
-    int status = make(lock, "zkl_lock_release_async", arg, &completion);
+    int status = zkl_lock_completion_make(lock, sizeof(*completion), "zkl_lock_release_async", arg,
+                                          &completion);
     if (status != ZKL_OK) {
         return status;
     }
-    completion->released = callback;
+    completion->ended = callback;
     status = begin_release(lock, timeout_ms, owner, completion);
     if (status != ZKL_OK) {
-        unmake(completion);
+        zkl_lock_completion_unmake(completion);
     }
     return status;
 }

@@ -3,16 +3,10 @@
 
 /* ---- Check --------------------------------------------------------------------------- */
 
-static int check_held(const zkl_lock *lock) {
-    if (lock->client->closed) {
-        return ZKL_CLOSED;
-    }
-    zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
-        return ZKL_LOST;
-    }
-    if (lock->state != LOCK_HELD) {
-        return ZKL_NOT_HELD;
+static int check_in_touch(const zkl_lock *lock) {
+    int status = zkl_lock_check_held(lock);
+    if (status != ZKL_OK) {
+        return status;
     }
     const zkl_session *session = lock->runner->session;
     bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
@@ -25,12 +19,12 @@ static bool is_held(int status) {
 
 /* What the handle is, and what is left of its lease, as of one moment. */
 static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
-    int status = check_held(lock);
+    int status = check_in_touch(lock);
     *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
     if (is_held(status) && lock->client->lease_tick_ms > 0) {
         *lease_left_ms = zkl_liveness_lease_left(&lock->runner->session->liveness);
         if (*lease_left_ms == 0) {
-            status = check_held(lock); /* it has just ended */
+            status = check_in_touch(lock); /* it has just ended */
         }
     }
     return status;

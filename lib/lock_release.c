@@ -48,7 +48,7 @@ int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on) 
     switch (lock->state) {
     case LOCK_HELD:
         lock->state = LOCK_RELEASING;
-        zkl_lock_wake_change(lock);
+        zkl_lock_withdraw_change(lock);
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
         *goes_on = true;
         return ZKL_OK;

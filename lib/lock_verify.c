@@ -3,35 +3,41 @@
 #include "callback_queue.h"
 #include "commit.h"
 #include "input.h"
-#include "threads.h"
+
+typedef struct verification {
+    zkl_commit_wait wait;
+    char node[ZKL_NODE_PATH_SIZE]; /* that is asked for */
+    zkl_multi_operation guard;
+} verification;
+
+/* What an asynchronous one owes the application. */
+typedef struct verify_completion {
+    zkl_lock_completion base;
+    verification verification;
+} verify_completion;
 
 static int check(const zkl_lock *lock, int64_t timeout_ms) {
     int status = zkl_lock_check_handle(lock);
     if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
     }
-    if (status == ZKL_OK && zkl_callback_is_running()) {
-        status = ZKL_IN_CALLBACK;
-    }
     return status;
 }
 
-static void ignore(void *arg, const zkl_commit_result *result) {
-    (void)arg;
-    (void)result;
-}
+/* ---- Asking ------------------------------------------------------------------------ */
 
-static int ask_once(zkl_lock *lock, int64_t timeout_ms, char node[ZKL_NODE_PATH_SIZE]) {
-    int status = zkl_commit_check_held(lock);
+static int ask(verification *self) {
+    zkl_lock *lock = self->wait.lock;
+    int status = zkl_lock_check_held(lock);
     if (status != ZKL_OK) {
         return status;
     }
-    zkl_request_runner_node_path(lock->runner, node, ZKL_NODE_PATH_SIZE);
-    zkl_multi_operation guard = zkl_commit_guard(node);
-    return zkl_commit_and_wait(lock, &guard, 1, timeout_ms, ignore, NULL);
+    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
+    self->guard = zkl_commit_guard(self->node);
+    return zkl_commit_begin(&self->wait);
 }
 
-/* By a downgrade or an upgrade of another thread. */
+/* By a downgrade or an upgrade meanwhile. */
 static bool has_another_node(const zkl_lock *lock, const char *asked) {
     char node[ZKL_NODE_PATH_SIZE];
     if (lock->state != LOCK_HELD || lock->runner == NULL) {
@@ -50,21 +56,46 @@ static bool is_to_be_asked_again(const zkl_lock *lock, int status, const char *a
            !lock->runner->session->connected;
 }
 
-static int verify(zkl_lock *lock, int64_t timeout_ms) {
-    int64_t start = zkl_clock_ms();
-    int64_t left = timeout_ms;
-    int status = ZKL_UNKNOWN;
-    char node[ZKL_NODE_PATH_SIZE];
-    do {
-        status = ask_once(lock, left, node);
-        left = timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : timeout_ms - (zkl_clock_ms() - start);
-    } while (is_to_be_asked_again(lock, status, node) && (left == ZKL_FOREVER || left > 0));
+static void on_answer(zkl_commit_wait *wait, const zkl_commit_result *result) {
+    verification *self = (verification *)wait;
+    if (is_to_be_asked_again(wait->lock, result->status, self->node)) {
+        int status = ask(self);
+        wait->status = status != ZKL_OK ? status : wait->status;
+    }
+}
+
+static int begin(verification *self, zkl_lock *lock, zkl_lock_completion *completion) {
+    self->wait = (zkl_commit_wait){ .lock = lock,
+                                    .completion = completion,
+                                    .operations = &self->guard,
+                                    .count = 1,
+                                    .ended = on_answer };
+    return ask(self);
+}
+
+static int end(verification *self) {
+    int status = zkl_commit_end(&self->wait);
     return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
+}
+
+/* ---- Waiting for it ----------------------------------------------------------------- */
+
+static int verify(zkl_lock *lock, int64_t timeout_ms) {
+    verification self;
+    int status = begin(&self, lock, NULL);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_commit_wait_for(&self.wait, timeout_ms);
+    return end(&self);
 }
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     zkl_input_clear();
     int status = check(lock, timeout_ms);
+    if (status == ZKL_OK && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
     if (status != ZKL_OK) {
         return status;
     }
@@ -72,6 +103,51 @@ int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     zkl_lock_enter(lock);
     status = zkl_lock_note_returned(lock, __func__, verify(lock, timeout_ms));
     zkl_lock_leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- Or being told ------------------------------------------------------------------ */
+
+static int end_asynchronous(zkl_lock_completion *completion) {
+    return end(&((verify_completion *)completion)->verification);
+}
+
+static int verify_asynchronously(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
+                                 void *arg) {
+    zkl_lock_completion *completion = NULL;
+    int status = zkl_lock_completion_make(lock, sizeof(verify_completion), "zkl_lock_verify_async",
+                                          arg, &completion);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    completion->ended = callback;
+    completion->end = end_asynchronous;
+    verification *self = &((verify_completion *)completion)->verification;
+    status = begin(self, lock, completion);
+    if (status == ZKL_OK) {
+        zkl_commit_leave_to_callback(&self->wait, timeout_ms);
+    } else {
+        zkl_lock_completion_unmake(completion);
+    }
+    return status;
+}
+
+int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
+                          void *arg) {
+    zkl_input_clear();
+    int status = check(lock, timeout_ms);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock->client->mutex);
+    status = verify_asynchronously(lock, timeout_ms, callback, arg);
+    if (status != ZKL_OK) {
+        (void)zkl_lock_note_returned(lock, __func__, status);
+    }
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
 }

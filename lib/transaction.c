@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,19 @@ struct zkl_transaction {
     size_t count;
     size_t capacity;
     size_t bytes;
-    bool over; /* it was applied, or may have been */
+    bool over;               /* it was applied, or may have been */
+    atomic_bool outstanding; /* it belongs to an asynchronous commit */
+    atomic_uint keepers;     /* the application, and such a commit until it has been told */
 };
 
 /* ---- Building ----------------------------------------------------------------- */
 
 static int check_handle(const zkl_transaction *transaction) {
     int status = zkl_input_check_pointer("transaction", transaction);
+    if (status == ZKL_OK && atomic_load(&transaction->outstanding)) {
+        zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
+        return ZKL_HANDLE_IN_USE;
+    }
     return status == ZKL_OK ? zkl_client_check_process(transaction->lock->client) : status;
 }
 
@@ -166,6 +173,8 @@ static zkl_transaction *make_transaction(zkl_lock *lock, const char *node) {
         return NULL;
     }
     transaction->lock = lock;
+    atomic_init(&transaction->outstanding, false);
+    atomic_init(&transaction->keepers, 1);
     transaction->capacity = FIRST_CAPACITY;
     transaction->operations = calloc(FIRST_CAPACITY, sizeof(*transaction->operations));
     transaction->made = calloc(FIRST_CAPACITY, sizeof(*transaction->made));
@@ -192,7 +201,7 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     }
     char node[ZKL_NODE_PATH_SIZE];
     pthread_mutex_lock(&lock->client->mutex);
-    status = zkl_commit_check_held(lock);
+    status = zkl_lock_check_held(lock);
     if (status == ZKL_OK) {
         zkl_request_runner_node_path(lock->runner, node, sizeof(node));
     }
@@ -205,37 +214,41 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
 }
 
 void zkl_transaction_free(zkl_transaction *transaction) {
-    if (transaction != NULL) {
+    if (transaction != NULL && atomic_fetch_sub(&transaction->keepers, 1) == 1) {
         free_transaction(transaction);
     }
 }
 
 /* ---- Committing ------------------------------------------------------------------ */
 
-static int check_commit(const zkl_transaction *transaction, int64_t timeout_ms,
-                        const zkl_transaction_result *result) {
+typedef struct committing {
+    zkl_commit_wait wait;
+    zkl_transaction *transaction;
+    zkl_transaction_result result;
+} committing;
+
+/* What an asynchronous one owes the application. */
+typedef struct commit_completion {
+    zkl_lock_completion base;
+    committing its;
+    zkl_transaction_callback *callback;
+} commit_completion;
+
+static int check_commit(const zkl_transaction *transaction, int64_t timeout_ms) {
     int status = check_handle(transaction);
     if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
     }
-    if (status == ZKL_OK && result != NULL) {
-        status = zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
-                                             sizeof(*result));
-    }
-    if (status == ZKL_OK && zkl_callback_is_running()) {
-        status = ZKL_IN_CALLBACK;
-    }
-    if (status == ZKL_OK && transaction->over) {
-        zkl_input_note("transaction", "", "it was committed already");
-        status = ZKL_INVALID_ARGUMENT;
-    }
     return status;
 }
 
-typedef struct outcome {
-    zkl_transaction *transaction;
-    zkl_transaction_result *result;
-} outcome;
+static int check_not_over(const zkl_transaction *transaction) {
+    if (transaction->over) {
+        zkl_input_note("transaction", "", "it was committed already");
+        return ZKL_INVALID_ARGUMENT;
+    }
+    return ZKL_OK;
+}
 
 /* Where there is no memory for a path, none is told: the write is done all the same. */
 static void keep_made(zkl_transaction *transaction, const zkl_multi_result *results) {
@@ -246,36 +259,64 @@ static void keep_made(zkl_transaction *transaction, const zkl_multi_result *resu
     }
 }
 
-static void on_committed(void *arg, const zkl_commit_result *told) {
-    const outcome *self = arg;
+static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
+    committing *self = (committing *)wait;
     if (told->status == ZKL_OK) {
         keep_made(self->transaction, told->results);
     }
     if (told->status == ZKL_OPERATION_FAILED) {
-        self->result->failed_operation = (int)told->failed - 1;
-        self->result->failed_status = told->failed_status;
+        self->result.failed_operation = (int)told->failed - 1;
+        self->result.failed_status = told->failed_status;
     }
 }
 
 /* The guard is the node of the grant that it was begun under: a later one is no help. */
+static int begin_commit(committing *self, zkl_transaction *transaction,
+                        zkl_lock_completion *completion) {
+    zkl_lock *lock = transaction->lock;
+    *self = (committing){ .wait = { .lock = lock,
+                                    .completion = completion,
+                                    .operations = transaction->operations,
+                                    .count = transaction->count,
+                                    .ended = on_committed },
+                          .transaction = transaction,
+                          .result = ZKL_TRANSACTION_RESULT_INIT };
+    int status = zkl_lock_check_held(lock);
+    return status == ZKL_OK ? zkl_commit_begin(&self->wait) : status;
+}
+
+static int end_commit(committing *self) {
+    int status = zkl_commit_end(&self->wait);
+    self->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    return status;
+}
+
 static int commit(zkl_transaction *transaction, int64_t timeout_ms,
                   zkl_transaction_result *result) {
-    zkl_lock *lock = transaction->lock;
-    int status = zkl_commit_check_held(lock);
-    if (status != ZKL_OK) {
-        return status;
+    committing self;
+    int status = begin_commit(&self, transaction, NULL);
+    if (status == ZKL_OK) {
+        zkl_commit_wait_for(&self.wait, timeout_ms);
+        status = end_commit(&self);
     }
-    outcome self = { transaction, result };
-    status = zkl_commit_and_wait(lock, transaction->operations, transaction->count, timeout_ms,
-                                 on_committed, &self);
-    transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    *result = self.result;
     return status;
 }
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     zkl_input_clear();
-    int status = check_commit(transaction, timeout_ms, result);
+    int status = check_commit(transaction, timeout_ms);
+    if (status == ZKL_OK && result != NULL) {
+        status = zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
+                                             sizeof(*result));
+    }
+    if (status == ZKL_OK && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    if (status == ZKL_OK) {
+        status = check_not_over(transaction);
+    }
     if (status != ZKL_OK) {
         return status;
     }
@@ -289,6 +330,65 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
     if (result != NULL) {
         *result = told;
     }
+    return status;
+}
+
+static int end_asynchronous_commit(zkl_lock_completion *completion) {
+    return end_commit(&((commit_completion *)completion)->its);
+}
+
+/* From here on it is the application's again. */
+static void tell_committed(zkl_lock_completion *completion) {
+    const commit_completion *self = (commit_completion *)completion;
+    zkl_transaction *transaction = self->its.transaction;
+    atomic_store(&transaction->outstanding, false);
+    self->callback(completion->arg, completion->status, transaction, &self->its.result);
+    zkl_transaction_free(transaction);
+}
+
+static int commit_asynchronously(zkl_transaction *transaction, int64_t timeout_ms,
+                                 zkl_transaction_callback *callback, void *arg) {
+    zkl_lock_completion *completion = NULL;
+    int status = zkl_lock_completion_make(transaction->lock, sizeof(commit_completion),
+                                          "zkl_transaction_commit_async", arg, &completion);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    commit_completion *self = (commit_completion *)completion;
+    self->callback = callback;
+    completion->tell = tell_committed;
+    completion->end = end_asynchronous_commit;
+    status = begin_commit(&self->its, transaction, completion);
+    if (status != ZKL_OK) {
+        zkl_lock_completion_unmake(completion);
+        return status;
+    }
+    atomic_store(&transaction->outstanding, true);
+    (void)atomic_fetch_add(&transaction->keepers, 1);
+    zkl_commit_leave_to_callback(&self->its.wait, timeout_ms);
+    return ZKL_OK;
+}
+
+int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
+                                 zkl_transaction_callback *callback, void *arg) {
+    zkl_input_clear();
+    int status = check_commit(transaction, timeout_ms);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
+    }
+    if (status == ZKL_OK) {
+        status = check_not_over(transaction);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_lock *lock = transaction->lock;
+    pthread_mutex_lock(&lock->client->mutex);
+    status = commit_asynchronously(transaction, timeout_ms, callback, arg);
+    if (status != ZKL_OK) {
+        (void)zkl_lock_note_returned(lock, __func__, status);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
     return status;
 }
 

@@ -2,7 +2,8 @@
  * Several locks in one epoll loop, without a thread for any: epoll_loop HOSTS
  *
  * Each job acquires its lock, works for a while (here a timer runs; it could wait for a
- * socket), and releases it. All of it happens on the one thread that runs the loop.
+ * socket), asks the servers whether it was alone for all that time, and releases the lock. All of
+ * it happens on the one thread that runs the loop.
  */
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -44,13 +45,23 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
+/* The servers' word, unlike zkl_lock_check's: what was done so far was done under the lock. */
+static void on_verified(void *arg, int status) {
+    job *self = arg;
+    printf("%s: its work was done under the lock: %s\n", self->resource, zkl_strerror(status));
+    status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, on_released, self);
+    if (status != ZKL_OK) {
+        finish(self, status);
+    }
+}
+
 static void on_work_done(job *self) {
     uint64_t times = 0;
     if (read(self->timer, &times, sizeof(times)) != (ssize_t)sizeof(times)) {
         return; /* it was not the timer */
     }
     /* A real job would ask zkl_lock_check before it writes, and hand over its token. */
-    int status = zkl_lock_release_async(self->lock, DEADLINE_MS, NULL, on_released, self);
+    int status = zkl_lock_verify_async(self->lock, DEADLINE_MS, on_verified, self);
     if (status != ZKL_OK) {
         finish(self, status);
     }

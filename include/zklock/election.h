@@ -186,6 +186,26 @@ ZKL_API zkl_lock *zkl_election_lock(zkl_election *election);
 ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
 
 /**
+ * Resigns without waiting for the confirmation. The rules are those of zkl_lock_release_async: this
+ * candidate does not lead from the moment of the call on; when it returns ZKL_OK its
+ * callback comes exactly once, whatever happens; when the election is closed before, it comes after
+ * that, with ZKL_PENDING where it is not yet confirmed: so `arg` must live until then. When it
+ * returns anything else, never, and nothing has happened.
+ *
+ * timeout_ms  as in zkl_election_resign; with 0 the callback comes as soon as it can.
+ * callback    told what zkl_election_resign would have returned. NULL: nobody is told, and
+ *             timeout_ms is of no account. Such a call takes no memory, and the election can
+ *             campaign again at once; else it can when the callback begins.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD,
+ * ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY,
+ * ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
+                                      zkl_status_callback *callback, void *arg);
+
+/**
  * Ends a campaign, resigns as with a timeout of 0, and frees the handle. NULL is fine. Does not
  * block, except for a call of another thread on this handle to return, and for its callbacks, if
  * one is just running in another thread. From inside of one it is fine as well. In a forked child

@@ -864,7 +864,8 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  * - In it, every call that does not block is fine, these as well, and zkl_lock_close of any handle.
  *   A call that blocks returns ZKL_IN_CALLBACK.
  * - Nothing waits for an asynchronous request but the memory that it takes, about 4 KB: thousands
- *   may be outstanding. Still one handle is one contender: one request at a time.
+ *   may be outstanding. Still one handle is one contender: one acquire or release at a time,
+ *   and one change of its mode; but any number of verifications and commits.
  * - `owner` tells whose call it is, as it may come from any thread: a reentrant handle may be
  *   acquired again, and must be released, by calls with the same owner as the one that acquired
  *   it. Only the pointer is compared; NULL is an owner like any other. What a thread
@@ -878,11 +879,16 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  *     loss, and the callback       before the callback begins: it is told the reason, as
  *                                  zkl_lock_acquire returns it, the lock was never held, and no
  *                                  state callback comes; later: a state callback comes after it
+ *     release, and a change,       what was not sent, and each change, ends with ZKL_NOT_HELD, also
+ *     verification or commit       when the handle is acquired again before the callback begins
  *     zkl_lock_close               does not wait for callbacks that have not begun: they come
  *                                  later, with ZKL_CANCELLED where an acquire would have got the
- *                                  lock or still waited, and ZKL_PENDING where the node of a
- * release is not known to be gone. So `arg` must live until its callback, as with uv_close of
- * libuv. A callback that runs in another thread is waited for; the one that calls close is not
+ *                                  lock or still waited, ZKL_PENDING where the node of a release
+ *                                  is not known to be gone, ZKL_NOT_HELD of a change; of a
+ *                                  verification or a commit ZKL_CANCELLED where it was not sent,
+ *                                  else ZKL_SUSPECT and ZKL_UNKNOWN. So `arg` must live until its
+ *                                  callback, as with uv_close of libuv. A callback that runs in
+ *                                  another thread is waited for; the one that calls close is not
  *     zkl_client_close             all callbacks have been called when it returns: acquires
  *                                  are told ZKL_CLOSED, at once
  */
@@ -896,8 +902,10 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  */
 typedef void zkl_acquire_callback(void *arg, int status, const zkl_grant *grant);
 
-/** How a release ended: what zkl_lock_release would have returned. */
-typedef void zkl_release_callback(void *arg, int status);
+/** How a call ended: what the one that blocks would have returned. */
+typedef void zkl_status_callback(void *arg, int status);
+/** The same, of a release. */
+typedef zkl_status_callback zkl_release_callback;
 
 /**
  * Acquires the lock without waiting for it: see above, and zkl_lock_acquire, of which
@@ -938,6 +946,65 @@ ZKL_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeou
  */
 ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                    zkl_release_callback *callback, void *arg);
+
+/**
+ * Goes on holding for reading what is held for writing, without waiting for the servers' answer:
+ * see above, and zkl_lock_downgrade, of which timeout_ms and the statuses are those of here.
+ *
+ * timeout_ms  as in zkl_lock_downgrade; with 0 the callback comes as soon as it can.
+ * owner       of a reentrant handle; else NULL will do.
+ * callback    not NULL.
+ *
+ * The next change of the handle (this, or an upgrade) can begin when the callback does. A release
+ * meanwhile ends this one: ZKL_NOT_HELD, also when the handle was acquired again since.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * ZKL_OK, ZKL_PENDING, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_CLOSED,
+ * ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD,
+ * ZKL_INVALID_MODE, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
+ * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
+                                     zkl_status_callback *callback, void *arg);
+
+/**
+ * Takes for writing what is held for reading, as a try, without waiting for the answer: see above,
+ * and zkl_lock_try_upgrade.
+ *
+ * owner     of a reentrant handle; else NULL will do.
+ * callback  not NULL. It is held for writing, with the new token, from the beginning of this
+ *           callback on; on any status but ZKL_OK it is still held for reading, if it is held.
+ *
+ * As with zkl_lock_downgrade_async one change is under way at a time, and a release meanwhile ends
+ * it: ZKL_NOT_HELD, and nothing is left in the queue.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * ZKL_OK, ZKL_BUSY, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_DISCONNECTED,
+ * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED, each as
+ * zkl_lock_try_upgrade returns it. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_INVALID_MODE,
+ * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
+ * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
+                                       zkl_acquire_callback *callback, void *arg);
+
+/**
+ * Asks the servers whether the lock is held, without waiting for the answer: see above, and
+ * zkl_lock_verify, of which timeout_ms and the statuses are those of here. It proves that the lock
+ * was held at some moment between the call and the beginning of its callback.
+ *
+ * callback  not NULL.
+ *
+ * Several may be outstanding on one handle. Does not block; any thread, a callback as well. Returns
+ * ZKL_OK: the callback will be called, with ZKL_OK, ZKL_LOST, ZKL_SUSPECT (not known), ZKL_NOT_HELD
+ * (released meanwhile), ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY, ZKL_CLOSED (the
+ * client), or when the handle is closed meanwhile ZKL_CANCELLED or ZKL_SUSPECT. Or it was not
+ * begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
+ * ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
+                                  void *arg);
 
 /**
  * A descriptor for the application's own loop (epoll, poll, libuv, libev), of a client that was
@@ -1028,7 +1095,8 @@ ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction)
  *
  * No I/O; they do not block, and may be called from a callback. Each returns ZKL_OK,
  * ZKL_INVALID_PATH, ZKL_TRANSACTION_TOO_LARGE (ZKL_TRANSACTION_OPERATIONS_MAX,
- * ZKL_TRANSACTION_BYTES_MAX), ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ * ZKL_TRANSACTION_BYTES_MAX), ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async),
+ * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);
@@ -1070,7 +1138,8 @@ typedef struct zkl_transaction_result {
  *   ZKL_NO_PERMISSION     of reading the lock's own node
  *   ZKL_CLOSED, ZKL_CANCELLED (the handle is being closed), ZKL_NO_MEMORY,
  *   ZKL_INVALID_ARGUMENT (it was committed already, among others), ZKL_INVALID_TIMEOUT,
- *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK.
+ *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK, ZKL_HANDLE_IN_USE (see
+ *   zkl_transaction_commit_async).
  * All or nothing was applied, or will be, with
  *   ZKL_UNKNOWN           it was sent, and the reply was lost, or not there in time. Read what it
  *                         was to write, once the lock is held (again), before going on.
@@ -1084,6 +1153,46 @@ ZKL_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout
                                    zkl_transaction_result *result);
 
 /**
+ * How a commit ended: what zkl_transaction_commit would have returned.
+ *
+ * transaction  the application's again, from the beginning of this callback on: it may be asked for
+ *              what it has created, freed, or (unless its lock's handle was closed meanwhile)
+ *              committed again where zkl_transaction_commit says so. One that was freed before
+ *              lives until this callback returns: leave it alone then.
+ * result       which operation has failed; valid during the callback only.
+ */
+typedef void zkl_transaction_callback(void *arg, int status, zkl_transaction *transaction,
+                                      const zkl_transaction_result *result);
+
+/**
+ * Commits a transaction without waiting for the answer. The rules are those of "Asynchronous calls"
+ * above; timeout_ms and the statuses are those of zkl_transaction_commit.
+ *
+ * Whose it is: the transaction belongs to this call from the moment in which it returns ZKL_OK
+ * until its callback begins, also when the lock's handle or the client is closed meanwhile. Until
+ * then additions and commits are refused with ZKL_HANDLE_IN_USE, and zkl_transaction_free does not
+ * free it before the callback has returned: so whoever does not need it any more may free it at
+ * once, or in the callback; but once. When this returns anything else the transaction is as it was,
+ * and the caller's.
+ *
+ * callback  not NULL.
+ *
+ * Several transactions of one handle may be outstanding. They are sent in the order of their calls,
+ * each with its own check of the lock's node.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * ZKL_OK, ZKL_LOST, ZKL_OPERATION_FAILED, ZKL_TIMEOUT, ZKL_NOT_HELD, ZKL_SERVER_REFUSED,
+ * ZKL_NO_PERMISSION, ZKL_CLOSED, ZKL_CANCELLED (the handle was closed before it was sent) or
+ * ZKL_UNKNOWN (the handle was closed after that, among others). Or it was not begun: ZKL_LOST,
+ * ZKL_NOT_HELD, ZKL_HANDLE_IN_USE (it is outstanding already), ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
+ * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ *
+ * Rule: docs/guarantees.md, "Verify and guarded transactions".
+ */
+ZKL_API int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
+                                         zkl_transaction_callback *callback, void *arg);
+
+/**
  * The path of a node that a committed transaction has created, with its number if it has one,
  * below the chroot. operation: counted from 0 in the order of their addition. "" for what is no
  * create, or before it was committed with ZKL_OK (or when there was no memory for it). The string
@@ -1091,7 +1200,8 @@ ZKL_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout
  */
 ZKL_API const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation);
 
-/** Frees a transaction, committed or not. NULL is fine. Does not block. */
+/** Frees a transaction, committed or not; one that is outstanding once its callback has returned.
+ *  NULL is fine. Does not block. */
 ZKL_API void zkl_transaction_free(zkl_transaction *transaction);
 
 /* ---- Scope helpers ----------------------------------------------------- */

@@ -514,14 +514,6 @@ static void make_parent(zkl_request_runner *runner) {
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
-static void set_timer(zkl_request_runner *runner, zkl_timer *timer, int64_t from_ms,
-                      int64_t duration_ms) {
-    if (duration_ms > 0) {
-        int64_t end = duration_ms < INT64_MAX - from_ms ? from_ms + duration_ms : INT64_MAX - 1;
-        zkl_session_set_timer(runner->session, timer, end);
-    }
-}
-
 /* Who holds a permit watches as few nodes as any other holder. */
 static void give_room_back(zkl_request_runner *runner) {
     size_t needed = zkl_request_runner_watched_bytes(runner->parent_path,
@@ -536,7 +528,8 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->back_offs = 0;
         give_room_back(runner);
         runner->granted_ms = zkl_session_now_ms(runner->session);
-        set_timer(runner, &runner->hold_limit, runner->granted_ms, runner->max_hold_ms);
+        zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
+                                    runner->max_hold_ms);
     }
     zkl_observe_decided(runner, status);
     if (runner->owner.decided != NULL) {
@@ -815,7 +808,8 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
     runner->granted_ms = zkl_session_now_ms(runner->session);
     runner->max_hold_ms = max_hold_ms;
     runner->others_are_awaited = false;
-    set_timer(runner, &runner->hold_limit, runner->granted_ms, max_hold_ms);
+    zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
+                                max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
@@ -824,11 +818,6 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner) {
         zkl_session_now_ms(runner->session) - runner->granted_ms >= runner->max_hold_ms) {
         zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
     }
-}
-
-void zkl_request_runner_limit_end(zkl_request_runner *runner, zkl_timer *timer,
-                                  int64_t timeout_ms) {
-    set_timer(runner, timer, zkl_session_now_ms(runner->session), timeout_ms);
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
@@ -866,7 +855,8 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     *result = runner;
     zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
                                runner->parent_path);
-    set_timer(runner, &runner->deadline, runner->started_ms, options->timeout_ms);
+    zkl_session_set_timer_after(session, &runner->deadline, runner->started_ms,
+                                options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     zkl_observe_begun(runner);
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });

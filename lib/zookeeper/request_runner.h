@@ -60,8 +60,7 @@ typedef struct zkl_call {
 typedef struct zkl_data_read zkl_data_read;
 
 #define ZKL_ANSWER_KINDS 11
-/** Its own timers, and one of its owner. */
-#define ZKL_RUNNER_TIMERS (3 + 1)
+#define ZKL_RUNNER_TIMERS 3
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -118,10 +117,6 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
 /** A lock that was granted before counts as held from now on, and for so long at most. */
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
-
-/** Sets a timer of the owner's, the only one, for which there is room: after so long (ZKL_FOREVER:
- *  never) it has waited enough for the end. It must be stopped before that. */
-void zkl_request_runner_limit_end(zkl_request_runner *runner, zkl_timer *timer, int64_t timeout_ms);
 
 /** What a request for this resource may come to need of its session's watches:
  *  those on whom it waits for, and one on its own node. */

@@ -36,9 +36,9 @@ int64_t zkl_session_now_ms(const zkl_session *session) {
 }
 
 bool zkl_session_reserve_timers(zkl_session *session) {
-    return zkl_timers_reserve(&session->timers, ZKL_RUNNER_TIMERS * (session->runner_count + 1) +
-                                                    ZKL_LIVENESS_TIMERS +
-                                                    session->leader_watch_count + 1);
+    return zkl_timers_reserve(
+        &session->timers, ZKL_RUNNER_TIMERS * (session->runner_count + 1) + ZKL_LIVENESS_TIMERS +
+                              session->leader_watch_count + 1 + session->limited_calls + 1);
 }
 
 /* Whoever fires them is woken only for a deadline that is earlier than all others. */
@@ -49,6 +49,14 @@ void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadl
     zkl_timers_set(&session->timers, timer, deadline_ms);
     if (zkl_timers_next(&session->timers) == deadline_ms) {
         session->operations->table->wake(session->operations);
+    }
+}
+
+void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t from_ms,
+                                 int64_t duration_ms) {
+    if (duration_ms > 0) {
+        int64_t end = duration_ms < INT64_MAX - from_ms ? from_ms + duration_ms : INT64_MAX - 1;
+        zkl_session_set_timer(session, timer, end);
     }
 }
 

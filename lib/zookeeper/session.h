@@ -65,6 +65,7 @@ struct zkl_session {
     size_t runner_count;
     struct zkl_leader_watch *leader_watches;
     size_t leader_watch_count;
+    size_t limited_calls; /* asynchronous calls with room for a timer each */
 };
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
@@ -96,12 +97,16 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
 
-/** Makes room for the timers of one more request, or of one that watches a leader. False: out of
- *  memory. */
+/** Makes room for the timers of one more request, of one that watches a leader, and of one limited
+ *  call. False: out of memory. */
 bool zkl_session_reserve_timers(zkl_session *session);
 
 /** Room for it must have been reserved. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);
+
+/** So long from then on; 0 or ZKL_FOREVER: never. */
+void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t from_ms,
+                                 int64_t duration_ms);
 
 int64_t zkl_session_now_ms(const zkl_session *session);
 

@@ -188,24 +188,30 @@ static void hold(const contender *self, const plan_turn *turn) {
     }
 }
 
-static void downgrade(const contender *self, const plan_turn *turn) {
+static void told_of_downgrade(contender *self, int status, const zkl_grant *grant) {
+    (void)grant;
+    trace_call(self->number, "downgraded: %s", zkl_strerror(status));
+    oracle_downgraded(self->number, self->turn, status);
+}
+
+static void downgrade(contender *self, const plan_turn *turn) {
     trace_call(self->number, "downgrade, timeout %lld ms", (long long)turn->downgrade_timeout_ms);
     oracle_downgrades(self->number);
-    int status = zkl_lock_downgrade(self->lock, turn->downgrade_timeout_ms);
-    trace_call(self->number, "downgraded: %s", zkl_strerror(status));
-    oracle_downgraded(self->number, turn, status);
+    (void)contender_downgrade(self, turn->downgrade_timeout_ms, told_of_downgrade);
 }
 
-static void try_upgrade(const contender *self) {
-    zkl_grant grant = ZKL_GRANT_INIT;
+static void told_of_upgrade(contender *self, int status, const zkl_grant *grant) {
+    trace_call(self->number, "upgraded: %s", zkl_strerror(status));
+    oracle_upgraded(self->number, status, grant);
+}
+
+static void try_upgrade(contender *self) {
     trace_call(self->number, "try to upgrade");
     oracle_upgrades(self->number);
-    int status = zkl_lock_try_upgrade(self->lock, &grant);
-    trace_call(self->number, "upgraded: %s", zkl_strerror(status));
-    oracle_upgraded(self->number, status, &grant);
+    (void)contender_try_upgrade(self, told_of_upgrade);
 }
 
-static void change(const contender *self, const plan_turn *turn) {
+static void change(contender *self, const plan_turn *turn) {
     if (turn->mode == ZKL_WRITE) {
         downgrade(self, turn);
     } else if (turn->mode == ZKL_READ) {
@@ -218,7 +224,7 @@ static void change(const contender *self, const plan_turn *turn) {
 
 /* Works on the store as docs/guarantees.md has it: claims it before it reads, and
  * requires that very token for the write. */
-static void work(const contender *self, const plan_turn *turn) {
+static void work(contender *self, const plan_turn *turn) {
     int64_t value = 0;
     bool claimed = turn->writes && oracle_store_claim(self->number, &value);
     hold(self, turn);

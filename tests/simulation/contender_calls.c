@@ -43,7 +43,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     tell(arg, status, grant);
 }
 
-static void on_released(void *arg, int status) {
+static void on_ended(void *arg, int status) {
     tell(arg, status, NULL);
 }
 
@@ -75,13 +75,27 @@ static int acquire_asynchronously(contender *self, zkl_mode mode, int64_t timeou
                   zkl_lock_acquire_async(self->lock, mode, timeout_ms, self, on_acquired, its));
 }
 
+static int begin_release(call *its, int64_t timeout_ms) {
+    return zkl_lock_release_async(its->self->lock, timeout_ms, its->self, on_ended, its);
+}
+
+static int begin_downgrade(call *its, int64_t timeout_ms) {
+    return zkl_lock_downgrade_async(its->self->lock, timeout_ms, its->self, on_ended, its);
+}
+
+static int begin_upgrade(call *its, int64_t timeout_ms) {
+    (void)timeout_ms; /* it is a try */
+    return zkl_lock_try_upgrade_async(its->self->lock, its->self, on_acquired, its);
+}
+
 /* There may be no memory for the callback: then nothing has happened. */
-static int release_asynchronously(contender *self, int64_t timeout_ms, contender_told *told) {
+static int call_asynchronously(contender *self, int (*begin)(call *its, int64_t timeout_ms),
+                               int64_t timeout_ms, contender_told *told) {
     call *its = make_call(self, told);
-    int status = zkl_lock_release_async(self->lock, timeout_ms, self, on_released, its);
+    int status = begin(its, timeout_ms);
     while (status == ZKL_NO_MEMORY && oracle_memory_runs_short()) {
         zkl_world_sleep_us(AGAIN_AFTER_US);
-        status = zkl_lock_release_async(self->lock, timeout_ms, self, on_released, its);
+        status = begin(its, timeout_ms);
     }
     return finish(its, status);
 }
@@ -100,9 +114,28 @@ int contender_acquire(contender *self, zkl_mode mode, int64_t timeout_ms, conten
 int contender_release(contender *self, int64_t timeout_ms, contender_told *told) {
     self->called_closed = *self->client_closes;
     if (self->plan->asynchronous) {
-        return release_asynchronously(self, timeout_ms, told);
+        return call_asynchronously(self, begin_release, timeout_ms, told);
     }
     int status = zkl_lock_release(self->lock, timeout_ms);
     told(self, status, NULL);
+    return status;
+}
+
+int contender_downgrade(contender *self, int64_t timeout_ms, contender_told *told) {
+    if (self->plan->asynchronous) {
+        return call_asynchronously(self, begin_downgrade, timeout_ms, told);
+    }
+    int status = zkl_lock_downgrade(self->lock, timeout_ms);
+    told(self, status, NULL);
+    return status;
+}
+
+int contender_try_upgrade(contender *self, contender_told *told) {
+    if (self->plan->asynchronous) {
+        return call_asynchronously(self, begin_upgrade, 0, told);
+    }
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int status = zkl_lock_try_upgrade(self->lock, &grant);
+    told(self, status, &grant);
     return status;
 }

@@ -8,11 +8,14 @@
 
 #include "contender.h"
 
-/** Runs when the contender is told, in whatever task. `grant`: valid on ZKL_OK of an acquire. */
+/** Runs when the contender is told, in whatever task. `grant`: valid on ZKL_OK of an acquire or an
+ *  upgrade. */
 typedef void contender_told(contender *self, int status, const zkl_grant *grant);
 
-/** Both return when it has been told. */
+/** All return when it has been told. */
 int contender_acquire(contender *self, zkl_mode mode, int64_t timeout_ms, contender_told *told);
 int contender_release(contender *self, int64_t timeout_ms, contender_told *told);
+int contender_downgrade(contender *self, int64_t timeout_ms, contender_told *told);
+int contender_try_upgrade(contender *self, contender_told *told);
 
 #endif

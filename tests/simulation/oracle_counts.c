@@ -101,7 +101,9 @@ static void count_upgrade(told_counts *counts, int status) {
 
 static void on_returned(const zkl_lock *lock, const char *function, int status) {
     told_counts *counts = counts_of(lock);
-    if (counts != NULL && strcmp(function, "zkl_lock_try_upgrade") == 0) {
+    bool upgrades = strcmp(function, "zkl_lock_try_upgrade") == 0 ||
+                    strcmp(function, "zkl_lock_try_upgrade_async") == 0;
+    if (counts != NULL && upgrades) {
         count_upgrade(counts, status);
     }
     bool acquires = strcmp(function, "zkl_lock_acquire") == 0 ||

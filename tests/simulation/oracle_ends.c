@@ -187,6 +187,8 @@ void oracle_finds_closed(unsigned contender, zkl_lock *lock) {
                               zkl_lock_release_async(lock, 0, NULL, NULL, NULL));
     (void)oracle_judge_closed(contender, "downgraded", zkl_lock_downgrade(lock, ZKL_FOREVER));
     (void)oracle_judge_closed(contender, "upgraded", zkl_lock_try_upgrade(lock, NULL));
+    (void)oracle_judge_closed(contender, "upgraded asynchronously",
+                              zkl_lock_try_upgrade_async(lock, NULL, never_told, NULL));
 }
 
 void oracle_judge_callback(unsigned contender) {

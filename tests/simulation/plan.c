@@ -186,10 +186,8 @@ static void draw_family(run_plan *plan) {
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan_contender *contender = &plan->contenders[i];
         contender->max_waiting = limits && one_in(2) ? (unsigned)between(1, 3) : 0;
-        /* Only a thread can ask for another mode; such a handle has another owner. */
-        bool can = !(contender->asynchronous && contender->reentrant);
         for (size_t turn = 0; turn < contender->turn_count; turn++) {
-            contender->turns[turn].changes = changes && can && one_in(2);
+            contender->turns[turn].changes = changes && one_in(2);
             contender->turns[turn].downgrade_timeout_ms = one_in(3) ? about(500) : ZKL_FOREVER;
         }
     }

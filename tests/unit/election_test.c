@@ -268,6 +268,73 @@ static void asynchronous_campaign_ends_at_its_deadline(void) {
     end();
 }
 
+/* ---- Resignations that nobody waits for -------------------------------------------------- */
+
+static void asynchronous_resignation_hands_over_and_is_told_once(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_task *task = add_other(false);
+    candidate_resign(&one, ZKL_FOREVER);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_NOT_HELD); /* from the call on */
+    zkl_testing_join(task);
+    EXPECT_INT(other.status, ZKL_OK);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected resigned(0) ");
+    CANDIDATE_HEARD(&other, "elected ");
+    end_both();
+}
+
+static void asynchronous_resignation_is_pending_at_its_deadline(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    zkl_testing_disconnect(one.client, 3000);
+    candidate_resign(&one, 1000);
+    zkl_testing_sleep(990);
+    CANDIDATE_HEARD(&one, "elected ");
+    zkl_testing_sleep(20);
+    CANDIDATE_HEARD(&one, "resigned(-13) ");
+    zkl_testing_sleep(5000);
+    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0); /* it went on */
+    end();
+}
+
+static void asynchronous_resignation_of_a_term_that_is_lost_says_so(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_expire_session(one.client);
+    zkl_testing_sleep(2 * CANDIDATE_TIMEOUT_MS);
+    candidate_resign(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected lost(-12) resigned(-4) ");
+    end();
+}
+
+static void election_closed_in_its_resignation_is_told_pending(void) {
+    begin_leading(ZKL_DISPATCH_CALLER);
+    (void)candidate_dispatch(&one);
+    candidate_resign(&one, ZKL_FOREVER);
+    candidate_leave(&one);
+    EXPECT_INT(candidate_dispatch(&one), 1);
+    CANDIDATE_HEARD(&one, "elected resigned(-13) ");
+    end();
+}
+
+static void campaign_on_resignation(candidate *self) {
+    self->react = NULL;
+    EXPECT_INT(zkl_election_resign(self->election, ZKL_FOREVER), ZKL_IN_CALLBACK);
+    candidate_begin(self, ZKL_FOREVER);
+}
+
+static void campaign_again_when_resigned(void) {
+    begin_leading(ZKL_DISPATCH_THREAD);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    one.react = campaign_on_resignation;
+    candidate_resign(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    CANDIDATE_HEARD(&one, "elected resigned(0) campaign(0) elected ");
+    EXPECT_INT(zkl_election_resign_async(one.election, 0, NULL, NULL), ZKL_OK); /* nobody is told */
+    EXPECT_INT(zkl_election_resign_async(one.election, 0, NULL, NULL), ZKL_NOT_HELD);
+    end();
+}
+
 /* ---- What is told late ------------------------------------------------------------------ */
 
 /* A call that waits, of a client that is dispatched: its callbacks wait too. */
@@ -473,6 +540,8 @@ static void bad_input_is_named(void) {
     EXPECT_INT(zkl_election_cancel(NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_election_is_leader(NULL, NULL, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_election_resign(NULL, 0), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_resign_async(NULL, 0, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_election_resign_async(one.election, -2, NULL, NULL), ZKL_INVALID_TIMEOUT);
     EXPECT(zkl_election_lock(NULL) == NULL);
     zkl_election_close(NULL);
     end();
@@ -494,6 +563,11 @@ int main(void) {
         TEST(close_ends_an_asynchronous_campaign),
         TEST(end_of_a_campaign_is_told_before_its_term),
         TEST(asynchronous_campaign_ends_at_its_deadline),
+        TEST(asynchronous_resignation_hands_over_and_is_told_once),
+        TEST(asynchronous_resignation_is_pending_at_its_deadline),
+        TEST(asynchronous_resignation_of_a_term_that_is_lost_says_so),
+        TEST(election_closed_in_its_resignation_is_told_pending),
+        TEST(campaign_again_when_resigned),
         TEST(term_that_was_resigned_before_its_turn_is_never_told),
         TEST(term_that_was_lost_before_its_turn_is_told_as_begun_and_lost),
         TEST(term_that_was_lost_and_resigned_before_its_turn_is_never_told),

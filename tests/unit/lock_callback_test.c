@@ -470,6 +470,35 @@ static void asynchronous_release_without_memory_leaves_the_lock_held(void) {
     ear_close_desk(desk, &ear);
 }
 
+static void on_committed(void *arg, int status, zkl_transaction *transaction,
+                         const zkl_transaction_result *result) {
+    (void)transaction;
+    (void)result;
+    on_released(arg, status);
+}
+
+/* The callback's memory, or what is sent. */
+static void asynchronous_commit_without_memory_leaves_the_transaction_as_it_was(void) {
+    news_ear ear;
+    lock_desk *desk = ear_hold(&ear);
+    zkl_transaction *transaction = NULL;
+    desk_forget_heard(desk);
+    atomic_store(&calls_told, 0);
+    EXPECT_INT(zkl_transaction_begin(desk->lock, &transaction), ZKL_OK);
+    for (int number = 1; number <= 2; number++) {
+        atomic_store(&failing_allocation, number);
+        EXPECT_INT(zkl_lock_verify_async(desk->lock, 1000, on_released, NULL), ZKL_NO_MEMORY);
+        atomic_store(&failing_allocation, number);
+        EXPECT_INT(zkl_transaction_commit_async(transaction, 1000, on_committed, NULL),
+                   ZKL_NO_MEMORY);
+        EXPECT_INT(zkl_transaction_check(transaction, "/data", ZKL_ANY_VERSION), ZKL_OK);
+    }
+    DESK_HEARD(desk, "");
+    EXPECT_INT(atomic_load(&calls_told), 0);
+    zkl_transaction_free(transaction);
+    ear_close_desk(desk, &ear);
+}
+
 static void asynchronous_call_without_a_thread_for_its_callback_is_refused(void) {
     lock_desk *desk = desk_open(NULL);
     atomic_store(&calls_told, 0);
@@ -501,6 +530,7 @@ static CU_TestInfo tests[] = {
     TEST(handle_without_a_thread_for_its_callback_is_not_opened),
     TEST(asynchronous_acquire_without_memory_is_refused_and_not_told),
     TEST(asynchronous_release_without_memory_leaves_the_lock_held),
+    TEST(asynchronous_commit_without_memory_leaves_the_transaction_as_it_was),
     TEST(asynchronous_call_without_a_thread_for_its_callback_is_refused),
     TEST_END,
 };

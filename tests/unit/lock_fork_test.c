@@ -73,6 +73,12 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     abort(); /* the call was refused */
 }
 
+static void on_ended(void *arg, int status) {
+    (void)arg;
+    (void)status;
+    abort(); /* likewise */
+}
+
 static int call_everything(lock_desk *desk) {
     zkl_lock *other = desk->lock;
     zkl_grant grant = ZKL_GRANT_INIT;
@@ -87,6 +93,9 @@ static int call_everything(lock_desk *desk) {
         zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
         zkl_lock_acquire_async(desk->lock, ZKL_EXCLUSIVE, 0, NULL, on_acquired, NULL),
         zkl_lock_release_async(desk->lock, 0, NULL, NULL, NULL),
+        zkl_lock_downgrade_async(desk->lock, 0, NULL, on_ended, NULL),
+        zkl_lock_try_upgrade_async(desk->lock, NULL, on_acquired, NULL),
+        zkl_lock_verify_async(desk->lock, 1000, on_ended, NULL),
         zkl_client_event_descriptor(desk->client, &descriptor),
         zkl_client_dispatch(desk->client, NULL),
         zkl_lock_cancel(desk->lock),

@@ -18,13 +18,40 @@ static void hear(async_caller *self, const char *what, int status) {
     }
 }
 
-void async_on_acquired(void *arg, int status, const zkl_grant *grant) {
-    async_caller *self = arg;
+static void hear_grant(async_caller *self, const char *what, int status, const zkl_grant *grant) {
     EXPECT((grant != NULL) == (status == ZKL_OK));
     if (grant != NULL) {
         self->grant = *grant;
     }
-    hear(self, "acquired", status);
+    hear(self, what, status);
+}
+
+void async_on_acquired(void *arg, int status, const zkl_grant *grant) {
+    hear_grant(arg, "acquired", status, grant);
+}
+
+void async_on_upgraded(void *arg, int status, const zkl_grant *grant) {
+    hear_grant(arg, "upgraded", status, grant);
+}
+
+void async_on_downgraded(void *arg, int status) {
+    hear(arg, "downgraded", status);
+}
+
+void async_on_verified(void *arg, int status) {
+    hear(arg, "verified", status);
+}
+
+void async_on_committed(void *arg, int status, zkl_transaction *transaction,
+                        const zkl_transaction_result *result) {
+    async_caller *self = arg;
+    self->result = *result;
+    self->transaction = transaction;
+    for (int i = 0; i < (int)COUNT_OF(self->created); i++) {
+        snprintf(self->created[i], sizeof(self->created[i]), "%s",
+                 zkl_transaction_created_path(transaction, i));
+    }
+    hear(self, "committed", status);
 }
 
 void async_on_released(void *arg, int status) {
@@ -36,7 +63,7 @@ static void on_news(void *arg, const zkl_lock_news *news) {
 }
 
 void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given) {
-    *self = (async_caller){ .client = NULL };
+    *self = (async_caller){ .grant = ZKL_GRANT_INIT };
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = ASYNC_TIMEOUT_MS;
     options.dispatch = dispatch;

@@ -7,7 +7,11 @@
 #include "support/unit.h"
 #include "zklock/testing.h"
 
-enum { ASYNC_TIMEOUT_MS = 10000 /* of its session */, ASYNC_HEARD_SIZE = 1024 };
+enum {
+    ASYNC_TIMEOUT_MS = 10000 /* of its session */,
+    ASYNC_HEARD_SIZE = 1024,
+    ASYNC_PATH_SIZE = 64
+};
 
 #define ASYNC_RESOURCE "/locks/stock"
 
@@ -17,6 +21,9 @@ struct async_caller {
     zkl_client *client;
     zkl_lock *lock; /* on "stock"; NULL: closed */
     zkl_grant grant;
+    zkl_transaction_result result;
+    char created[2][ASYNC_PATH_SIZE];
+    zkl_transaction *transaction;      /* that it was told of last */
     void (*react)(async_caller *self); /* inside of each callback, once it is written down */
     int said;                          /* for it */
     char heard[ASYNC_HEARD_SIZE];
@@ -34,6 +41,12 @@ void async_release(async_caller *self, int64_t timeout_ms);
 /** The callbacks, with the caller as their argument. */
 void async_on_acquired(void *arg, int status, const zkl_grant *grant);
 void async_on_released(void *arg, int status);
+void async_on_downgraded(void *arg, int status);
+void async_on_upgraded(void *arg, int status, const zkl_grant *grant);
+void async_on_verified(void *arg, int status);
+/** Keeps the result and the paths of the first two operations. */
+void async_on_committed(void *arg, int status, zkl_transaction *transaction,
+                        const zkl_transaction_result *result);
 
 /** How many callbacks it ran. */
 size_t async_dispatch(async_caller *self);

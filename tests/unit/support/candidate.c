@@ -40,6 +40,12 @@ static void on_campaign_ended(void *arg, int status, int64_t term) {
     note(self, text);
 }
 
+static void on_resigned(void *arg, int status) {
+    char text[32];
+    snprintf(text, sizeof(text), "resigned(%d)", status);
+    note(arg, text);
+}
+
 void candidate_open(candidate *self, const char *text, zkl_dispatch dispatch, bool lease) {
     *self = (candidate){ .client = NULL };
     zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
@@ -87,6 +93,10 @@ zkl_testing_task *candidate_start(candidate *self, int64_t timeout_ms) {
 void candidate_begin(candidate *self, int64_t timeout_ms) {
     EXPECT_INT(zkl_election_campaign_async(self->election, timeout_ms, on_campaign_ended, self),
                ZKL_OK);
+}
+
+void candidate_resign(candidate *self, int64_t timeout_ms) {
+    EXPECT_INT(zkl_election_resign_async(self->election, timeout_ms, on_resigned, self), ZKL_OK);
 }
 
 int candidate_is_leader(const candidate *self) {

@@ -1,5 +1,6 @@
 /* A client of an application with one candidate, in the simulation of zklock/testing.h; it writes
- * down what its callbacks are told: "elected ", "lost(the reason) ", "campaign(the status) ". */
+ * down what its callbacks are told: "elected ", "lost(the reason) ", "campaign(the status) ",
+ * "resigned(the status) ". */
 #ifndef ZKLOCK_TESTS_CANDIDATE_H
 #define ZKLOCK_TESTS_CANDIDATE_H
 
@@ -43,6 +44,8 @@ int candidate_campaign(candidate *self, int64_t timeout_ms);
 zkl_testing_task *candidate_start(candidate *self, int64_t timeout_ms);
 /** Asynchronously; it is accepted. */
 void candidate_begin(candidate *self, int64_t timeout_ms);
+/** Likewise; it writes down "resigned(the status) ". */
+void candidate_resign(candidate *self, int64_t timeout_ms);
 
 int candidate_is_leader(const candidate *self);
 size_t candidate_dispatch(candidate *self);

@@ -1,0 +1,404 @@
+/*
+ * Downgrades and upgrades without a thread that waits: each that was accepted is told exactly once,
+ * whatever it meets, and what is told is true in the callback.
+ */
+#include "support/async_caller.h"
+
+enum { SOON_MS = 200, LONG_MS = 60000 };
+
+static async_caller self;
+static zkl_lock *other; /* of the same client; NULL: none */
+
+static void begin_with(zkl_dispatch dispatch, zkl_mode mode, const zkl_lock_options *options) {
+    zkl_testing_begin(NULL);
+    async_open(&self, dispatch, options);
+    EXPECT_INT(zkl_lock_acquire(self.lock, mode, ZKL_FOREVER, NULL), ZKL_OK);
+    other = NULL;
+}
+
+static void begin(zkl_dispatch dispatch, zkl_mode mode) {
+    begin_with(dispatch, mode, NULL);
+}
+
+static void end(void) {
+    zkl_lock_close(other);
+    async_close(&self);
+    EXPECT_TEXT(self.heard, ""); /* nothing comes twice, or late */
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static int downgrade(int64_t timeout_ms) {
+    return zkl_lock_downgrade_async(self.lock, timeout_ms, NULL, async_on_downgraded, &self);
+}
+
+static int upgrade(void) {
+    return zkl_lock_try_upgrade_async(self.lock, NULL, async_on_upgraded, &self);
+}
+
+static zkl_lock_information info(void) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(self.lock, &information), ZKL_OK);
+    return information;
+}
+
+static void expect_held(zkl_mode mode) {
+    EXPECT_INT(zkl_lock_verify(self.lock, LONG_MS), ZKL_OK);
+    EXPECT_INT(info().mode, mode);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), other != NULL ? 2 : 1);
+}
+
+static void close_handle(void) {
+    zkl_lock *lock = self.lock;
+    self.lock = NULL;
+    zkl_lock_close(lock);
+}
+
+static void open_other(zkl_mode mode) {
+    EXPECT_INT(zkl_lock_open(self.client, "stock", NULL, &other), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(other, mode, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
+/* ---- Downgrade ---------------------------------------------------------------------- */
+
+static void downgrade_is_told_in_the_callback_and_lets_readers_in(void) {
+    begin(ZKL_DISPATCH_THREAD, ZKL_WRITE);
+    int64_t token = info().token;
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    async_wait(&self);
+    ASYNC_HEARD(&self, "downgraded ");
+    open_other(ZKL_READ);
+    expect_held(ZKL_READ);
+    EXPECT_INT(info().token, token);
+    end();
+}
+
+static void downgrade_of_a_reader_is_told_later_all_the_same(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "downgraded ");
+    end();
+}
+
+static void downgrade_without_an_answer_in_time_is_pending_and_goes_on(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
+    zkl_testing_disconnect(self.client, 3000);
+    zkl_testing_sleep(0);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect ");
+    EXPECT_INT(downgrade(1000), ZKL_OK);
+    zkl_testing_sleep(990);
+    EXPECT_INT(async_dispatch(&self), 0);
+    zkl_testing_sleep(20);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "downgraded(-13) ");
+    EXPECT_INT(info().mode, ZKL_WRITE);
+    zkl_testing_sleep(5000);
+    expect_held(ZKL_READ);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "held ");
+    end();
+}
+
+static void downgrade_that_does_not_wait_is_told_at_once(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
+    EXPECT_INT(downgrade(0), ZKL_OK);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "downgraded(-13) ");
+    zkl_testing_sleep(SOON_MS);
+    expect_held(ZKL_READ);
+    end();
+}
+
+/* Another hold is none of its business. */
+static void downgrade_that_the_lock_is_released_under_is_over_for_good(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_WRITE, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "downgraded(-6) ");
+    expect_held(ZKL_WRITE);
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "downgraded ");
+    end();
+}
+
+static void downgrade_in_a_session_that_expires_says_lost(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
+    zkl_testing_disconnect(self.client, 1000);
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect downgraded(-4) lost(-12) ");
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
+    end();
+}
+
+/* ---- Upgrade ------------------------------------------------------------------------ */
+
+static void upgrade_is_held_from_its_callback_on_with_a_greater_token(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    int64_t token = info().token;
+    EXPECT_INT(upgrade(), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(info().mode, ZKL_READ);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 2);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded ");
+    EXPECT(self.grant.token > token);
+    EXPECT_INT(self.grant.mode, ZKL_WRITE);
+    EXPECT_INT(info().token, self.grant.token);
+    zkl_testing_sleep(SOON_MS);
+    expect_held(ZKL_WRITE);
+    EXPECT_INT(upgrade(), ZKL_OK); /* of a writer */
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded ");
+    EXPECT_INT(info().token, self.grant.token);
+    end();
+}
+
+static void upgrade_beside_another_reader_is_told_busy(void) {
+    begin(ZKL_DISPATCH_THREAD, ZKL_READ);
+    open_other(ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "upgraded(-1) ");
+    zkl_testing_sleep(SOON_MS);
+    expect_held(ZKL_READ);
+    end();
+}
+
+/* Decided in its first step. */
+static void upgrade_without_a_connection_is_told_later_all_the_same(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    zkl_testing_disconnect(self.client, 1000);
+    zkl_testing_sleep(0);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect ");
+    EXPECT_INT(upgrade(), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded(-11) ");
+    zkl_testing_sleep(5000);
+    expect_held(ZKL_READ);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "held ");
+    end();
+}
+
+/* The writer was granted, and its callback waits: it must not replace what is held since. */
+static void upgrade_that_the_lock_is_released_under_is_over_for_good(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 2);
+    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, ZKL_FOREVER, NULL), ZKL_OK);
+    int64_t token = info().token;
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded(-6) ");
+    expect_held(ZKL_READ);
+    EXPECT_INT(info().token, token);
+    end();
+}
+
+static void upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "upgraded(-4) suspect lost(-12) ");
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(upgrade(), ZKL_OK); /* the handle is as good as new */
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded ");
+    end();
+}
+
+/* ---- Close -------------------------------------------------------------------------- */
+
+static void handle_closed_meanwhile_by(zkl_dispatch dispatch) {
+    begin(dispatch, ZKL_WRITE);
+    EXPECT_INT(downgrade(1000), ZKL_OK);
+    close_handle();
+    zkl_testing_sleep(5000);
+    if (dispatch == ZKL_DISPATCH_CALLER) {
+        EXPECT_INT(async_dispatch(&self), 1);
+    }
+    ASYNC_HEARD(&self, "downgraded(-6) ");
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    end();
+    begin(dispatch, ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    close_handle();
+    zkl_testing_sleep(5000);
+    if (dispatch == ZKL_DISPATCH_CALLER) {
+        EXPECT_INT(async_dispatch(&self), 1);
+    }
+    ASYNC_HEARD(&self, "upgraded(-6) ");
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    end();
+}
+
+static void handle_closed_meanwhile_is_told_not_held(void) {
+    handle_closed_meanwhile_by(ZKL_DISPATCH_THREAD);
+    handle_closed_meanwhile_by(ZKL_DISPATCH_CALLER);
+}
+
+static void client_closed_meanwhile_by(zkl_dispatch dispatch) {
+    begin(dispatch, ZKL_WRITE);
+    zkl_testing_stop_servers();
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
+    EXPECT_TEXT(self.heard, "downgraded(-10) "); /* before close has returned */
+    zkl_lock_close(self.lock);
+    zkl_testing_end();
+    begin(dispatch, ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    EXPECT_INT(zkl_client_close(self.client, LONG_MS), ZKL_OK);
+    EXPECT_TEXT(self.heard, "upgraded(-10) ");
+    zkl_lock_close(self.lock);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void client_closed_meanwhile_tells_closed(void) {
+    client_closed_meanwhile_by(ZKL_DISPATCH_THREAD);
+    client_closed_meanwhile_by(ZKL_DISPATCH_CALLER);
+}
+
+/* ---- Inside of a callback ------------------------------------------------------------ */
+
+static void react_by_the_next_change(async_caller *caller) {
+    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
+    if (caller->said >= 4) {
+        return;
+    }
+    EXPECT_INT(info().mode, modes[caller->said % 2]);
+    EXPECT_INT(zkl_lock_downgrade(caller->lock, 0), ZKL_IN_CALLBACK);
+    EXPECT_INT(zkl_lock_try_upgrade(caller->lock, NULL), ZKL_IN_CALLBACK);
+    EXPECT_INT(caller->said++ % 2 == 0 ? upgrade() : downgrade(ZKL_FOREVER), ZKL_OK);
+}
+
+static void changes_can_be_begun_in_the_callback_of_another(void) {
+    begin(ZKL_DISPATCH_THREAD, ZKL_WRITE);
+    self.react = react_by_the_next_change;
+    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(5000);
+    ASYNC_HEARD(&self, "downgraded upgraded downgraded upgraded downgraded ");
+    end();
+}
+
+static void react_by_close(async_caller *caller) {
+    caller->react = NULL;
+    close_handle();
+}
+
+static void handle_can_be_closed_in_the_callback_of_its_change(void) {
+    begin(ZKL_DISPATCH_THREAD, ZKL_READ);
+    self.react = react_by_close;
+    EXPECT_INT(upgrade(), ZKL_OK);
+    zkl_testing_sleep(5000);
+    ASYNC_HEARD(&self, "upgraded ");
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    end();
+}
+
+/* ---- What is refused ----------------------------------------------------------------- */
+
+static void one_change_at_a_time(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
+    EXPECT_INT(upgrade(), ZKL_OK);
+    EXPECT_INT(upgrade(), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(downgrade(0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_try_upgrade(self.lock, NULL), ZKL_HANDLE_IN_USE);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "upgraded ");
+    end();
+}
+
+static void refused_changes_are_not_told(void) {
+    begin(ZKL_DISPATCH_CALLER, ZKL_EXCLUSIVE);
+    EXPECT_INT(zkl_lock_downgrade_async(NULL, 0, NULL, async_on_downgraded, &self),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_downgrade_async(self.lock, 0, NULL, NULL, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
+    EXPECT_INT(downgrade(-2), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(downgrade(0), ZKL_INVALID_MODE);
+    EXPECT_INT(zkl_lock_try_upgrade_async(NULL, NULL, async_on_upgraded, &self),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, NULL, NULL, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(upgrade(), ZKL_INVALID_MODE);
+    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(upgrade(), ZKL_NOT_HELD);
+    EXPECT_INT(downgrade(0), ZKL_NOT_HELD);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 0);
+    end();
+}
+
+static void reentrant_handle_is_changed_by_its_owner(void) {
+    static int owner;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    zkl_testing_begin(NULL);
+    other = NULL;
+    async_open(&self, ZKL_DISPATCH_THREAD, &options);
+    EXPECT_INT(
+        zkl_lock_acquire_async(self.lock, ZKL_WRITE, ZKL_FOREVER, &owner, async_on_acquired, &self),
+        ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired ");
+    EXPECT_INT(downgrade(0), ZKL_NOT_OWNER);
+    EXPECT_INT(upgrade(), ZKL_NOT_OWNER);
+    EXPECT_INT(zkl_lock_downgrade(self.lock, 0), ZKL_NOT_OWNER);
+    EXPECT_INT(zkl_lock_downgrade_async(self.lock, ZKL_FOREVER, &owner, async_on_downgraded, &self),
+               ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "downgraded ");
+    EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, &owner, async_on_upgraded, &self), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "upgraded ");
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(downgrade_is_told_in_the_callback_and_lets_readers_in),
+    TEST(downgrade_of_a_reader_is_told_later_all_the_same),
+    TEST(downgrade_without_an_answer_in_time_is_pending_and_goes_on),
+    TEST(downgrade_that_does_not_wait_is_told_at_once),
+    TEST(downgrade_that_the_lock_is_released_under_is_over_for_good),
+    TEST(downgrade_in_a_session_that_expires_says_lost),
+    TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token),
+    TEST(upgrade_beside_another_reader_is_told_busy),
+    TEST(upgrade_without_a_connection_is_told_later_all_the_same),
+    TEST(upgrade_that_the_lock_is_released_under_is_over_for_good),
+    TEST(upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing),
+    TEST(handle_closed_meanwhile_is_told_not_held),
+    TEST(client_closed_meanwhile_tells_closed),
+    TEST(changes_can_be_begun_in_the_callback_of_another),
+    TEST(handle_can_be_closed_in_the_callback_of_its_change),
+    TEST(one_change_at_a_time),
+    TEST(refused_changes_are_not_told),
+    TEST(reentrant_handle_is_changed_by_its_owner),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock_change_async", tests);
+}

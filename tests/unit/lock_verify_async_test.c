@@ -1,0 +1,226 @@
+/* The servers are asked whether the lock is held, without a thread that waits for their answer. */
+#include <string.h>
+
+#include "client.h"
+#include "support/async_caller.h"
+#include "testing/ensemble.h"
+
+enum { SOON_MS = 200, LONG_MS = 60000, MANY = 1000 };
+
+static async_caller self;
+
+static void begin(zkl_dispatch dispatch) {
+    zkl_testing_begin(NULL);
+    async_open(&self, dispatch, NULL);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_WRITE, ZKL_FOREVER, &self.grant), ZKL_OK);
+}
+
+static void end(void) {
+    async_close(&self);
+    EXPECT_TEXT(self.heard, ""); /* nothing comes twice, or late */
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static int verify(int64_t timeout_ms) {
+    return zkl_lock_verify_async(self.lock, timeout_ms, async_on_verified, &self);
+}
+
+static void close_handle(void) {
+    zkl_lock *lock = self.lock;
+    self.lock = NULL;
+    zkl_lock_close(lock);
+}
+
+static void begin_disconnected(int64_t for_ms) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_disconnect(self.client, for_ms);
+    zkl_testing_sleep(0);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect ");
+}
+
+static void callback_says_what_the_servers_say(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(verify(LONG_MS), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    async_wait(&self);
+    ASYNC_HEARD(&self, "verified ");
+    EXPECT_INT(zkl_testing_delete_node(self.grant.node), 1);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK); /* the news has not come yet */
+    zkl_testing_sleep(SOON_MS);
+    EXPECT(self.heard[0] != '\0');
+    EXPECT(strstr(self.heard, "verified(-4) ") != NULL);
+    self.heard[0] = '\0';
+    EXPECT_INT(verify(LONG_MS), ZKL_LOST);
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
+    EXPECT_INT(verify(LONG_MS), ZKL_NOT_HELD);
+    end();
+}
+
+static void lost_reply_is_asked_for_again(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
+    zkl_ensemble_cut_next(zkl_ensemble_current(), information.session_id, ZKL_CALL_MULTI,
+                          ZKL_CUT_WHEN_ANSWERED, 0);
+    EXPECT_INT(verify(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(5000);
+    (void)async_dispatch(&self);
+    EXPECT(strstr(self.heard, "verified ") != NULL);
+    self.heard[0] = '\0';
+    end();
+}
+
+static void no_answer_in_time_is_suspect(void) {
+    begin_disconnected(3000);
+    EXPECT_INT(verify(1000), ZKL_OK);
+    zkl_testing_sleep(990);
+    EXPECT_INT(async_dispatch(&self), 0);
+    zkl_testing_sleep(20);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified(-5) ");
+    zkl_testing_sleep(5000);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "held ");
+    end();
+}
+
+static void deadline_ends_with_the_answer(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(verify(1000), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified ");
+    zkl_testing_sleep(5000);
+    EXPECT_INT(async_dispatch(&self), 0);
+    end();
+}
+
+static void session_that_expires_meanwhile_says_lost(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "verified(-4) lost(-12) ");
+    end();
+}
+
+static void release_meanwhile_is_told_not_held(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified(-6) ");
+    zkl_testing_sleep(5000);
+    end();
+}
+
+/* It asks for the writer's node, which the downgrade that is before it has replaced. */
+static void downgrade_meanwhile_is_no_loss(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(zkl_lock_downgrade_async(self.lock, ZKL_FOREVER, NULL, async_on_downgraded, &self),
+               ZKL_OK);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "downgraded verified ");
+    end();
+}
+
+static void handle_closed_meanwhile_is_told_so(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(verify(2000), ZKL_OK);
+    close_handle();
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified(-3) "); /* it was not sent */
+    zkl_testing_sleep(5000);
+    end();
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(verify(2000), ZKL_OK);
+    close_handle();
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified(-5) "); /* it was */
+    zkl_testing_sleep(5000);
+    end();
+}
+
+static void client_closed_meanwhile_is_told_so(void) {
+    begin_disconnected(LONG_MS);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
+    EXPECT_TEXT(self.heard, "verified(-10) ");
+    zkl_lock_close(self.lock);
+    zkl_testing_end();
+}
+
+static void react_by_another(async_caller *caller) {
+    EXPECT_INT(zkl_lock_verify(caller->lock, LONG_MS), ZKL_IN_CALLBACK);
+    if (caller->said++ < 2) {
+        EXPECT_INT(verify(LONG_MS), ZKL_OK);
+    }
+}
+
+static void another_can_be_begun_in_the_callback(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.react = react_by_another;
+    EXPECT_INT(verify(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(5000);
+    ASYNC_HEARD(&self, "verified verified verified ");
+    end();
+}
+
+static unsigned told[MANY];
+
+static void on_one_of_many(void *arg, int status) {
+    EXPECT_INT(status, ZKL_OK);
+    ++*(unsigned *)arg;
+}
+
+/* Each with a deadline of its own: there is room for the timers of them all. */
+static void many_of_one_handle_are_told_once_each(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    for (size_t i = 0; i < MANY; i++) {
+        told[i] = 0;
+        EXPECT_INT(zkl_lock_verify_async(self.lock, LONG_MS - (int64_t)i, on_one_of_many, &told[i]),
+                   ZKL_OK);
+    }
+    zkl_testing_sleep(2 * LONG_MS);
+    EXPECT_INT(async_dispatch(&self), MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        EXPECT_INT(told[i], 1);
+    }
+    end();
+}
+
+static void refused_calls_are_not_told(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(zkl_lock_verify_async(NULL, 1, async_on_verified, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_verify_async(self.lock, 1, NULL, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
+    EXPECT_INT(verify(0), ZKL_INVALID_TIMEOUT);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 0);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(callback_says_what_the_servers_say),
+    TEST(lost_reply_is_asked_for_again),
+    TEST(no_answer_in_time_is_suspect),
+    TEST(deadline_ends_with_the_answer),
+    TEST(session_that_expires_meanwhile_says_lost),
+    TEST(release_meanwhile_is_told_not_held),
+    TEST(downgrade_meanwhile_is_no_loss),
+    TEST(handle_closed_meanwhile_is_told_so),
+    TEST(client_closed_meanwhile_is_told_so),
+    TEST(another_can_be_begun_in_the_callback),
+    TEST(many_of_one_handle_are_told_once_each),
+    TEST(refused_calls_are_not_told),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock_verify_async", tests);
+}

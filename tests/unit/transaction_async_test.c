@@ -1,0 +1,353 @@
+/* Guarded transactions that are committed without a thread that waits, and whose they are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "support/async_caller.h"
+#include "testing/ensemble.h"
+
+enum { SOON_MS = 200, LONG_MS = 60000, US_PER_MS = 1000 };
+
+static async_caller self;
+static zkl_transaction *transaction;
+
+/* ---- The stage ------------------------------------------------------------------------ */
+
+static zkl_transaction *begin_transaction(void) {
+    zkl_transaction *begun = NULL;
+    EXPECT_INT(zkl_transaction_begin(self.lock, &begun), ZKL_OK);
+    return begun;
+}
+
+static int set(const char *data) {
+    return zkl_transaction_set(transaction, "/data", data, strlen(data), ZKL_ANY_VERSION);
+}
+
+static int commit(int64_t timeout_ms) {
+    return zkl_transaction_commit_async(transaction, timeout_ms, async_on_committed, &self);
+}
+
+/* Somebody holds the lock, and wants to write "new" into /data. */
+static void begin(zkl_dispatch dispatch) {
+    zkl_testing_begin(NULL);
+    EXPECT_INT(
+        zkl_ensemble_create(zkl_ensemble_current(), 0, "/data", "old", false, false, NULL, 0),
+        ZKL_SERVER_ERROR_NONE);
+    async_open(&self, dispatch, NULL);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, &self.grant), ZKL_OK);
+    transaction = begin_transaction();
+    EXPECT_INT(set("new"), ZKL_OK);
+}
+
+static void begin_disconnected(int64_t for_ms) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_disconnect(self.client, for_ms);
+    zkl_testing_sleep(0);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "suspect ");
+}
+
+static void end(void) {
+    zkl_transaction_free(transaction);
+    async_close(&self);
+    EXPECT_TEXT(self.heard, ""); /* nothing comes twice, or late */
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void close_handle(void) {
+    zkl_lock *lock = self.lock;
+    self.lock = NULL;
+    zkl_lock_close(lock);
+}
+
+static const char *data_at(const char *path) {
+    const zkl_node *node =
+        zkl_tree_find(zkl_ensemble_tree(zkl_ensemble_current()), path, ZKL_LATEST_ZXID);
+    return node != NULL ? zkl_node_data(node) : "(no node)";
+}
+
+static void cut_next_commit(zkl_cut cut) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
+    zkl_ensemble_cut_next(zkl_ensemble_current(), information.session_id, ZKL_CALL_MULTI, cut, 0);
+}
+
+/* ---- How it ends ---------------------------------------------------------------------- */
+
+static void commit_is_told_in_the_callback_with_what_it_made(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_transaction_create(transaction, "/data/n-", NULL, 0, ZKL_CREATE_SEQUENTIAL),
+               ZKL_OK);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
+    EXPECT_TEXT(self.heard, "");
+    async_wait(&self);
+    ASYNC_HEARD(&self, "committed ");
+    EXPECT_TEXT(data_at("/data"), "new");
+    EXPECT(self.transaction == transaction);
+    EXPECT_TEXT(self.created[0], "");
+    EXPECT_TEXT(self.created[1], "/data/n-0000000000");
+    EXPECT_TEXT(zkl_transaction_created_path(transaction, 1), "/data/n-0000000000");
+    EXPECT_INT(self.result.failed_operation, -1);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "transaction \"\": it was committed already");
+    end();
+}
+
+static void failed_operation_is_named_and_it_can_be_committed_again(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_transaction_check(transaction, "/none", ZKL_ANY_VERSION), ZKL_OK);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "committed(-71) ");
+    EXPECT_INT(self.result.failed_operation, 1);
+    EXPECT_INT(self.result.failed_status, ZKL_NO_NODE);
+    EXPECT_TEXT(data_at("/data"), "old");
+    EXPECT_INT(zkl_ensemble_create(zkl_ensemble_current(), 0, "/none", "", false, false, NULL, 0),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "committed ");
+    EXPECT_INT(self.result.failed_operation, -1);
+    EXPECT_TEXT(data_at("/data"), "new");
+    end();
+}
+
+static void commits_of_one_handle_are_applied_in_order(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_transaction_free(transaction);
+    transaction = begin_transaction();
+    EXPECT_INT(set("newer"), ZKL_OK);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "committed committed ");
+    EXPECT_TEXT(data_at("/data"), "newer");
+    end();
+}
+
+static void lost_lock_is_told_and_nothing_is_written(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(zkl_testing_delete_node(self.grant.node), 1);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    (void)async_dispatch(&self);
+    EXPECT(strstr(self.heard, "committed(-4) ") != NULL);
+    self.heard[0] = '\0';
+    EXPECT_TEXT(data_at("/data"), "old");
+    EXPECT_INT(commit(LONG_MS), ZKL_LOST);
+    end();
+}
+
+static void lost_reply_leaves_it_unknown(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    cut_next_commit(ZKL_CUT_WHEN_ANSWERED);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(5000);
+    (void)async_dispatch(&self);
+    EXPECT(strstr(self.heard, "committed(-70) ") != NULL);
+    self.heard[0] = '\0';
+    EXPECT_TEXT(data_at("/data"), "new");
+    EXPECT_INT(commit(LONG_MS), ZKL_INVALID_ARGUMENT);
+    end();
+}
+
+static void answer_after_the_deadline_leaves_it_unknown(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_slow_servers(300, 100);
+    EXPECT_INT(commit(50), ZKL_OK);
+    zkl_testing_sleep(100);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed(-70) ");
+    zkl_transaction_free(transaction); /* the servers' answer finds nobody */
+    transaction = NULL;
+    zkl_testing_sleep(500);
+    EXPECT_TEXT(data_at("/data"), "new");
+    end();
+}
+
+/* Though nobody has dispatched its callback when the connection is there again. */
+static void nothing_is_sent_behind_the_deadline(void) {
+    begin_disconnected(3000);
+    EXPECT_INT(commit(1000), ZKL_OK);
+    zkl_testing_sleep(5000);
+    EXPECT_TEXT(data_at("/data"), "old");
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "committed(-2) held ");
+    EXPECT_TEXT(data_at("/data"), "old");
+    EXPECT_INT(commit(1000), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed ");
+    end();
+}
+
+static void session_that_expires_meanwhile_says_lost(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(LONG_MS);
+    (void)async_dispatch(&self);
+    ASYNC_HEARD(&self, "committed(-4) lost(-12) ");
+    EXPECT_TEXT(data_at("/data"), "old");
+    end();
+}
+
+static void release_meanwhile_is_told_not_held(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
+    zkl_testing_sleep(5000);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed(-6) ");
+    EXPECT_TEXT(data_at("/data"), "old");
+    end();
+}
+
+/* ---- Whose it is ------------------------------------------------------------------------ */
+
+static void outstanding_transaction_is_the_calls(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    EXPECT_INT(set("newer"), ZKL_HANDLE_IN_USE);
+    EXPECT_TEXT(zkl_error_message(),
+                "transaction \"\": it belongs to the commit that is outstanding");
+    EXPECT_INT(commit(LONG_MS), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_transaction_commit(transaction, LONG_MS, NULL), ZKL_HANDLE_IN_USE);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(set("newer"), ZKL_HANDLE_IN_USE); /* until its callback begins */
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed ");
+    EXPECT_TEXT(data_at("/data"), "new");
+    EXPECT_INT(set("newer"), ZKL_OK);
+    end();
+}
+
+static void transaction_that_is_freed_at_once_is_committed_all_the_same(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(zkl_transaction_create(transaction, "/data/n-", NULL, 0, ZKL_CREATE_SEQUENTIAL),
+               ZKL_OK);
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_transaction_free(transaction);
+    transaction = NULL;
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed ");
+    EXPECT_TEXT(self.created[1], "/data/n-0000000000");
+    EXPECT_TEXT(data_at("/data"), "new");
+    end();
+}
+
+static void react_by_free(async_caller *caller) {
+    caller->react = NULL;
+    zkl_transaction_free(caller->transaction);
+    transaction = NULL;
+}
+
+static void transaction_can_be_freed_in_the_callback(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.react = react_by_free;
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "committed ");
+    end();
+}
+
+static void react_by_the_next_one(async_caller *caller) {
+    EXPECT_INT(zkl_transaction_commit(caller->transaction, LONG_MS, NULL), ZKL_IN_CALLBACK);
+    if (caller->said++ < 2) {
+        zkl_transaction_free(transaction);
+        transaction = begin_transaction();
+        EXPECT_INT(set("newer"), ZKL_OK);
+        EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    }
+}
+
+static void next_one_can_be_committed_in_the_callback(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.react = react_by_the_next_one;
+    EXPECT_INT(commit(LONG_MS), ZKL_OK);
+    zkl_testing_sleep(5000);
+    ASYNC_HEARD(&self, "committed committed committed ");
+    EXPECT_TEXT(data_at("/data"), "newer");
+    end();
+}
+
+/* ---- Close ------------------------------------------------------------------------------- */
+
+static void handle_closed_meanwhile_is_told_what_may_be(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(commit(2000), ZKL_OK);
+    close_handle();
+    zkl_testing_sleep(5000);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed(-3) "); /* it was not sent */
+    EXPECT_TEXT(data_at("/data"), "old");
+    end();
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(commit(2000), ZKL_OK);
+    close_handle();
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "committed(-70) "); /* it was, and is applied before the release */
+    zkl_testing_sleep(5000);
+    EXPECT_TEXT(data_at("/data"), "new");
+    end();
+}
+
+static void client_closed_meanwhile_is_told_before_close_returns(void) {
+    begin_disconnected(LONG_MS);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
+    EXPECT_TEXT(self.heard, "committed(-10) ");
+    zkl_transaction_free(transaction);
+    zkl_lock_close(self.lock);
+    zkl_testing_end();
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_partition(self.client, LONG_MS);
+    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK); /* into a connection that is dead */
+    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
+    EXPECT_TEXT(self.heard, "committed(-70) ");
+    zkl_transaction_free(transaction);
+    zkl_lock_close(self.lock);
+    zkl_testing_end();
+}
+
+static void refused_commits_are_not_told(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(zkl_transaction_commit_async(NULL, 1, async_on_committed, &self),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_transaction_commit_async(transaction, 1, NULL, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
+    EXPECT_INT(commit(0), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(commit(1), ZKL_NOT_HELD);
+    EXPECT_INT(set("newer"), ZKL_OK); /* it is the caller's still */
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 0);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(commit_is_told_in_the_callback_with_what_it_made),
+    TEST(failed_operation_is_named_and_it_can_be_committed_again),
+    TEST(commits_of_one_handle_are_applied_in_order),
+    TEST(lost_lock_is_told_and_nothing_is_written),
+    TEST(lost_reply_leaves_it_unknown),
+    TEST(answer_after_the_deadline_leaves_it_unknown),
+    TEST(nothing_is_sent_behind_the_deadline),
+    TEST(session_that_expires_meanwhile_says_lost),
+    TEST(release_meanwhile_is_told_not_held),
+    TEST(outstanding_transaction_is_the_calls),
+    TEST(transaction_that_is_freed_at_once_is_committed_all_the_same),
+    TEST(transaction_can_be_freed_in_the_callback),
+    TEST(next_one_can_be_committed_in_the_callback),
+    TEST(handle_closed_meanwhile_is_told_what_may_be),
+    TEST(client_closed_meanwhile_is_told_before_close_returns),
+    TEST(refused_commits_are_not_told),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("transaction_async", tests);
+}
