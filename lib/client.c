@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "multi_lock.h"
 #include "service.h"
 #include "threads.h"
 #include "zookeeper/request_runner.h"
@@ -407,6 +408,7 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
     zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
     client->closed = true;
+    zkl_multi_locks_client_closes(client->multi_locks);
     send_all_away(client);
     dispatch_verdicts(client);
     status = wait_until_all_left(client, timeout_ms);
@@ -474,6 +476,10 @@ int zkl_client_check_process(const zkl_client *client) {
 
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
     snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->process, zkl_thread_number());
+}
+
+void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]) {
+    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)client->process, id);
 }
 
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {

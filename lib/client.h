@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "recorder.h"
-#include "zklock/zklock.h"
+#include "zklock/multi_lock.h"
 #include "zookeeper/connection.h"
 #include "zookeeper/session.h"
 
@@ -48,7 +48,7 @@ struct zkl_client {
     int32_t session_timeout_ms;
     int32_t lease_tick_ms;
     bool container_parents;
-    uint64_t last_lock_id;
+    uint64_t last_lock_id; /* of handles */
     zkl_dispatch dispatch;
     zkl_callback_queue *log_callbacks;
     zkl_callback_queue
@@ -57,6 +57,7 @@ struct zkl_client {
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
+    zkl_multi_lock *multi_locks;  /* its handles */
     pthread_t timer_thread;
 };
 
@@ -69,6 +70,9 @@ void zkl_client_drop(zkl_client *client);
 int zkl_client_check_process(const zkl_client *client);
 /** The calling thread, as the owner of what it acquires, for others to read. */
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
+
+/** A handle, as the owner of what it acquires where no thread waits. */
+void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]);
 
 /** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
  *  had. */

@@ -23,9 +23,15 @@ int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int statu
     return status;
 }
 
-static void note_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
+/* `message`: NULL, it need not be told when memory is short. */
+static void tell_news(const zkl_lock *lock, zkl_lock_message *message, zkl_lock_state state,
+                      int reason) {
     if (listener != NULL) {
         listener->told(lock, state, reason);
+    }
+    if (lock->teller != NULL) {
+        zkl_lock_tidings tidings = { .state = state, .reason = reason, .token = lock->token };
+        zkl_lock_teller_tell(lock->teller, message, &tidings);
     }
 }
 
@@ -52,11 +58,8 @@ void zkl_lock_on_lost(void *arg, int status) {
         return;
     }
     zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
-    note_told(lock, ZKL_STATE_LOST, status);
-    if (lock->teller != NULL) {
-        zkl_lock_teller_tell(lock->teller, lock->last_news, ZKL_STATE_LOST, status, lock->token);
-        lock->last_news = NULL;
-    }
+    tell_news(lock, lock->last_news, ZKL_STATE_LOST, status);
+    lock->last_news = NULL;
 }
 
 void zkl_lock_on_connection(void *arg, bool connected) {
@@ -65,10 +68,7 @@ void zkl_lock_on_connection(void *arg, bool connected) {
     if (lock->state != LOCK_HELD) {
         return;
     }
-    note_told(lock, state, ZKL_OK);
-    if (lock->teller != NULL) {
-        zkl_lock_teller_tell(lock->teller, NULL, state, ZKL_OK, lock->token);
-    }
+    tell_news(lock, NULL, state, ZKL_OK);
 }
 
 void zkl_lock_on_revoke_requested(void *arg) {
@@ -76,10 +76,7 @@ void zkl_lock_on_revoke_requested(void *arg) {
     if (lock->state != LOCK_HELD) {
         return; /* told when it is: see begin_hold */
     }
-    note_told(lock, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK);
-    if (lock->teller != NULL) {
-        zkl_lock_teller_tell(lock->teller, NULL, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK, lock->token);
-    }
+    tell_news(lock, NULL, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK);
 }
 
 void zkl_lock_on_ended(void *arg) {
@@ -189,12 +186,10 @@ static int open_teller(zkl_lock *lock, const zkl_lock_options *options) {
     if (options->state_callback == NULL) {
         return ZKL_OK;
     }
-    zkl_callback_queue *queue = zkl_client_callbacks(lock->client);
-    if (queue == NULL) {
-        return ZKL_SYSTEM;
-    }
-    lock->teller = zkl_lock_teller_open(queue, lock, options->state_callback, options->state_arg);
-    return lock->teller != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    zkl_lock_audience audience = { .lock = lock,
+                                   .lock_callback = options->state_callback,
+                                   .arg = options->state_arg };
+    return zkl_lock_teller_open(lock->client, &audience, &lock->teller);
 }
 
 /* The handle keeps the client's memory from here on. */

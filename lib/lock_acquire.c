@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "callback_queue.h"
@@ -67,21 +66,14 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
 }
 
-static int prepare_message(zkl_lock_message **message) {
-    if (*message == NULL) {
-        *message = zkl_lock_message_make();
-    }
-    return *message != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
 /* The news of a loss, and those of a grant, must not fail for want of memory. */
 static int prepare_news(zkl_lock *lock) {
     int status = ZKL_OK;
     if (lock->teller != NULL) {
-        status = prepare_message(&lock->last_news);
+        status = zkl_lock_message_prepare(&lock->last_news);
     }
     if (status == ZKL_OK && lock->tells_grants) {
-        status = prepare_message(&lock->first_news);
+        status = zkl_lock_message_prepare(&lock->first_news);
     }
     return status;
 }
@@ -92,8 +84,7 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
     } else if (lock->owner.thread != 0) {
         zkl_client_write_owner(lock->client, text);
     } else {
-        snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)lock->client->process,
-                 lock->id);
+        zkl_client_write_handle(lock->client, lock->id, text);
     }
 }
 
@@ -145,7 +136,8 @@ static void begin_hold(zkl_lock *lock) {
     lock->token = runner->request.zxid;
     lock->granted_ms = runner->granted_ms;
     if (lock->tells_grants) {
-        zkl_lock_teller_tell(lock->teller, lock->first_news, ZKL_STATE_HELD, ZKL_OK, lock->token);
+        zkl_lock_tidings held = { .state = ZKL_STATE_HELD, .token = lock->token };
+        zkl_lock_teller_tell(lock->teller, lock->first_news, &held);
         lock->first_news = NULL;
     }
     if (!runner->session->connected) {

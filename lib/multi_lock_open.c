@@ -1,6 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "input.h"
 #include "metrics.h"
 #include "multi_lock.h"
@@ -70,6 +72,7 @@ static void free_multi_lock(zkl_multi_lock *self) {
         free(self->members[i].path);
     }
     zkl_condition_end(&self->changed);
+    free(self->last_news);
     free(self);
 }
 
@@ -124,14 +127,26 @@ static int make(zkl_client *client, const zkl_multi_lock_member *members, size_t
     return ZKL_OK;
 }
 
+static int open_teller(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
+    zkl_lock_audience audience = { .multi_lock = self,
+                                   .multi_lock_callback = options->state_callback,
+                                   .arg = options->state_arg };
+    return zkl_lock_teller_open(self->client, &audience, &self->teller);
+}
+
 /* The handle keeps the client's memory from here on. */
 static int attach(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
     zkl_client *client = self->client;
     pthread_mutex_lock(&client->mutex);
     int status = client->closed ? ZKL_CLOSED : ZKL_OK;
+    if (status == ZKL_OK && options->state_callback != NULL) {
+        status = open_teller(self, options);
+    }
     if (status == ZKL_OK) {
         const char *class = options->resource_class;
         self->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
+        self->id = ++client->last_lock_id;
+        DL_APPEND(client->multi_locks, self);
         zkl_client_keep(client);
     }
     pthread_mutex_unlock(&client->mutex);
@@ -172,15 +187,17 @@ void zkl_multi_lock_close(zkl_multi_lock *self) {
     zkl_client *client = self->client;
     pthread_mutex_lock(&client->mutex);
     self->closing = true;
+    zkl_multi_lock_call_off(self);
     zkl_condition_broadcast(&self->changed);
+    zkl_completions_let_close(self->completions);
     while (self->threads > 0) {
         zkl_condition_wait(&self->changed, &client->mutex, INT64_MAX);
     }
-    if (self->state == MULTI_HELD) {
-        zkl_multi_lock_release_members(self);
-    }
-    zkl_multi_lock_let_go(self);
+    zkl_completions_leave(self->completions);
+    zkl_multi_lock_leave_all(self);
+    DL_DELETE(client->multi_locks, self);
     pthread_mutex_unlock(&client->mutex);
+    zkl_lock_teller_close(self->teller);
     free_multi_lock(self);
     zkl_client_drop(client);
 }

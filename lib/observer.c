@@ -43,18 +43,23 @@ static void log_request(const zkl_request_runner *runner, zkl_log_level level, z
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
-void zkl_observe_not_begun(const zkl_lock *lock, int status) {
+void zkl_observe_member_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
+                                  const char *resource, int status) {
     zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_NOT_ACQUIRED);
-    record.resource = lock->resource;
-    record.owner = lock->client->label;
+    record.resource = resource;
+    record.owner = client->label;
     record.status = status;
-    record.session_id = lock->client->sessions->session.id;
+    record.session_id = client->sessions->session.id;
     record.waited_ms = 0;
-    zkl_log_write(lock->client->log, &record);
-    zkl_metrics_decided(lock->metrics, status, 0);
+    zkl_log_write(client->log, &record);
+    zkl_metrics_decided(metrics, status, 0);
     if (ZKL_PROBE_IS_WATCHED(not_acquired)) {
-        ZKL_PROBE4(not_acquired, lock->resource, "", (int64_t)0, status);
+        ZKL_PROBE4(not_acquired, resource, "", (int64_t)0, status);
     }
+}
+
+void zkl_observe_not_begun(const zkl_lock *lock, int status) {
+    zkl_observe_member_not_begun(lock->client, lock->metrics, lock->resource, status);
 }
 
 void zkl_observe_begun(const zkl_request_runner *runner) {

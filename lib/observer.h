@@ -12,6 +12,9 @@
 
 /** An acquire could not even begin; it has no request. */
 void zkl_observe_not_begun(const zkl_lock *lock, int status);
+/** Nor could one of a multi-lock's. */
+void zkl_observe_member_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
+                                  const char *resource, int status);
 void zkl_observe_begun(const zkl_request_runner *runner);
 /** It waits for a node, and is about to watch it. */
 void zkl_observe_queued(const zkl_request_runner *runner, const char *behind);

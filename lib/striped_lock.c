@@ -1,4 +1,4 @@
-#include "zklock/striped_lock.h"
+#include "striped_lock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,30 +6,11 @@
 
 #include "callback_queue.h"
 #include "input.h"
-#include "lock.h"
-#include "multi_lock.h"
 #include "recipe/node_name.h"
 #include "threads.h"
 
 enum { STRIPE_PATH_SIZE = ZKL_RESOURCE_MAX + 1 };
 _Static_assert(ZKL_STRIPES_MAX - 1 <= ZKL_STRIPE_NUMBER_MAX, "the name of each stripe says which");
-
-typedef enum striped_state { STRIPED_IDLE, STRIPED_ACQUIRING, STRIPED_HELD } striped_state;
-
-/* The second part belongs to the client's mutex. */
-struct zkl_striped_lock {
-    zkl_client *client;
-    char *resource;
-    char *resource_class;
-    zkl_lock_options options;
-    int32_t stripes;
-
-    striped_state state;
-    bool cancelled;
-    int32_t stripe;      /* that is acquired, or held; ZKL_ALL_STRIPES: all */
-    zkl_multi_lock *all; /* while all are acquired, or held */
-    zkl_lock *locks[];
-};
 
 /* ---- Stripes ------------------------------------------------------------------------------ */
 
@@ -105,6 +86,7 @@ static zkl_striped_lock *make(zkl_client *client, const char *resource, int32_t 
     if (self == NULL) {
         return NULL;
     }
+    zkl_condition_begin(&self->changed);
     self->client = client;
     self->stripes = stripes;
     self->options = *options;
@@ -118,6 +100,10 @@ static void free_striped_lock(zkl_striped_lock *self) {
     for (int32_t i = 0; i < self->stripes; i++) {
         zkl_lock_close(self->locks[i]);
     }
+    for (size_t i = 0; i < STRIPED_MODES; i++) {
+        zkl_multi_lock_close(self->all[i]);
+    }
+    zkl_condition_end(&self->changed);
     free(self->resource);
     free(self->resource_class);
     free(self);
@@ -155,11 +141,19 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     if (self == NULL || zkl_client_check_process(self->client) != ZKL_OK) {
         return;
     }
-    zkl_multi_lock_close(self->all);
+    zkl_client *client = self->client;
+    pthread_mutex_lock(&client->mutex);
+    self->closing = true;
+    self->cancelled = true; /* it goes on to no other stripe */
+    zkl_striped_lock_calls_leave(self);
+    while (self->steps > 0) {
+        zkl_condition_wait(&self->changed, &client->mutex, INT64_MAX);
+    }
+    pthread_mutex_unlock(&client->mutex);
     free_striped_lock(self);
 }
 
-/* ---- Acquire ------------------------------------------------------------------------------ */
+/* ---- Which stripes ------------------------------------------------------------------------ */
 
 static void enter(const zkl_striped_lock *self) {
     pthread_mutex_lock(&self->client->mutex);
@@ -170,268 +164,376 @@ static int leave(const zkl_striped_lock *self, int status) {
     return status;
 }
 
-static int check_call(const zkl_striped_lock *self, const zkl_stripe_grant *grant) {
-    zkl_input_clear();
+stripe_search zkl_striped_lock_search_key(const zkl_striped_lock *self, const void *key,
+                                          size_t size, zkl_mode mode, int64_t timeout_ms) {
+    return (stripe_search){ .mode = mode,
+                            .timeout_ms = timeout_ms,
+                            .stripe = zkl_stripe_of_key(key, size, self->stripes) };
+}
+
+/* From which one on is drawn when it begins. */
+stripe_search zkl_striped_lock_search_any(const zkl_striped_lock *self, zkl_mode mode,
+                                          int64_t timeout_ms) {
+    return (stripe_search){ .mode = mode, .timeout_ms = timeout_ms, .tries = self->stripes };
+}
+
+stripe_search zkl_striped_lock_search_all(zkl_mode mode, int64_t timeout_ms) {
+    return (stripe_search){ .mode = mode, .timeout_ms = timeout_ms, .stripe = ZKL_ALL_STRIPES };
+}
+
+static int32_t draw_stripe(const zkl_striped_lock *self) {
+    uint32_t random = 0;
+    zkl_operations *operations = self->client->sessions->session.operations;
+    (void)operations->table->random(operations, &random, sizeof(random));
+    return (int32_t)(random % (uint32_t)self->stripes);
+}
+
+static int64_t time_left(const stripe_search *search) {
+    if (search->timeout_ms == ZKL_FOREVER) {
+        return ZKL_FOREVER;
+    }
+    int64_t left = search->timeout_ms - (zkl_clock_ms() - search->began_ms);
+    return left > 0 ? left : 0;
+}
+
+/* A stripe that is taken, or cannot be asked about now, is not waited for; there are others. */
+static bool may_ask_another(const zkl_striped_lock *self, int status) {
+    const stripe_search *search = &self->search;
+    bool was_try = search->asked <= search->tries;
+    bool rejoins = status == ZKL_SESSION_EXPIRED && self->options.fail_on_session_expiry == 0;
+    bool is_for_now = status == ZKL_DISCONNECTED || status == ZKL_SERVER_REFUSED || rejoins;
+    return was_try && (status == ZKL_BUSY || (is_for_now && search->timeout_ms != 0));
+}
+
+static bool ask_for(stripe_search *search, int32_t stripe, int64_t timeout_ms) {
+    search->last = stripe;
+    search->last_ms = timeout_ms;
+    search->asked++;
+    return true;
+}
+
+static bool asks_on(zkl_striped_lock *self, int *status) {
+    stripe_search *search = &self->search;
+    if (search->asked > 0 && !may_ask_another(self, *status)) {
+        return false;
+    }
+    if (search->asked < search->tries) {
+        return ask_for(search, (search->stripe + search->asked) % self->stripes, 0);
+    }
+    if (search->tries == 0) {
+        return ask_for(search, search->stripe, search->timeout_ms);
+    }
+    int64_t left_ms = time_left(search);
+    if (left_ms == 0) {
+        *status = search->timeout_ms == 0 ? ZKL_BUSY : ZKL_TIMEOUT;
+        return false;
+    }
+    return ask_for(search, search->stripe, left_ms);
+}
+
+bool zkl_striped_lock_asks_on(zkl_striped_lock *self, int *status) {
+    enter(self);
+    bool asks = asks_on(self, status);
+    (void)leave(self, ZKL_OK);
+    return asks;
+}
+
+/* ---- Acquire ------------------------------------------------------------------------------ */
+
+int zkl_striped_lock_check_handle(const zkl_striped_lock *self) {
     int status = zkl_input_check_pointer("striped_lock", self);
-    if (status == ZKL_OK && grant != NULL) {
-        status =
-            zkl_input_check_struct_size("zkl_stripe_grant", grant->struct_size, sizeof(*grant));
-    }
+    return status == ZKL_OK ? zkl_client_check_process(self->client) : status;
+}
+
+int zkl_striped_lock_check_call(const zkl_striped_lock *self, int64_t timeout_ms) {
+    zkl_input_clear();
+    int status = zkl_striped_lock_check_handle(self);
     if (status == ZKL_OK) {
-        status = zkl_client_check_process(self->client);
-    }
-    return status == ZKL_OK && zkl_callback_is_running() ? ZKL_IN_CALLBACK : status;
-}
-
-static int begin_acquire(zkl_striped_lock *self) {
-    enter(self);
-    if (self->client->closed) {
-        return leave(self, ZKL_CLOSED);
-    }
-    if (self->state != STRIPED_IDLE) {
-        return leave(self, self->state == STRIPED_HELD ? ZKL_ALREADY_HELD : ZKL_HANDLE_IN_USE);
-    }
-    self->state = STRIPED_ACQUIRING;
-    self->cancelled = false;
-    return leave(self, ZKL_OK);
-}
-
-static int end_acquire(zkl_striped_lock *self, int32_t stripe, int status) {
-    enter(self);
-    self->state = status == ZKL_OK ? STRIPED_HELD : STRIPED_IDLE;
-    self->stripe = stripe;
-    return leave(self, status);
-}
-
-static int acquire_stripe(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms,
-                          zkl_stripe_grant *grant) {
-    zkl_grant got = ZKL_GRANT_INIT;
-    int status = zkl_lock_acquire(self->locks[stripe], mode, timeout_ms, &got);
-    if (status == ZKL_OK && grant != NULL) {
-        grant->token = got.token;
-        grant->stripe = stripe;
+        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
+                                       ZKL_INVALID_TIMEOUT);
     }
     return status;
 }
 
-static void note_wait(zkl_stripe_grant *grant, int64_t began_ms) {
-    if (grant != NULL) {
-        grant->waited_ms = zkl_clock_ms() - began_ms;
+static int check_blocking(const zkl_striped_lock *self, int64_t timeout_ms,
+                          const zkl_stripe_grant *grant) {
+    int status = zkl_striped_lock_check_call(self, timeout_ms);
+    if (status == ZKL_OK && grant != NULL) {
+        status =
+            zkl_input_check_struct_size("zkl_stripe_grant", grant->struct_size, sizeof(*grant));
     }
+    return status == ZKL_OK && zkl_callback_is_running() ? ZKL_IN_CALLBACK : status;
 }
 
-int zkl_striped_lock_acquire_key(zkl_striped_lock *self, const void *key, size_t size,
-                                 zkl_mode mode, int64_t timeout_ms, zkl_stripe_grant *grant) {
-    int status = check_call(self, grant);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("key", key);
+static int check_idle(const zkl_striped_lock *self) {
+    if (self->client->closed) {
+        return ZKL_CLOSED;
     }
-    if (status == ZKL_OK) {
-        status = begin_acquire(self);
+    if (self->state == STRIPED_HELD) {
+        return ZKL_ALREADY_HELD;
     }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    int64_t began_ms = zkl_clock_ms();
-    int32_t stripe = zkl_stripe_of_key(key, size, self->stripes);
-    status = acquire_stripe(self, stripe, mode, timeout_ms, grant);
-    note_wait(grant, began_ms);
-    return end_acquire(self, stripe, status);
+    return self->state == STRIPED_IDLE && !self->closing ? ZKL_OK : ZKL_HANDLE_IN_USE;
 }
 
-static int32_t draw_stripe(zkl_striped_lock *self) {
-    uint32_t random = 0;
+int zkl_striped_lock_begin_acquire(zkl_striped_lock *self, const stripe_search *search,
+                                   stripe_call *call) {
     enter(self);
-    zkl_operations *operations = self->client->sessions->session.operations;
-    (void)operations->table->random(operations, &random, sizeof(random));
-    (void)leave(self, ZKL_OK);
-    return (int32_t)(random % (uint32_t)self->stripes);
-}
-
-static int64_t time_left(int64_t timeout_ms, int64_t began_ms) {
-    int64_t left = timeout_ms - (zkl_clock_ms() - began_ms);
-    return timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : left > 0 ? left : 0;
-}
-
-/* A stripe that is taken, or cannot be asked about now, is not waited for; there are others. */
-static int acquire_any(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
-                       zkl_stripe_grant *grant, int32_t *stripe) {
-    int64_t began_ms = zkl_clock_ms();
-    int32_t first = draw_stripe(self);
-    for (int32_t i = 0; i < self->stripes; i++) {
-        *stripe = (first + i) % self->stripes;
-        int status = acquire_stripe(self, *stripe, mode, 0, grant);
-        bool goes_on =
-            status == ZKL_BUSY ||
-            (timeout_ms != 0 && (status == ZKL_DISCONNECTED || status == ZKL_SERVER_REFUSED));
-        if (!goes_on) {
-            return status;
+    int status = check_idle(self);
+    if (status == ZKL_OK) {
+        self->state = STRIPED_ACQUIRING;
+        self->cancelled = false;
+        self->call = call;
+        self->search = *search;
+        self->search.began_ms = zkl_clock_ms();
+        if (search->tries > 0) {
+            self->search.stripe = draw_stripe(self);
         }
     }
-    int64_t left = time_left(timeout_ms, began_ms);
-    if (timeout_ms == 0) {
-        return ZKL_BUSY;
-    }
-    *stripe = first;
-    return left == 0 ? ZKL_TIMEOUT : acquire_stripe(self, first, mode, left, grant);
+    return leave(self, status);
 }
 
-int zkl_striped_lock_acquire_any(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
-                                 zkl_stripe_grant *grant) {
-    int status = check_call(self, grant);
-    if (status == ZKL_OK) {
-        status = begin_acquire(self);
+int zkl_striped_lock_end_acquire(zkl_striped_lock *self, int status, zkl_stripe_grant *grant) {
+    self->state = status == ZKL_OK ? STRIPED_HELD : STRIPED_IDLE;
+    self->call = NULL;
+    if (status == ZKL_OK && grant != NULL) {
+        grant->stripe = self->search.last;
+        grant->waited_ms = zkl_clock_ms() - self->search.began_ms;
     }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    int64_t began_ms = zkl_clock_ms();
-    int32_t stripe = 0;
-    status = acquire_any(self, mode, timeout_ms, grant, &stripe);
-    note_wait(grant, began_ms);
-    return end_acquire(self, stripe, status);
+    bool was_cancelled = self->cancelled && status != ZKL_OK && status != ZKL_CLOSED;
+    return was_cancelled ? ZKL_CANCELLED : status;
 }
 
-/* ---- All of them -------------------------------------------------------------------------- */
-
-static int open_all(zkl_striped_lock *self, zkl_mode mode, zkl_multi_lock **all) {
-    char names[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
-    zkl_multi_lock_member members[ZKL_STRIPES_MAX];
+static void fill_members(const zkl_striped_lock *self, zkl_mode mode,
+                         char names[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE],
+                         zkl_multi_lock_member members[ZKL_STRIPES_MAX]) {
     for (int32_t i = 0; i < self->stripes; i++) {
         (void)name_stripe(self, i, names[i]); /* it could be named when it was opened */
         members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
         members[i].resource = names[i];
         members[i].mode = mode;
     }
+}
+
+int zkl_striped_lock_open_all(zkl_striped_lock *self, zkl_mode mode, zkl_multi_lock **all) {
+    int status = zkl_input_check_mode(mode, 0);
+    if (status != ZKL_OK || self->all[mode] != NULL) {
+        *all = status == ZKL_OK ? self->all[mode] : NULL;
+        return status;
+    }
+    char names[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
+    zkl_multi_lock_member members[ZKL_STRIPES_MAX];
+    fill_members(self, mode, names, members);
     zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = self->options.fail_on_session_expiry;
     options.max_hold_ms = self->options.max_hold_ms;
     options.resource_class = self->options.resource_class;
-    return zkl_multi_lock_open(self->client, members, (size_t)self->stripes, &options, all);
-}
-
-static int acquire_all(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
-                       zkl_stripe_grant *grant) {
-    zkl_multi_lock *all = NULL;
-    int status = open_all(self, mode, &all);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    enter(self);
-    all->called_off = &self->cancelled;
-    self->all = all;
-    (void)leave(self, ZKL_OK);
-    zkl_multi_lock_grant got = ZKL_MULTI_LOCK_GRANT_INIT;
-    status = zkl_multi_lock_acquire(all, timeout_ms, &got);
-    if (status == ZKL_OK && grant != NULL) {
-        grant->token = got.token;
-        grant->waited_ms = got.waited_ms;
-        grant->stripe = ZKL_ALL_STRIPES;
+    status = zkl_multi_lock_open(self->client, members, (size_t)self->stripes, &options, all);
+    if (status == ZKL_OK) {
+        enter(self);
+        (*all)->called_off = &self->cancelled;
+        self->all[mode] = *all;
+        (void)leave(self, ZKL_OK);
     }
     return status;
 }
 
-static void close_all(zkl_striped_lock *self) {
+static int ask_all(zkl_striped_lock *self, int64_t *token) {
+    zkl_multi_lock *all = NULL;
+    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    int status = zkl_striped_lock_open_all(self, self->search.mode, &all);
+    if (status == ZKL_OK) {
+        status = zkl_multi_lock_acquire(all, self->search.last_ms, &grant);
+    }
+    *token = grant.token;
+    return status;
+}
+
+static int ask_one(const zkl_striped_lock *self, int64_t *token) {
+    const stripe_search *search = &self->search;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int status = zkl_lock_acquire(self->locks[search->last], search->mode, search->last_ms, &grant);
+    *token = grant.token;
+    return status;
+}
+
+static int acquire(zkl_striped_lock *self, const stripe_search *search, zkl_stripe_grant *grant) {
+    int64_t token = 0;
+    int status = zkl_striped_lock_begin_acquire(self, search, NULL);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    while (zkl_striped_lock_asks_on(self, &status)) {
+        status = search->stripe == ZKL_ALL_STRIPES ? ask_all(self, &token) : ask_one(self, &token);
+    }
+    if (grant != NULL) {
+        grant->token = token;
+    }
     enter(self);
-    zkl_multi_lock *all = self->all;
-    self->all = NULL;
-    (void)leave(self, ZKL_OK);
-    zkl_multi_lock_close(all);
+    return leave(self, zkl_striped_lock_end_acquire(self, status, grant));
+}
+
+int zkl_striped_lock_acquire_key(zkl_striped_lock *self, const void *key, size_t size,
+                                 zkl_mode mode, int64_t timeout_ms, zkl_stripe_grant *grant) {
+    int status = check_blocking(self, timeout_ms, grant);
+    if (status == ZKL_OK) {
+        status = zkl_input_check_pointer("key", key);
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    stripe_search search = zkl_striped_lock_search_key(self, key, size, mode, timeout_ms);
+    return acquire(self, &search, grant);
+}
+
+int zkl_striped_lock_acquire_any(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
+                                 zkl_stripe_grant *grant) {
+    int status = check_blocking(self, timeout_ms, grant);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    stripe_search search = zkl_striped_lock_search_any(self, mode, timeout_ms);
+    return acquire(self, &search, grant);
 }
 
 int zkl_striped_lock_acquire_all(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
                                  zkl_stripe_grant *grant) {
-    int status = check_call(self, grant);
-    if (status == ZKL_OK) {
-        status = begin_acquire(self);
-    }
+    int status = check_blocking(self, timeout_ms, grant);
     if (status != ZKL_OK) {
         return status;
     }
-    status = acquire_all(self, mode, timeout_ms, grant);
-    if (status != ZKL_OK) {
-        close_all(self);
+    stripe_search search = zkl_striped_lock_search_all(mode, timeout_ms);
+    return acquire(self, &search, grant);
+}
+
+/* ---- Cancel ------------------------------------------------------------------------------- */
+
+static bool is_lock_granted(const zkl_lock *lock) {
+    bool is_decided = lock->state == LOCK_ACQUIRING && lock->decided && lock->verdict == ZKL_OK;
+    return is_decided || zkl_lock_is_granted(lock);
+}
+
+static bool is_multi_lock_granted(const zkl_multi_lock *all) {
+    bool is_decided = all->state == MULTI_ACQUIRING && all->decided && all->verdict == ZKL_OK;
+    return is_decided || all->state == MULTI_HELD;
+}
+
+/* Though its caller may not have been told yet. */
+static bool is_granted(const zkl_striped_lock *self) {
+    for (int32_t i = 0; i < self->stripes; i++) {
+        if (is_lock_granted(self->locks[i])) {
+            return true;
+        }
     }
-    return end_acquire(self, ZKL_ALL_STRIPES, status);
+    for (size_t i = 0; i < STRIPED_MODES; i++) {
+        if (self->all[i] != NULL && is_multi_lock_granted(self->all[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void call_off(const zkl_striped_lock *self) {
+    for (int32_t i = 0; i < self->stripes; i++) {
+        zkl_lock_call_off(self->locks[i]);
+    }
+    for (size_t i = 0; i < STRIPED_MODES; i++) {
+        if (self->all[i] != NULL) {
+            zkl_multi_lock_call_off(self->all[i]);
+        }
+    }
+}
+
+int zkl_striped_lock_cancel(zkl_striped_lock *self) {
+    zkl_input_clear();
+    int status = zkl_striped_lock_check_handle(self);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    enter(self);
+    if (self->client->closed) {
+        return leave(self, ZKL_CLOSED);
+    }
+    if (self->state != STRIPED_ACQUIRING || self->cancelled || is_granted(self)) {
+        return leave(self, ZKL_NOT_WAITING);
+    }
+    self->cancelled = true;
+    call_off(self);
+    return leave(self, ZKL_OK);
 }
 
 /* ---- What is held ------------------------------------------------------------------------- */
 
-int zkl_striped_lock_cancel(zkl_striped_lock *self) {
-    zkl_input_clear();
-    int status = zkl_input_check_pointer("striped_lock", self);
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(self->client);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    enter(self);
-    if (self->client->closed) {
-        return leave(self, ZKL_CLOSED);
-    }
-    if (self->state != STRIPED_ACQUIRING || self->cancelled) {
-        return leave(self, ZKL_NOT_WAITING);
-    }
-    self->cancelled = true;
-    for (int32_t i = 0; i < self->stripes; i++) {
-        zkl_lock_call_off(self->locks[i]);
-    }
-    if (self->all != NULL) {
-        zkl_multi_lock_call_off(self->all);
-    }
-    return leave(self, ZKL_OK);
+/* What is held is not changed by another thread. */
+zkl_lock *zkl_striped_lock_held(const zkl_striped_lock *self, zkl_multi_lock **all) {
+    bool is_all = self->search.last == ZKL_ALL_STRIPES;
+    *all = is_all ? self->all[self->search.mode] : NULL;
+    return is_all ? NULL : self->locks[self->search.last];
 }
 
-/* ZKL_OK: which stripe it is; a stripe that is held is not changed by another thread. */
-static int find_held(zkl_striped_lock *self, int32_t *stripe) {
-    zkl_input_clear();
-    int status = zkl_input_check_pointer("striped_lock", self);
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(self->client);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    enter(self);
-    *stripe = self->stripe;
+static int find_held(const zkl_striped_lock *self) {
     if (self->client->closed) {
-        return leave(self, ZKL_CLOSED);
+        return ZKL_CLOSED;
     }
-    return leave(self, self->state == STRIPED_HELD ? ZKL_OK : ZKL_NOT_HELD);
+    return self->state == STRIPED_HELD ? ZKL_OK : ZKL_NOT_HELD;
 }
 
 int zkl_striped_lock_check(zkl_striped_lock *self, int64_t *lease_left_ms) {
-    int32_t stripe = 0;
+    zkl_input_clear();
     if (lease_left_ms != NULL) {
         *lease_left_ms = 0;
     }
-    int status = find_held(self, &stripe);
+    int status = zkl_striped_lock_check_handle(self);
     if (status != ZKL_OK) {
         return status;
     }
-    return stripe == ZKL_ALL_STRIPES ? zkl_multi_lock_check(self->all, lease_left_ms)
-                                     : zkl_lock_check(self->locks[stripe], lease_left_ms);
+    enter(self);
+    status = leave(self, find_held(self));
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_multi_lock *all = NULL;
+    const zkl_lock *one = zkl_striped_lock_held(self, &all);
+    return one == NULL ? zkl_multi_lock_check(all, lease_left_ms)
+                       : zkl_lock_check(one, lease_left_ms);
+}
+
+int zkl_striped_lock_begin_release(zkl_striped_lock *self, stripe_call *call) {
+    enter(self);
+    int status = find_held(self);
+    if (status == ZKL_OK) {
+        self->state = STRIPED_RELEASING;
+        self->call = call;
+        if (self->closing) { /* it comes from the callback that close waits for */
+            zkl_striped_lock_calls_leave(self);
+        }
+    } else if (status == ZKL_NOT_HELD && self->state != STRIPED_IDLE) {
+        status = ZKL_HANDLE_IN_USE;
+    }
+    return leave(self, status);
+}
+
+void zkl_striped_lock_set_state(zkl_striped_lock *self, striped_state state) {
+    enter(self);
+    self->state = state;
+    self->call = NULL;
+    (void)leave(self, ZKL_OK);
 }
 
 int zkl_striped_lock_release(zkl_striped_lock *self, int64_t timeout_ms) {
-    int32_t stripe = 0;
-    int status = find_held(self, &stripe);
+    int status = zkl_striped_lock_check_call(self, timeout_ms);
+    if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_is_running()) {
+        status = ZKL_IN_CALLBACK;
+    }
+    if (status == ZKL_OK) {
+        status = zkl_striped_lock_begin_release(self, NULL);
+    }
     if (status != ZKL_OK) {
         return status;
     }
-    bool all = stripe == ZKL_ALL_STRIPES;
-    status = all ? zkl_multi_lock_release(self->all, timeout_ms)
-                 : zkl_lock_release(self->locks[stripe], timeout_ms);
-    bool refused = status == ZKL_INVALID_TIMEOUT || status == ZKL_IN_CALLBACK ||
-                   status == ZKL_HANDLE_IN_USE || status == ZKL_CLOSED;
-    if (refused) {
-        return status;
-    }
-    if (all) {
-        close_all(self);
-    }
-    enter(self);
-    self->state = STRIPED_IDLE;
-    return leave(self, status);
+    zkl_multi_lock *all = NULL;
+    zkl_lock *one = zkl_striped_lock_held(self, &all);
+    status =
+        one == NULL ? zkl_multi_lock_release(all, timeout_ms) : zkl_lock_release(one, timeout_ms);
+    zkl_striped_lock_set_state(self, STRIPED_IDLE);
+    return status;
 }

@@ -40,6 +40,28 @@ typedef struct zkl_multi_lock_member {
 #define ZKL_MULTI_LOCK_MEMBER_INIT                                                                 \
     { sizeof(zkl_multi_lock_member), NULL, ZKL_EXCLUSIVE, 0 }
 
+/** A change in the state of what a multi-lock holds. Valid during the callback only. */
+typedef struct zkl_multi_lock_news {
+    size_t struct_size; /* of the library's struct; later versions append */
+    zkl_multi_lock *multi_lock;
+    zkl_lock_state state; /* as in zkl_lock_news: SUSPECT; HELD again; REVOKE_REQUESTED; LOST, the
+                             last one of a grant */
+    int reason;           /* LOST: as in zkl_lock_news; else ZKL_OK */
+    int64_t token;        /* of the grant that it is about */
+    const char *resource; /* LOST: the first that was lost, as the application named it, and
+                             REVOKE_REQUESTED: the one that is asked for; else "". It is there until
+                             the handle is closed */
+} zkl_multi_lock_news;
+
+/**
+ * Receives the changes in the state of what a multi-lock holds. The rules are those of
+ * zkl_lock_state_callback. All are in one session, so SUSPECT and HELD are about all; a session
+ * that ends takes all with it. LOST comes once, with the first that is lost: what was done under
+ * the grant as a whole is over then, though the others are kept until they are released.
+ * REVOKE_REQUESTED comes once for each resource.
+ */
+typedef void zkl_multi_lock_state_callback(void *arg, const zkl_multi_lock_news *news);
+
 typedef struct zkl_multi_lock_options {
     size_t struct_size;
     /** As in zkl_lock_options: 1 to fail when the session expires during an acquire. */
@@ -49,10 +71,13 @@ typedef struct zkl_multi_lock_options {
     int64_t max_hold_ms;
     /** As in zkl_lock_options. */
     const char *resource_class;
+    /** NULL: nobody is told; zkl_multi_lock_check tells as well. */
+    zkl_multi_lock_state_callback *state_callback;
+    void *state_arg;
 } zkl_multi_lock_options;
 
 #define ZKL_MULTI_LOCK_OPTIONS_INIT                                                                \
-    { sizeof(zkl_multi_lock_options), 0, 0, 0, NULL }
+    { sizeof(zkl_multi_lock_options), 0, 0, 0, NULL, NULL, NULL }
 
 /** What an acquire obtained. */
 typedef struct zkl_multi_lock_grant {
@@ -76,7 +101,7 @@ typedef struct zkl_multi_lock_grant {
  * Does not block. Returns ZKL_OK, ZKL_DUPLICATE_RESOURCE, ZKL_INVALID_ARGUMENT (a NULL, or a
  * count out of range), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_MODE, ZKL_INVALID_PERMITS,
  * ZKL_INVALID_TIMEOUT (max_hold_ms < 0), ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_
- * statuses, ZKL_CLOSED, ZKL_FORKED or ZKL_NO_MEMORY.
+ * statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
                                 size_t count, const zkl_multi_lock_options *options,
@@ -100,7 +125,11 @@ ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member 
 ZKL_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
                                    zkl_multi_lock_grant *grant);
 
-/** Ends the acquire that waits, from any thread, as zkl_lock_cancel does. */
+/**
+ * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
+ * cancel and timeout comes first wins. Does not block; may be called from a callback. Returns
+ * ZKL_OK, ZKL_NOT_WAITING, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ */
 ZKL_API int zkl_multi_lock_cancel(zkl_multi_lock *multi_lock);
 
 /**
@@ -118,10 +147,57 @@ ZKL_API int zkl_multi_lock_release(zkl_multi_lock *multi_lock, int64_t timeout_m
 
 /**
  * Closes a handle: cancels an acquire, releases what is held as zkl_multi_lock_release(multi_lock,
- * 0) does, and frees the handle. NULL is fine. Blocks only for calls of other threads on it to
- * return. In a forked child it does nothing.
+ * 0) does, and frees the handle. NULL is fine. Does not block, except for a call of another thread
+ * on this handle to return, and for its callbacks, if one is just running in another thread. From
+ * inside a callback it is fine as well. Callbacks of asynchronous calls that are still owed come
+ * later, as with zkl_lock_close. In a forked child it does nothing.
  */
 ZKL_API void zkl_multi_lock_close(zkl_multi_lock *multi_lock);
+
+/* ---- Asynchronous calls ------------------------------------------------- */
+
+/**
+ * How an acquire ended.
+ *
+ * status  what zkl_multi_lock_acquire would have returned.
+ * grant   on ZKL_OK, and valid during the callback only: copy it. All are held from the beginning
+ *         of this callback on. NULL on any other status.
+ */
+typedef void zkl_multi_lock_acquire_callback(void *arg, int status,
+                                             const zkl_multi_lock_grant *grant);
+
+/**
+ * Acquires all, or none, without waiting for it. The rules are those of zkl_lock_acquire_async:
+ * when it returns ZKL_OK its callback comes exactly once, whatever happens; when the handle is
+ * closed before, it comes after that, with ZKL_CANCELLED: so `arg` must live until then. When it
+ * returns anything else, never. A request takes the memory of one of each resource.
+ *
+ * callback  not NULL.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * what zkl_multi_lock_acquire returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
+ * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_TOO_MANY_REQUESTS,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
+ * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_multi_lock_acquire_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
+                                         zkl_multi_lock_acquire_callback *callback, void *arg);
+
+/**
+ * Releases all without waiting for the nodes to be gone. The rules are those of
+ * zkl_lock_release_async. The handle no longer holds any from the moment of the call.
+ *
+ * timeout_ms  as in zkl_lock_release; with 0 the callback comes as soon as it can.
+ * callback    NULL: nobody is told, and timeout_ms is of no account. Such a call takes no memory,
+ *             and the handle can acquire again at once; else it can when the callback begins.
+ *
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED, each as zkl_multi_lock_release returns it. Or
+ * nothing has happened: ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
+ * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_multi_lock_release_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
+                                         zkl_release_callback *callback, void *arg);
 
 #ifdef __cplusplus
 }

@@ -83,19 +83,80 @@ ZKL_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mod
 ZKL_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mode mode,
                                          int64_t timeout_ms, zkl_stripe_grant *grant);
 
-/** Ends the acquire that waits, from any thread, as zkl_lock_cancel does. */
+/**
+ * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
+ * cancel and timeout comes first wins. Does not block; may be called from a callback. Returns
+ * ZKL_OK, ZKL_NOT_WAITING, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ */
 ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
 
 /** Tells, as zkl_lock_check does, whether what was acquired is held. */
 ZKL_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
 
-/** Releases what is held, as zkl_lock_release does. */
+/** Releases what is held, as zkl_lock_release does; of all, as zkl_multi_lock_release does. */
 ZKL_API int zkl_striped_lock_release(zkl_striped_lock *striped_lock, int64_t timeout_ms);
 
-/** Closes a handle, which no other thread may use any more; releases what is held as
- *  zkl_striped_lock_release(striped_lock, 0) does. NULL is fine. In a forked child it does
- *  nothing. */
+/**
+ * Closes a handle, which no other thread may use any more, but for a callback of one of its calls
+ * that is just running: that is waited for. Ends an asynchronous acquire, and releases what is held
+ * as zkl_striped_lock_release(striped_lock, 0) does. NULL is fine. From inside a callback it is
+ * fine as well. Callbacks of asynchronous calls that are still owed come later, as with
+ * zkl_lock_close. In a forked child it does nothing.
+ */
 ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
+
+/* ---- Asynchronous calls ------------------------------------------------- */
+
+/**
+ * How an acquire ended.
+ *
+ * status  what the call that waits would have returned.
+ * grant   on ZKL_OK, and valid during the callback only: copy it. It is held from the beginning
+ *         of this callback on. NULL on any other status.
+ */
+typedef void zkl_striped_lock_acquire_callback(void *arg, int status,
+                                               const zkl_stripe_grant *grant);
+
+/**
+ * Acquire the stripe of a key (which is not needed once the call has returned), any stripe, or all,
+ * without waiting for it. The rules are those of zkl_lock_acquire_async: when it returns ZKL_OK its
+ * callback comes exactly once, whatever happens; when the handle is closed before, it comes after
+ * that, with ZKL_CANCELLED: so `arg` must live until then. When it returns anything else, never.
+ *
+ * Where it tries one stripe after the other, it asks for the next one from where the client's
+ * callbacks come from: with ZKL_DISPATCH_CALLER each try that fails is a turn of
+ * zkl_client_dispatch, and counted there.
+ *
+ * callback  not NULL.
+ *
+ * Do not block; any thread, a callback as well. Each returns ZKL_OK: the callback will be called,
+ * with what the call that waits returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
+ * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_CANCELLED (by another thread, at
+ * that very moment), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED,
+ * ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random
+ * numbers, or no thread for the callbacks) or ZKL_FORKED.
+ */
+ZKL_API int zkl_striped_lock_acquire_key_async(zkl_striped_lock *striped_lock, const void *key,
+                                               size_t size, zkl_mode mode, int64_t timeout_ms,
+                                               zkl_striped_lock_acquire_callback *callback,
+                                               void *arg);
+ZKL_API int zkl_striped_lock_acquire_any_async(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                               int64_t timeout_ms,
+                                               zkl_striped_lock_acquire_callback *callback,
+                                               void *arg);
+ZKL_API int zkl_striped_lock_acquire_all_async(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                               int64_t timeout_ms,
+                                               zkl_striped_lock_acquire_callback *callback,
+                                               void *arg);
+
+/**
+ * Releases what is held without waiting for the nodes to be gone: see zkl_lock_release_async, of
+ * which the rules, timeout_ms, callback and the statuses are (but for those of reentrant handles).
+ *
+ * Does not block; any thread, a callback as well.
+ */
+ZKL_API int zkl_striped_lock_release_async(zkl_striped_lock *striped_lock, int64_t timeout_ms,
+                                           zkl_release_callback *callback, void *arg);
 
 #ifdef __cplusplus
 }

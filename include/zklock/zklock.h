@@ -565,7 +565,7 @@ typedef struct zkl_lock_news {
  * own affair: nothing else changes. It is told once for each grant, at once where the
  * client watches the lock's node already, and within a third of the session timeout of a
  * grant for which nobody had to wait. A lock that was downgraded or upgraded has another node: it
- * can be asked for anew. (A multi-lock has nobody to tell.)
+ * can be asked for anew.
  *
  * News may come before zkl_lock_acquire has returned in its own thread, and
  * after the lock was released (see token); never after zkl_lock_close returned.

@@ -21,12 +21,17 @@ typedef struct multi_contender {
     zkl_multi_lock *lock;
     bool started;
     bool done;
+    const plan_turn *turn; /* that it takes */
     bool acquires;
+    bool called_closed; /* the client was about to be closed when it was called */
     bool cancelled;
+    bool closes; /* its handle, while it waits */
+    bool closed;
     int64_t asked_ms; /* on its own clock */
     int64_t stopped_us;
     bool holds;
     bool knows_of_loss;
+    int64_t told_lost; /* the token */
     int64_t token;
     const node_record *nodes[PLAN_MULTI_RESOURCES];
 } multi_contender;
@@ -114,26 +119,35 @@ static bool is_timed_out(const multi_contender *self, const plan_turn *turn) {
            zkl_clock_ms() - self->asked_ms >= turn->timeout_ms - ROUNDING_MS;
 }
 
+/* What was granted may be lost before the caller is told, who may come late to that. */
+static bool may_be_late(const multi_contender *self) {
+    return self->plan->asynchronous || stopped_us_of(self) > self->stopped_us;
+}
+
 /* Whoever does not try joins again where a place was lost. */
 static bool may_be_told(const multi_contender *self, const plan_turn *turn, int status) {
     bool tries = turn->timeout_ms == 0;
+    bool tries_or_late = tries || may_be_late(self);
     switch (status) {
     case ZKL_OK:
-        return !*self->client_closes;
+        return !self->closed &&
+               (!*self->client_closes || (self->plan->asynchronous && !self->called_closed));
     case ZKL_BUSY:
     case ZKL_DISCONNECTED:
     case ZKL_SERVER_REFUSED:
         return tries;
     case ZKL_LEASE_ENDED:
-        return tries && run.plan->clients[self->plan->client].lease_tick_ms > 0;
+        return tries_or_late && run.plan->clients[self->plan->client].lease_tick_ms > 0;
     case ZKL_NODE_DELETED:
-        return tries && (has_fault(PLAN_DELETE_NODE) || has_fault(PLAN_DELETE_PARENT));
+        return tries_or_late && (has_fault(PLAN_DELETE_NODE) || has_fault(PLAN_DELETE_PARENT));
+    case ZKL_HOLD_LIMIT:
+        return may_be_late(self) && self->plan->max_hold_ms > 0;
     case ZKL_SESSION_EXPIRED:
-        return tries || self->plan->fail_on_session_expiry;
+        return tries_or_late || self->plan->fail_on_session_expiry;
     case ZKL_TIMEOUT:
         return is_timed_out(self, turn);
     case ZKL_CANCELLED:
-        return self->cancelled;
+        return self->cancelled || self->closes;
     case ZKL_SEQUENCE_EXHAUSTED:
         return run.plan->first_sequence_to_end >= 0;
     case ZKL_NO_MEMORY:
@@ -169,7 +183,7 @@ static void judge_verdict(const multi_contender *self, const plan_turn *turn, in
 
 static void on_cancel(void *arg) {
     multi_contender *self = arg;
-    if (self->acquires && !*self->client_closes) {
+    if (self->acquires && self->lock != NULL && !*self->client_closes) {
         int status = zkl_multi_lock_cancel(self->lock);
         trace_call(self->number, "cancel: %s", zkl_strerror(status));
         self->cancelled = self->cancelled || status == ZKL_OK;
@@ -185,6 +199,95 @@ static void count_requests(const multi_contender *self) {
     }
 }
 
+static void told_of_acquire(multi_contender *self, int status, const zkl_multi_lock_grant *grant) {
+    self->acquires = false;
+    trace_call(self->number, "acquired all: %s", zkl_strerror(status));
+    judge_verdict(self, self->turn, status);
+    if (status == ZKL_OK) {
+        judge_grant(self, grant);
+        self->holds = !*self->client_closes;
+        self->knows_of_loss = false;
+    }
+}
+
+/* An asynchronous call, in memory of the world: should its callback come twice, it is there. */
+typedef struct call {
+    multi_contender *self;
+    unsigned times; /* that it was told */
+    bool refused;
+    int status;
+} call;
+
+static call *make_call(multi_contender *self) {
+    call *made = zkl_world_allocate(sizeof(*made));
+    made->self = self;
+    return made;
+}
+
+static bool tell(call *its, int status) {
+    if (++its->times > 1 || its->refused) {
+        oracle_violated("multi-contender %u is told of a call that %s: %s", its->self->number,
+                        its->refused ? "was refused" : "it was told of before",
+                        zkl_strerror(status));
+        return false;
+    }
+    its->status = status;
+    zkl_world_wake_all(its);
+    return true;
+}
+
+static void on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
+    call *its = arg;
+    if ((grant != NULL) != (status == ZKL_OK)) {
+        oracle_violated("a callback has %s grant: %s", grant != NULL ? "a" : "no",
+                        zkl_strerror(status));
+    }
+    if (tell(its, status)) {
+        told_of_acquire(its->self, status, grant);
+    }
+}
+
+static void wait_until_told(const call *its, int64_t until_us) {
+    while (its->times == 0 && zkl_world_now_us() < until_us) {
+        zkl_world_wait_on(its, until_us);
+    }
+}
+
+static void close_handle(multi_contender *self);
+
+static void close_while_it_waits(multi_contender *self) {
+    self->closes = true;
+    close_handle(self);
+    self->closed = true;
+}
+
+static int acquire_asynchronously(multi_contender *self) {
+    call *its = make_call(self);
+    int32_t close_after_ms = self->turn->close_after_ms;
+    int64_t until_us =
+        close_after_ms >= 0 ? zkl_world_now_us() + close_after_ms * (int64_t)US_PER_MS : INT64_MAX;
+    int status = zkl_multi_lock_acquire_async(self->lock, self->turn->timeout_ms, on_acquired, its);
+    if (status != ZKL_OK) {
+        its->refused = true;
+        told_of_acquire(self, status, NULL);
+        return status;
+    }
+    wait_until_told(its, until_us);
+    if (its->times == 0) {
+        close_while_it_waits(self);
+        wait_until_told(its, INT64_MAX);
+        self->holds = false;
+    }
+    return its->status;
+}
+
+static int acquire_and_wait(multi_contender *self) {
+    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    int status = zkl_multi_lock_acquire(self->lock, self->turn->timeout_ms, &grant);
+    told_of_acquire(self, status, &grant);
+    return status;
+}
+
 static int acquire(multi_contender *self, const plan_turn *turn) {
     zkl_world_event cancel = { .run = on_cancel, .arg = self, .process = self->process };
     if (turn->cancel_after_ms >= 0) {
@@ -192,23 +295,40 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
                            zkl_world_now_us() + turn->cancel_after_ms * (int64_t)US_PER_MS);
     }
     count_requests(self);
+    self->turn = turn;
     self->cancelled = false;
+    self->closes = false;
+    self->closed = false;
+    self->called_closed = *self->client_closes;
     self->acquires = true;
     self->asked_ms = zkl_clock_ms();
     self->stopped_us = stopped_us_of(self);
     trace_call(self->number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
-    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
-    int status = zkl_multi_lock_acquire(self->lock, turn->timeout_ms, &grant);
-    self->acquires = false;
+    int status = self->plan->asynchronous ? acquire_asynchronously(self) : acquire_and_wait(self);
     zkl_world_unschedule(&cancel);
-    trace_call(self->number, "acquired all: %s", zkl_strerror(status));
-    judge_verdict(self, turn, status);
-    if (status == ZKL_OK) {
-        judge_grant(self, &grant);
-        self->holds = true;
-        self->knows_of_loss = false;
-    }
     return status;
+}
+
+/* News of earlier grants may come late. */
+static void on_news(void *arg, const zkl_multi_lock_news *news) {
+    multi_contender *self = arg;
+    if (news->state != ZKL_STATE_LOST) {
+        return;
+    }
+    trace_call(self->number, "lost %s: %s", news->resource, zkl_strerror(news->reason));
+    if (news->token <= self->told_lost) {
+        oracle_violated("multi-contender %u is told once more that token %" PRId64 " is lost",
+                        self->number, news->token);
+    }
+    if (self->plan->asynchronous && news->token > self->token) {
+        oracle_violated("multi-contender %u is told that token %" PRId64
+                        " is lost, which it was not told that it has",
+                        self->number, news->token);
+    }
+    self->told_lost = news->token;
+    if (self->holds && news->token == self->token) {
+        self->knows_of_loss = true;
+    }
 }
 
 static void judge_lease(const multi_contender *self, int64_t lease_ms) {
@@ -259,6 +379,30 @@ static void judge_release(const multi_contender *self, const plan_turn *turn, in
     }
 }
 
+static void on_released(void *arg, int status) {
+    call *its = arg;
+    if (tell(its, status)) {
+        judge_release(its->self, its->self->turn, status);
+    }
+}
+
+/* There may be no memory for the callback: then nothing has happened. */
+static void release_asynchronously(multi_contender *self) {
+    call *its = make_call(self);
+    int64_t timeout_ms = self->turn->release_timeout_ms;
+    int status = zkl_multi_lock_release_async(self->lock, timeout_ms, on_released, its);
+    while (status == ZKL_NO_MEMORY && oracle_memory_runs_short()) {
+        sleep_ms(10);
+        status = zkl_multi_lock_release_async(self->lock, timeout_ms, on_released, its);
+    }
+    if (status == ZKL_OK) {
+        wait_until_told(its, INT64_MAX);
+    } else {
+        its->refused = true;
+        judge_release(self, self->turn, status);
+    }
+}
+
 static bool open_handle(multi_contender *self) {
     zkl_multi_lock_member members[PLAN_MULTI_RESOURCES];
     char names[PLAN_MULTI_RESOURCES][32];
@@ -271,6 +415,10 @@ static bool open_handle(multi_contender *self) {
     zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
     options.max_hold_ms = self->plan->max_hold_ms;
+    if (self->plan->hears_news) {
+        options.state_callback = on_news;
+        options.state_arg = self;
+    }
     while (!*self->client_closes) {
         if (zkl_multi_lock_open(self->client, members, self->plan->resource_count, &options,
                                 &self->lock) == ZKL_OK) {
@@ -299,7 +447,11 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
     }
     self->holds = false;
     trace_call(self->number, "release all");
-    judge_release(self, turn, zkl_multi_lock_release(self->lock, turn->release_timeout_ms));
+    if (self->plan->asynchronous) {
+        release_asynchronously(self);
+    } else {
+        judge_release(self, turn, zkl_multi_lock_release(self->lock, turn->release_timeout_ms));
+    }
     return true;
 }
 
@@ -307,6 +459,9 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
 static bool take_turn(multi_contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
     int status = acquire(self, turn);
+    if (self->lock == NULL) {
+        return open_handle(self);
+    }
     if (status != ZKL_OK) {
         return status != ZKL_CLOSED;
     }

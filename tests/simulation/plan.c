@@ -210,11 +210,22 @@ static void draw_multi(const run_plan *plan, plan_multi *multi, unsigned flavour
     }
 }
 
+static void draw_asynchronous_multi(plan_multi *multi) {
+    multi->asynchronous = one_in(2);
+    multi->hears_news = one_in(2);
+    for (size_t turn = 0; turn < multi->turn_count && multi->asynchronous; turn++) {
+        multi->turns[turn].close_after_ms = one_in(8) ? about(3000) : -1;
+    }
+}
+
 /* Behind all others, as before. */
 static void draw_multis(run_plan *plan, unsigned flavour) {
     plan->multi_count = one_in(3) ? (size_t)between(1, PLAN_MULTI_MAX) : 0;
     for (size_t i = 0; i < plan->multi_count; i++) {
         draw_multi(plan, &plan->multis[i], flavour);
+    }
+    for (size_t i = 0; i < plan->multi_count; i++) {
+        draw_asynchronous_multi(&plan->multis[i]);
     }
 }
 
@@ -459,7 +470,9 @@ static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
     for (size_t i = 0; i < multi->resource_count; i++) {
         fprintf(file, " %u (%s)", multi->resources[i], zkl_lock_mode_name((int)multi->modes[i]));
     }
-    fprintf(file, "%s", multi->fail_on_session_expiry ? ", fails on expiry" : "");
+    fprintf(file, "%s%s%s", multi->asynchronous ? ", asynchronous" : "",
+            multi->hears_news ? ", hears news" : "",
+            multi->fail_on_session_expiry ? ", fails on expiry" : "");
     if (multi->max_hold_ms > 0) {
         fprintf(file, ", holds for %" PRId64 " ms at most", multi->max_hold_ms);
     }

@@ -78,6 +78,8 @@ typedef struct plan_multi {
     size_t resource_count;
     unsigned resources[PLAN_MULTI_RESOURCES]; /* in the order in which it names them */
     zkl_mode modes[PLAN_MULTI_RESOURCES];
+    bool asynchronous; /* its thread waits for a callback, rather than in the call */
+    bool hears_news;
     bool fail_on_session_expiry;
     int64_t max_hold_ms;
     size_t turn_count;

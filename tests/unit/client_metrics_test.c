@@ -158,6 +158,34 @@ static void acquire_that_cannot_begin_counts_as_failed(void) {
     desk_close(desk);
 }
 
+static void on_nothing(void *arg, int status, const zkl_multi_lock_grant *grant) {
+    (void)arg;
+    (void)grant;
+    EXPECT_INT(status, ZKL_OK); /* refused calls are not told */
+}
+
+/* As many as it would have been of single locks; whether a thread would have waited, or nobody. */
+static void multi_acquire_that_cannot_begin_counts_for_each_resource(void) {
+    lock_desk *desk = open_plain();
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_multi_lock *multi_lock = NULL;
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    options.resource_class = "shop";
+    members[0].resource = "stock";
+    members[1].resource = "orders";
+    EXPECT_INT(zkl_multi_lock_open(desk->client, members, 2, &options, &multi_lock), ZKL_OK);
+    desk_enter(desk);
+    desk->fake.random_fails = true;
+    desk_leave(desk);
+    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, 0, NULL), ZKL_SYSTEM);
+    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "2");
+    EXPECT_INT(zkl_multi_lock_acquire_async(multi_lock, 0, on_nothing, NULL), ZKL_SYSTEM);
+    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "4");
+    EXPECT_SERIES(desk, "zklock_waiting|", "0");
+    zkl_multi_lock_close(multi_lock);
+    desk_close(desk);
+}
+
 static void upgrade_that_could_not_begin_is_counted(void) {
     lock_desk *desk = open_plain();
     desk->mode = ZKL_READ;
@@ -357,6 +385,7 @@ static CU_TestInfo tests[] = {
     TEST(pauses_are_counted_as_retries),
     TEST(busy_try_is_counted),
     TEST(acquire_that_cannot_begin_counts_as_failed),
+    TEST(multi_acquire_that_cannot_begin_counts_for_each_resource),
     TEST(upgrade_that_could_not_begin_is_counted),
     TEST(expiry_while_held_is_a_loss_and_no_release),
     TEST(end_of_a_lease_is_a_loss),

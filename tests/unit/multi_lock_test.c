@@ -7,15 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/unit.h"
-#include "testing/ensemble.h"
-#include "testing/testing.h"
-#include "zklock/testing.h"
+#include "support/multi_caller.h"
 
 enum { SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
-
-static const char *const stock = "/locks/stock";
-static const char *const orders = "/locks/orders";
 
 typedef struct caller {
     zkl_client *client;
@@ -60,11 +54,6 @@ static void acquire(void *arg) {
     self->status = zkl_multi_lock_acquire(self->multi_lock, self->timeout_ms, &self->grant);
 }
 
-static void expect_nodes(size_t of_stock, size_t of_orders) {
-    EXPECT_INT(zkl_testing_count_children(stock), of_stock);
-    EXPECT_INT(zkl_testing_count_children(orders), of_orders);
-}
-
 static void begin(caller *self) {
     zkl_testing_begin(NULL);
     open_caller(self, "stock", "orders");
@@ -84,10 +73,10 @@ static void all_are_held_with_one_token_and_released(void) {
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);
     EXPECT(self.grant.token > 0);
-    expect_nodes(1, 1);
+    multi_expect_nodes(1, 1);
     EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
     EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
-    expect_nodes(0, 0);
+    multi_expect_nodes(0, 0);
     EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_NOT_HELD);
     end(&self);
 }
@@ -107,7 +96,7 @@ static void members_have_their_own_modes(void) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
     char reader[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(stock, ZKL_READ, reader);
+    zkl_testing_add_contender(MULTI_STOCK, ZKL_READ, reader);
     zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
     members[0].resource = "stock";
     members[0].mode = ZKL_READ;
@@ -129,12 +118,12 @@ static void try_that_finds_one_of_them_taken_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(orders, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(MULTI_ORDERS, ZKL_EXCLUSIVE, other);
     self.timeout_ms = 0;
     acquire(&self);
     EXPECT_INT(self.status, ZKL_BUSY);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(orders), 1);
+    EXPECT_INT(zkl_testing_count_children(MULTI_ORDERS), 1);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     zkl_testing_sleep(SOON_MS); /* until our server knows */
     acquire(&self);
@@ -146,12 +135,12 @@ static void deadline_that_passes_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(orders, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(MULTI_ORDERS, ZKL_EXCLUSIVE, other);
     self.timeout_ms = SOON_MS;
     acquire(&self);
     EXPECT_INT(self.status, ZKL_TIMEOUT);
     zkl_testing_sleep(SOON_MS);
-    expect_nodes(0, 1);
+    multi_expect_nodes(0, 1);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     end(&self);
 }
@@ -160,16 +149,16 @@ static void cancel_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
     EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_NOT_WAITING);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    expect_nodes(2, 1);
+    multi_expect_nodes(2, 1);
     EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_CANCELLED);
     zkl_testing_sleep(SOON_MS);
-    expect_nodes(1, 0);
+    multi_expect_nodes(1, 0);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     end(&self);
 }
@@ -178,7 +167,7 @@ static void close_ends_the_wait(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_client_close(self.client, LONG_MS), ZKL_OK);
@@ -188,7 +177,7 @@ static void close_ends_the_wait(void) {
     EXPECT_INT(zkl_multi_lock_release(self.multi_lock, 0), ZKL_CLOSED);
     EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_CLOSED);
     zkl_multi_lock_close(self.multi_lock);
-    expect_nodes(1, 0);
+    multi_expect_nodes(1, 0);
     zkl_testing_end();
 }
 
@@ -292,7 +281,7 @@ static void lost_replies_leave_no_half(void) {
             zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, applied);
             acquire(&self);
             EXPECT_INT(self.status, ZKL_OK);
-            expect_nodes(1, 1);
+            multi_expect_nodes(1, 1);
             EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
             end(&self);
         }
@@ -307,10 +296,10 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     acquire(&holder);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    expect_nodes(2, 2);
+    multi_expect_nodes(2, 2);
     zkl_testing_expire_session(self.client); /* of the one that waits */
     zkl_testing_sleep(2 * SESSION_MS);
-    expect_nodes(2, 2);
+    multi_expect_nodes(2, 2);
     EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
@@ -322,7 +311,7 @@ static void one_deadline_is_over_all_attempts(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(stock, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
     self.timeout_ms = LONG_MS;
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(LONG_MS / 2);
@@ -334,23 +323,6 @@ static void one_deadline_is_over_all_attempts(void) {
     end(&self);
 }
 
-/* The last to have queued. */
-static void delete_last_of(const char *resource) {
-    const zkl_ensemble *ensemble = zkl_testing_led_ensemble(__func__);
-    const zkl_tree *tree = zkl_ensemble_tree(ensemble);
-    int64_t zxid = zkl_ensemble_committed_zxid(ensemble);
-    const zkl_node *last = NULL;
-    for (const zkl_node *node = zkl_node_first_child(zkl_tree_find(tree, resource, zxid), zxid);
-         node != NULL; node = zkl_node_next_child(node, zxid)) {
-        bool later = last == NULL || zkl_node_get_stat(node).czxid > zkl_node_get_stat(last).czxid;
-        last = later ? node : last;
-    }
-    EXPECT(last != NULL);
-    if (last != NULL) {
-        EXPECT_INT(zkl_testing_delete_node(zkl_node_path(last)), 1);
-    }
-}
-
 static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others(void) {
     caller self;
     begin(&self);
@@ -359,12 +331,12 @@ static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_ot
     acquire(&holder);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    delete_last_of(orders);
-    expect_nodes(2, 1);
+    multi_delete_last_of(MULTI_ORDERS);
+    multi_expect_nodes(2, 1);
     EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
-    expect_nodes(1, 1);
+    multi_expect_nodes(1, 1);
     EXPECT(self.grant.token > holder.grant.token);
     close_caller(&holder);
     end(&self);
@@ -378,13 +350,13 @@ static void half_that_is_left_of_a_lost_transaction_is_given_up(void) {
     EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
     zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, 1);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    while (zkl_testing_count_children(orders) == 0) {
+    while (zkl_testing_count_children(MULTI_ORDERS) == 0) {
         zkl_testing_sleep(1);
     }
-    delete_last_of(orders);
+    multi_delete_last_of(MULTI_ORDERS);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
-    expect_nodes(1, 1);
+    multi_expect_nodes(1, 1);
     EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
     end(&self);
 }
@@ -436,7 +408,7 @@ static void stuck_holder_loses_all(void) {
     EXPECT_INT(zkl_multi_lock_acquire(multi_lock, LONG_MS, NULL), ZKL_OK);
     zkl_testing_sleep(2 * SOON_MS);
     EXPECT_INT(zkl_multi_lock_check(multi_lock, NULL), ZKL_LOST);
-    expect_nodes(0, 0);
+    multi_expect_nodes(0, 0);
     zkl_multi_lock_close(multi_lock);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();

@@ -138,6 +138,23 @@ static void cancel_ends_every_wait(void) {
     }
 }
 
+static void handle_that_waits_is_in_use(void) {
+    begin();
+    zkl_striped_lock *holder = open_striped();
+    waiter self = { open_striped(), 1 };
+    EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    zkl_testing_task *task = zkl_testing_start(wait_for_any, &self);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_striped_lock_release(self.striped_lock, 0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_striped_lock_acquire_any(self.striped_lock, ZKL_EXCLUSIVE, 0, NULL),
+               ZKL_HANDLE_IN_USE);
+    zkl_striped_lock_close(holder);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_OK);
+    zkl_striped_lock_close(self.striped_lock);
+    end();
+}
+
 static void bad_input_is_refused(void) {
     begin();
     zkl_striped_lock *striped_lock = NULL;
@@ -160,6 +177,8 @@ static void bad_input_is_refused(void) {
     EXPECT_INT(zkl_striped_lock_acquire_key(striped_lock, NULL, 0, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_INVALID_ARGUMENT);
     EXPECT_INT(acquire_key(striped_lock, "a", -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, -2, NULL),
+               ZKL_INVALID_TIMEOUT);
     EXPECT_INT(acquire_key(striped_lock, "a", 0, NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children("/other/stock/stripe-0000"), 1);
     EXPECT_INT(zkl_striped_lock_release(striped_lock, -2), ZKL_INVALID_TIMEOUT);
@@ -175,6 +194,7 @@ static CU_TestInfo tests[] = {
     TEST(any_stripe_is_found_until_all_are_taken),
     TEST(all_wait_for_each_and_keep_each_out),
     TEST(cancel_ends_every_wait),
+    TEST(handle_that_waits_is_in_use),
     TEST(bad_input_is_refused),
     TEST_END,
 };

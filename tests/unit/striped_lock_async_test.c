@@ -1,0 +1,569 @@
+/*
+ * The asynchronous calls of striped locks: each that was accepted is told exactly once, whatever it
+ * meets, also between one stripe and the next.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/unit.h"
+#include "zklock/striped_lock.h"
+#include "zklock/testing.h"
+
+enum { STRIPES = 3, SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
+
+static zkl_client *client;
+static zkl_client *others;       /* whose handle keeps stripes from ours */
+static zkl_striped_lock *self;   /* ours; NULL: closed */
+static zkl_striped_lock *holder; /* theirs */
+static zkl_stripe_grant granted;
+static char heard[256];
+static void (*react)(void); /* inside of each callback, once it is written down */
+static int said;            /* for it */
+
+static zkl_striped_lock *open_striped(zkl_client *of) {
+    zkl_striped_lock *striped_lock = NULL;
+    EXPECT_INT(zkl_striped_lock_open(of, "stock", STRIPES, NULL, &striped_lock), ZKL_OK);
+    return striped_lock;
+}
+
+static void begin(zkl_dispatch dispatch) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &others), ZKL_OK);
+    options.dispatch = dispatch;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    self = open_striped(client);
+    holder = open_striped(others);
+    heard[0] = '\0';
+    react = NULL;
+}
+
+static void close_handle(void) {
+    zkl_striped_lock *striped_lock = self;
+    self = NULL;
+    zkl_striped_lock_close(striped_lock);
+}
+
+static void end(void) {
+    close_handle();
+    zkl_striped_lock_close(holder);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_client_close(others, LONG_MS), ZKL_OK);
+    EXPECT_TEXT(heard, ""); /* nothing comes twice, or late */
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void write_down(const char *what, int status) {
+    size_t length = strlen(heard);
+    snprintf(heard + length, sizeof(heard) - length, status == ZKL_OK ? "%s " : "%s(%d) ", what,
+             status);
+    if (react != NULL) {
+        react();
+    }
+}
+
+static void on_acquired(void *arg, int status, const zkl_stripe_grant *grant) {
+    (void)arg;
+    EXPECT((grant != NULL) == (status == ZKL_OK));
+    if (grant != NULL) {
+        granted = *grant;
+    }
+    write_down("acquired", status);
+}
+
+static void on_released(void *arg, int status) {
+    (void)arg;
+    write_down("released", status);
+}
+
+#define HEARD(expected)                                                                            \
+    do {                                                                                           \
+        EXPECT_TEXT(heard, (expected));                                                            \
+        heard[0] = '\0';                                                                           \
+    } while (0)
+
+static int has_heard(void *arg) {
+    (void)arg;
+    return heard[0] != '\0';
+}
+
+static void wait_for_callback(void) {
+    EXPECT_INT(zkl_testing_wait_until(has_heard, NULL, LONG_MS), 1);
+}
+
+static size_t dispatch(void) {
+    size_t count = 99;
+    EXPECT_INT(zkl_client_dispatch(client, &count), ZKL_OK);
+    return count;
+}
+
+/* As a loop does while something waits. */
+static void dispatch_for(int64_t ms) {
+    for (int64_t until_ms = zkl_testing_now_ms() + ms; zkl_testing_now_ms() < until_ms;) {
+        (void)dispatch();
+        zkl_testing_sleep(1);
+    }
+}
+
+typedef int acquire_way(int64_t timeout_ms);
+
+static int acquire_key(int64_t timeout_ms) {
+    return zkl_striped_lock_acquire_key_async(self, "a", 1, ZKL_EXCLUSIVE, timeout_ms, on_acquired,
+                                              NULL);
+}
+
+static int acquire_any(int64_t timeout_ms) {
+    return zkl_striped_lock_acquire_any_async(self, ZKL_EXCLUSIVE, timeout_ms, on_acquired, NULL);
+}
+
+static int acquire_all(int64_t timeout_ms) {
+    return zkl_striped_lock_acquire_all_async(self, ZKL_EXCLUSIVE, timeout_ms, on_acquired, NULL);
+}
+
+static acquire_way *const ways[] = { acquire_key, acquire_any, acquire_all };
+
+static int release(int64_t timeout_ms) {
+    return zkl_striped_lock_release_async(self, timeout_ms, on_released, NULL);
+}
+
+static void others_take_all(void) {
+    EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+}
+
+static void others_take_one(void) {
+    EXPECT_INT(zkl_striped_lock_acquire_key(holder, "a", 1, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+}
+
+static void others_go(void) {
+    EXPECT_INT(zkl_striped_lock_release(holder, LONG_MS), ZKL_OK);
+}
+
+static size_t count_nodes(void) {
+    return zkl_testing_count_children("/locks/stock/stripe-0000") +
+           zkl_testing_count_children("/locks/stock/stripe-0001") +
+           zkl_testing_count_children("/locks/stock/stripe-0002");
+}
+
+/* ---- Acquire and release ------------------------------------------------------------------- */
+
+static void every_way_is_granted_in_the_callback_and_released_in_another(void) {
+    static const size_t nodes[] = { 1, 1, STRIPES };
+    begin(ZKL_DISPATCH_THREAD);
+    for (size_t turn = 0; turn < 2 * COUNT_OF(ways); turn++) {
+        size_t i = turn % COUNT_OF(ways);
+        EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
+        EXPECT_TEXT(heard, "");
+        wait_for_callback();
+        HEARD("acquired ");
+        EXPECT(granted.token > 0);
+        EXPECT_INT(count_nodes(), nodes[i]);
+        EXPECT_INT(granted.stripe == ZKL_ALL_STRIPES, nodes[i] == STRIPES);
+        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_OK);
+        EXPECT_INT(release(ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_NOT_HELD);
+        EXPECT_INT(release(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
+        wait_for_callback();
+        HEARD("released ");
+        EXPECT_INT(count_nodes(), 0);
+    }
+    end();
+}
+
+static void release_that_nobody_is_told_of_lets_the_handle_acquire_at_once(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
+        wait_for_callback();
+        HEARD("acquired ");
+        EXPECT_INT(zkl_striped_lock_release_async(self, 0, NULL, NULL), ZKL_OK);
+    }
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(count_nodes(), 0);
+    end();
+}
+
+static void any_takes_the_stripe_that_is_free(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    others_take_one();
+    for (int i = 0; i < 10; i++) { /* whichever it begins with */
+        EXPECT_INT(acquire_any(0), ZKL_OK);
+        wait_for_callback();
+        HEARD("acquired ");
+        EXPECT(granted.stripe != zkl_stripe_of_key("a", 1, STRIPES));
+        EXPECT_INT(zkl_striped_lock_release(self, ZKL_FOREVER), ZKL_OK);
+    }
+    end();
+}
+
+static void who_finds_all_taken_waits_and_is_told_once(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        others_take_all();
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        dispatch_for(SOON_MS);
+        EXPECT_TEXT(heard, "");
+        others_go();
+        dispatch_for(SOON_MS);
+        HEARD("acquired ");
+        EXPECT(granted.waited_ms >= SOON_MS);
+        end();
+    }
+}
+
+static void try_is_told_busy_and_a_deadline_timeout(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    others_take_all();
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        EXPECT_INT(ways[i](0), ZKL_OK);
+        dispatch_for(SOON_MS);
+        HEARD("acquired(-1) ");
+        int64_t began_ms = zkl_testing_now_ms();
+        EXPECT_INT(ways[i](SESSION_MS), ZKL_OK);
+        while (heard[0] == '\0') {
+            dispatch_for(1);
+        }
+        HEARD("acquired(-2) ");
+        EXPECT(zkl_testing_now_ms() - began_ms >= SESSION_MS);
+        EXPECT(zkl_testing_now_ms() - began_ms <= SESSION_MS + 50);
+        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_NOT_HELD);
+    }
+    end();
+}
+
+static void session_that_expires_while_waiting_queues_again(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_THREAD);
+        others_take_all();
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        zkl_testing_expire_session(client);
+        zkl_testing_sleep(2 * SESSION_MS);
+        EXPECT_TEXT(heard, "");
+        others_go();
+        wait_for_callback();
+        HEARD("acquired ");
+        end();
+    }
+}
+
+static void refused_calls_are_not_told(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        EXPECT_INT(ways[i](-2), ZKL_INVALID_TIMEOUT);
+    }
+    EXPECT_INT(zkl_striped_lock_acquire_key_async(self, NULL, 0, ZKL_READ, 0, on_acquired, NULL),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_striped_lock_acquire_key_async(self, "a", 1, ZKL_READ, 0, NULL, NULL),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_striped_lock_acquire_any_async(self, ZKL_PERMIT, 0, on_acquired, NULL),
+               ZKL_INVALID_MODE);
+    EXPECT_INT(zkl_striped_lock_acquire_all_async(self, (zkl_mode)7, 0, on_acquired, NULL),
+               ZKL_INVALID_MODE);
+    EXPECT_INT(zkl_striped_lock_acquire_any_async(NULL, ZKL_READ, 0, on_acquired, NULL),
+               ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(release(0), ZKL_NOT_HELD);
+    EXPECT_INT(release(-2), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire_any(self, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(acquire_key(0), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_striped_lock_release(self, ZKL_FOREVER), ZKL_OK);
+    others_take_all();
+    EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(acquire_all(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(release(0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_OK);
+    wait_for_callback();
+    HEARD("acquired(-3) ");
+    end();
+}
+
+/* ---- Cancel -------------------------------------------------------------------------------- */
+
+static void cancel_ends_every_wait(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        others_take_all();
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        dispatch_for(SOON_MS);
+        EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_NOT_WAITING);
+        others_go();
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(dispatch(), 1);
+        HEARD("acquired(-3) ");
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
+static void cancel_after_the_grant_is_too_late(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_NOT_WAITING);
+        EXPECT_INT(dispatch(), 1);
+        HEARD("acquired ");
+        end();
+    }
+}
+
+/* One is taken, and that is known, but the next has not been asked for. */
+static void cancel_between_two_stripes_wins(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    others_take_all();
+    EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    others_go();
+    EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_OK);
+    EXPECT_INT(dispatch(), 1);
+    HEARD("acquired(-3) ");
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(count_nodes(), 0);
+    end();
+}
+
+static void stripe_lost_before_its_callback_was_never_held(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        zkl_testing_expire_session(client);
+        zkl_testing_sleep(SOON_MS);
+        dispatch_for(SOON_MS);
+        /* Any has other stripes left, in its new session. */
+        HEARD(ways[i] == acquire_any ? "acquired " : "acquired(-12) ");
+        end();
+    }
+}
+
+/* ---- Close of the handle ------------------------------------------------------------------- */
+
+static void handle_closed_while_it_waits_is_told_cancelled(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_THREAD);
+        others_take_all();
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        close_handle();
+        EXPECT_TEXT(heard, ""); /* not inside of it */
+        wait_for_callback();
+        HEARD("acquired(-3) ");
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(count_nodes(), STRIPES);
+        end();
+    }
+}
+
+static void handle_closed_before_its_callback_gives_back_what_was_granted(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        close_handle();
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(count_nodes(), 0);
+        EXPECT_INT(dispatch(), 1);
+        HEARD("acquired(-3) ");
+        end();
+    }
+}
+
+static void handle_closed_between_two_stripes_is_told_cancelled(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    others_take_all();
+    EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    close_handle();
+    EXPECT_INT(dispatch(), 1);
+    HEARD("acquired(-3) ");
+    end();
+}
+
+static void handle_closed_in_its_release_is_told_pending(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_CALLER);
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        dispatch_for(SOON_MS);
+        HEARD("acquired ");
+        EXPECT_INT(release(ZKL_FOREVER), ZKL_OK);
+        close_handle();
+        EXPECT_INT(dispatch(), 1);
+        HEARD("released(-13) ");
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
+static void react_by_close(void) {
+    react = NULL;
+    close_handle();
+}
+
+static void handle_can_be_closed_in_its_own_callback(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_THREAD);
+        react = react_by_close;
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        wait_for_callback();
+        zkl_testing_sleep(SOON_MS);
+        HEARD("acquired ");
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
+static void react_slowly_and_try_again(void) {
+    react = NULL;
+    zkl_testing_sleep(SESSION_MS);
+    EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release_async(self, 0, NULL, NULL), ZKL_OK);
+    said = acquire_any(ZKL_FOREVER);
+}
+
+static void react_slowly_and_release(void) {
+    react = NULL;
+    zkl_testing_sleep(SESSION_MS);
+    said = release(ZKL_FOREVER);
+}
+
+static void close_waits_for_a_callback_that_runs_and_that_begins_no_acquire(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_THREAD);
+        react = react_slowly_and_try_again;
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        wait_for_callback();
+        zkl_striped_lock_close(self);
+        EXPECT_INT(said, ZKL_HANDLE_IN_USE);
+        self = NULL;
+        zkl_testing_sleep(SOON_MS);
+        HEARD("acquired ");
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
+/* The callback of that release comes when the handle has gone. */
+static void callback_that_close_waits_for_can_release(void) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(ZKL_DISPATCH_THREAD);
+        react = react_slowly_and_release;
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        wait_for_callback();
+        zkl_striped_lock_close(self);
+        EXPECT_INT(said, ZKL_OK);
+        self = NULL;
+        zkl_testing_sleep(SOON_MS);
+        HEARD("acquired released(-13) ");
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
+/* ---- Close of the client ------------------------------------------------------------------- */
+
+static void client_close_tells_who_waits(zkl_dispatch mode) {
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        begin(mode);
+        others_take_all();
+        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+        client = NULL;
+        HEARD("acquired(-10) ");
+        EXPECT_INT(ways[i](0), ZKL_CLOSED);
+        EXPECT_INT(release(0), ZKL_CLOSED);
+        end();
+    }
+}
+
+static void callbacks_are_called_before_client_close_returns(void) {
+    client_close_tells_who_waits(ZKL_DISPATCH_THREAD);
+    client_close_tells_who_waits(ZKL_DISPATCH_CALLER); /* any: between two stripes */
+}
+
+/* ---- Many ---------------------------------------------------------------------------------- */
+
+enum { MANY = 1000 };
+
+typedef struct request {
+    zkl_striped_lock *striped_lock;
+    unsigned granted;
+    unsigned released;
+} request;
+
+static unsigned holders[STRIPES];
+static unsigned done;
+
+static void on_many_released(void *arg, int status) {
+    request *its = arg;
+    its->released += status == ZKL_OK;
+    done++;
+}
+
+static void on_many_granted(void *arg, int status, const zkl_stripe_grant *grant) {
+    request *its = arg;
+    EXPECT_INT(status, ZKL_OK);
+    EXPECT_INT(++holders[grant->stripe], 1);
+    its->granted++;
+    holders[grant->stripe]--;
+    EXPECT_INT(
+        zkl_striped_lock_release_async(its->striped_lock, ZKL_FOREVER, on_many_released, its),
+        ZKL_OK);
+}
+
+static int all_are_done(void *arg) {
+    (void)arg;
+    return done == MANY;
+}
+
+static void thousand_of_one_client_are_granted_once_each(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    request *requests = calloc(MANY, sizeof(*requests));
+    done = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        requests[i].striped_lock = open_striped(client);
+        EXPECT_INT(zkl_striped_lock_acquire_any_async(requests[i].striped_lock, ZKL_EXCLUSIVE,
+                                                      ZKL_FOREVER, on_many_granted, &requests[i]),
+                   ZKL_OK);
+    }
+    EXPECT_INT(zkl_testing_wait_until(all_are_done, NULL, 3000000), 1);
+    for (unsigned i = 0; i < MANY; i++) {
+        EXPECT_INT(requests[i].granted, 1);
+        EXPECT_INT(requests[i].released, 1);
+        zkl_striped_lock_close(requests[i].striped_lock);
+    }
+    free(requests);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(every_way_is_granted_in_the_callback_and_released_in_another),
+    TEST(release_that_nobody_is_told_of_lets_the_handle_acquire_at_once),
+    TEST(any_takes_the_stripe_that_is_free),
+    TEST(who_finds_all_taken_waits_and_is_told_once),
+    TEST(try_is_told_busy_and_a_deadline_timeout),
+    TEST(session_that_expires_while_waiting_queues_again),
+    TEST(refused_calls_are_not_told),
+    TEST(cancel_ends_every_wait),
+    TEST(cancel_after_the_grant_is_too_late),
+    TEST(cancel_between_two_stripes_wins),
+    TEST(stripe_lost_before_its_callback_was_never_held),
+    TEST(handle_closed_while_it_waits_is_told_cancelled),
+    TEST(handle_closed_before_its_callback_gives_back_what_was_granted),
+    TEST(handle_closed_between_two_stripes_is_told_cancelled),
+    TEST(handle_closed_in_its_release_is_told_pending),
+    TEST(handle_can_be_closed_in_its_own_callback),
+    TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire),
+    TEST(callback_that_close_waits_for_can_release),
+    TEST(callbacks_are_called_before_client_close_returns),
+    TEST(thousand_of_one_client_are_granted_once_each),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("striped_lock async", tests);
+}
