@@ -84,6 +84,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->established = true;
     session->connected = true;
     session->connected_ms = zkl_session_now_ms(session);
+    session->connections++;
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_observe_connected(session, is_new);

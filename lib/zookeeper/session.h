@@ -51,6 +51,7 @@ struct zkl_session {
     bool finished; /* no session will follow */
     bool given_up; /* by us, until the next is asked for: the servers have not ended it yet */
     int64_t connected_ms;   /* since when, where it is */
+    uint64_t connections;   /* counts them */
     int64_t left_behind_ms; /* so long may nodes of sessions given up live with connected servers */
     uint64_t number;        /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
