@@ -37,8 +37,7 @@ static int threads_of_this_process(void) {
     return count;
 }
 
-/* ---- A crowd of requests
- * -------------------------------------------------------------------------- */
+/* ---- A crowd of requests ---------------------------------------------------------------- */
 
 struct crowd;
 
@@ -208,8 +207,7 @@ static void crowd_end(struct crowd *crowd) {
     scene_end(&crowd->scene);
 }
 
-/* ---- On the client's own thread
- * -------------------------------------------------------------------- */
+/* ---- On the client's own thread --------------------------------------------------------- */
 
 static void on_first(void *arg, int status, const zkl_grant *grant) {
     (void)grant;
@@ -288,8 +286,24 @@ static void close_of_the_client_tells_all_before_it_returns(void) {
     crowd_end(&crowd);
 }
 
-/* ---- The end of the session
- * ------------------------------------------------------------------------ */
+/* Nobody waits for the callbacks, which come later. */
+static void close_of_the_handles_tells_all_that_they_are_cancelled(void) {
+    struct crowd crowd;
+    crowd_begin(&crowd, "async-handles", RESOURCES, REQUESTS);
+    open_jobs(&crowd, client_open(servers_hosts(), LONGEST_SESSION_MS));
+    start_jobs(&crowd);
+    wait_until_all_are_queued(&crowd);
+    for (int i = 0; i < REQUESTS; i++) {
+        zkl_lock_close(crowd.jobs[i].lock);
+        crowd.jobs[i].lock = NULL;
+    }
+    WAIT_UNTIL(atomic_load(&crowd.told) == REQUESTS);
+    ASSERT_NUMBER(count_told(&crowd, ZKL_CANCELLED), REQUESTS);
+    WAIT_UNTIL(queued(&crowd) == RESOURCES);
+    crowd_end(&crowd);
+}
+
+/* ---- The end of the session ------------------------------------------------------------- */
 
 enum { BEHIND_PROXY = 500 };
 
@@ -330,8 +344,7 @@ static void requests_that_are_to_fail_with_their_session_are_told_once(void) {
     proxy_stop(proxy);
 }
 
-/* ---- In the application's own loop
- * ------------------------------------------------------------------- */
+/* ---- In the application's own loop ------------------------------------------------------ */
 
 static zkl_client *open_dispatched(void) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
@@ -400,6 +413,7 @@ int main(int argc, char **argv) {
         TEST_CASE(two_thousand_wait_without_a_thread_and_are_told_once_each),
         TEST_CASE(those_that_are_cancelled_are_told_so_and_the_others_granted),
         TEST_CASE(close_of_the_client_tells_all_before_it_returns),
+        TEST_CASE(close_of_the_handles_tells_all_that_they_are_cancelled),
         TEST_CASE(requests_whose_session_ends_join_again_and_are_told_once),
         TEST_CASE(requests_that_are_to_fail_with_their_session_are_told_once),
         TEST_CASE(callbacks_come_in_the_loop_of_the_application_and_nowhere_else),

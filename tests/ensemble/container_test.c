@@ -91,10 +91,9 @@ static void resource_that_is_held_or_no_container_stays(void) {
     scene_end(&empty);
 }
 
-/* ---- Removed while others come and go
- * ------------------------------------------------------------ */
+/* ---- Removed while others come and go --------------------------------------------------- */
 
-enum { PASSERS_BY = 3, REMOVALS = 5 };
+enum { PASSERS_BY = 3, REMOVALS = 3 };
 
 struct passer_by {
     zkl_client *client;
@@ -119,15 +118,21 @@ static void pass(struct passer_by *self, int64_t *token) {
     self->passes++;
 }
 
-/* Leaves it alone for a while now and then, at other times than the others. */
+/* For as long as some passes take, on a slow machine as well; so that at times nobody is there. */
+static void rest(int64_t pass_ms, int passes) {
+    int64_t end = now_ms() + pass_ms * (passes % 16);
+    while (now_ms() < end) {
+        nap();
+    }
+}
+
 static void *pass_by(void *arg) {
     struct passer_by *self = arg;
     int64_t token = 0;
     while (!atomic_load(self->enough)) {
+        int64_t begun = now_ms();
         pass(self, &token);
-        for (int i = 0; i < self->passes % 7; i++) {
-            nap();
-        }
+        rest(now_ms() - begun, self->passes);
     }
     return NULL;
 }

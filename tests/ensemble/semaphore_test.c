@@ -51,8 +51,7 @@ static int32_t births_and_deaths(struct scene *scene) {
     return stat.cversion;
 }
 
-/* ---- A queue of contenders, each in a session of its own ---------------------------------------
- */
+/* ---- A queue of contenders, each in a session of its own -------------------------------- */
 
 enum { LINE_LENGTH = 12 };
 
@@ -116,8 +115,7 @@ static int64_t fired(struct line *line) {
     return servers_sum("zk_sum_node_deleted_watch_count");
 }
 
-/* ---- Who holds
- * ------------------------------------------------------------------------------------ */
+/* ---- Who holds -------------------------------------------------------------------------- */
 
 enum { CROWD = 6, PERMITS = 3, ROUNDS = 40 };
 
@@ -254,8 +252,7 @@ static void contenders_that_differ_in_the_number_are_told_and_leave_nothing(void
     scene_end(&scene);
 }
 
-/* ---- No herd
- * ---------------------------------------------------------------------------------------- */
+/* ---- No herd ---------------------------------------------------------------------------- */
 
 static void releases_in_the_order_of_the_queue_fire_one_watch_each(void) {
     struct line line;
@@ -297,8 +294,7 @@ static void release_of_the_last_holder_fires_n_watches_and_lets_one_in(void) {
     line_end(&line);
 }
 
-/* ---- Lost requests and replies
- * -------------------------------------------------------------------- */
+/* ---- Lost requests and replies ---------------------------------------------------------- */
 
 /* The client behind the proxy wants the permit that a rival leaves, beside one that another keeps.
  */
@@ -392,8 +388,7 @@ static void reply_lost_at_every_request_of_a_wait_for_a_permit_keeps_its_place(v
     cut_at_every_request(wait_for_a_permit, PROXY_REPLY_LOST, WAIT_REQUESTS);
 }
 
-/* ---- Queues with a limit
- * ----------------------------------------------------------------------------- */
+/* ---- Queues with a limit ---------------------------------------------------------------- */
 
 static zkl_lock *open_limited(zkl_client *client, const char *resource, int32_t permits,
                               int32_t max_waiting) {
