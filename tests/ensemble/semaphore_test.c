@@ -177,7 +177,7 @@ static void holder_that_is_killed_frees_its_permit(void) {
     zkl_lock *other = open_permit(client, scene.resource, 2);
     zkl_lock *next = open_permit(client, scene.resource, 2);
     acquire(other);
-    waiter_start(&waiter, next, ZKL_PERMIT, ZKL_FOREVER);
+    waiter_start(&waiter, next, ZKL_PERMIT, 2 * PATIENCE_MS);
     WAIT_UNTIL(scene_watches_on(&scene, grant.node) == 1);
     CU_ASSERT_FALSE(waiter_is_done(&waiter));
     process_signal(&holder, SIGKILL);
@@ -208,7 +208,7 @@ static void permit_held_past_its_limit_is_lost_and_the_others_stay(void) {
     zkl_lock *limited = open_with(client, scene.resource, &options);
     acquire(unlimited);
     acquire(limited);
-    waiter_start(&waiter, next, ZKL_PERMIT, ZKL_FOREVER);
+    waiter_start(&waiter, next, ZKL_PERMIT, 2 * PATIENCE_MS);
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
     WAIT_UNTIL(news_count(&news, ZKL_STATE_LOST) == 1);
     ASSERT_STATUS(news_last(&news).reason, ZKL_HOLD_LIMIT);
@@ -237,7 +237,7 @@ static void contenders_that_differ_in_the_number_are_told_and_leave_nothing(void
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
     zkl_lock *three = open_permit(client, scene.resource, 3);
     zkl_lock *two = open_permit(client, scene.resource, 2);
-    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_PERMIT, ZKL_FOREVER, NULL), ZKL_PERMITS_DIFFER);
+    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_PERMIT, PATIENCE_MS, NULL), ZKL_PERMITS_DIFFER);
     ASSERT_STATUS(zkl_lock_acquire(three, ZKL_PERMIT, 0, NULL), ZKL_PERMITS_DIFFER);
     WAIT_UNTIL(scene_queue(&scene) == 1);
     acquire(two);
@@ -411,14 +411,14 @@ static void full_queue_refuses_at_once_and_without_a_write(void) {
         zkl_lock *patient = open_limited(client, scene.resource, permits, 1);
         zkl_lock *refused = open_limited(client, scene.resource, permits, 1);
         ASSERT_STATUS(zkl_lock_acquire(holder, modes[i], PATIENCE_MS, NULL), ZKL_OK);
-        waiter_start(&waiter, patient, modes[i], ZKL_FOREVER);
+        waiter_start(&waiter, patient, modes[i], 2 * PATIENCE_MS);
         WAIT_UNTIL(scene_queue(&scene) == 2);
         int32_t before = births_and_deaths(&scene);
-        ASSERT_STATUS(zkl_lock_acquire(refused, modes[i], ZKL_FOREVER, NULL), ZKL_QUEUE_FULL);
+        ASSERT_STATUS(zkl_lock_acquire(refused, modes[i], PATIENCE_MS, NULL), ZKL_QUEUE_FULL);
         ASSERT_NUMBER(births_and_deaths(&scene), before);
         release(holder);
         ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
-        waiter_start(&waiter, refused, modes[i], ZKL_FOREVER); /* there is room again */
+        waiter_start(&waiter, refused, modes[i], 2 * PATIENCE_MS); /* there is room again */
         WAIT_UNTIL(scene_queue(&scene) == 2);
         release(patient);
         ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
