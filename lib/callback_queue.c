@@ -7,8 +7,8 @@
 
 #include "threads.h"
 
-/* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and at
- * the end of a dispatch that leaves some ---- */
+/* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and
+ * when a dispatch leaves some ---- */
 
 static void raise_descriptor(const zkl_callback_queue *queue) {
     if (queue->descriptor >= 0) {
@@ -75,13 +75,17 @@ static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     return count;
 }
 
-/* On the application's thread. */
+/* On the application's thread. What has come meanwhile has not raised the descriptor where others
+ * still waited; an edge-triggered loop would not hear of it. */
 static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
     queue->dispatching = true;
     zkl_thread_runs_callbacks(true);
     size_t count = run_waiting(queue, most);
     zkl_thread_runs_callbacks(false);
     queue->dispatching = false;
+    if (queue->first != NULL) { /* no post makes an edge before it was empty */
+        raise_descriptor(queue);
+    }
     zkl_condition_broadcast(&queue->changed);
     return count;
 }
@@ -89,10 +93,6 @@ static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
 size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue) {
     pthread_mutex_lock(&queue->mutex);
     size_t count = queue->dispatching ? 0 : lend_thread(queue, queue->waiting);
-    if (queue->first != NULL) {
-        raise_descriptor(
-            queue); /* for who waits for an edge: no post makes one before it is empty */
-    }
     pthread_mutex_unlock(&queue->mutex);
     return count;
 }

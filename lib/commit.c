@@ -1,6 +1,8 @@
 #include "commit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <utlist.h>
 
@@ -18,6 +20,21 @@ typedef struct zkl_commit {
 zkl_multi_operation zkl_commit_guard(const char *node) {
     return (
         zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = node, .version = ZKL_ANY_VERSION };
+}
+
+bool zkl_commit_find_node(const zkl_lock *lock, char node[ZKL_NODE_PATH_SIZE]) {
+    char now[ZKL_NODE_PATH_SIZE];
+    char next[ZKL_NODE_PATH_SIZE];
+    if (zkl_lock_check_held(lock) != ZKL_OK) {
+        return false;
+    }
+    zkl_request_runner_node_path(lock->runner, now, sizeof(now));
+    zkl_request_runner_next_node_path(lock->runner, next, sizeof(next));
+    if (strcmp(node, next) == 0) {
+        return false;
+    }
+    snprintf(node, ZKL_NODE_PATH_SIZE, "%s", strcmp(node, now) == 0 ? next : now);
+    return true;
 }
 
 /* ---- The end ---------------------------------------------------------------- */

@@ -36,6 +36,11 @@ struct zkl_commit_wait {
     int status;                /* once it is over */
 };
 
+/** There is no node of that path, and the lock is held as far as is known: where else its grant's
+ *  node may be, as a change of mode has replaced it, or a downgrade may have whose reply was lost.
+ *  False: nowhere. */
+bool zkl_commit_find_node(const zkl_lock *lock, char node[ZKL_NODE_PATH_SIZE]);
+
 /** Begins to commit; the lock is held. It may be over at once. ZKL_OK or ZKL_NO_MEMORY. */
 int zkl_commit_begin(zkl_commit_wait *wait);
 /** A thread waits until it is over, for at most `timeout_ms`. */

@@ -27,38 +27,24 @@ static int check(const zkl_lock *lock, int64_t timeout_ms) {
 /* ---- Asking ------------------------------------------------------------------------ */
 
 static int ask(verification *self) {
-    zkl_lock *lock = self->wait.lock;
-    int status = zkl_lock_check_held(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
     self->guard = zkl_commit_guard(self->node);
     return zkl_commit_begin(&self->wait);
 }
 
-/* By a downgrade or an upgrade meanwhile. */
-static bool has_another_node(const zkl_lock *lock, const char *asked) {
-    char node[ZKL_NODE_PATH_SIZE];
-    if (lock->state != LOCK_HELD || lock->runner == NULL) {
-        return false;
-    }
-    zkl_request_runner_node_path(lock->runner, node, sizeof(node));
-    return strcmp(node, asked) != 0;
-}
-
-/* Nothing is written: where the reply was lost with the connection, the next is asked. */
-static bool is_to_be_asked_again(const zkl_lock *lock, int status, const char *asked) {
+/* Nothing is written: where the reply was lost with the connection, of which it is told before, the
+ * next is asked. */
+static bool is_to_be_asked_again(verification *self, int status) {
+    const zkl_lock *lock = self->wait.lock;
     if (status == ZKL_LOST) {
-        return has_another_node(lock, asked);
+        return zkl_commit_find_node(lock, self->node);
     }
-    return status == ZKL_UNKNOWN && !lock->closing && lock->runner != NULL &&
+    return status == ZKL_UNKNOWN && !lock->closing && zkl_lock_check_held(lock) == ZKL_OK &&
            !lock->runner->session->connected;
 }
 
 static void on_answer(zkl_commit_wait *wait, const zkl_commit_result *result) {
     verification *self = (verification *)wait;
-    if (is_to_be_asked_again(wait->lock, result->status, self->node)) {
+    if (is_to_be_asked_again(self, result->status)) {
         int status = ask(self);
         wait->status = status != ZKL_OK ? status : wait->status;
     }
@@ -70,6 +56,11 @@ static int begin(verification *self, zkl_lock *lock, zkl_lock_completion *comple
                                     .operations = &self->guard,
                                     .count = 1,
                                     .ended = on_answer };
+    int status = zkl_lock_check_held(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
     return ask(self);
 }
 

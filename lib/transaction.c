@@ -9,7 +9,8 @@
 
 struct zkl_transaction {
     zkl_lock *lock;
-    zkl_multi_operation *operations; /* the guard first; paths and data are copies */
+    int64_t token;                   /* of the grant that it was begun under */
+    zkl_multi_operation *operations; /* the guard first; of the others, paths and data are copies */
     char **made;                     /* the paths that creates made, without the chroot */
     size_t count;
     size_t capacity;
@@ -157,7 +158,7 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
 /* ---- Beginning and end ---------------------------------------------------------- */
 
 static void free_transaction(zkl_transaction *transaction) {
-    for (size_t i = 0; i < transaction->count; i++) {
+    for (size_t i = 1; i < transaction->count; i++) {
         free((char *)transaction->operations[i].path);
         free(transaction->made[i]);
     }
@@ -166,7 +167,7 @@ static void free_transaction(zkl_transaction *transaction) {
     free(transaction);
 }
 
-static zkl_transaction *make_transaction(zkl_lock *lock, const char *node) {
+static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
     enum { FIRST_CAPACITY = 8 };
     zkl_transaction *transaction = calloc(1, sizeof(*transaction));
     if (transaction == NULL) {
@@ -178,13 +179,12 @@ static zkl_transaction *make_transaction(zkl_lock *lock, const char *node) {
     transaction->capacity = FIRST_CAPACITY;
     transaction->operations = calloc(FIRST_CAPACITY, sizeof(*transaction->operations));
     transaction->made = calloc(FIRST_CAPACITY, sizeof(*transaction->made));
-    zkl_multi_operation guard = zkl_commit_guard(node);
-    if (transaction->operations == NULL || transaction->made == NULL || !copy_strings(&guard, "")) {
+    if (transaction->operations == NULL || transaction->made == NULL) {
         free_transaction(transaction);
         return NULL;
     }
-    transaction->operations[0] = guard;
-    transaction->count = 1;
+    transaction->token = token;
+    transaction->count = 1; /* the guard, which each commit fills in */
     return transaction;
 }
 
@@ -199,17 +199,14 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     if (status != ZKL_OK) {
         return status;
     }
-    char node[ZKL_NODE_PATH_SIZE];
     pthread_mutex_lock(&lock->client->mutex);
     status = zkl_lock_check_held(lock);
-    if (status == ZKL_OK) {
-        zkl_request_runner_node_path(lock->runner, node, sizeof(node));
-    }
+    int64_t token = lock->token;
     pthread_mutex_unlock(&lock->client->mutex);
     if (status != ZKL_OK) {
         return status;
     }
-    *result = make_transaction(lock, node);
+    *result = make_transaction(lock, token);
     return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
@@ -223,6 +220,7 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 
 typedef struct committing {
     zkl_commit_wait wait;
+    char node[ZKL_NODE_PATH_SIZE]; /* that guards it */
     zkl_transaction *transaction;
     zkl_transaction_result result;
 } committing;
@@ -259,8 +257,25 @@ static void keep_made(zkl_transaction *transaction, const zkl_multi_result *resu
     }
 }
 
+/* A later grant is no help: what was read under the one before proves nothing. A downgrade goes on
+ * with the same. */
+static bool is_of_its_grant(const zkl_transaction *transaction) {
+    return transaction->lock->token == transaction->token;
+}
+
+static int begin_to_commit(committing *self) {
+    self->transaction->operations[0] = zkl_commit_guard(self->node);
+    return zkl_commit_begin(&self->wait);
+}
+
 static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
     committing *self = (committing *)wait;
+    if (told->status == ZKL_LOST && is_of_its_grant(self->transaction) &&
+        zkl_commit_find_node(wait->lock, self->node)) {
+        int status = begin_to_commit(self);
+        wait->status = status != ZKL_OK ? status : wait->status;
+        return;
+    }
     if (told->status == ZKL_OK) {
         keep_made(self->transaction, told->results);
     }
@@ -270,7 +285,6 @@ static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
     }
 }
 
-/* The guard is the node of the grant that it was begun under: a later one is no help. */
 static int begin_commit(committing *self, zkl_transaction *transaction,
                         zkl_lock_completion *completion) {
     zkl_lock *lock = transaction->lock;
@@ -282,7 +296,14 @@ static int begin_commit(committing *self, zkl_transaction *transaction,
                           .transaction = transaction,
                           .result = ZKL_TRANSACTION_RESULT_INIT };
     int status = zkl_lock_check_held(lock);
-    return status == ZKL_OK ? zkl_commit_begin(&self->wait) : status;
+    if (status == ZKL_OK && !is_of_its_grant(transaction)) {
+        status = ZKL_LOST;
+    }
+    if (status != ZKL_OK) {
+        return status;
+    }
+    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
+    return begin_to_commit(self);
 }
 
 static int end_commit(committing *self) {

@@ -1130,7 +1130,8 @@ typedef struct zkl_transaction_result {
  * Returns ZKL_OK: all was applied, while the lock was held.
  * Nothing was applied, and nothing will be, with
  *   ZKL_LOST              the lock is not held any more, by the servers' word or as known here; or
- *                         the handle has another grant than that which it was begun under
+ *                         the handle has another grant than that which it was begun under (a
+ *                         downgrade goes on with the same)
  *   ZKL_OPERATION_FAILED  an operation could not be carried out: see result. The lock was held
  *   ZKL_TIMEOUT           it could not be sent in time
  *   ZKL_NOT_HELD          the lock was released

@@ -52,12 +52,9 @@ bool zkl_node_identity_read(zkl_node_identity *read, const char *data, size_t le
     length = length < ZKL_NODE_DATA_SHOWN_MAX ? length : ZKL_NODE_DATA_SHOWN_MAX;
     const char *end = length > 0 ? memchr(data, '\0', length) : NULL;
     length = end != NULL ? (size_t)(end - data) : length;
-    const field fields[] = { { "host=", &read->host },
-                             { "pid=", &read->process_id },
-                             { "label=", &read->label },
-                             { "owner=", &read->owner },
-                             { "note=", &read->note },
-                             { "token=", &read->token } };
+    const field fields[] = { { "host=", &read->host },   { "pid=", &read->process_id },
+                             { "label=", &read->label }, { "owner=", &read->owner },
+                             { "note=", &read->note },   { "token=", &read->token } };
     const size_t count = sizeof(fields) / sizeof(fields[0]);
     read->memory = malloc(2 * length + 2); /* all of it, and values, which are shorter than it */
     if (read->memory == NULL) {

@@ -20,7 +20,8 @@ typedef struct zkl_node_identity {
     const char *label;
     const char *owner;
     const char *note;
-    const char *token; /* of a reader that was a writer: the grant's, which its node's czxid is not */
+    const char
+        *token; /* of a reader that was a writer: the grant's, which its node's czxid is not */
     const char *text; /* all that is there */
     bool revoked;     /* it was asked to give its lock up */
 } zkl_node_identity;

@@ -21,12 +21,23 @@ enum { NODE_DATA_SIZE = 1536 };
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
 
-void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
-    if (runner->request.node[0] == '\0') {
+static void write_path(const zkl_request_runner *runner, const char *node, char *path,
+                       size_t size) {
+    if (node[0] == '\0') {
         path[0] = '\0';
     } else {
-        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.node);
+        snprintf(path, size, "%s/%s", runner->parent_path, node);
     }
+}
+
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
+    write_path(runner, runner->request.node, path, size);
+}
+
+void zkl_request_runner_next_node_path(const zkl_request_runner *runner, char *path, size_t size) {
+    const zkl_request *request = &runner->request;
+    bool downgrades = request->downgrade_wanted && request->downgraded[0] != '\0';
+    write_path(runner, downgrades ? request->downgraded : request->node, path, size);
 }
 
 /* ---- Events in --------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "support/ledger.h"
 #include "support/process.h"
 #include "support/proxy.h"
+#include "support/rounds.h"
 #include "support/scene.h"
 #include "support/servers.h"
 
@@ -14,8 +15,6 @@
 
 #define SESSION_MS 6000
 #define ENOUGH_MS (2 * SESSION_MS)
-/* No path has as many requests: one that never ends is noticed. */
-#define REQUESTS_MAX 40
 
 /* ---- Two resources ------------------------------------------------------------------------ */
 
@@ -251,24 +250,12 @@ static int acquire_with_a_cut(enum proxy_fault fault, int request) {
  * a list and the deletion. */
 enum { LEAST_REQUESTS = 1 + 2 + 1 + 2 * 3 };
 
-/* Rounds until one passes without its request having come: then each has had its turn. */
-static void cut_at_every_request(enum proxy_fault fault) {
-    unsigned failures = CU_get_number_of_failures();
-    int request = 1;
-    while (acquire_with_a_cut(fault, request) > 0 && request < REQUESTS_MAX &&
-           CU_get_number_of_failures() == failures) {
-        request++;
-    }
-    printf("%d requests ", request - 1);
-    CU_ASSERT_TRUE(request - 1 >= LEAST_REQUESTS && request < REQUESTS_MAX);
-}
-
 static void request_lost_at_every_step_leaves_no_half(void) {
-    cut_at_every_request(PROXY_REQUEST_LOST);
+    cut_at_every_request(acquire_with_a_cut, PROXY_REQUEST_LOST, LEAST_REQUESTS);
 }
 
 static void reply_lost_at_every_request_leaves_no_half(void) {
-    cut_at_every_request(PROXY_REPLY_LOST);
+    cut_at_every_request(acquire_with_a_cut, PROXY_REPLY_LOST, LEAST_REQUESTS);
 }
 
 int main(int argc, char **argv) {

@@ -48,7 +48,7 @@ static bool is_allowed(unsigned contender, int status) {
 
 static void judge_loss(unsigned contender, const char *call) {
     const record *one = &oracle.records[contender];
-    if (!one->downgrades && oracle_guard_lives(contender) &&
+    if (oracle_guard_lives(contender) &&
         zkl_lock_check(one->lock, NULL) == ZKL_OK) {
         oracle_violated("contender %u holds, and %s says that it is lost", contender, call);
     }
@@ -97,11 +97,17 @@ void oracle_guarded_told(const char *text, int status) {
     }
 }
 
+/* It, or what has taken its place. */
+static bool lives(const node_record *guard) {
+    const node_record *reader = guard->alive ? guard : nodes_downgraded(guard);
+    return reader != NULL && reader->alive;
+}
+
 void oracle_guarded_applied(const char *text) {
     char *path = NULL;
     attempt *one = &attempts.all[strtoul(text, &path, 10)];
     const node_record *guard = nodes_find(path + 1);
-    if (guard != NULL && !guard->alive) {
+    if (guard != NULL && !lives(guard)) {
         oracle_violated("contender %u has written behind the end of its node %s", one->contender,
                         guard->name);
     }

@@ -149,6 +149,35 @@ static void close_runs_on_the_calling_thread_what_nobody_has_dispatched(void) {
     expect_each_once_in_order();
 }
 
+static void run_post_and_post_another(zkl_callback *callback) {
+    run_post(callback);
+    posts[0][2] = (post){ { run_post, NULL }, 0, 2 };
+    zkl_callback_queue_post(queue, &posts[0][2].callback);
+}
+
+/* A loop that is edge-triggered is told once of each change, and dispatches once for it: what comes
+ * while another callback still waits is a change as well. */
+static void edge_triggered_loop_hears_of_what_came_during_a_dispatch(void) {
+    begin(zkl_callback_queue_make());
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+    int loop = epoll_create1(EPOLL_CLOEXEC);
+    EXPECT_INT(epoll_ctl(loop, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
+    posts[0][0] = (post){ { run_post_and_post_another, NULL }, 0, 0 };
+    posts[0][1] = (post){ { run_post, NULL }, 0, 1 };
+    zkl_callback_queue_post(queue, &posts[0][0].callback);
+    zkl_callback_queue_post(queue, &posts[0][1].callback);
+    EXPECT_INT(epoll_wait(loop, &event, 1, 0), 1);
+    EXPECT_INT(epoll_wait(loop, &event, 1, 0), 0);
+    EXPECT_INT(zkl_callback_queue_dispatch(queue), 2);
+    EXPECT_INT(epoll_wait(loop, &event, 1, 0), 1);
+    EXPECT_INT(zkl_callback_queue_dispatch(queue), 1);
+    EXPECT_INT(epoll_wait(loop, &event, 1, 0), 0);
+    EXPECT_INT(atomic_load(&runs), 3);
+    EXPECT_INT(atomic_load(&wrong), 0);
+    (void)close(loop);
+    zkl_callback_queue_close(queue);
+}
+
 /* ---- A handle ----------------------------------------------------------------------- */
 
 typedef struct told {
@@ -215,6 +244,7 @@ static CU_TestInfo tests[] = {
     TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched),
     TEST(callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere),
     TEST(close_of_the_client_tells_before_it_returns),
+    TEST(edge_triggered_loop_hears_of_what_came_during_a_dispatch),
     TEST_END,
 };
 

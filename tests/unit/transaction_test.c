@@ -592,6 +592,63 @@ static void limits_are_kept_and_reached(void) {
     end();
 }
 
+/* ---- Changed modes ----------------------------------------------------------------- */
+
+static void hold_for_writing(void) {
+    begin();
+    EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
+/* The token is the same, and nobody has written in between. */
+static void transaction_goes_on_after_a_downgrade(void) {
+    hold_for_writing();
+    zkl_transaction *transaction = begin_write();
+    EXPECT_INT(zkl_lock_downgrade(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(commit(transaction), ZKL_OK);
+    EXPECT_TEXT(data_at("/data"), "new");
+    zkl_transaction_free(transaction);
+    end();
+}
+
+static int ask_servers(bool commits, zkl_transaction *transaction) {
+    return commits ? commit(transaction) : zkl_lock_verify(lock, ENOUGH_MS);
+}
+
+/* Asked with the next connection, before anybody knows which of the two nodes is there. */
+static void downgrade_whose_reply_was_lost_is_no_loss(void) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REPLIES_LOST, ZKL_CUT_REQUESTS_LOST,
+                                    ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i < 2 * COUNT_OF(cuts); i++) {
+        hold_for_writing();
+        zkl_transaction *transaction = begin_write();
+        cut_next_commit(cuts[i / 2]);
+        EXPECT_INT(zkl_lock_downgrade(lock, 1), ZKL_PENDING);
+        sleep_ms(100);
+        EXPECT_INT(ask_servers(i % 2 == 0, transaction), ZKL_OK);
+        EXPECT_INT(ask_servers(i % 2 != 0, transaction), ZKL_OK);
+        EXPECT_INT(zkl_lock_downgrade(lock, ZKL_FOREVER), ZKL_OK);
+        zkl_transaction_free(transaction);
+        end();
+    }
+}
+
+/* Neither of the two is there: it ends, and does not ask for the one and the other for ever. */
+static void lock_that_is_lost_in_a_downgrade_is_lost(void) {
+    for (int i = 0; i < 2; i++) {
+        hold_for_writing();
+        zkl_transaction *transaction = begin_write();
+        cut_next_commit(ZKL_CUT_REPLIES_LOST);
+        EXPECT_INT(zkl_lock_downgrade(lock, 1), ZKL_PENDING);
+        sleep_ms(100);
+        delete_lock_node();
+        EXPECT_INT(ask_servers(i == 0, transaction), ZKL_LOST);
+        EXPECT_TEXT(data_at("/data"), "old");
+        zkl_transaction_free(transaction);
+        end();
+    }
+}
+
 static CU_TestInfo tests[] = {
     TEST(verify_says_what_the_servers_say),
     TEST(verify_after_the_deletion_of_the_node_is_lost),
@@ -617,6 +674,9 @@ static CU_TestInfo tests[] = {
     TEST(transaction_that_was_committed_extends_the_lease),
     TEST(wrong_input_is_named),
     TEST(limits_are_kept_and_reached),
+    TEST(transaction_goes_on_after_a_downgrade),
+    TEST(downgrade_whose_reply_was_lost_is_no_loss),
+    TEST(lock_that_is_lost_in_a_downgrade_is_lost),
     TEST_END,
 };
 

@@ -21,6 +21,7 @@ static int open_handle(char **argv, zkl_client **client, zkl_lock **lock) {
     options.lease_tick_ms = atoi(argv[5]);
     zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     lock_options.fail_on_session_expiry = atoi(argv[4]);
+    lock_options.permits = atoi(argv[6]);
     int status = zkl_client_open(argv[1], &options, client);
     return status != ZKL_OK ? status : zkl_lock_open(*client, argv[3], &lock_options, lock);
 }
@@ -34,9 +35,18 @@ static void introduce(int status, zkl_client *client) {
            information.session_timeout_ms);
 }
 
+/* How many permits the handle's semaphore has; 0: it is a lock. */
+static int permits;
+
 static int use_ledger(zkl_mode mode, const char *ledger) {
     if (strcmp(ledger, CONTENDER_NO_LEDGER) == 0) {
         return ZKL_OK;
+    }
+    if (mode == ZKL_PERMIT) {
+        int64_t inside = ledger_enter(ledger);
+        nap();
+        ledger_leave(ledger);
+        return inside <= permits ? ZKL_OK : CONTENDER_OVERLAPPED;
     }
     int64_t number;
     bool alone = mode == ZKL_READ ? ledger_look(ledger, &number) : ledger_add_one(ledger);
@@ -133,7 +143,7 @@ static void obey(const char *command, struct contender *self) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 6) {
+    if (argc != 7) {
         give_up("contender: not meant to be started by hand; see contender.h");
     }
     /* Whatever becomes of the test, a contender that waits, or is stopped, goes. */
@@ -142,6 +152,7 @@ int main(int argc, char **argv) {
     zoo_set_debug_level((ZooLogLevel)0);
     records_join();
     struct contender self = { .resource = argv[3] };
+    permits = atoi(argv[6]);
     int status = open_handle(argv, &self.client, &self.lock);
     introduce(status, self.client);
     char command[256];

@@ -1,7 +1,7 @@
 /*
  * What the contender program and those who start it agree on.
  *
- *     contender HOSTS SESSION_TIMEOUT_MS RESOURCE FAIL_ON_SESSION_EXPIRY LEASE_TICK_MS
+ *     contender HOSTS SESSION_TIMEOUT_MS RESOURCE FAIL_ON_SESSION_EXPIRY LEASE_TICK_MS PERMITS
  *
  * It opens a client and one handle, and answers that with a line, and then
  * each command with a line, which begins with a status:
@@ -10,7 +10,8 @@
  *     acquire MODE TIMEOUT STATUS TOKEN NODE
  *     release              STATUS
  *     check                STATUS LEASE_LEFT_MS
- *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release
+ *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release; the ledger of
+ *                          permits is that of ledger_enter
  *     hold_both OTHER      STATUS TOKEN  a multi-lock on RESOURCE and OTHER, until it ends
  *     count_both OTHER N LEDGER  STATUS  N times: such a one, ledger, release
  *

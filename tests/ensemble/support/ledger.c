@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* How long a writer leaves the two numbers different, and a reader looks. */
@@ -76,4 +77,37 @@ bool ledger_look(const char *path, int64_t *number) {
     alone = holds(fd, *number, *number) && alone;
     close(fd);
     return alone;
+}
+
+/* ---- How many are inside together: the first number; and the most of all times ------------ */
+
+/* The kernel's lock makes it one step for all processes and threads; it goes with the descriptor.
+ */
+static int64_t add_inside(const char *path, int change) {
+    int fd = open_ledger(path);
+    if (flock(fd, LOCK_EX) != 0) {
+        give_up("cannot lock the ledger");
+    }
+    int64_t inside = get(fd, 0) + change;
+    put(fd, 0, inside);
+    if (inside > get(fd, 1)) {
+        put(fd, 1, inside);
+    }
+    close(fd);
+    return inside;
+}
+
+int64_t ledger_enter(const char *path) {
+    return add_inside(path, 1);
+}
+
+void ledger_leave(const char *path) {
+    (void)add_inside(path, -1);
+}
+
+int64_t ledger_most_inside(const char *path) {
+    int fd = open_ledger(path);
+    int64_t most = get(fd, 1);
+    close(fd);
+    return most;
 }

@@ -61,12 +61,14 @@ void process_start(struct process *process, const struct process_options *option
     char resource[ZKL_RESOURCE_MAX + 1];
     char fail_on_session_expiry[] = { options->fail_on_session_expiry ? '1' : '0', '\0' };
     char lease_tick[16];
+    char permits[16];
     snprintf(hosts, sizeof hosts, "%s", options->hosts);
     snprintf(lease_tick, sizeof lease_tick, "%" PRId32, options->lease_tick_ms);
+    snprintf(permits, sizeof permits, "%" PRId32, options->permits);
     snprintf(timeout, sizeof timeout, "%" PRId32, options->session_timeout_ms);
     snprintf(resource, sizeof resource, "%s", options->resource);
     spawn(process, (char *[]){ program, hosts, timeout, resource, fail_on_session_expiry,
-                               lease_tick, NULL });
+                               lease_tick, permits, NULL });
     char answer[ANSWER_SIZE];
     read_answer(process, answer);
     int status;

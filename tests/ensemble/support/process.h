@@ -26,6 +26,7 @@ struct process_options {
     int32_t session_timeout_ms;
     int fail_on_session_expiry;
     int32_t lease_tick_ms; /* 0: no lease */
+    int32_t permits;       /* 0: a lock */
 };
 
 /** Ends the program where the contender cannot open its client. */

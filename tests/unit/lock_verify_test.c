@@ -1,0 +1,80 @@
+/* What zkl_lock_verify makes of a reply that was lost, whenever its thread comes to hear of that.
+ */
+#include <sched.h>
+
+#include "support/lock_desk.h"
+
+static int verify(lock_desk *desk) {
+    return zkl_lock_verify(desk->lock, desk->timeout_ms);
+}
+
+/* It is held, and asked about; with the mutex taken, so that the asking thread hears of nothing. */
+static lock_desk *begin_verify(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    desk_forget_heard(desk);
+    desk_begin(desk, verify, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 1);
+    return desk;
+}
+
+static void tell(lock_desk *desk, zkl_session_state state) {
+    zkl_session_on_news(&desk->client->sessions->session,
+                        &(zkl_session_news){ .state = state,
+                                             .session_id = DESK_SESSION_ID,
+                                             .timeout_ms = DESK_SESSION_TIMEOUT_MS });
+}
+
+static bool is_over(lock_desk *desk) {
+    pthread_mutex_lock(&desk->mutex);
+    bool over = desk->task == NULL;
+    pthread_mutex_unlock(&desk->mutex);
+    return over;
+}
+
+/* True: it has asked again, and the mutex is taken. False: it has returned. */
+static bool asks_again(lock_desk *desk) {
+    while (!is_over(desk)) {
+        desk_enter(desk);
+        if (desk->fake.call_count > 0) {
+            return true;
+        }
+        desk_leave(desk);
+        sched_yield();
+    }
+    return false;
+}
+
+static void verify_that_hears_of_the_loss_after_the_reconnect_asks_again(void) {
+    lock_desk *desk = begin_verify();
+    tell(desk, ZKL_SESSION_STATE_CONNECTING);
+    FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_UNKNOWN);
+    tell(desk, ZKL_SESSION_STATE_CONNECTED);
+    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK); /* the new connection's probe */
+    desk_leave(desk);
+    if (asks_again(desk)) {
+        FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_OK);
+        desk_leave(desk);
+    }
+    EXPECT_INT(desk_join(desk), ZKL_OK);
+    desk_close(desk);
+}
+
+/* An answer that says nothing, on a connection that goes on: it would say the same again. */
+static void verify_that_is_not_answered_on_a_connection_that_stays_is_suspect(void) {
+    lock_desk *desk = begin_verify();
+    FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_UNKNOWN);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_SUSPECT);
+    desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(verify_that_hears_of_the_loss_after_the_reconnect_asks_again),
+    TEST(verify_that_is_not_answered_on_a_connection_that_stays_is_suspect),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock verify", tests);
+}
