@@ -320,7 +320,7 @@ static void request_list(zkl_request_runner *runner) {
     if (runner->request.own_node == ZKL_OWN_NODE_OURS && !zkl_liveness_is_fresh(liveness)) {
         zkl_liveness_settle(liveness);
     }
-    zkl_outcome outcome = operations->table->list(operations, runner->parent_path, on_reply,
+    zkl_outcome outcome = operations->table->list(operations, runner->parent_path, 0, on_reply,
                                                   call_for(runner, ZKL_EVENT_LISTED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_LISTED, outcome);
