@@ -7,6 +7,7 @@
 
 #include "client.h"
 #include "support/relative.h"
+#include "zookeeper/request_runner.h"
 
 enum { HEARD_SIZE = 256, AGES_MS = 3 * RELATIVE_SESSION_MS };
 
@@ -246,6 +247,19 @@ static void uncontended_grant_costs_a_list_and_a_removal(void) {
     end();
 }
 
+static void room_for_the_watch_is_kept_while_it_may_be_needed(void) {
+    begin(ZKL_EXCLUSIVE);
+    const zkl_session *session = &holder.client->sessions->session;
+    zkl_contender_kind kind = { ZKL_EXCLUSIVE, 0 };
+    size_t needed = zkl_request_runner_watched_bytes(RELATIVE_RESOURCE, kind);
+    EXPECT_INT(zkl_contention_watched_bytes("/r12345678"), zkl_contention_watched_bytes("/r") + 8);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(session->watched_bytes, needed + zkl_contention_watched_bytes(RELATIVE_RESOURCE));
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(session->watched_bytes, 0);
+    end();
+}
+
 static void after_it_was_told_nothing_more_is_asked(void) {
     begin_held(ZKL_EXCLUSIVE);
     add(ZKL_EXCLUSIVE, NULL);
@@ -446,6 +460,7 @@ static CU_TestInfo tests[] = {
     TEST(holder_may_release_as_it_is_told),
     TEST(reentrant_handle_is_told_once_for_all_its_holds),
     TEST(uncontended_grant_costs_a_list_and_a_removal),
+    TEST(room_for_the_watch_is_kept_while_it_may_be_needed),
     TEST(after_it_was_told_nothing_more_is_asked),
     TEST(readers_share_one_watch_and_its_lists),
     TEST(who_came_while_we_were_away_is_told_after_the_reconnect),
