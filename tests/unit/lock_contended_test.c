@@ -193,6 +193,37 @@ static void who_waits_at_the_grant_already_is_told_after_it(void) {
     end();
 }
 
+static void begin_dispatching(void) {
+    zkl_testing_begin(NULL);
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_lock_options options = listening(&first_ear);
+    client_options.session_timeout_ms = RELATIVE_SESSION_MS;
+    client_options.dispatch = ZKL_DISPATCH_CALLER;
+    EXPECT_INT(zkl_client_open("server:2181", &client_options, &holder.client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(holder.client, "stock", &options, &holder.lock), ZKL_OK);
+}
+
+static void dispatch_and_expect(const char *expected) {
+    EXPECT_INT(zkl_client_dispatch(holder.client, NULL), ZKL_OK);
+    expect_told(&first_ear, expected);
+}
+
+/* The application hears of the grant late, and the list is there by then. */
+static void what_is_known_before_the_grant_is_told_comes_after_it(void) {
+    begin_dispatching();
+    EXPECT_INT(zkl_lock_acquire_async(holder.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired,
+                                      &first_ear),
+               ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "");
+    dispatch_and_expect("acquired");
+    dispatch_and_expect("contended");
+    EXPECT_INT(first_ear.token, relative_info(&holder).token);
+    dispatch_and_expect("");
+    end();
+}
+
 static void acquire_that_waits_returns_and_is_told(void) {
     char before[ZKL_NODE_PATH_SIZE];
     begin(ZKL_WRITE);
@@ -456,6 +487,7 @@ static CU_TestInfo tests[] = {
     TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none),
     TEST(who_does_not_ask_is_not_told_and_pays_nothing),
     TEST(who_waits_at_the_grant_already_is_told_after_it),
+    TEST(what_is_known_before_the_grant_is_told_comes_after_it),
     TEST(acquire_that_waits_returns_and_is_told),
     TEST(holder_may_release_as_it_is_told),
     TEST(reentrant_handle_is_told_once_for_all_its_holds),
