@@ -16,7 +16,7 @@ enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, owner);
+HAS_NO_TAIL(zkl_lock_options, reserved);
 HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);

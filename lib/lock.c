@@ -71,12 +71,20 @@ void zkl_lock_on_connection(void *arg, bool connected) {
     tell_news(lock, NULL, state, ZKL_OK);
 }
 
-void zkl_lock_on_revoke_requested(void *arg) {
-    const zkl_lock *lock = arg;
+/* What others want of who holds. */
+static void tell_wish(const zkl_lock *lock, zkl_lock_state state) {
     if (lock->state != LOCK_HELD) {
         return; /* told when it is: see begin_hold */
     }
-    tell_news(lock, NULL, ZKL_STATE_REVOKE_REQUESTED, ZKL_OK);
+    tell_news(lock, NULL, state, ZKL_OK);
+}
+
+void zkl_lock_on_revoke_requested(void *arg) {
+    tell_wish(arg, ZKL_STATE_REVOKE_REQUESTED);
+}
+
+void zkl_lock_on_contended(void *arg) {
+    tell_wish(arg, ZKL_STATE_CONTENDED);
 }
 
 void zkl_lock_on_ended(void *arg) {
@@ -106,6 +114,7 @@ zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
         .downgraded = zkl_lock_on_downgraded,
         .ended = zkl_lock_on_ended,
         .revoke_requested = zkl_lock_on_revoke_requested,
+        .contended = zkl_lock_on_contended,
     };
 }
 
@@ -136,6 +145,7 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     lock->max_hold_ms = options->max_hold_ms;
     lock->permits = (unsigned)options->permits;
     lock->max_waiting = (unsigned)options->max_waiting;
+    lock->tell_contended = options->tell_contended != 0;
     zkl_condition_begin(&lock->changed);
     return lock;
 }
@@ -149,6 +159,16 @@ static void free_lock(zkl_lock *lock) {
     free(lock->resource);
     free(lock->path);
     free(lock);
+}
+
+static int check_tell_contended(const zkl_lock_options *options) {
+    int status = zkl_input_check_range("tell_contended", options->tell_contended, 0, 1,
+                                       ZKL_INVALID_ARGUMENT);
+    if (status == ZKL_OK && options->tell_contended != 0 && options->state_callback == NULL) {
+        zkl_input_note("tell_contended", "1", "needs a state_callback, which is told");
+        return ZKL_INVALID_ARGUMENT;
+    }
+    return status;
 }
 
 static int check_options(const zkl_lock_options *options) {
@@ -172,6 +192,9 @@ static int check_options(const zkl_lock_options *options) {
     if (status == ZKL_OK) {
         status = zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
                                        ZKL_INVALID_LIMIT);
+    }
+    if (status == ZKL_OK) {
+        status = check_tell_contended(options);
     }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);

@@ -31,7 +31,8 @@ struct zkl_lock {
     int64_t max_hold_ms;
     unsigned permits;     /* of the semaphore; 0: a lock */
     unsigned max_waiting; /* 0: any number */
-    char *owner_text;     /* NULL: the thread that acquires */
+    bool tell_contended;
+    char *owner_text; /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
     bool tells_grants;       /* HELD at the grant as well: exactly once, before all else of it */
@@ -75,6 +76,7 @@ void zkl_lock_on_connection(void *arg, bool connected);
 void zkl_lock_on_downgraded(void *arg, int status);
 void zkl_lock_on_ended(void *arg);
 void zkl_lock_on_revoke_requested(void *arg);
+void zkl_lock_on_contended(void *arg);
 /** All of these. */
 zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock);
 

@@ -88,6 +88,11 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
     }
 }
 
+static size_t watched_bytes(const zkl_lock *lock, zkl_contender_kind kind) {
+    size_t bytes = zkl_request_runner_watched_bytes(lock->path, kind);
+    return bytes + (lock->tell_contended ? zkl_contention_watched_bytes(lock->path) : 0);
+}
+
 int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                            zkl_lock_owner owner) {
     char owner_text[ZKL_OWNER_MAX + 1];
@@ -101,6 +106,7 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
         .timeout_ms = timeout_ms,
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
+        .tells_contended = lock->tell_contended,
         .owner_id = lock->id,
         .note = lock->note,
         .owner = zkl_lock_as_request_owner(lock),
@@ -115,8 +121,8 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
     zkl_session *session = NULL;
     int status = prepare_news(lock);
     if (status == ZKL_OK) {
-        status = zkl_client_choose_session(
-            lock->client, zkl_request_runner_watched_bytes(lock->path, options.kind), &session);
+        status =
+            zkl_client_choose_session(lock->client, watched_bytes(lock, options.kind), &session);
     }
     if (status == ZKL_OK) {
         status = zkl_request_runner_start(session, &options, &lock->runner);
@@ -145,6 +151,9 @@ static void begin_hold(zkl_lock *lock) {
     }
     if (runner->revoke_requested) {
         zkl_lock_on_revoke_requested(lock);
+    }
+    if (runner->contention.found) {
+        zkl_lock_on_contended(lock);
     }
 }
 

@@ -209,6 +209,9 @@ static void take_writer(zkl_lock *lock) {
     if (lock->runner->revoke_requested) {
         zkl_lock_on_revoke_requested(lock);
     }
+    if (lock->runner->contention.found) {
+        zkl_lock_on_contended(lock);
+    }
     lock->granted_ms = lock->runner->granted_ms;
     zkl_request_runner_disown(reader);
     zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
@@ -238,6 +241,7 @@ static int start_upgrade(zkl_lock *lock) {
         .resource = lock->resource,
         .parent_path = lock->path,
         .max_hold_ms = lock->max_hold_ms,
+        .tells_contended = lock->tell_contended,
         .metrics = lock->metrics,
         .owner_id = lock->id,
         .owner_text = owner_text,

@@ -149,6 +149,8 @@ const char *zkl_lock_state_name(int state) {
         return "releasing";
     case ZKL_STATE_REVOKE_REQUESTED:
         return "revoke requested";
+    case ZKL_STATE_CONTENDED:
+        return "contended";
     default:
         return "unknown";
     }

@@ -71,10 +71,11 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
         status =
             zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options));
     }
-    bool plain =
-        options->permits == 0 && options->reentrant == 0 && options->state_callback == NULL;
+    bool plain = options->permits == 0 && options->reentrant == 0 &&
+                 options->state_callback == NULL && options->tell_contended == 0;
     if (status == ZKL_OK && !plain) {
-        zkl_input_note("option", "permits, reentrant or state_callback", "is not for stripes");
+        zkl_input_note("option", "permits, reentrant, state_callback or tell_contended",
+                       "is not for stripes");
         status = ZKL_INVALID_ARGUMENT;
     }
     return status == ZKL_OK ? zkl_client_check_process(client) : status;

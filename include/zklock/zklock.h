@@ -534,8 +534,9 @@ typedef enum zkl_lock_state {
     ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,      /* was held; final until it is released */
     ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or a callback is owed */
-    ZKL_STATE_REVOKE_REQUESTED =
-        6 /* news only: held, and somebody asks for it; see zkl_lock_news */
+    /* News only: held as before, and ... see zkl_lock_state_callback. */
+    ZKL_STATE_REVOKE_REQUESTED = 6, /* ... somebody asks for it */
+    ZKL_STATE_CONTENDED = 7         /* ... somebody waits for it */
 } zkl_lock_state;
 
 /** The name of a state, for example "held". Static, never NULL. */
@@ -545,7 +546,8 @@ ZKL_API const char *zkl_lock_state_name(int state);
 typedef struct zkl_lock_news {
     size_t struct_size; /* of the library's struct; later versions append */
     zkl_lock *lock;
-    zkl_lock_state state; /* SUSPECT; HELD again; REVOKE_REQUESTED; LOST, the last one of a grant */
+    zkl_lock_state state; /* SUSPECT; HELD again; REVOKE_REQUESTED; CONTENDED; LOST, the last one
+                             of a grant */
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
@@ -567,9 +569,20 @@ typedef struct zkl_lock_news {
  * grant for which nobody had to wait. A lock that was downgraded or upgraded has another node: it
  * can be asked for anew.
  *
+ * CONTENDED says that somebody waits behind this holder: finish soon, or go on, as you like; the
+ * lock is held as before. It is told to handles with the option tell_contended only, and at most
+ * once for each grant: the first time that a request is in the queue which must wait for this one.
+ * For who holds exclusively or for writing that is any later one; for a reader a later one that
+ * does not read; for the holder of a permit somebody who finds none left (all who hold one are
+ * told), or who wants no permit. Where somebody is there at the grant already it is
+ * told just after it, once a list has shown it. Who it was may have left again. A disconnected
+ * client is told when it is connected again. A downgrade is no new grant: it is judged as a
+ * reader from then on, if it was not told yet. An upgrade is one, with a token of its own. A
+ * reentrant handle is told once for all of its holds.
+ *
  * News may come before zkl_lock_acquire has returned in its own thread, and
  * after the lock was released (see token); never after zkl_lock_close returned.
- * LOST is always told; SUSPECT and HELD may be left out when memory is short.
+ * LOST is always told; the others may be left out when memory is short.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
 
@@ -621,10 +634,19 @@ typedef struct zkl_lock_options {
      *  asynchronously: the same for all locks of a job, another for each job. At most
      *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
     const char *owner;
+    /** 1: the state callback, which must be there, is told when somebody begins to wait behind
+     *  what is held (ZKL_STATE_CONTENDED): for a job that may go on as long as nobody minds, or a
+     *  cached lock. While it holds, and until it has been told, the client watches the children of
+     *  the resource, with one watch for all its handles that ask for this (in one session), and
+     *  lists them at the grant and when one has come or gone, one list at a time. A grant costs a
+     *  list and the removal of the watch. It is not for resources with crowds of short-lived
+     * readers or permits, each of whom brings a list. 0: nothing is asked of the servers for it. */
+    int32_t tell_contended;
+    int32_t reserved; /* 0 */
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0 }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -658,8 +680,8 @@ typedef struct zkl_grant {
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
  *           zkl_lock_close.
  *
- * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also tell_contended without a
+ * state_callback), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
  * ZKL_INVALID_PERMITS, ZKL_INVALID_LIMIT (max_waiting), ZKL_INVALID_LABEL (that of the owner),
  * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
  * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).

@@ -134,7 +134,7 @@ static zkl_outcome send_request(zkl_operations *operations, const zkl_question *
     const zkl_operations_table *table = operations->table;
     switch (question->kind) {
     case ZKL_QUESTION_LIST:
-        return table->list(operations, question->path, on_reply, question->call);
+        return table->list(operations, question->path, 0, on_reply, question->call);
     case ZKL_QUESTION_GET:
         return table->get(operations, question->path, on_reply, question->call);
     case ZKL_QUESTION_EXISTS:

@@ -150,6 +150,48 @@ size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *pla
     return earlier > holding ? earlier - holding : 0;
 }
 
+/* ---- Who waits for us ------------------------------------------------------------------ */
+
+static bool comes_behind(zkl_queue_neighbour child, zkl_queue_neighbour mine, const char *but) {
+    bool is_left_out = but[0] != '\0' && zkl_node_name_has_guid(child.text, but);
+    bool is_later = is_request(child.name) && is_earlier(mine, child) && !is_left_out;
+    if (child.name.kind == ZKL_NODE_PERMIT) {
+        return is_later && is_like(child.name, mine.name);
+    }
+    return is_later && waits_for(child.name.kind, mine.name.kind);
+}
+
+/* The last permit waits if any does. */
+static bool finds_no_permit(zkl_children children, zkl_queue_neighbour last) {
+    zkl_queue_place place = { .own = last.text, .companion = "" };
+    return last.text != NULL &&
+           !zkl_queue_is_permitted(last.name, zkl_queue_examine(children, &place).earlier);
+}
+
+zkl_queue_rear zkl_queue_look_behind(zkl_children children, const char *own, const char *but) {
+    zkl_queue_rear rear = { .listed = false };
+    zkl_queue_neighbour mine = read_name(own);
+    zkl_queue_neighbour waiter = { .text = NULL };
+    zkl_queue_neighbour last_permit = { .text = NULL };
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_queue_neighbour child = read_name(children.names[i]);
+        rear.listed = rear.listed || strcmp(child.text, own) == 0;
+        if (!comes_behind(child, mine, but)) {
+            continue;
+        }
+        if (child.name.kind != ZKL_NODE_PERMIT) {
+            waiter = waiter.text == NULL || is_before(child, waiter) ? child : waiter;
+        } else if (last_permit.text == NULL || is_before(last_permit, child)) {
+            last_permit = child;
+        }
+    }
+    if (waiter.text == NULL && finds_no_permit(children, last_permit)) {
+        waiter = last_permit;
+    }
+    rear.waiter = rear.listed ? waiter.text : NULL;
+    return rear;
+}
+
 /* ---- The nearest ------------------------------------------------------------------------ */
 
 /* Keeps the list in order, and drops its first where there is no room. */

@@ -64,6 +64,20 @@ bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighb
 /** Whether it is a permit, and few enough requests are earlier. */
 bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier);
 
+/** A queue, as whoever holds sees it. */
+typedef struct zkl_queue_rear {
+    bool listed;        /* our own node is in the list; else the list says nothing */
+    const char *waiter; /* a later request that waits for us, a name of the list; NULL: nobody */
+} zkl_queue_rear;
+
+/**
+ * Who waits behind the holder whose node this is: a later request that must wait for it; for a
+ * permit, one of as many that finds none left. Permits of others than our kind do not wait, they
+ * are refused. A node with the GUID `but` is not looked at: what the holder is to have instead
+ * ("": all are).
+ */
+zkl_queue_rear zkl_queue_look_behind(zkl_children children, const char *own, const char *but);
+
 /** The first request of a list, of any kind; NULL: there is none. */
 const char *zkl_queue_find_first(zkl_children children);
 

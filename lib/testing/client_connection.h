@@ -30,7 +30,8 @@ typedef struct zkl_client_request {
     zkl_call *unsent; /* NULL: it was sent */
     bool answered;    /* the answer is on its way to `done` */
     uint64_t watch_id;
-    bool parent; /* its node may exist already */
+    zkl_watch_kind watch_kind; /* that it removes */
+    bool parent;               /* its node may exist already */
     zkl_reply_callback *done;
     void *arg;
     struct zkl_client_request *prev, *next;

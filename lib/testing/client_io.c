@@ -132,12 +132,16 @@ static zkl_client_request *first_sent(const zkl_connection *self) {
 
 static void keep_watch(zkl_connection *self, const zkl_client_request *request,
                        const zkl_answer *answer) {
+    bool found = answer->error == ZKL_SERVER_ERROR_NONE;
     if (request->kind == ZKL_CALL_EXISTS && request->watch_id != 0 &&
-        (answer->error == ZKL_SERVER_ERROR_NONE || answer->error == ZKL_SERVER_ERROR_NO_NODE)) {
-        zkl_client_watches_add(&self->watches, answer->path, request->watch_id,
-                               answer->error == ZKL_SERVER_ERROR_NONE);
-    } else if (request->kind == ZKL_CALL_REMOVE_WATCHES && answer->error == ZKL_SERVER_ERROR_NONE) {
-        zkl_client_watches_remove(&self->watches, answer->path);
+        (found || answer->error == ZKL_SERVER_ERROR_NO_NODE)) {
+        zkl_client_watches_add(&self->watches, answer->path, ZKL_WATCH_NODE, request->watch_id,
+                               found);
+    } else if (request->kind == ZKL_CALL_LIST && request->watch_id != 0 && found) {
+        zkl_client_watches_add(&self->watches, answer->path, ZKL_WATCH_CHILDREN, request->watch_id,
+                               true);
+    } else if (request->kind == ZKL_CALL_REMOVE_WATCHES && found) {
+        zkl_client_watches_remove(&self->watches, answer->path, request->watch_kind);
     }
 }
 
@@ -173,7 +177,7 @@ static void on_reply(zkl_connection *self, zkl_answer *answer) {
 static void on_watch_event(zkl_connection *self, zkl_answer *answer) {
     zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_WATCH);
     item->answer = answer;
-    item->watch_ids = zkl_client_watches_take(&self->watches, answer->path);
+    item->watch_ids = zkl_client_watches_take(&self->watches, answer->path, answer->event);
     zkl_client_pass_on(self, item);
 }
 

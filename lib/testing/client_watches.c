@@ -6,6 +6,7 @@
 
 typedef struct watch_holder {
     uint64_t id;
+    zkl_watch_kind kind;
     bool existed;
     struct watch_holder *prev, *next;
 } watch_holder;
@@ -34,56 +35,87 @@ static zkl_client_watch *find_or_make(zkl_client_watches *watches, const char *p
     return watch;
 }
 
-void zkl_client_watches_add(zkl_client_watches *watches, const char *path, uint64_t id,
-                            bool existed) {
+void zkl_client_watches_add(zkl_client_watches *watches, const char *path, zkl_watch_kind kind,
+                            uint64_t id, bool existed) {
     zkl_client_watch *watch = find_or_make(watches, path);
     const watch_holder *same = watch->holders;
-    while (same != NULL && (same->id != id || same->existed != existed)) {
+    while (same != NULL && (same->id != id || same->kind != kind || same->existed != existed)) {
         same = same->next;
     }
     if (same == NULL) {
         watch_holder *holder = zkl_testing_allocate(sizeof(*holder));
         holder->id = id;
+        holder->kind = kind;
         holder->existed = existed;
         DL_APPEND(watch->holders, holder);
         watch->count++;
     }
 }
 
+static void forget_holder(zkl_client_watch *watch, watch_holder *holder) {
+    DL_DELETE(watch->holders, holder);
+    watch->count--;
+    zkl_testing_free(holder);
+}
+
 static void forget(zkl_client_watches *watches, zkl_client_watch *watch) {
     while (watch->holders != NULL) {
-        watch_holder *holder = watch->holders;
-        DL_DELETE(watch->holders, holder);
-        zkl_testing_free(holder);
+        forget_holder(watch, watch->holders);
     }
     HASH_DELETE(hh, watches->by_path, watch);
     zkl_testing_free(watch);
 }
 
-void zkl_client_watches_remove(zkl_client_watches *watches, const char *path) {
-    zkl_client_watch *watch = find(watches, path);
-    if (watch != NULL) {
+static void forget_if_empty(zkl_client_watches *watches, zkl_client_watch *watch) {
+    if (watch->holders == NULL) {
         forget(watches, watch);
     }
 }
 
-zkl_watch_ids zkl_client_watches_take(zkl_client_watches *watches, const char *path) {
+void zkl_client_watches_remove(zkl_client_watches *watches, const char *path, zkl_watch_kind kind) {
+    zkl_client_watch *watch = find(watches, path);
+    if (watch == NULL) {
+        return;
+    }
+    watch_holder *holder = NULL;
+    watch_holder *next = NULL;
+    DL_FOREACH_SAFE(watch->holders, holder, next) {
+        if (holder->kind == kind) {
+            forget_holder(watch, holder);
+        }
+    }
+    forget_if_empty(watches, watch);
+}
+
+/* As libzookeeper's collectWatchers. */
+static bool is_told(zkl_watch_kind kind, zkl_watch_event event) {
+    bool of_children = kind == ZKL_WATCH_CHILDREN;
+    return event == ZKL_WATCH_EVENT_DELETED || of_children == (event == ZKL_WATCH_EVENT_CHILDREN);
+}
+
+zkl_watch_ids zkl_client_watches_take(zkl_client_watches *watches, const char *path,
+                                      zkl_watch_event event) {
     zkl_watch_ids ids = { NULL, 0 };
     zkl_client_watch *watch = find(watches, path);
     if (watch == NULL) {
         return ids;
     }
     ids.list = zkl_testing_allocate(watch->count * sizeof(*ids.list));
-    for (const watch_holder *holder = watch->holders; holder != NULL; holder = holder->next) {
-        ids.list[ids.count++] = holder->id;
+    watch_holder *holder = NULL;
+    watch_holder *next = NULL;
+    DL_FOREACH_SAFE(watch->holders, holder, next) {
+        if (is_told(holder->kind, event)) {
+            ids.list[ids.count++] = holder->id;
+            forget_holder(watch, holder);
+        }
     }
-    forget(watches, watch);
+    forget_if_empty(watches, watch);
     return ids;
 }
 
-static bool has_holder(const zkl_client_watch *watch, bool existed) {
+static bool has_holder(const zkl_client_watch *watch, zkl_watch_kind kind, bool existed) {
     for (const watch_holder *holder = watch->holders; holder != NULL; holder = holder->next) {
-        if (holder->existed == existed) {
+        if (holder->kind == kind && holder->existed == existed) {
             return true;
         }
     }
@@ -101,7 +133,7 @@ static void shuffle(zkl_watched *list, size_t count) {
 }
 
 zkl_call *zkl_client_watches_call(const zkl_client_watches *watches) {
-    size_t most = 2 * (size_t)HASH_COUNT(watches->by_path);
+    size_t most = 3 * (size_t)HASH_COUNT(watches->by_path);
     if (most == 0) {
         return NULL;
     }
@@ -109,9 +141,12 @@ zkl_call *zkl_client_watches_call(const zkl_client_watches *watches) {
     size_t count = 0;
     for (const zkl_client_watch *watch = watches->by_path; watch != NULL; watch = watch->hh.next) {
         for (int existed = 0; existed < 2; existed++) {
-            if (has_holder(watch, existed != 0)) {
-                list[count++] = (zkl_watched){ watch->path, existed != 0 };
+            if (has_holder(watch, ZKL_WATCH_NODE, existed != 0)) {
+                list[count++] = (zkl_watched){ watch->path, ZKL_WATCH_NODE, existed != 0 };
             }
+        }
+        if (has_holder(watch, ZKL_WATCH_CHILDREN, true)) {
+            list[count++] = (zkl_watched){ watch->path, ZKL_WATCH_CHILDREN, true };
         }
     }
     shuffle(list, count);

@@ -18,11 +18,12 @@ typedef struct zkl_watch_ids {
 } zkl_watch_ids;
 
 /** `existed`: the node was there when the watch was set. One that is there already is fine. */
-void zkl_client_watches_add(zkl_client_watches *watches, const char *path, uint64_t id,
-                            bool existed);
-void zkl_client_watches_remove(zkl_client_watches *watches, const char *path);
-/** An event on the path: all its watches are over. */
-zkl_watch_ids zkl_client_watches_take(zkl_client_watches *watches, const char *path);
+void zkl_client_watches_add(zkl_client_watches *watches, const char *path, zkl_watch_kind kind,
+                            uint64_t id, bool existed);
+void zkl_client_watches_remove(zkl_client_watches *watches, const char *path, zkl_watch_kind kind);
+/** An event on the path: all its watches that are told of such a one are over. */
+zkl_watch_ids zkl_client_watches_take(zkl_client_watches *watches, const char *path,
+                                      zkl_watch_event event);
 /** A ZKL_CALL_SET_WATCHES of all of them, in any order; NULL: there are none. */
 zkl_call *zkl_client_watches_call(const zkl_client_watches *watches);
 void zkl_client_watches_clear(zkl_client_watches *watches);

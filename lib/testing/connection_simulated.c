@@ -87,14 +87,16 @@ static zkl_outcome create_persistent(zkl_operations *operations, const char *pat
     return request_create(of(operations), &operation, done, arg);
 }
 
-static zkl_outcome list_children(zkl_operations *operations, const char *path,
+static zkl_outcome list_children(zkl_operations *operations, const char *path, uint64_t watch_id,
                                  zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
     zkl_outcome outcome = look_before_sending(self);
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }
-    request(self, zkl_call_make_path(ZKL_CALL_LIST, path), done, arg);
+    zkl_call *call = zkl_call_make_path(ZKL_CALL_LIST, path);
+    call->watch = watch_id != 0;
+    request(self, call, done, arg)->watch_id = watch_id;
     return outcome;
 }
 
@@ -128,14 +130,16 @@ static zkl_outcome remove_node(zkl_operations *operations, const char *path,
     return outcome;
 }
 
-static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
+static zkl_outcome remove_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind,
                                   zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
     zkl_outcome outcome = look_before_sending(self);
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }
-    request(self, zkl_call_make_path(ZKL_CALL_REMOVE_WATCHES, path), done, arg);
+    zkl_call *call = zkl_call_make_path(ZKL_CALL_REMOVE_WATCHES, path);
+    call->watch_kind = kind;
+    request(self, call, done, arg)->watch_kind = kind;
     return outcome;
 }
 

@@ -203,6 +203,9 @@ static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
         call->error = ZKL_SERVER_ERROR_NO_NODE;
         zkl_wire_answer(wire, make_reply(call));
     } else {
+        if (call->watch) {
+            zkl_server_watch(server, wire, call->path, ZKL_WATCH_CHILDREN);
+        }
         zkl_wire_answer(wire, make_list(call, node, server->applied_zxid));
     }
 }
@@ -211,7 +214,7 @@ static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 static void answer_node(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
     if (call->watch) {
-        zkl_server_watch(server, wire, call->path);
+        zkl_server_watch(server, wire, call->path, ZKL_WATCH_NODE);
     }
     call->error = node != NULL ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_NO_NODE;
     zkl_wire_answer(wire, node != NULL ? make_view(server, call, node, call->kind == ZKL_CALL_GET)
@@ -219,7 +222,7 @@ static void answer_node(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 }
 
 static void answer_remove_watches(zkl_server *server, zkl_wire *wire, zkl_call *call) {
-    if (!zkl_server_unwatch(server, wire, call->path)) {
+    if (!zkl_server_unwatch(server, wire, call->path, call->watch_kind)) {
         call->error = ZKL_SERVER_ERROR_NO_WATCHER;
     }
     zkl_wire_answer(wire, make_reply(call));
@@ -237,14 +240,18 @@ static void set_watch_again(zkl_server *server, zkl_wire *wire, const zkl_watche
                             int64_t since_zxid) {
     const zkl_node *node =
         zkl_tree_find(server->ensemble->tree, watched->path, server->applied_zxid);
+    bool of_children = watched->kind == ZKL_WATCH_CHILDREN;
     if (watched->existed && node == NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_DELETED);
-    } else if (watched->existed && zkl_node_look(node, server->applied_zxid).mzxid > since_zxid) {
+    } else if (of_children && zkl_node_look(node, server->applied_zxid).pzxid > since_zxid) {
+        tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHILDREN);
+    } else if (!of_children && watched->existed &&
+               zkl_node_look(node, server->applied_zxid).mzxid > since_zxid) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CHANGED);
     } else if (!watched->existed && node != NULL) {
         tell_missed(wire, watched->path, ZKL_WATCH_EVENT_CREATED);
     } else {
-        zkl_server_watch(server, wire, watched->path);
+        zkl_server_watch(server, wire, watched->path, watched->kind);
     }
 }
 
@@ -470,6 +477,20 @@ static zkl_watch_event event_of(zkl_change_kind kind) {
     return events[kind];
 }
 
+/* The node's own watches, and then those on the children of its parent. */
+static void fire_watches(zkl_server *server, const zkl_change *change) {
+    const char *path = zkl_node_path(change->node);
+    zkl_server_fire_watches(server, path, event_of(change->kind));
+    if (change->kind != ZKL_CHANGE_SET) {
+        char *parent = zkl_testing_allocate(strlen(path) + 1);
+        memcpy(parent, path, strlen(path) + 1);
+        char *slash = strrchr(parent, '/');
+        slash[slash == parent ? 1 : 0] = '\0';
+        zkl_server_fire_watches(server, parent, ZKL_WATCH_EVENT_CHILDREN);
+        zkl_testing_free(parent);
+    }
+}
+
 static void apply(zkl_server *server, const zkl_log_entry *entry) {
     const zkl_tree_transaction *transaction = entry->transaction;
     zkl_attachment *ended = ended_here(server, transaction);
@@ -478,8 +499,7 @@ static void apply(zkl_server *server, const zkl_log_entry *entry) {
         maybe_silence(ended);
     }
     for (size_t i = 0; i < transaction->change_count; i++) {
-        const zkl_change *change = &transaction->changes[i];
-        zkl_server_fire_watches(server, zkl_node_path(change->node), event_of(change->kind));
+        fire_watches(server, &transaction->changes[i]);
     }
     if (entry->call != NULL) {
         decide(server, entry->call);

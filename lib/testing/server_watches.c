@@ -5,6 +5,7 @@
 
 struct zkl_watch_entry {
     zkl_watched_path *watched;
+    zkl_watch_kind kind;
     zkl_wire *wire;
     zkl_watch_entry *prev, *next; /* of the same path */
     zkl_watch_entry *of_wire_prev, *of_wire_next;
@@ -23,10 +24,11 @@ static zkl_watched_path *find(const zkl_server *server, const char *path) {
     return watched;
 }
 
-static zkl_watch_entry *find_entry(const zkl_watched_path *watched, const zkl_wire *wire) {
+static zkl_watch_entry *find_entry(const zkl_watched_path *watched, const zkl_wire *wire,
+                                   zkl_watch_kind kind) {
     for (zkl_watch_entry *entry = watched != NULL ? watched->entries : NULL; entry != NULL;
          entry = entry->next) {
-        if (entry->wire == wire) {
+        if (entry->wire == wire && entry->kind == kind) {
             return entry;
         }
     }
@@ -45,13 +47,14 @@ static zkl_watched_path *find_or_make(zkl_server *server, const char *path) {
     return watched;
 }
 
-void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path) {
+void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path, zkl_watch_kind kind) {
     zkl_watched_path *watched = find_or_make(server, path);
-    if (find_entry(watched, wire) != NULL) {
+    if (find_entry(watched, wire, kind) != NULL) {
         return;
     }
     zkl_watch_entry *entry = zkl_testing_allocate(sizeof(*entry));
     entry->watched = watched;
+    entry->kind = kind;
     entry->wire = wire;
     DL_APPEND(watched->entries, entry);
     DL_APPEND2(wire->watches, entry, of_wire_prev, of_wire_next);
@@ -70,8 +73,8 @@ static void forget_entry(zkl_watch_entry *entry) {
     }
 }
 
-bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path) {
-    zkl_watch_entry *entry = find_entry(find(server, path), wire);
+bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path, zkl_watch_kind kind) {
+    zkl_watch_entry *entry = find_entry(find(server, path), wire, kind);
     if (entry == NULL) {
         return false;
     }
@@ -85,15 +88,40 @@ void zkl_server_unwatch_all(zkl_wire *wire) {
     }
 }
 
-void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event) {
+/* Whom a node's deletion reaches by two watches is told of it once: libzookeeper fires both. */
+static bool is_told_by_another(const zkl_watch_entry *entry, zkl_watch_event event) {
+    return event == ZKL_WATCH_EVENT_DELETED && entry->kind == ZKL_WATCH_CHILDREN &&
+           find_entry(entry->watched, entry->wire, ZKL_WATCH_NODE) != NULL;
+}
+
+static void fire(zkl_watch_entry *entry, const char *path, zkl_watch_event event) {
+    if (!is_told_by_another(entry, event)) {
+        zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_WATCH, path);
+        answer->event = event;
+        zkl_wire_answer(entry->wire, answer);
+    }
+    forget_entry(entry); /* the path as well, with the last of them */
+}
+
+static void fire_kind(zkl_server *server, const char *path, zkl_watch_event event,
+                      zkl_watch_kind kind) {
     const zkl_watched_path *watched = find(server, path);
     zkl_watch_entry *entry = watched != NULL ? watched->entries : NULL;
     while (entry != NULL) {
         zkl_watch_entry *next = entry->next;
-        zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_WATCH, path);
-        answer->event = event;
-        zkl_wire_answer(entry->wire, answer);
-        forget_entry(entry); /* the path as well, with the last of them */
+        if (entry->kind == kind) {
+            fire(entry, path, event);
+        }
         entry = next;
+    }
+}
+
+void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event) {
+    bool of_children = event == ZKL_WATCH_EVENT_CHILDREN;
+    if (of_children || event == ZKL_WATCH_EVENT_DELETED) {
+        fire_kind(server, path, event, ZKL_WATCH_CHILDREN);
+    }
+    if (!of_children) {
+        fire_kind(server, path, event, ZKL_WATCH_NODE);
     }
 }

@@ -203,11 +203,11 @@ bool zkl_server_cuts_answer(zkl_server_session *session, const zkl_call *call);
 
 /* ---- server_watches.c ---- */
 
-void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path);
+void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path, zkl_watch_kind kind);
 /* False: there was none. */
-bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path);
+bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path, zkl_watch_kind kind);
 void zkl_server_unwatch_all(zkl_wire *wire);
-/* A node was made, changed or deleted. */
+/* A node was made, changed or deleted, or a child of it. */
 void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event);
 
 #endif

@@ -87,7 +87,8 @@ zkl_call *zkl_call_make_watches(const zkl_watched *watched, size_t count) {
     call->watched_count = count;
     char *room = (char *)(call->watched + count);
     for (size_t i = 0; i < count; i++) {
-        call->watched[i] = (zkl_watched){ put_text(&room, watched[i].path), watched[i].existed };
+        call->watched[i] =
+            (zkl_watched){ put_text(&room, watched[i].path), watched[i].kind, watched[i].existed };
     }
     return call;
 }

@@ -7,6 +7,7 @@
 
 #include "testing/channel.h"
 #include "testing/ensemble.h"
+#include "zookeeper/operations.h"
 
 typedef struct zkl_wire zkl_wire;
 typedef struct zkl_attachment zkl_attachment;
@@ -15,6 +16,7 @@ typedef struct zkl_watch_entry zkl_watch_entry;
 /** A path that a client has a watch on, for ZKL_CALL_SET_WATCHES. */
 typedef struct zkl_watched {
     const char *path;
+    zkl_watch_kind kind;
     bool existed; /* when the watch was set */
 } zkl_watched;
 
@@ -29,6 +31,7 @@ typedef struct zkl_call {
     size_t operation_count;
     const char *path;
     bool watch;
+    zkl_watch_kind watch_kind; /* remove watches */
     zkl_watched *watched;
     size_t watched_count;
     int64_t session_id; /* connect: 0, a new one */
@@ -68,7 +71,8 @@ void zkl_call_release(zkl_call *call);
 typedef enum zkl_watch_event {
     ZKL_WATCH_EVENT_CREATED,
     ZKL_WATCH_EVENT_CHANGED,
-    ZKL_WATCH_EVENT_DELETED
+    ZKL_WATCH_EVENT_DELETED,
+    ZKL_WATCH_EVENT_CHILDREN
 } zkl_watch_event;
 
 typedef enum zkl_answer_kind {

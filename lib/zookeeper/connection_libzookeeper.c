@@ -219,22 +219,23 @@ static zkl_outcome create_persistent(zkl_operations *operations, const char *pat
                                      request));
 }
 
-static zkl_outcome list_children(zkl_operations *operations, const char *path,
-                                 zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_aget_children(self->handle, path, 0, on_listed, request));
-}
-
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
 
 /* The context of a watch is a number, not a pointer: libzookeeper may still have
  * one to deliver when its waiter has long gone. */
 static void *watch_context(uint64_t watch_id) {
     return (void *)(uintptr_t)watch_id;
+}
+
+static zkl_outcome list_children(zkl_operations *operations, const char *path, uint64_t watch_id,
+                                 zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    pending *request = make_pending(self, done, arg);
+    if (request == NULL) {
+        return not_made(self);
+    }
+    return sent(request, zoo_awget_children(self->handle, path, watch_id != 0 ? on_watch : NULL,
+                                            watch_context(watch_id), on_listed, request));
 }
 
 static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
@@ -258,7 +259,7 @@ static zkl_outcome remove_node(zkl_operations *operations, const char *path,
     return sent(request, zoo_adelete(self->handle, path, -1, on_done, request));
 }
 
-static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
+static zkl_outcome remove_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind,
                                   zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
     pending *request = make_pending(self, done, arg);
@@ -270,7 +271,8 @@ static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
         void_completion_t function;
         void_completion_t *as_declared;
     } completion = { .function = on_done };
-    return sent(request, zoo_aremove_all_watches(self->handle, path, ZWATCHTYPE_ANY, 0,
+    ZooWatcherType type = kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    return sent(request, zoo_aremove_all_watches(self->handle, path, type, 0,
                                                  completion.as_declared, request));
 }
 

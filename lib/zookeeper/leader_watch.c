@@ -185,7 +185,7 @@ static void look(zkl_leader_watch *watch) {
     watch->session_number = session->number;
     if (session->connected) {
         zkl_operations *operations = session->operations;
-        ask(watch, operations->table->list(operations, watch->parent_path, on_listed, watch));
+        ask(watch, operations->table->list(operations, watch->parent_path, 0, on_listed, watch));
     }
 }
 

@@ -35,6 +35,13 @@ typedef struct zkl_multi_result {
     const char *path; /* creates, of a transaction that was applied: the full path that was made */
 } zkl_multi_result;
 
+/** What a watch tells of. */
+typedef enum zkl_watch_kind {
+    ZKL_WATCH_NODE,     /* the node is made, deleted, or its data are set */
+    ZKL_WATCH_CHILDREN, /* a child is made or deleted, or the node itself is deleted */
+    ZKL_WATCH_KINDS
+} zkl_watch_kind;
+
 /** How a request ended, and what it brought. Strings live during the callback. */
 typedef struct zkl_reply {
     zkl_outcome outcome;
@@ -103,16 +110,17 @@ typedef struct zkl_operations_table {
      * need only live during the call. */
     zkl_outcome (*transact)(zkl_operations *self, const zkl_multi_operation *operations,
                             size_t count, zkl_reply_callback *done, void *arg);
-    zkl_outcome (*list)(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                        void *arg);
-    /* watch_id 0: no watch. Else a watch is left in both cases, OK and NO_NODE. */
+    /* watch_id 0: no watch. Else a watch on the children is left with OK, and with nothing else. */
+    zkl_outcome (*list)(zkl_operations *self, const char *path, uint64_t watch_id,
+                        zkl_reply_callback *done, void *arg);
+    /* watch_id 0: no watch. Else one on the node is left in both cases, OK and NO_NODE. */
     zkl_outcome (*exists)(zkl_operations *self, const char *path, uint64_t watch_id,
                           zkl_reply_callback *done, void *arg);
     zkl_outcome (*remove)(zkl_operations *self, const char *path, zkl_reply_callback *done,
                           void *arg);
-    /* Removes all our watches on a path; that there was none is fine. */
-    zkl_outcome (*remove_watches)(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                                  void *arg);
+    /* Removes all our watches of a kind on a path; that there was none is fine. */
+    zkl_outcome (*remove_watches)(zkl_operations *self, const char *path, zkl_watch_kind kind,
+                                  zkl_reply_callback *done, void *arg);
     zkl_outcome (*get)(zkl_operations *self, const char *path, zkl_reply_callback *done, void *arg);
     /* Replaces the data, if they are of this version; ZKL_ANY_VERSION: of any. */
     zkl_outcome (*set)(zkl_operations *self, const char *path, const char *data, int32_t version,

@@ -27,11 +27,11 @@ static zkl_outcome create_persistent(zkl_operations *operations, const char *pat
                  inner->table->create_persistent(inner, path, container, done, arg));
 }
 
-static zkl_outcome list_children(zkl_operations *operations, const char *path,
+static zkl_outcome list_children(zkl_operations *operations, const char *path, uint64_t watch_id,
                                  zkl_reply_callback *done, void *arg) {
     zkl_operations *inner = of(operations)->inner;
     return count(of(operations), ZKL_SENT_LIST_CHILDREN,
-                 inner->table->list(inner, path, done, arg));
+                 inner->table->list(inner, path, watch_id, done, arg));
 }
 
 static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
@@ -47,11 +47,11 @@ static zkl_outcome remove_node(zkl_operations *operations, const char *path,
     return count(of(operations), ZKL_SENT_DELETE, inner->table->remove(inner, path, done, arg));
 }
 
-static zkl_outcome remove_watches(zkl_operations *operations, const char *path,
+static zkl_outcome remove_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind,
                                   zkl_reply_callback *done, void *arg) {
     zkl_operations *inner = of(operations)->inner;
     return count(of(operations), ZKL_SENT_REMOVE_WATCHES,
-                 inner->table->remove_watches(inner, path, done, arg));
+                 inner->table->remove_watches(inner, path, kind, done, arg));
 }
 
 static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operation *all,

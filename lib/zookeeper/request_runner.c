@@ -187,10 +187,14 @@ static void look_for_revocation(zkl_request_runner *runner) {
     }
 }
 
-static void look_again_for_revocation(zkl_request_runner *runner, zkl_event_kind kind) {
-    if (runner->read_failed && (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED)) {
+static void look_again(zkl_request_runner *runner, zkl_event_kind kind) {
+    if (kind != ZKL_EVENT_PROBE && kind != ZKL_EVENT_CONNECTED) {
+        return;
+    }
+    if (runner->read_failed) {
         read_own_data(runner);
     }
+    zkl_contention_review(runner);
 }
 
 static void stop_reading(zkl_request_runner *runner) {
@@ -337,7 +341,7 @@ static void request_list(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
     zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
     if (!must_settle(runner) || zkl_liveness_settle(&runner->session->liveness)) {
-        outcome = operations->table->list(operations, runner->parent_path, on_reply,
+        outcome = operations->table->list(operations, runner->parent_path, 0, on_reply,
                                           call_for(runner, ZKL_EVENT_LISTED));
     }
     if (outcome != ZKL_OUTCOME_OK) {
@@ -527,10 +531,12 @@ static void make_parent(zkl_request_runner *runner) {
 
 /* Who holds a permit watches as few nodes as any other holder. */
 static void give_room_back(zkl_request_runner *runner) {
-    size_t needed = zkl_request_runner_watched_bytes(runner->parent_path,
-                                                     (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
-    runner->session->watched_bytes -= runner->watched_bytes - needed;
-    runner->watched_bytes = needed;
+    const zkl_contender_kind kind = { runner->request.mode, runner->request.permits };
+    const zkl_contender_kind holder = { ZKL_EXCLUSIVE, 0 };
+    size_t spare = zkl_request_runner_watched_bytes(runner->parent_path, kind) -
+                   zkl_request_runner_watched_bytes(runner->parent_path, holder);
+    runner->session->watched_bytes -= spare;
+    runner->watched_bytes -= spare;
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
@@ -541,6 +547,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->granted_ms = zkl_session_now_ms(runner->session);
         zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
                                     runner->max_hold_ms);
+        zkl_contention_begin(runner);
     }
     zkl_observe_decided(runner, status);
     if (runner->owner.decided != NULL) {
@@ -550,6 +557,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
+    zkl_contention_end(runner);
     if (!runner->request.keeps_node) {
         zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
     }
@@ -593,6 +601,7 @@ static void end(zkl_request_runner *runner) {
     zkl_timers_stop(&session->timers, &runner->back_off);
     zkl_timers_stop(&session->timers, &runner->hold_limit);
     zkl_watch_table_remove(&runner->own_watch);
+    zkl_contention_end(runner);
     DL_DELETE(session->runners, runner);
     if (runner->group != NULL) {
         zkl_create_group_leave(runner->group, runner);
@@ -735,11 +744,12 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.held) {
         zkl_observe_released(runner);
+        zkl_contention_end(runner); /* before the node's deletion would fire its watch */
     }
     runner->stepping = true;
     step(runner, event);
     tell_connection(runner, event->kind);
-    look_again_for_revocation(runner, event->kind);
+    look_again(runner, event->kind);
     while (!runner->request.ended && runner->queued_count > 0) {
         zkl_event queued = take_queued(runner);
         step(runner, &queued);
@@ -758,7 +768,11 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
     size_t watches = 1 + (kind.mode == ZKL_PERMIT ? kind.permits : 1);
-    return watches * (strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE + PATH_OVERHEAD);
+    return watches * zkl_request_runner_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
+}
+
+size_t zkl_request_runner_path_bytes(size_t length) {
+    return length + PATH_OVERHEAD;
 }
 
 /* ---- The beginning ----------------------------------------------------- */
@@ -798,6 +812,10 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
                                             .armed = on_own_watch_armed,
                                             .fired = on_own_watch_fired };
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
+    zkl_contention_prepare(runner, options->tells_contended);
+    if (options->tells_contended) {
+        runner->watched_bytes += zkl_contention_watched_bytes(options->parent_path);
+    }
     runner->owner_id = options->owner_id;
     runner->group = options->group;
     runner->others_are_awaited = options->group != NULL;

@@ -9,6 +9,7 @@
 #ifndef ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 #define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 
+#include "zookeeper/contention.h"
 #include "zookeeper/create_group.h"
 #include "zookeeper/session.h"
 #include "zookeeper/watch_set.h"
@@ -29,6 +30,9 @@ typedef struct zkl_request_owner {
     void (*ended)(void *arg);
     /* Somebody asks for the lock: once for each node. */
     void (*revoke_requested)(void *arg);
+    /* Somebody waits behind what is held: once for each grant, where tells_contended asks for it.
+     * It may be known at the grant, but never before it. */
+    void (*contended)(void *arg);
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
@@ -41,6 +45,7 @@ typedef struct zkl_run_options {
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
+    bool tells_contended;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
     const char *note;           /* a line of the node's data, for others to read; NULL: none */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
@@ -94,6 +99,7 @@ struct zkl_request_runner {
     bool revoke_requested;  /* by our node's data */
     bool read_failed;       /* they are to be read again */
     zkl_data_read *reading; /* they are being read */
+    zkl_contention contention;
     zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
@@ -121,6 +127,9 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
 /** What a request for this resource may come to need of its session's watches:
  *  those on whom it waits for, and one on its own node. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
+
+/** What one path takes of so many bytes. */
+size_t zkl_request_runner_path_bytes(size_t length);
 
 /** The owner goes; nobody is told of anything from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);

@@ -8,7 +8,7 @@
 #include <utlist.h>
 
 typedef enum watch_state {
-    WATCH_ARMING,   /* the exists is on its way */
+    WATCH_ARMING,   /* the exists, or the list, is on its way */
     WATCH_ARMED,    /* will fire */
     WATCH_REMOVING, /* the removal is on its way, or lost and to be sent again */
     WATCH_DEAD      /* the session is over; waits for a last reply to be freed */
@@ -17,10 +17,13 @@ typedef enum watch_state {
 struct zkl_watch {
     zkl_watch_table *table;
     uint64_t id;
+    zkl_watch_kind kind;
     watch_state state;
     bool reply_awaited;
-    bool fired_early; /* before its exists was answered */
+    bool fired_early; /* before its exists, or its list, was answered */
     bool deleted_early;
+    bool list_again;      /* somebody has come since the list was asked for, */
+    uint64_t asked_in;    /* as an event was told; 0: at another time */
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
@@ -33,11 +36,11 @@ void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations) {
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
-    return HASH_CNT(path_handle, table->by_path);
+    return HASH_CNT(id_handle, table->by_id);
 }
 
 static void forget(zkl_watch *watch) {
-    HASH_DELETE(path_handle, watch->table->by_path, watch);
+    HASH_DELETE(path_handle, watch->table->by_path[watch->kind], watch);
     HASH_DELETE(id_handle, watch->table->by_id, watch);
 }
 
@@ -66,20 +69,29 @@ static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int statu
 
 static void on_removed(void *arg, const zkl_reply *reply);
 static void on_exists(void *arg, const zkl_reply *reply);
+static void on_listed(void *arg, const zkl_reply *reply);
 
 static void send_removal(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
     watch->state = WATCH_REMOVING;
-    watch->reply_awaited = operations->table->remove_watches(operations, watch->path, on_removed,
-                                                             watch) == ZKL_OUTCOME_OK;
+    watch->reply_awaited = operations->table->remove_watches(operations, watch->path, watch->kind,
+                                                             on_removed, watch) == ZKL_OUTCOME_OK;
 }
 
-static bool send_exists(zkl_watch *watch) {
+static zkl_outcome ask(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
+    if (watch->kind == ZKL_WATCH_CHILDREN) {
+        return operations->table->list(operations, watch->path, watch->id, on_listed, watch);
+    }
+    return operations->table->exists(operations, watch->path, watch->id, on_exists, watch);
+}
+
+static bool send_request(zkl_watch *watch) {
     watch->state = WATCH_ARMING;
     watch->fired_early = false;
-    watch->reply_awaited = operations->table->exists(operations, watch->path, watch->id, on_exists,
-                                                     watch) == ZKL_OUTCOME_OK;
+    watch->list_again = false;
+    watch->asked_in = watch->table->telling ? watch->table->events : 0;
+    watch->reply_awaited = ask(watch) == ZKL_OUTCOME_OK;
     return watch->reply_awaited;
 }
 
@@ -103,7 +115,7 @@ static void on_removed(void *arg, const zkl_reply *reply) {
         tell_armed(waiters, reply->outcome, reply->status);
     } else if (watch->waiters == NULL) {
         forget_and_free(watch);
-    } else if (!send_exists(watch)) {
+    } else if (!send_request(watch)) {
         zkl_watch_waiter *waiters = detach_all(watch);
         forget_and_free(watch);
         tell_armed(waiters, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
@@ -119,7 +131,7 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     watch->data_version = reply->version;
     zkl_outcome outcome = fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
     if (fired_early && !watch->deleted_early && watch->waiters != NULL) {
-        if (send_exists(watch)) {
+        if (send_request(watch)) {
             return; /* it fired, but the node may still be there */
         }
         outcome = ZKL_OUTCOME_NOT_NOW; /* no watch is left, whatever the reply says */
@@ -141,7 +153,38 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     tell_armed(waiters, outcome, fired_early ? ZKL_OK : reply->status);
 }
 
-static zkl_watch *make_watch(zkl_watch_table *table, const char *path) {
+static void hand_list_over(const zkl_watch *watch, zkl_children children) {
+    for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
+        next = waiter->next;
+        waiter->listed(waiter->arg, children); /* who may leave */
+    }
+}
+
+/* After a failure the watch may be there all the same, from a list before. */
+static void on_listed(void *arg, const zkl_reply *reply) {
+    zkl_watch *watch = arg;
+    if (free_if_dead(watch)) {
+        return;
+    }
+    zkl_outcome outcome = reply->outcome;
+    if (outcome == ZKL_OUTCOME_OK) {
+        hand_list_over(watch, reply->children);
+        bool is_old = watch->fired_early || watch->list_again;
+        if (watch->waiters != NULL && !is_old) {
+            watch->state = WATCH_ARMED;
+            return;
+        }
+        if (watch->waiters != NULL && send_request(watch)) {
+            return;
+        }
+        outcome = ZKL_OUTCOME_NOT_NOW;
+    }
+    zkl_watch_waiter *waiters = detach_all(watch);
+    send_removal(watch);
+    tell_armed(waiters, outcome, reply->status);
+}
+
+static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     size_t size = strlen(path) + 1;
     zkl_watch *watch = calloc(1, sizeof(*watch) + size);
     if (watch == NULL) {
@@ -149,49 +192,96 @@ static zkl_watch *make_watch(zkl_watch_table *table, const char *path) {
     }
     memcpy(watch->path, path, size);
     watch->table = table;
+    watch->kind = kind;
     watch->id = ++table->last_id;
-    HASH_ADD(path_handle, table->by_path, path, (unsigned)(size - 1), watch);
+    HASH_ADD(path_handle, table->by_path[kind], path, (unsigned)(size - 1), watch);
     if (watch->path_handle.tbl == NULL) { /* uthash's sign of being out of memory */
         free(watch);
         return NULL;
     }
     HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
     if (watch->id_handle.tbl == NULL) {
-        HASH_DELETE(path_handle, table->by_path, watch);
+        HASH_DELETE(path_handle, table->by_path[kind], watch);
         free(watch);
         return NULL;
     }
     return watch;
 }
 
-static zkl_watch *find_by_path(zkl_watch_table *table, const char *path) {
+static zkl_watch *find_by_path(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     zkl_watch *watch = NULL;
-    HASH_FIND(path_handle, table->by_path, path, (unsigned)strlen(path), watch);
+    HASH_FIND(path_handle, table->by_path[kind], path, (unsigned)strlen(path), watch);
     return watch;
+}
+
+static zkl_watch *make_and_send(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
+    zkl_watch *watch = make_watch(table, path, kind);
+    if (watch != NULL && !send_request(watch)) {
+        forget_and_free(watch);
+        return NULL;
+    }
+    return watch;
+}
+
+/* A removal that was lost comes first. */
+static bool can_be_joined(zkl_watch *watch) {
+    if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
+        send_removal(watch);
+    }
+    return watch->state != WATCH_REMOVING || watch->reply_awaited;
+}
+
+static void wait_for(zkl_watch *watch, zkl_watch_waiter *waiter) {
+    waiter->watch = watch;
+    DL_APPEND(watch->waiters, waiter);
 }
 
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter) {
-    zkl_watch *watch = find_by_path(table, path);
+    zkl_watch *watch = find_by_path(table, path, ZKL_WATCH_NODE);
     if (watch == NULL) {
-        watch = make_watch(table, path);
-        if (watch == NULL) {
-            return ZKL_WATCH_NOT_SENT;
-        }
-        if (!send_exists(watch)) {
-            forget_and_free(watch);
-            return ZKL_WATCH_NOT_SENT;
-        }
+        watch = make_and_send(table, path, ZKL_WATCH_NODE);
+    } else if (!can_be_joined(watch)) {
+        return ZKL_WATCH_NOT_SENT;
     }
-    if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
-        send_removal(watch);
-        if (!watch->reply_awaited) {
-            return ZKL_WATCH_NOT_SENT;
-        }
+    if (watch == NULL) {
+        return ZKL_WATCH_NOT_SENT;
     }
-    waiter->watch = watch;
-    DL_APPEND(watch->waiters, waiter);
+    wait_for(watch, waiter);
     return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
+}
+
+/* All who are told of one event may ask for a list: it is one for all of them. */
+static bool is_asked_for_just_now(const zkl_watch *watch) {
+    return watch->table->telling && watch->asked_in == watch->table->events;
+}
+
+/* Whether a list will come that is not older than this call. */
+static bool list_anew(zkl_watch *watch) {
+    if (watch->state == WATCH_ARMING) {
+        watch->list_again = watch->list_again || !is_asked_for_just_now(watch);
+        return true;
+    }
+    if (watch->state == WATCH_ARMED && !send_request(watch)) {
+        watch->state = WATCH_ARMED; /* as it was */
+        return false;
+    }
+    return can_be_joined(watch);
+}
+
+zkl_watch_added zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
+                                             zkl_watch_waiter *waiter) {
+    zkl_watch *watch = find_by_path(table, path, ZKL_WATCH_CHILDREN);
+    if (watch == NULL) {
+        watch = make_and_send(table, path, ZKL_WATCH_CHILDREN);
+    } else if (!list_anew(watch)) {
+        return ZKL_WATCH_NOT_SENT;
+    }
+    if (watch == NULL) {
+        return ZKL_WATCH_NOT_SENT;
+    }
+    wait_for(watch, waiter);
+    return ZKL_WATCH_ARMING;
 }
 
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter) {
@@ -230,16 +320,19 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
     }
     zkl_watch_waiter *waiters = detach_all(watch);
     forget_and_free(watch);
+    table->events++;
+    table->telling = true;
     while (waiters != NULL) {
         zkl_watch_waiter *next = waiters->next;
         waiters->fired(waiters->arg, deleted);
         waiters = next;
     }
+    table->telling = false;
 }
 
 void zkl_watch_table_remove_again(zkl_watch_table *table) {
-    for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
-        next = watch->path_handle.next;
+    for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
+        next = watch->id_handle.next;
         if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
             send_removal(watch);
         }
@@ -247,8 +340,8 @@ void zkl_watch_table_remove_again(zkl_watch_table *table) {
 }
 
 void zkl_watch_table_clear(zkl_watch_table *table) {
-    for (zkl_watch *watch = table->by_path, *next; watch != NULL; watch = next) {
-        next = watch->path_handle.next;
+    for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
+        next = watch->id_handle.next;
         bool armed = watch->state == WATCH_ARMED;
         zkl_watch_waiter *waiters = detach_all(watch);
         forget(watch);

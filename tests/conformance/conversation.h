@@ -21,6 +21,7 @@ typedef struct conversation {
 extern const conversation node_conversations[];
 extern const conversation sequence_conversations[];
 extern const conversation watch_conversations[];
+extern const conversation children_conversations[];
 extern const conversation loss_conversations[];
 extern const conversation session_conversations[];
 extern const conversation transaction_conversations[];

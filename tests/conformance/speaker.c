@@ -285,8 +285,7 @@ static zkl_outcome send_create(speaker *self, const char *path, uint64_t watch, 
 }
 
 static zkl_outcome send_list(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->list(self->operations, path, on_listed, asked);
+    return self->operations->table->list(self->operations, path, watch, on_listed, asked);
 }
 
 static zkl_outcome send_exists(speaker *self, const char *path, uint64_t watch, question *asked) {
@@ -300,7 +299,15 @@ static zkl_outcome send_delete(speaker *self, const char *path, uint64_t watch, 
 
 static zkl_outcome send_unwatch(speaker *self, const char *path, uint64_t watch, question *asked) {
     (void)watch;
-    return self->operations->table->remove_watches(self->operations, path, on_done, asked);
+    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_NODE, on_done,
+                                                   asked);
+}
+
+static zkl_outcome send_unwatch_children(speaker *self, const char *path, uint64_t watch,
+                                         question *asked) {
+    (void)watch;
+    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_CHILDREN,
+                                                   on_done, asked);
 }
 
 static zkl_outcome send_get(speaker *self, const char *path, uint64_t watch, question *asked) {
@@ -415,6 +422,10 @@ void ask_list(speaker *self, const char *path) {
     ask(self, send_list, "list", path, 0);
 }
 
+void ask_children(speaker *self, const char *path, uint64_t watch) {
+    ask(self, send_list, "list", path, watch);
+}
+
 void ask_exists(speaker *self, const char *path, uint64_t watch) {
     ask(self, send_exists, "exists", path, watch);
 }
@@ -425,6 +436,10 @@ void ask_delete(speaker *self, const char *path) {
 
 void ask_unwatch(speaker *self, const char *path) {
     ask(self, send_unwatch, "unwatch", path, 0);
+}
+
+void ask_unwatch_children(speaker *self, const char *path) {
+    ask(self, send_unwatch_children, "unwatch children", path, 0);
 }
 
 void ask_get(speaker *self, const char *path) {

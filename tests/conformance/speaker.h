@@ -32,13 +32,17 @@ void ask_parent(speaker *self, const char *path);
 void ask_container(speaker *self, const char *path);
 void ask_create(speaker *self, const char *path);
 void ask_list(speaker *self, const char *path);
+/** The same, with a watch on the children. */
+void ask_children(speaker *self, const char *path, uint64_t watch);
 /** watch: 0, none. */
 void ask_exists(speaker *self, const char *path, uint64_t watch);
 void ask_delete(speaker *self, const char *path);
 /** All or nothing, through the connection's own transactions; up to SPEAKER_OPERATIONS_MAX. */
 enum { SPEAKER_OPERATIONS_MAX = 8 };
 void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t count);
+/** Those on the node itself. */
 void ask_unwatch(speaker *self, const char *path);
+void ask_unwatch_children(speaker *self, const char *path);
 void ask_get(speaker *self, const char *path);
 /** To "other", of whatever version the data are. */
 void ask_set(speaker *self, const char *path);

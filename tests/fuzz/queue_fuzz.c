@@ -11,6 +11,8 @@
  *     a permit, one that is not for as many;
  *     the nearest are as many as there are, or as were asked for, and in their order;
  *     at the tail, we are blocked if and only if there is one to wait for;
+ *     behind us waits who would wait if nobody but the two of us were there, and, of permits, one
+ *     that finds none left;
  *     the children with our GUID are found, each once, in the order of their names.
  */
 #include "recipe/queue.h"
@@ -151,6 +153,41 @@ static void check_tail(const child_list *list) {
     }
 }
 
+/* If nobody else were there; and of permits, only one that finds none left. */
+static bool waits_behind(zkl_children all, const char *own, const char *child) {
+    const char *names[] = { own, child };
+    zkl_node_name name = reference_name(child);
+    if (name.kind == ZKL_NODE_FOREIGN || strcmp(own, child) == 0) {
+        return false;
+    }
+    reference_view view = reference_examine((zkl_children){ names, 2 }, child);
+    if (name.kind == ZKL_NODE_PERMIT) {
+        return reference_name(own).permits == name.permits && view.earlier == 1 &&
+               reference_examine(all, child).earlier >= name.permits;
+    }
+    return same_text(view.blocker, own);
+}
+
+static void check_rear(const child_list *list) {
+    const char *own = list->names[0];
+    zkl_children all = children_of(list);
+    zkl_queue_rear rear = zkl_queue_look_behind(all, own, "");
+    if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
+        return;
+    }
+    bool contended = false;
+    for (size_t i = 0; i < list->count; i++) {
+        contended = contended || waits_behind(all, own, list->names[i]);
+    }
+    EXPECT(rear.listed);
+    EXPECT((rear.waiter != NULL) == contended);
+    EXPECT(rear.waiter == NULL || waits_behind(all, own, rear.waiter));
+    zkl_children others = { all.names + 1, all.count - 1 };
+    rear = zkl_queue_look_behind(others, own, "");
+    EXPECT(rear.listed == reference_examine(others, own).listed);
+    EXPECT(rear.listed || rear.waiter == NULL);
+}
+
 /* How many different children could be found. A longer name is none of ours. */
 static size_t count_by_guid(const child_list *list, const char *prefix, const char *except) {
     size_t count = 0;
@@ -200,6 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (list.count > 0) {
         check_examination(&list);
         check_nearest(&list);
+        check_rear(&list);
         check_search(&list, NULL);
         check_search(&list, list.names[0]);
     }

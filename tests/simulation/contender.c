@@ -33,6 +33,7 @@ static bool open_handle(contender *self) {
     if (self->plan->hears_news) {
         options.state_callback = on_news;
         options.state_arg = self;
+        options.tell_contended = self->plan->tell_contended;
     }
     while (!*self->client_closes) {
         int status = zkl_lock_open(self->client, resource, &options, &self->lock);

@@ -200,6 +200,28 @@ static bool have_same_guid(const node_record *one, const node_record *other) {
            strncmp(one->name, other->name, GUID_PART) == 0;
 }
 
+/* Permits of another semaphore, or of one where there is none, are refused. */
+bool nodes_comes_behind(const node_record *holder, const node_record *other) {
+    rank its = rank_of(holder->name);
+    rank others = rank_of(other->name);
+    bool refused = others.permits > 0 && others.permits != its.permits;
+    bool twins = its.sequence == others.sequence && have_same_guid(holder, other);
+    return other != holder && are_siblings(holder, other) && others.is_request && !refused &&
+           !twins && !(its.reads && others.reads) && is_before(holder, its, other, others) &&
+           !is_of_same_owner(other, holder);
+}
+
+const node_record *nodes_waiter(const node_record *holder) {
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        if (other->alive && nodes_comes_behind(holder, other) && !have_same_guid(holder, other) &&
+            nodes_blocker(other) != NULL) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 /* Where one of them was deleted by hand, or could not be used, the request has joined again. */
 const node_record *nodes_given_up_for(const node_record *node) {
     const node_record *given_up = NULL;

@@ -43,6 +43,10 @@ const node_record *nodes_find(const char *path);
 const char *nodes_blocker(const node_record *node);
 /** Whether it waits for that one, if it waits: the nearest, or one of a permit's n nearest. */
 bool nodes_watches(const node_record *node, const node_record *other);
+/** Whether it comes later, and has to wait for that one's end, or for a permit. */
+bool nodes_comes_behind(const node_record *holder, const node_record *other);
+/** A living one that does, and waits; NULL: there is none. */
+const node_record *nodes_waiter(const node_record *holder);
 /** Of its semaphore; 0: it is for a lock. */
 unsigned nodes_permits(const node_record *node);
 /** The contender of this reader upgrades, with a request with this GUID. */

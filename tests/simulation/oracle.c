@@ -281,11 +281,13 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     one->lock = lock;
     one->asking = true;
     one->first_since_us = -1;
+    one->contended_since_us = -1;
     one->downgrades = false;
     one->downgraded = false;
     oracle.acquires++;
     oracle.tries += turn->timeout_ms == 0 || oracle_plan_of(contender)->max_waiting > 0;
     oracle.leased += oracle_keeps_lease(contender);
+    oracle.looks += oracle_plan_of(contender)->tell_contended;
 }
 
 void oracle_cancels(unsigned contender, int status) {
@@ -389,6 +391,9 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
     oracle_judge_callback(contender);
     trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
                zkl_strerror(news->reason));
+    if (news->state == ZKL_STATE_CONTENDED) {
+        oracle_judge_contended(contender, news);
+    }
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
         return;
     }
@@ -453,6 +458,7 @@ void oracle_looks(void) {
     oracle_judge_early_ends();
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         oracle_judge_turn(i);
+        oracle_judge_contention(i);
     }
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
@@ -491,12 +497,14 @@ void oracle_count(simulation_counts *counts) {
     counts->waits += oracle.waits;
     counts->refusals += oracle.refusals;
     counts->losses += oracle.losses;
+    counts->contended += oracle.contended;
     retries_count(counts);
 }
 
 void oracle_judge_quiescence(void) {
     nodes_judge_quiescence();
     traffic_judge(&(traffic_asked){ .acquires = oracle.acquires,
+                                    .looks = oracle.looks,
                                     .tries = oracle.tries,
                                     .leased = oracle.leased,
                                     .downgrades = oracle.downgrades,

@@ -162,6 +162,7 @@ void oracle_upgrades(unsigned contender) {
     oracle.acquires++;
     oracle.tries++;
     oracle.leased += oracle_keeps_lease(contender);
+    oracle.looks += oracle_plan_of(contender)->tell_contended;
 }
 
 static void judge_writer(unsigned contender, const zkl_grant *grant) {

@@ -43,11 +43,13 @@ typedef struct record {
     bool cancelled;           /* somebody was told that this acquire is */
     int64_t cancelled_ms;     /* on its own clock */
     int64_t cancelled_stopped_us;
-    int64_t left_ms;        /* on its own clock */
-    bool downgrades;        /* it has asked for it, in this grant */
-    bool downgraded;        /* `node` is the reader's */
-    bool upgrading;         /* it is in the call */
-    int64_t first_since_us; /* its node has nobody to wait for; -1: it has */
+    int64_t left_ms;            /* on its own clock */
+    bool downgrades;            /* it has asked for it, in this grant */
+    bool downgraded;            /* `node` is the reader's */
+    bool upgrading;             /* it is in the call */
+    int64_t first_since_us;     /* its node has nobody to wait for; -1: it has */
+    int64_t contended_token;    /* of the latest grant for which it was told so */
+    int64_t contended_since_us; /* it should be told, and was not; -1: it should not */
 } record;
 
 typedef struct client_record {
@@ -80,7 +82,9 @@ struct oracle_state {
     uint64_t acquires;
     uint64_t tries; /* and others that look before they write */
     uint64_t downgrades;
-    uint64_t leased; /* acquires under a lease */
+    uint64_t leased;    /* acquires under a lease */
+    uint64_t looks;     /* acquires of who wants to hear of contention */
+    uint64_t contended; /* told so */
 };
 
 extern struct oracle_state oracle;
@@ -97,6 +101,10 @@ bool oracle_judge_closed_acquire(unsigned contender, int status);
 bool oracle_judge_closed(unsigned contender, const char *call, int status);
 /** The same for a release, which may have begun before. */
 bool oracle_judge_closed_release(unsigned contender, int status);
+/** It is told that somebody waits behind it. */
+void oracle_judge_contended(unsigned contender, const zkl_lock_news *news);
+/** Whether it should have been told by now. */
+void oracle_judge_contention(unsigned contender);
 /** Callbacks are for open handles of open clients. */
 void oracle_judge_callback(unsigned contender);
 /** Whether all is gone of clients that were closed, or have died. */

@@ -229,6 +229,15 @@ static void draw_multis(run_plan *plan, unsigned flavour) {
     }
 }
 
+/* Behind all others, as before. */
+static void draw_contended(run_plan *plan) {
+    bool some = one_in(2);
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan_contender *contender = &plan->contenders[i];
+        contender->tell_contended = some && contender->hears_news && !one_in(4);
+    }
+}
+
 static void find_end_of_faults(run_plan *plan) {
     for (size_t i = 0; i < plan->fault_count; i++) {
         int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
@@ -279,6 +288,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_family(plan);
     draw_multis(plan, flavour);
     draw_containers(plan);
+    draw_contended(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -444,10 +454,11 @@ static void print_client(const plan_client *client, size_t number, FILE *file) {
 
 static void print_contender(const run_plan *plan, size_t number, FILE *file) {
     const plan_contender *contender = &plan->contenders[number];
-    fprintf(file, "  contender %zu: client %u, resource %u%s%s%s", number, contender->client,
+    fprintf(file, "  contender %zu: client %u, resource %u%s%s%s%s", number, contender->client,
             contender->resource, contender->asynchronous ? ", asynchronous" : "",
             contender->reentrant ? ", reentrant" : "",
-            contender->fail_on_session_expiry ? ", fails on expiry" : "");
+            contender->fail_on_session_expiry ? ", fails on expiry" : "",
+            contender->tell_contended ? ", wants to hear of who waits" : "");
     if (contender->permits > 0) {
         fprintf(file, ", a permit of %u", contender->permits);
     }

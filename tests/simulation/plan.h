@@ -63,6 +63,7 @@ typedef struct plan_contender {
     bool reentrant;
     bool fail_on_session_expiry;
     bool hears_news;
+    bool tell_contended;  /* it wants to hear when somebody waits behind it */
     bool asynchronous;    /* its thread waits for a callback, rather than in the call */
     unsigned permits;     /* of the semaphore that it takes its resource for; 0: a lock */
     unsigned max_waiting; /* 0: any number */

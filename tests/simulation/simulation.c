@@ -407,6 +407,7 @@ void simulation_counts_add(simulation_counts *sum, const simulation_counts *one)
     sum->grants += one->grants;
     sum->refusals += one->refusals;
     sum->losses += one->losses;
+    sum->contended += one->contended;
     sum->waits += one->waits;
     sum->requests += one->requests;
     sum->sessions += one->sessions;
@@ -418,7 +419,8 @@ void simulation_counts_add(simulation_counts *sum, const simulation_counts *one)
 /* Runs in which nothing happens prove nothing. */
 static bool are_idle(const simulation_counts *counts) {
     return counts->grants < counts->runs || counts->waits < counts->runs ||
-           counts->refusals < counts->runs || counts->losses < counts->runs / 10;
+           counts->refusals < counts->runs || counts->losses < counts->runs / 10 ||
+           counts->contended < counts->runs / 10;
 }
 
 const char *simulation_counts_judge(const simulation_counts *counts) {
@@ -432,9 +434,10 @@ void simulation_counts_print(const simulation_counts *counts, FILE *file) {
     fprintf(file,
             "%" PRIu64 " runs over %" PRIu64 " hours of virtual time: %" PRIu64
             " requests in %" PRIu64 " sessions, %" PRIu64 " grants (%" PRIu64
-            " after a wait), %" PRIu64 " refusals, %" PRIu64 " locks lost; %" PRIu64
-            " pauses before retries, %" PRIu64 " as long as the one before\n",
+            " after a wait, %" PRIu64 " told that somebody waits), %" PRIu64 " refusals, %" PRIu64
+            " locks lost; %" PRIu64 " pauses before retries, %" PRIu64
+            " as long as the one before\n",
             counts->runs, counts->virtual_seconds / 3600, counts->requests, counts->sessions,
-            counts->grants, counts->waits, counts->refusals, counts->losses, counts->pauses,
-            counts->equal_pauses);
+            counts->grants, counts->waits, counts->contended, counts->refusals, counts->losses,
+            counts->pauses, counts->equal_pauses);
 }

@@ -10,7 +10,8 @@ typedef struct simulation_counts {
     uint64_t grants;
     uint64_t refusals;
     uint64_t losses;
-    uint64_t waits; /* grants that did not come at once */
+    uint64_t contended; /* holders who were told that somebody waits behind them */
+    uint64_t waits;     /* grants that did not come at once */
     uint64_t requests;
     uint64_t sessions;
     uint64_t virtual_seconds;

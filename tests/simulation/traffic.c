@@ -26,6 +26,7 @@ static struct {
     deletion deletions[DELETIONS_MAX];
     size_t deletion_count;
     uint64_t wakeups;  /* of requests */
+    uint64_t changes;  /* of children, that somebody hears of */
     uint64_t too_late; /* answers to exists: the node is gone */
 } traffic;
 
@@ -95,6 +96,7 @@ void traffic_delivered(const zkl_delivery *delivery) {
     if (traffic.calm && delivery->kind == ZKL_DELIVERY_WATCH && delivery->deleted) {
         judge_wakeup(delivery);
     }
+    traffic.changes += delivery->kind == ZKL_DELIVERY_WATCH && !delivery->deleted;
 }
 
 int64_t traffic_last_heard_us(uint32_t process) {
@@ -145,11 +147,13 @@ void traffic_judge(const traffic_asked *asked) {
         return;
     }
     /* One with each create (also with one that finds no parent), one for each time that a request
-     * is woken or comes too late, and one before each try. */
+     * is woken or comes too late, and one before each try. Of who wants to hear of contention, one
+     * with each grant, and one for each time that its session hears of the children. */
     uint64_t creates = count_requests(ZKL_CALL_CREATE);
     uint64_t lists = count_requests(ZKL_CALL_LIST);
     uint64_t most_lists = creates + traffic.wakeups + traffic.too_late + asked->tries +
-                          asked->leased * LISTS_PER_LEASED;
+                          asked->leased * LISTS_PER_LEASED + asked->looks +
+                          (asked->looks > 0 ? traffic.changes : 0);
     judge_count("nodes are made", count_made(), asked->acquires + asked->downgrades);
     judge_count("lists are asked for", lists, most_lists);
     /* The blocker's watch and its own with each list, that of a holder, once more after a

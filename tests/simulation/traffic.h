@@ -16,6 +16,7 @@ typedef struct traffic_asked {
     uint64_t acquires;
     uint64_t tries; /* and others that look before they write */
     uint64_t leased;
+    uint64_t looks; /* at who waits behind a grant, that may come of them */
     uint64_t downgrades;
     unsigned most_permits;
 } traffic_asked;

@@ -225,6 +225,28 @@ static void times_of_a_lock_have_their_ranges(void) {
     desk_close(desk);
 }
 
+static void on_news(void *arg, const zkl_lock_news *news) {
+    (void)arg;
+    (void)news;
+}
+
+static void who_is_to_be_told_of_contention_needs_a_callback(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = NULL;
+    options.tell_contended = 1;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
+            "tell_contended \"1\": needs a state_callback, which is told");
+    options.state_callback = on_news;
+    options.tell_contended = 2;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
+            "tell_contended 2: must be from 0 to 1");
+    options.tell_contended = 1;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_OK, "");
+    zkl_lock_close(lock);
+    desk_close(desk);
+}
+
 static void longest_times_are_good(void) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = INT64_MAX;
@@ -325,6 +347,7 @@ static CU_TestInfo tests[] = {
     TEST(null_pointers_for_a_lock_are_named),
     TEST(scope_helpers_take_null),
     TEST(times_of_a_lock_have_their_ranges),
+    TEST(who_is_to_be_told_of_contention_needs_a_callback),
     TEST(longest_times_are_good),
     TEST(mode_is_one_of_three),
     TEST(switches_of_a_lock_are_off_or_on),

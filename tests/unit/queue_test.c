@@ -430,9 +430,101 @@ static void earlier_node_of_the_same_owner_blocks_like_any_other(void) {
     EXPECT_TEXT(examine(names, 2, names[1]).blocker, names[0]);
 }
 
+/* ---- Who waits behind a holder ----------------------------------------------------------- */
+
+/* Brief names of names.h; the first is the holder's own. What is expected is brief as well. */
+static void expect_waiter(const char *briefs, const char *expected) {
+    enum { MOST = 8 };
+    char list[MOST][NAME_SIZE];
+    const char *names[MOST] = { NULL };
+    char text[NAME_SIZE * MOST];
+    size_t count = 0;
+    char *rest = NULL;
+    snprintf(text, sizeof(text), "%s", briefs);
+    for (const char *brief = strtok_r(text, " ", &rest); brief != NULL && count < MOST;
+         brief = strtok_r(NULL, " ", &rest)) {
+        name_expand(list[count], brief, "");
+        names[count] = list[count];
+        count++;
+    }
+    for (int backwards = 0; backwards < 2; backwards++) {
+        const char *ordered[MOST];
+        for (size_t i = 0; i < count; i++) {
+            ordered[i] = names[backwards != 0 ? count - 1 - i : i];
+        }
+        zkl_queue_rear rear = zkl_queue_look_behind((zkl_children){ ordered, count }, names[0], "");
+        char brief[NAME_SIZE] = "nobody";
+        if (rear.waiter != NULL) {
+            name_shorten(brief, rear.waiter, "me");
+        }
+        EXPECT(rear.listed);
+        unit_check(strcmp(brief, expected) == 0, __FILE__, __LINE__, "behind \"%s\": %s, not %s",
+                   briefs, brief, expected);
+    }
+}
+
+static void whoever_comes_later_waits_behind_a_writer_or_a_mutex(void) {
+    expect_waiter("x3", "nobody");
+    expect_waiter("x3 x2 r1 w2", "nobody");
+    expect_waiter("x3 x7 r5 w9", "r5");
+    expect_waiter("w3 r4", "r4");
+    expect_waiter("w3 k4", "k4");
+    expect_waiter("x9 x10", "x10"); /* as numbers */
+}
+
+static void no_other_reader_waits_behind_a_reader(void) {
+    expect_waiter("r3 r4 r5 q6", "nobody");
+    expect_waiter("r3 w2 x1", "nobody");
+    expect_waiter("r3 r4 w5 r6 x7", "w5");
+}
+
+static void of_later_children_only_those_with_a_number_wait(void) {
+    expect_waiter("x3 junk", "nobody");
+    expect_waiter("r3 junk", "nobody");
+    expect_waiter("r3 u4", "u4"); /* an unknown kind counts as exclusive */
+}
+
+static void who_finds_no_permit_waits_behind_all_that_hold_one(void) {
+    expect_waiter("p3", "nobody");
+    expect_waiter("p3 p4", "nobody");
+    expect_waiter("p3 p4 p5", "p5");
+    expect_waiter("p4 p3 p5", "p5");
+    expect_waiter("p4 p3", "nobody");
+    expect_waiter("p3 p4 p5 p6", "p6"); /* any of them; the last is looked at */
+}
+
+static void permits_of_others_are_refused_and_do_not_wait(void) {
+    expect_waiter("x3 p4", "nobody");
+    expect_waiter("r3 p4 p5 p6", "nobody");
+    expect_waiter("p3 t4 t5 t6", "nobody");
+    expect_waiter("p3 x4", "x4"); /* but a lock's request waits for permits */
+    expect_waiter("p3 r4 p5", "r4");
+}
+
+static void list_without_the_holder_shows_nobody_behind_it(void) {
+    static const char *const names[] = { "x-lock-0000000007" };
+    zkl_queue_rear rear =
+        zkl_queue_look_behind((zkl_children){ names, 1 }, "y-lock-0000000003", "");
+    EXPECT(!rear.listed);
+    EXPECT(rear.waiter == NULL);
+    rear = zkl_queue_look_behind((zkl_children){ NULL, 0 }, "y-lock-0000000003", "");
+    EXPECT(!rear.listed);
+}
+
 /* ---- GUIDs -------------------------------------------------------------------------------- */
 
 #define GUID "01234567-89ab-4cde-8f01-23456789abcd"
+
+static void nobody_waits_behind_itself(void) {
+    static const char *const names[] = { "x-__READ__0000000003", "_c_" GUID "-__WRIT__0000000004" };
+    static const char *const twins[] = { "_c_" GUID "-__WRIT__0000000004",
+                                         "_c_" GUID "-__READ__0000000004" };
+    zkl_children children = { names, 2 };
+    EXPECT(zkl_queue_look_behind(children, names[0], "").waiter == names[1]);
+    EXPECT(zkl_queue_look_behind(children, names[0], GUID).waiter == NULL);
+    children.names = twins;
+    EXPECT(zkl_queue_look_behind(children, twins[0], "").waiter == NULL);
+}
 
 static void node_of_a_lost_create_is_found_by_its_guid(void) {
     static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
@@ -486,6 +578,13 @@ static CU_TestInfo tests[] = {
     TEST(those_who_wait_are_counted),
     TEST(downgraded_reader_does_not_wait_for_its_own_writer),
     TEST(earlier_node_of_the_same_owner_blocks_like_any_other),
+    TEST(whoever_comes_later_waits_behind_a_writer_or_a_mutex),
+    TEST(no_other_reader_waits_behind_a_reader),
+    TEST(of_later_children_only_those_with_a_number_wait),
+    TEST(who_finds_no_permit_waits_behind_all_that_hold_one),
+    TEST(permits_of_others_are_refused_and_do_not_wait),
+    TEST(list_without_the_holder_shows_nobody_behind_it),
+    TEST(nobody_waits_behind_itself),
     TEST(node_of_a_lost_create_is_found_by_its_guid),
     TEST(name_that_is_too_long_to_be_ours_is_not_found),
     TEST(first_is_that_with_the_lowest_sequence_of_any_kind),

@@ -137,7 +137,8 @@ static void each_state_of_a_lock_has_its_name(void) {
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_RELEASING), "releasing");
     EXPECT_TEXT(zkl_lock_state_name(-1), "unknown");
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_REVOKE_REQUESTED), "revoke requested");
-    EXPECT_TEXT(zkl_lock_state_name(7), "unknown");
+    EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_CONTENDED), "contended");
+    EXPECT_TEXT(zkl_lock_state_name(8), "unknown");
 }
 
 static void version_is_that_of_the_header(void) {

@@ -168,6 +168,10 @@ static void bad_input_is_refused(void) {
     options.permits = 1;
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock),
                ZKL_INVALID_ARGUMENT);
+    options.permits = 0;
+    options.tell_contended = 1;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock),
+               ZKL_INVALID_ARGUMENT);
     char name[ZKL_RESOURCE_MAX + 1];
     memset(name, 'x', ZKL_RESOURCE_MAX);
     name[ZKL_RESOURCE_MAX] = '\0';

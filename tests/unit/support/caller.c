@@ -145,7 +145,7 @@ zkl_outcome caller_make_container(caller *self, const char *path) {
 }
 
 zkl_outcome caller_list(caller *self, const char *path) {
-    return self->operations->table->list(self->operations, path, on_listed, self);
+    return self->operations->table->list(self->operations, path, 0, on_listed, self);
 }
 
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch) {
@@ -162,7 +162,8 @@ zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations,
 }
 
 zkl_outcome caller_unwatch(caller *self, const char *path) {
-    return self->operations->table->remove_watches(self->operations, path, on_unwatched, self);
+    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_NODE,
+                                                   on_unwatched, self);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */

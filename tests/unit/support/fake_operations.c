@@ -87,9 +87,10 @@ static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *ope
     return call(of(self), "transact", operations[0].path, done, arg);
 }
 
-static zkl_outcome list(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                        void *arg) {
-    return call(of(self), "list", path, done, arg);
+static zkl_outcome list(zkl_operations *self, const char *path, uint64_t watch_id,
+                        zkl_reply_callback *done, void *arg) {
+    of(self)->last_watch_id = watch_id != 0 ? watch_id : of(self)->last_watch_id;
+    return call(of(self), watch_id != 0 ? "list and watch" : "list", path, done, arg);
 }
 
 static zkl_outcome exists(zkl_operations *self, const char *path, uint64_t watch_id,
@@ -103,9 +104,10 @@ static zkl_outcome remove_node(zkl_operations *self, const char *path, zkl_reply
     return call(of(self), "remove", path, done, arg);
 }
 
-static zkl_outcome remove_watches(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                                  void *arg) {
-    return call(of(self), "unwatch", path, done, arg);
+static zkl_outcome remove_watches(zkl_operations *self, const char *path, zkl_watch_kind kind,
+                                  zkl_reply_callback *done, void *arg) {
+    return call(of(self), kind == ZKL_WATCH_CHILDREN ? "unwatch children of" : "unwatch", path,
+                done, arg);
 }
 
 static zkl_outcome get(zkl_operations *self, const char *path, zkl_reply_callback *done,

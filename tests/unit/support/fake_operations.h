@@ -9,6 +9,8 @@
  *     list P                                    remove P
  *     exists P  without a watch                 watch P    with one
  *     unwatch P
+ *     list and watch P  with a watch on the children, and
+ *     unwatch children of P
  *
  * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for
  * that with the second, and so on in hex digits to "#f-".

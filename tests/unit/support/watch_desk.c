@@ -15,6 +15,11 @@ static void react(table_user *self) {
         self->adds = NULL;
         zkl_watch_table_add(&self->desk->table, path, &self->link);
     }
+    if (self->lists != NULL) {
+        const char *path = self->lists;
+        self->lists = NULL;
+        zkl_watch_table_add_children(&self->desk->table, path, &self->link);
+    }
 }
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
@@ -30,10 +35,18 @@ static void on_fired(void *arg, bool deleted) {
     react(self);
 }
 
+static void on_listed(void *arg, zkl_children children) {
+    table_user *self = arg;
+    fake_note(&self->desk->fake, "listed %s %zu", self->name, children.count);
+    react(self);
+}
+
 void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name) {
     waiter->desk = at;
     waiter->name = name;
-    waiter->link = (zkl_watch_waiter){ .arg = waiter, .armed = on_armed, .fired = on_fired };
+    waiter->link = (zkl_watch_waiter){
+        .arg = waiter, .armed = on_armed, .fired = on_fired, .listed = on_listed
+    };
 }
 
 watch_desk *watch_desk_open(void) {
@@ -55,6 +68,10 @@ void watch_desk_close(watch_desk *desk) {
 
 zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
     return zkl_watch_table_add(&desk->table, path, &waiter->link);
+}
+
+zkl_watch_added watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path) {
+    return zkl_watch_table_add_children(&desk->table, path, &waiter->link);
 }
 
 void watch_desk_leave(watch_desk *desk, table_user *waiter) {

@@ -2,7 +2,7 @@
  * A watch table and three who wait, over scripted operations. What the table
  * asks of ZooKeeper and what it tells its waiters is one text
  * (fake_operations.h); the waiters' part of it is "armed <waiter> <outcome>",
- * "fired <waiter>" (the node was deleted) and "changed <waiter>".
+ * "fired <waiter>" (the node was deleted), "changed <waiter>", and "listed <waiter> <children>".
  */
 #ifndef ZKLOCK_TESTS_WATCH_DESK_H
 #define ZKLOCK_TESTS_WATCH_DESK_H
@@ -15,8 +15,9 @@ typedef struct table_user {
     zkl_watch_waiter link;
     struct watch_desk *desk;
     const char *name;
-    const char *adds; /* a path to wait for as soon as the next news comes */
-    bool leaves;      /* leaves as soon as it is armed */
+    const char *adds;  /* a path to wait for as soon as the next news comes */
+    const char *lists; /* likewise, for its children */
+    bool leaves;       /* leaves as soon as it is armed, or has the list */
 } table_user;
 
 typedef struct watch_desk {
@@ -31,6 +32,7 @@ void watch_desk_close(watch_desk *desk);
 
 void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name);
 zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path);
+zkl_watch_added watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path);
 void watch_desk_leave(watch_desk *desk, table_user *waiter);
 /** Adds, and has it answered. */
 void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path);

@@ -1,0 +1,89 @@
+/*
+ * A batch that may take all night, and gives way when somebody waits: nightly_batch HOSTS
+ *
+ * It holds the lock from one item to the next, for as long as nobody minds. When it is told that
+ * somebody waits behind it, it ends the item that it is at, releases, and queues again, behind who
+ * has waited. (Here a customer comes in the midst of it; mostly that is another process.)
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <zklock/zklock.h>
+
+enum { PATIENCE_MS = 30000, ITEMS = 200, CUSTOMER_COMES_AT = 50, ITEM_MS = 5 };
+
+typedef struct batch {
+    zkl_lock *lock;
+    zkl_grant grant;
+    atomic_llong contended; /* the token of the grant that somebody waits behind */
+} batch;
+
+/* On the client's thread for callbacks. News of an earlier grant may come late: see the token. */
+static void on_news(void *arg, const zkl_lock_news *news) {
+    batch *self = arg;
+    if (news->state == ZKL_STATE_CONTENDED) {
+        atomic_store(&self->contended, news->token);
+    }
+}
+
+static void on_customer_served(void *arg, int status, const zkl_grant *grant) {
+    (void)grant;
+    printf("the customer's turn: %s\n", zkl_strerror(status));
+    (void)zkl_lock_release(arg, 0);
+}
+
+static void work_on_an_item(void) {
+    const struct timespec duration = { .tv_nsec = ITEM_MS * 1000000L };
+    (void)nanosleep(&duration, NULL);
+}
+
+static int give_way(batch *self, int done) {
+    printf("somebody waits: giving way after %d items\n", done);
+    int status = zkl_lock_release(self->lock, PATIENCE_MS);
+    if (status == ZKL_OK) {
+        status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, PATIENCE_MS, &self->grant);
+    }
+    return status;
+}
+
+static int run(batch *self, zkl_lock *customer) {
+    int status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, PATIENCE_MS, &self->grant);
+    for (int done = 0; done < ITEMS && status == ZKL_OK; done++) {
+        work_on_an_item();
+        if (done == CUSTOMER_COMES_AT) {
+            status = zkl_lock_acquire_async(customer, ZKL_EXCLUSIVE, PATIENCE_MS, NULL,
+                                            on_customer_served, customer);
+        }
+        if (status == ZKL_OK && atomic_load(&self->contended) == self->grant.token) {
+            status = give_way(self, done + 1);
+        }
+    }
+    return status == ZKL_OK ? zkl_lock_release(self->lock, PATIENCE_MS) : status;
+}
+
+int main(int argc, char **argv) {
+    batch self = { .grant = ZKL_GRANT_INIT };
+    zkl_client *client = NULL;
+    zkl_lock *customer = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.state_callback = on_news;
+    options.state_arg = &self;
+    options.tell_contended = 1;
+    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
+    if (status == ZKL_OK) {
+        status = zkl_lock_open(client, "stock-list", &options, &self.lock);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_lock_open(client, "stock-list", NULL, &customer);
+    }
+    if (status == ZKL_OK) {
+        status = run(&self, customer);
+    }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
+    }
+    zkl_lock_close(customer);
+    zkl_lock_close(self.lock);
+    (void)zkl_client_close(client, 1000);
+    return status == ZKL_OK ? 0 : 1;
+}

@@ -1,0 +1,514 @@
+/*
+ * A holder that asked for it is told when somebody waits behind it, as stories on the simulated
+ * servers: once for each grant, in order, with as few requests as it takes, and no watch is left.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "support/relative.h"
+#include "zookeeper/request_runner.h"
+
+enum { HEARD_SIZE = 256, AGES_MS = 3 * RELATIVE_SESSION_MS };
+
+/* What a handle's state callback was told: "contended suspect held". */
+typedef struct listener {
+    char heard[HEARD_SIZE];
+    int64_t token; /* of the last news */
+    zkl_lock *releases;
+} listener;
+
+static listener first_ear, second_ear;
+static relative holder, other;
+
+static void on_news(void *arg, const zkl_lock_news *news) {
+    listener *self = arg;
+    size_t length = strlen(self->heard);
+    snprintf(self->heard + length, sizeof(self->heard) - length, "%s%s", length > 0 ? " " : "",
+             zkl_lock_state_name((int)news->state));
+    self->token = news->token;
+    if (self->releases != NULL && news->state == ZKL_STATE_CONTENDED) {
+        EXPECT_INT(zkl_lock_release(self->releases, 0), ZKL_OK);
+    }
+}
+
+static zkl_lock_options listening(listener *ear) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    memset(ear, 0, sizeof(*ear));
+    options.state_callback = on_news;
+    options.state_arg = ear;
+    options.tell_contended = 1;
+    return options;
+}
+
+static void expect_told(listener *ear, const char *expected) {
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_TEXT(ear->heard, expected);
+    ear->heard[0] = '\0';
+}
+
+static void begin(zkl_mode mode) {
+    zkl_testing_begin(NULL);
+    zkl_lock_options options = listening(&first_ear);
+    options.permits = mode == ZKL_PERMIT ? 2 : 0;
+    relative_open(&holder, mode, &options);
+}
+
+static void begin_held(zkl_mode mode) {
+    begin(mode);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    expect_told(&first_ear, "");
+}
+
+static void finish(void) {
+    zkl_testing_expect_clean(RELATIVE_SESSION_MS);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static void end(void) {
+    relative_close(&holder);
+    finish();
+}
+
+static void add(zkl_mode mode, char node[ZKL_NODE_PATH_SIZE]) {
+    zkl_testing_add_contender(RELATIVE_RESOURCE, mode, node);
+}
+
+/* ---- Who is told --------------------------------------------------------------------------- */
+
+static void holder_is_told_once_when_others_come(void) {
+    static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_WRITE, ZKL_READ };
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        begin_held(modes[i]);
+        int64_t token = holder.grant.token;
+        add(ZKL_WRITE, NULL);
+        expect_told(&first_ear, "contended");
+        EXPECT_INT(first_ear.token, token);
+        EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_OK);
+        EXPECT_INT(relative_info(&holder).state, ZKL_STATE_HELD);
+        add(ZKL_WRITE, NULL);
+        expect_told(&first_ear, "");
+        end();
+    }
+}
+
+static void each_grant_is_told_anew(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin_held(ZKL_EXCLUSIVE);
+    for (int i = 0; i < 2; i++) {
+        add(ZKL_EXCLUSIVE, node);
+        expect_told(&first_ear, "contended");
+        EXPECT_INT(first_ear.token, holder.grant.token);
+        EXPECT_INT(relative_release(&holder), ZKL_OK);
+        EXPECT_INT(zkl_testing_delete_node(node), 1);
+        EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    }
+    expect_told(&first_ear, "");
+    end();
+}
+
+static void fellow_readers_and_foreign_children_are_no_news(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin_held(ZKL_READ);
+    add(ZKL_READ, node);
+    add(ZKL_READ, NULL);
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    expect_told(&first_ear, "");
+    add(ZKL_WRITE, NULL);
+    expect_told(&first_ear, "contended");
+    end();
+}
+
+static void who_came_and_went_before_the_grant_is_no_news(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_EXCLUSIVE);
+    add(ZKL_EXCLUSIVE, node);
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    expect_told(&first_ear, "");
+    end();
+}
+
+static void all_who_hold_a_permit_are_told_when_somebody_finds_none(void) {
+    begin_held(ZKL_PERMIT);
+    zkl_lock_options options = listening(&second_ear);
+    options.permits = 2;
+    relative second;
+    relative_open(&second, ZKL_PERMIT, &options);
+    EXPECT_INT(relative_acquire(&second, ZKL_FOREVER), ZKL_OK);
+    expect_told(&first_ear, "");
+    expect_told(&second_ear, "");
+    relative_open_permit(&other, 2);
+    relative_start_acquire(&other, ZKL_FOREVER);
+    expect_told(&first_ear, "contended");
+    expect_told(&second_ear, "contended");
+    EXPECT_INT(relative_release(&second), ZKL_OK);
+    EXPECT_INT(relative_join(&other), ZKL_OK);
+    relative_close(&other);
+    relative_close(&second);
+    end();
+}
+
+static void who_does_not_ask_is_not_told_and_pays_nothing(void) {
+    zkl_testing_begin(NULL);
+    zkl_lock_options options = listening(&first_ear);
+    options.tell_contended = 0;
+    relative_open(&holder, ZKL_EXCLUSIVE, &options);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "");
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists);
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_REMOVE_WATCHES), 0);
+    end();
+}
+
+/* ---- In which order ------------------------------------------------------------------------- */
+
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
+    listener *self = arg;
+    EXPECT_INT(status, ZKL_OK);
+    EXPECT(grant != NULL);
+    EXPECT_TEXT(self->heard, "");
+    snprintf(self->heard, sizeof(self->heard), "acquired");
+}
+
+/* By a hand-off, behind a holder that somebody else waits for as well. */
+static void who_waits_at_the_grant_already_is_told_after_it(void) {
+    char before[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_EXCLUSIVE);
+    add(ZKL_EXCLUSIVE, before);
+    EXPECT_INT(zkl_lock_acquire_async(holder.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired,
+                                      &first_ear),
+               ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "");
+    EXPECT_INT(zkl_testing_delete_node(before), 1);
+    expect_told(&first_ear, "acquired contended");
+    end();
+}
+
+static void begin_dispatching(void) {
+    zkl_testing_begin(NULL);
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_lock_options options = listening(&first_ear);
+    client_options.session_timeout_ms = RELATIVE_SESSION_MS;
+    client_options.dispatch = ZKL_DISPATCH_CALLER;
+    EXPECT_INT(zkl_client_open("server:2181", &client_options, &holder.client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(holder.client, "stock", &options, &holder.lock), ZKL_OK);
+}
+
+static void dispatch_and_expect(const char *expected) {
+    EXPECT_INT(zkl_client_dispatch(holder.client, NULL), ZKL_OK);
+    expect_told(&first_ear, expected);
+}
+
+/* The application hears of the grant late, and the list is there by then. */
+static void what_is_known_before_the_grant_is_told_comes_after_it(void) {
+    begin_dispatching();
+    EXPECT_INT(zkl_lock_acquire_async(holder.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired,
+                                      &first_ear),
+               ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "");
+    dispatch_and_expect("acquired");
+    dispatch_and_expect("contended");
+    EXPECT_INT(first_ear.token, relative_info(&holder).token);
+    dispatch_and_expect("");
+    end();
+}
+
+static void acquire_that_waits_returns_and_is_told(void) {
+    char before[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_WRITE);
+    add(ZKL_EXCLUSIVE, before);
+    relative_start_acquire(&holder, ZKL_FOREVER);
+    add(ZKL_READ, NULL);
+    EXPECT_INT(zkl_testing_delete_node(before), 1);
+    EXPECT_INT(relative_join(&holder), ZKL_OK);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(first_ear.token, holder.grant.token);
+    end();
+}
+
+static void holder_may_release_as_it_is_told(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    first_ear.releases = holder.lock;
+    relative_open(&other, ZKL_EXCLUSIVE, NULL);
+    relative_start_acquire(&other, ZKL_FOREVER);
+    EXPECT_INT(relative_join(&other), ZKL_OK);
+    expect_told(&first_ear, "contended");
+    relative_close(&other);
+    end();
+}
+
+static void reentrant_handle_is_told_once_for_all_its_holds(void) {
+    zkl_testing_begin(NULL);
+    zkl_lock_options options = listening(&first_ear);
+    options.reentrant = 1;
+    relative_open(&holder, ZKL_EXCLUSIVE, &options);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    expect_told(&first_ear, "");
+    end();
+}
+
+/* ---- What it costs ----------------------------------------------------------------------------
+ */
+
+static void uncontended_grant_costs_a_list_and_a_removal(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
+    EXPECT_INT(lists, 3); /* the first finds no parent */
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 1);
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_REMOVE_WATCHES), 1);
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists);
+    end();
+}
+
+static void room_for_the_watch_is_kept_while_it_may_be_needed(void) {
+    begin(ZKL_EXCLUSIVE);
+    const zkl_session *session = &holder.client->sessions->session;
+    zkl_contender_kind kind = { ZKL_EXCLUSIVE, 0 };
+    size_t needed = zkl_request_runner_watched_bytes(RELATIVE_RESOURCE, kind);
+    EXPECT_INT(zkl_contention_watched_bytes("/r12345678"), zkl_contention_watched_bytes("/r") + 8);
+    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(session->watched_bytes, needed + zkl_contention_watched_bytes(RELATIVE_RESOURCE));
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(session->watched_bytes, 0);
+    end();
+}
+
+static void after_it_was_told_nothing_more_is_asked(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "contended");
+    uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
+    uint64_t removals = relative_count(&holder, ZKL_CALL_REMOVE_WATCHES);
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    add(ZKL_EXCLUSIVE, NULL);
+    zkl_testing_disconnect(holder.client, RELATIVE_SOON_MS);
+    zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
+    expect_told(&first_ear, "suspect held");
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists);
+    EXPECT_INT(relative_release(&holder), ZKL_OK);
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_REMOVE_WATCHES), removals);
+    end();
+}
+
+/* Of one client. */
+static void readers_share_one_watch_and_its_lists(void) {
+    enum { READERS = 20, PERIOD_MS = RELATIVE_SESSION_MS / 3 };
+    zkl_lock *locks[READERS];
+    begin_held(ZKL_READ);
+    zkl_lock_options options = listening(&second_ear);
+    for (size_t i = 0; i < READERS; i++) {
+        EXPECT_INT(zkl_lock_open(holder.client, "stock", &options, &locks[i]), ZKL_OK);
+        EXPECT_INT(zkl_lock_acquire(locks[i], ZKL_READ, ZKL_FOREVER, NULL), ZKL_OK);
+    }
+    zkl_testing_sleep(2 * PERIOD_MS); /* each has a watch on its own node, and one for all */
+    EXPECT_INT(zkl_testing_count_watches(holder.client), READERS + 2);
+    uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
+    add(ZKL_READ, NULL);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists + 1);
+    add(ZKL_WRITE, NULL);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists + 2);
+    EXPECT_INT(strlen(second_ear.heard), READERS * strlen("contended ") - 1);
+    for (size_t i = 0; i < READERS; i++) {
+        zkl_lock_close(locks[i]);
+    }
+    end();
+}
+
+/* ---- Faults --------------------------------------------------------------------------------- */
+
+static void who_came_while_we_were_away_is_told_after_the_reconnect(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    zkl_testing_disconnect(holder.client, RELATIVE_SESSION_MS / 4);
+    add(ZKL_EXCLUSIVE, NULL);
+    expect_told(&first_ear, "suspect");
+    zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
+    expect_told(&first_ear, "held contended");
+    end();
+}
+
+/* The list's reply, with the watch that it would have armed. */
+static void list_that_was_lost_is_sent_again(void) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+        begin_held(ZKL_READ);
+        zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_LIST,
+                              cuts[i], 0);
+        add(ZKL_READ, NULL); /* brings a list */
+        expect_told(&first_ear, "suspect held");
+        add(ZKL_WRITE, NULL);
+        zkl_testing_sleep(RELATIVE_SESSION_MS);
+        expect_told(&first_ear, "contended");
+        end();
+    }
+}
+
+static void lost_lock_is_told_nothing_more(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    zkl_testing_expire_session(holder.client);
+    add(ZKL_EXCLUSIVE, NULL);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    expect_told(&first_ear, "suspect lost");
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    end();
+}
+
+static void node_deleted_by_hand_leaves_no_watch(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    expect_told(&first_ear, "lost");
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    end();
+}
+
+static void close_of_the_handle_takes_the_watch_away(void) {
+    begin_held(ZKL_EXCLUSIVE);
+    zkl_lock_close(holder.lock);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
+    EXPECT_INT(zkl_client_close(holder.client, RELATIVE_SESSION_MS), ZKL_OK);
+    finish();
+}
+
+static void news_come_for_hundreds_of_seeds_of_chance(void *arg) {
+    (void)arg;
+    zkl_lock_options options = listening(&first_ear);
+    relative_open(&holder, ZKL_WRITE, &options);
+    EXPECT_INT(relative_acquire(&holder, AGES_MS), ZKL_OK);
+    zkl_testing_set_failure_rate(10000);
+    for (int i = 0; i < 5; i++) {
+        char node[ZKL_NODE_PATH_SIZE];
+        zkl_testing_sleep((int64_t)zkl_testing_random(RELATIVE_SOON_MS));
+        add(ZKL_READ, node);
+        if (i < 4 && zkl_testing_random(2) == 0) {
+            zkl_testing_delete_node(node);
+        }
+    }
+    zkl_testing_heal();
+    zkl_testing_set_failure_rate(0);
+    zkl_testing_sleep(AGES_MS);
+    bool told = strstr(first_ear.heard, "contended") != NULL;
+    EXPECT(told || strstr(first_ear.heard, "lost") != NULL);
+    relative_close(&holder);
+    zkl_testing_expect_clean(AGES_MS);
+}
+
+static void told_whatever_goes_wrong(void) {
+    zkl_testing_run_seeds(1, 300, NULL, news_come_for_hundreds_of_seeds_of_chance, NULL);
+}
+
+/* ---- Another mode ---------------------------------------------------------------------------- */
+
+static void downgraded_reader_is_judged_anew_if_it_was_not_told(void) {
+    begin_held(ZKL_WRITE);
+    int64_t token = holder.grant.token;
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
+    add(ZKL_READ, NULL);
+    expect_told(&first_ear, "");
+    add(ZKL_WRITE, NULL);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(first_ear.token, token);
+    end();
+}
+
+static void downgraded_reader_is_not_told_again(void) {
+    char reader[ZKL_NODE_PATH_SIZE];
+    begin_held(ZKL_WRITE);
+    add(ZKL_READ, reader);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
+    add(ZKL_WRITE, NULL);
+    expect_told(&first_ear, "");
+    end();
+}
+
+static void downgrade_whose_reply_is_lost_goes_on_looking(void) {
+    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
+    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+        begin_held(ZKL_WRITE);
+        zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_MULTI,
+                              cuts[i], 0);
+        EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
+        add(ZKL_WRITE, NULL);
+        zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
+        expect_told(&first_ear, "suspect held contended");
+        end();
+    }
+}
+
+static void upgrade_is_no_contender_and_a_grant_of_its_own(void) {
+    begin_held(ZKL_READ);
+    EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_OK);
+    expect_told(&first_ear, "");
+    add(ZKL_READ, NULL);
+    expect_told(&first_ear, "contended");
+    EXPECT_INT(first_ear.token, holder.grant.token);
+    end();
+}
+
+/* Its node is there for so long that the reader lists it. */
+static void upgrade_that_takes_long_is_no_contender(void) {
+    begin_held(ZKL_READ);
+    zkl_testing_slow_servers(2 * RELATIVE_SOON_MS, RELATIVE_SESSION_MS);
+    zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_CREATE,
+                          ZKL_CUT_WHEN_ANSWERED, 0);
+    EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_DISCONNECTED);
+    zkl_testing_sleep(RELATIVE_SESSION_MS);
+    expect_told(&first_ear, "suspect held");
+    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(holder_is_told_once_when_others_come),
+    TEST(each_grant_is_told_anew),
+    TEST(fellow_readers_and_foreign_children_are_no_news),
+    TEST(who_came_and_went_before_the_grant_is_no_news),
+    TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none),
+    TEST(who_does_not_ask_is_not_told_and_pays_nothing),
+    TEST(who_waits_at_the_grant_already_is_told_after_it),
+    TEST(what_is_known_before_the_grant_is_told_comes_after_it),
+    TEST(acquire_that_waits_returns_and_is_told),
+    TEST(holder_may_release_as_it_is_told),
+    TEST(reentrant_handle_is_told_once_for_all_its_holds),
+    TEST(uncontended_grant_costs_a_list_and_a_removal),
+    TEST(room_for_the_watch_is_kept_while_it_may_be_needed),
+    TEST(after_it_was_told_nothing_more_is_asked),
+    TEST(readers_share_one_watch_and_its_lists),
+    TEST(who_came_while_we_were_away_is_told_after_the_reconnect),
+    TEST(list_that_was_lost_is_sent_again),
+    TEST(lost_lock_is_told_nothing_more),
+    TEST(node_deleted_by_hand_leaves_no_watch),
+    TEST(close_of_the_handle_takes_the_watch_away),
+    TEST(told_whatever_goes_wrong),
+    TEST(downgraded_reader_is_judged_anew_if_it_was_not_told),
+    TEST(downgraded_reader_is_not_told_again),
+    TEST(downgrade_whose_reply_is_lost_goes_on_looking),
+    TEST(upgrade_is_no_contender_and_a_grant_of_its_own),
+    TEST(upgrade_that_takes_long_is_no_contender),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock_contended", tests);
+}

@@ -1,0 +1,214 @@
+/*
+ * Watches on the children of a node, over scripted operations (watch_desk.h): lists that are
+ * handed over, at most one under way, and no watch that is left behind.
+ */
+#include "support/watch_desk.h"
+
+static void answer_list(watch_desk *desk, size_t count) {
+    static const char *const names[] = { "one", "two", "three" };
+    FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_OK, .children = { names, count });
+}
+
+/* With one child. */
+static void arm(watch_desk *desk, table_user *waiter) {
+    EXPECT_INT(watch_desk_add_children(desk, waiter, "/r"), ZKL_WATCH_ARMING);
+    answer_list(desk, 1);
+    desk->fake.heard[0] = '\0';
+}
+
+static void leave_last(watch_desk *desk, table_user *waiter) {
+    watch_desk_leave(desk, waiter);
+    FAKE_HEARD(&desk->fake, "unwatch children of /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void list_is_handed_over_and_its_watch_fires_once(void) {
+    watch_desk *desk = watch_desk_open();
+    EXPECT_INT(watch_desk_add_children(desk, &desk->a, "/r"), ZKL_WATCH_ARMING);
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "listed a 2");
+    watch_desk_fire(desk, false);
+    FAKE_HEARD(&desk->fake, "changed a");
+    watch_desk_fire(desk, false);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_close(desk);
+}
+
+static void waiters_who_list_again_share_one_list(void) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_ARMING);
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "list and watch /r; listed a 2; listed b 2");
+    desk->a.lists = desk->b.lists = "/r";
+    watch_desk_fire(desk, false);
+    FAKE_HEARD(&desk->fake, "changed a; list and watch /r; changed b");
+    answer_list(desk, 3);
+    FAKE_HEARD(&desk->fake, "listed a 3; listed b 3");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "");
+    leave_last(desk, &desk->b);
+}
+
+static void who_comes_while_a_list_is_under_way_gets_one_that_is_later(void) {
+    watch_desk *desk = watch_desk_open();
+    EXPECT_INT(watch_desk_add_children(desk, &desk->a, "/r"), ZKL_WATCH_ARMING);
+    EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_ARMING);
+    EXPECT_INT(watch_desk_add_children(desk, &desk->c, "/r"), ZKL_WATCH_ARMING);
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 1);
+    FAKE_HEARD(&desk->fake, "listed a 1; listed b 1; listed c 1; list and watch /r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "listed a 2; listed b 2; listed c 2");
+    watch_desk_leave(desk, &desk->a);
+    watch_desk_leave(desk, &desk->b);
+    leave_last(desk, &desk->c);
+}
+
+static void who_leaves_with_the_list_takes_its_watch_away(void) {
+    watch_desk *desk = watch_desk_open();
+    desk->a.leaves = true;
+    watch_desk_add_children(desk, &desk->a, "/r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "list and watch /r; listed a 2; unwatch children of /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void who_leaves_before_the_list_leaves_no_watch(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add_children(desk, &desk->a, "/r");
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "unwatch children of /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void change_before_the_answer_leads_to_another_list(void) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    watch_desk_add_children(desk, &desk->b, "/r");
+    watch_desk_fire(desk, false); /* the watch of the list before */
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 1);
+    FAKE_HEARD(&desk->fake, "listed a 1; listed b 1; list and watch /r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "listed a 2; listed b 2");
+    watch_desk_leave(desk, &desk->a);
+    leave_last(desk, &desk->b);
+}
+
+/* The watch of the list before may be there still. */
+static void failed_list_is_told_to_all_and_its_watch_is_removed(void) {
+    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
+                                            ZKL_OUTCOME_NO_NODE };
+    static const char *const told[] = {
+        "unwatch children of /r; armed a UNKNOWN; armed b UNKNOWN",
+        "unwatch children of /r; armed a NOT_NOW; armed b NOT_NOW",
+        "unwatch children of /r; armed a NO_NODE; armed b NO_NODE",
+    };
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
+        watch_desk *desk = watch_desk_open();
+        arm(desk, &desk->a);
+        watch_desk_add_children(desk, &desk->b, "/r");
+        FAKE_HEARD(&desk->fake, "list and watch /r");
+        FAKE_ANSWER(&desk->fake, "list", .outcome = outcomes[i]);
+        FAKE_HEARD(&desk->fake, told[i]);
+        FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+        watch_desk_close(desk);
+    }
+}
+
+static void list_that_cannot_be_sent_leaves_the_others_watch(void) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    uint64_t first = desk->fake.last_watch_id;
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_NOT_SENT);
+    FAKE_HEARD(&desk->fake, "unsent list and watch /r");
+    EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/other"), ZKL_WATCH_NOT_SENT);
+    FAKE_HEARD(&desk->fake, "unsent list and watch /other");
+    desk->fake.sends = ZKL_OUTCOME_OK;
+    zkl_watch_table_fired(&desk->table, first, false);
+    FAKE_HEARD(&desk->fake, "changed a");
+    watch_desk_close(desk);
+}
+
+static void list_that_cannot_be_sent_again_is_told_as_failed(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_add_children(desk, &desk->a, "/r");
+    watch_desk_add_children(desk, &desk->b, "/r");
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    answer_list(desk, 1);
+    FAKE_HEARD(&desk->fake, "listed a 1; listed b 1; unsent list and watch /r; unsent unwatch "
+                            "children of /r; armed a NOT_NOW; armed b NOT_NOW");
+    desk->fake.sends = ZKL_OUTCOME_OK;
+    zkl_watch_table_remove_again(&desk->table);
+    FAKE_HEARD(&desk->fake, "unwatch children of /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void newcomer_waits_for_the_removal_and_lists_then(void) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    watch_desk_leave(desk, &desk->a);
+    EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_ARMING);
+    FAKE_HEARD(&desk->fake, "unwatch children of /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 1);
+    FAKE_HEARD(&desk->fake, "listed b 1");
+    leave_last(desk, &desk->b);
+}
+
+static void node_and_its_children_are_watched_apart(void) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r");
+    arm(desk, &desk->b);
+    watch_desk_fire(desk, false);
+    FAKE_HEARD(&desk->fake, "changed b");
+    EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
+    watch_desk_leave(desk, &desk->a);
+    FAKE_HEARD(&desk->fake, "unwatch /r");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+static void end_of_the_session_tells_who_waits_for_a_list(void) {
+    watch_desk *desk = watch_desk_open();
+    arm(desk, &desk->a);
+    zkl_watch_table_clear(&desk->table);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_add_children(desk, &desk->b, "/r");
+    zkl_watch_table_clear(&desk->table);
+    FAKE_HEARD(&desk->fake, "list and watch /r; armed b SESSION_OVER");
+    answer_list(desk, 1);
+    FAKE_HEARD(&desk->fake, "");
+    watch_desk_close(desk);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(list_is_handed_over_and_its_watch_fires_once),
+    TEST(waiters_who_list_again_share_one_list),
+    TEST(who_comes_while_a_list_is_under_way_gets_one_that_is_later),
+    TEST(who_leaves_with_the_list_takes_its_watch_away),
+    TEST(who_leaves_before_the_list_leaves_no_watch),
+    TEST(change_before_the_answer_leads_to_another_list),
+    TEST(failed_list_is_told_to_all_and_its_watch_is_removed),
+    TEST(list_that_cannot_be_sent_leaves_the_others_watch),
+    TEST(list_that_cannot_be_sent_again_is_told_as_failed),
+    TEST(newcomer_waits_for_the_removal_and_lists_then),
+    TEST(node_and_its_children_are_watched_apart),
+    TEST(end_of_the_session_tells_who_waits_for_a_list),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("watch_table_children", tests);
+}
