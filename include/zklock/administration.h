@@ -48,7 +48,7 @@ ZKL_API const char *zkl_queue_kind_name(int kind);
 /** Who a contender says that it is, in its node's data; empty strings where it does
  *  not. Nodes of zklock say all of it, unless they were asked to be revoked, which
  *  replaces what they said; those of other libraries have something of their own in
- *  `data`: Curator an IP address, kazoo an identifier. */
+ *  `data`: Curator an IP address (nothing where its lock is revocable), kazoo an identifier. */
 typedef struct zkl_identity {
     const char *host;
     const char *process_id;

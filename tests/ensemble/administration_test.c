@@ -42,8 +42,8 @@ static zkl_client *open_client(const char *hosts, int32_t session_timeout_ms, co
 static void stage_begin(struct stage *stage, const char *stem) {
     struct scene named;
     scene_begin(&named, stem);
+    *stage = (struct stage){ .raw = named.raw };
     snprintf(stage->root, sizeof stage->root, "/%.90s", named.resource);
-    stage->raw = named.raw;
     raw_make(stage->raw, stage->root);
     stage->operators_client = open_client(servers_hosts(), LONG_SESSION_MS, stage->root);
 }
@@ -303,23 +303,29 @@ struct ring {
     zkl_grant grants[RING_MAX];
 };
 
-static const char *const ring_names[RING_MAX] = { "a", "b", "c" };
+static const char *resource_of(size_t i) {
+    return i == 0 ? "a" : i == 1 ? "b" : "c";
+}
 
 static void ring_begin(struct ring *ring, const char *stem, size_t count) {
     ring->count = count;
     stage_begin(&ring->stage, stem);
     for (size_t i = 0; i < count; i++) {
-        start_process(&ring->stage, &ring->processes[i], ring_names[i], SHORT_SESSION_MS);
+        start_process(&ring->stage, &ring->processes[i], resource_of(i), SHORT_SESSION_MS);
         ASSERT_STATUS(
             process_acquire(&ring->processes[i], ZKL_EXCLUSIVE, PATIENCE_MS, &ring->grants[i]),
             ZKL_OK);
     }
 }
 
+static size_t next_of(const struct ring *ring, size_t i) {
+    return i + 1 < ring->count ? i + 1 : 0;
+}
+
 /* Waits for what the next one holds. Returns when the operator's server has seen it. */
 static void wait_for_the_next(struct ring *ring, size_t i) {
     char path[RESOURCE_SIZE];
-    const char *next = ring_names[(i + 1) % ring->count];
+    const char *next = resource_of(next_of(ring, i));
     process_tell(&ring->processes[i], "also %s %d\n", path_of(&ring->stage, next, path),
                  2 * PATIENCE_MS);
     zkl_queue_free(describe_all(&ring->stage, next, 2));
@@ -355,10 +361,10 @@ static size_t assert_wait(struct ring *ring, const zkl_deadlock_wait *wait) {
         CU_FAIL("a session that is none of theirs");
         return 0;
     }
-    size_t next = (i + 1) % ring->count;
+    size_t next = next_of(ring, i);
     snprintf(pid, sizeof pid, "%d", (int)ring->processes[i].pid);
     CU_ASSERT_STRING_EQUAL(wait->identity.process_id, pid);
-    CU_ASSERT_STRING_EQUAL(wait->resource, ring_names[next]);
+    CU_ASSERT_STRING_EQUAL(wait->resource, resource_of(next));
     CU_ASSERT_STRING_EQUAL(wait->behind, name_of(ring->grants[next].node));
     zkl_queue *queue = describe_all(&ring->stage, wait->resource, 2);
     CU_ASSERT_STRING_EQUAL(wait->node, zkl_queue_get(queue, 1)->node);
@@ -374,7 +380,7 @@ static void assert_one_deadlock_of_all(struct ring *ring) {
     size_t previous = ring->count;
     for (size_t i = 0; i < zkl_deadlocks_length(deadlocks, 0); i++) {
         size_t waits = assert_wait(ring, zkl_deadlocks_get(deadlocks, 0, i));
-        CU_ASSERT_TRUE(previous == ring->count || waits == (previous + 1) % ring->count);
+        CU_ASSERT_TRUE(previous == ring->count || waits == next_of(ring, previous));
         previous = waits;
     }
     zkl_deadlocks_free(deadlocks);
