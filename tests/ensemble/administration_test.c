@@ -607,11 +607,13 @@ static size_t remove_until_all_have_answered(struct stage *stage, struct process
 /* It comes by the test's word, and what it asks for is idle before. */
 static size_t come_alone(struct stage *stage, struct process *alone, const char *command) {
     size_t removed = 0;
-    for (int i = 0; i < ROUNDS; i++) {
+    int status = ZKL_OK;
+    for (int i = 0; i < ROUNDS && status == ZKL_OK; i++) {
         removed += remove_idle(stage);
         process_tell(alone, "%s\n", command);
         removed += remove_until_all_have_answered(stage, alone, 1);
-        ASSERT_STATUS(process_answer(alone), ZKL_OK);
+        status = process_answer(alone);
+        ASSERT_STATUS(status, ZKL_OK);
     }
     return removed;
 }
