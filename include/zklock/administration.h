@@ -54,7 +54,7 @@ ZKL_API const char *zkl_queue_kind_name(int kind);
 /** Who a contender says that it is, in its node's data; empty strings where it does
  *  not. Nodes of zklock say all of it, unless they were asked to be revoked, which
  *  replaces what they said; those of other libraries have something of their own in
- *  `data`: Curator an IP address, kazoo an identifier. */
+ *  `data`: Curator an IP address (nothing where its lock is revocable), kazoo an identifier. */
 typedef struct zkl_identity {
     const char *host;
     const char *process_id;
@@ -238,9 +238,8 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
  * node missing makes it anew. Sequence numbers then begin anew; fencing tokens do not.
  *
  * idle_ms     from 0 (does not wait) to below timeout_ms. A contender that finds its node's parent
- *             missing for the second time pauses, for up to 5 s: with less than that, and calls in
- *             quick succession, who needs several parents at once (a multi-lock, all stripes) may
- *             find one missing each time until its deadline passes.
+ *             missing for the second time pauses, for up to 5 s: a minute or more here, and that
+ *             never comes to be.
  * removed     receives how many nodes were removed, whatever is returned; may be NULL.
  *
  * Returns ZKL_OK or what is named above. Keep other empty nodes without data away from the lock

@@ -323,6 +323,8 @@ static void take_node(zkl_request *request, const char *name, int64_t zxid, zkl_
     }
 }
 
+/* A parent that vanishes again and again (a container, an administrator) must not make us spin. The
+ * pause is before it is made: while it is empty it may vanish. */
 static void on_created(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     switch (event->outcome) {
     case ZKL_OUTCOME_OK:
@@ -337,6 +339,7 @@ static void on_created(zkl_request *request, const zkl_event *event, zkl_actions
         break;
     case ZKL_OUTCOME_NO_NODE:
         request->parent_missing = true;
+        request->must_back_off = request->aim == ZKL_AIM_JOIN && request->parents_made > 0;
         break;
     case ZKL_OUTCOME_UNKNOWN:
         request->own_node = ZKL_OWN_NODE_UNSURE;
@@ -350,12 +353,9 @@ static void on_created(zkl_request *request, const zkl_event *event, zkl_actions
     }
 }
 
-/* A parent that vanishes again and again (a container, an administrator) must
- * not make us spin. */
 static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_OK) {
         request->parent_missing = false;
-        request->must_back_off = request->parents_made > 0;
         request->parents_made++;
     } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
         request->must_back_off = true;

@@ -18,6 +18,7 @@ struct zkl_create_group {
     uint64_t session_number;
     int64_t sent_ms;
     bool sent; /* and not answered */
+    int64_t pauses_until_ms;
     group_member members[];
 };
 
@@ -74,6 +75,13 @@ void zkl_create_group_leave(zkl_create_group *group, const zkl_request_runner *m
     forget_question(left);
     left->runner = NULL;
     drop(group);
+}
+
+int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t until_ms) {
+    if (group->pauses_until_ms <= now_ms) {
+        group->pauses_until_ms = until_ms;
+    }
+    return group->pauses_until_ms;
 }
 
 /* ---- Answers ------------------------------------------------------------------------------ */

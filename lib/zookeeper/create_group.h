@@ -29,6 +29,11 @@ void zkl_create_group_leave(zkl_create_group *group, const zkl_request_runner *m
 zkl_outcome zkl_create_group_ask(zkl_create_group *group, zkl_request_runner *member,
                                  const char *path, const char *data);
 
+/** A member pauses, until then if it stood alone. Returns until when: members that pause end it
+ *  together, so that none makes its parent and leaves it empty, for others to remove, until the
+ *  next one has made its own. */
+int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t until_ms);
+
 /** A member has learned that its node is there: those that ask are refused, as before. From the
  *  answer to an inspection only: requests may end. */
 void zkl_create_group_look(zkl_create_group *group);

@@ -458,9 +458,12 @@ static void back_off(zkl_request_runner *runner) {
     }
     uint32_t random = 0;
     (void)operations->table->random(operations, &random, sizeof(random));
-    int64_t pause = longest - random % (longest / 2 + 1);
-    zkl_session_set_timer(runner->session, &runner->back_off,
-                          zkl_session_now_ms(runner->session) + pause);
+    int64_t now_ms = zkl_session_now_ms(runner->session);
+    int64_t until_ms = now_ms + longest - random % (longest / 2 + 1);
+    if (runner->group != NULL) {
+        until_ms = zkl_create_group_pause(runner->group, now_ms, until_ms);
+    }
+    zkl_session_set_timer(runner->session, &runner->back_off, until_ms);
 }
 
 /* ---- Making the parent -------------------------------------------------- */

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct pausing {
-    const zkl_request_runner *runner;
+    const void *who; /* a request, or a group: its members pause together */
     int64_t until_ms;
 } pausing;
 
@@ -33,14 +33,15 @@ void retries_begin(void) {
 }
 
 static bool is_new(const zkl_request_runner *runner) {
+    const void *who = runner->group != NULL ? (const void *)runner->group : runner;
     for (size_t i = 0; i < PAUSING_MAX; i++) {
-        if (retries.seen[i].runner == runner &&
+        if (retries.seen[i].who == who &&
             retries.seen[i].until_ms == runner->back_off.deadline_ms) {
             return false;
         }
     }
     retries.seen[retries.seen_next++ % PAUSING_MAX] =
-        (pausing){ runner, runner->back_off.deadline_ms };
+        (pausing){ who, runner->back_off.deadline_ms };
     return true;
 }
 

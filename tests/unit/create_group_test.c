@@ -104,6 +104,32 @@ static void transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask(void)
     close_members(stage);
 }
 
+/* Whoever made its parent first would leave it empty until the next one has made its own. One of
+ * the two has paused before, so that its own pause would be the longer one. */
+static void members_whose_parents_have_vanished_again_pause_and_make_them_together(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    start(stage, &stage->b, "/b");
+    stage_answer(stage, "transact", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a", ZKL_OUTCOME_NOT_NOW);
+    stage_pass(stage, 50);
+    stage_answer(stage, "make /a", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_answer(stage, "transact", ZKL_OUTCOME_NO_NODE);
+    stage_pass(stage, 99);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 1);
+    FAKE_HEARD(&stage->fake, "make /a; make /b");
+    stage_answer(stage, "make /a", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /b", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
+    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    stage_hush(stage);
+    close_members(stage);
+}
+
 /* Whose own was deleted by hand: a new one would not be of the same transaction. */
 static void who_asks_beside_one_that_has_its_node_is_refused(void) {
     run_stage *stage = open_members();
@@ -125,6 +151,7 @@ static CU_TestInfo tests[] = {
     TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction),
     TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask),
     TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask),
+    TEST(members_whose_parents_have_vanished_again_pause_and_make_them_together),
     TEST(who_asks_beside_one_that_has_its_node_is_refused),
     TEST_END,
 };

@@ -1,6 +1,7 @@
 #include "support/contender.h"
 
 #include "support/basics.h"
+#include "support/contender_commands.h"
 #include "support/ledger.h"
 #include "support/records.h"
 
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <zklock/multi_lock.h>
-#include <zklock/zklock.h>
 #include <zookeeper/zookeeper.h>
 
 static int open_handle(char **argv, zkl_client **client, zkl_lock **lock) {
@@ -68,13 +67,6 @@ static int count(zkl_lock *lock, zkl_mode mode, int rounds, const char *ledger) 
 
 /* ---- Both resources at once ---------------------------------------------- */
 
-struct contender {
-    const char *resource;
-    zkl_client *client;
-    zkl_lock *lock;
-    zkl_multi_lock *both;
-};
-
 static int open_both(struct contender *self, const char *other) {
     zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
     members[0].resource = self->resource;
@@ -117,6 +109,29 @@ static bool obey_about_both(const char *command, struct contender *self) {
     return true;
 }
 
+/* ---- Another resource, one after the other -------------------------------- */
+
+static int acquire_also(struct contender *self, const char *other, int64_t timeout_ms,
+                        zkl_grant *grant) {
+    zkl_lock_close(self->also);
+    int status = zkl_lock_open(self->client, other, NULL, &self->also);
+    return status != ZKL_OK ? status
+                            : zkl_lock_acquire(self->also, ZKL_EXCLUSIVE, timeout_ms, grant);
+}
+
+/* False: it is no such command. */
+static bool obey_about_another(const char *command, struct contender *self) {
+    char other[128];
+    int64_t timeout_ms;
+    if (sscanf(command, "also %127s %" SCNd64, other, &timeout_ms) != 2) {
+        return false;
+    }
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int status = acquire_also(self, other, timeout_ms, &grant);
+    printf("%d %" PRId64 " %s\n", status, grant.token, grant.node);
+    return true;
+}
+
 /* ---- Commands ------------------------------------------------------------ */
 
 static void obey(const char *command, struct contender *self) {
@@ -137,7 +152,9 @@ static void obey(const char *command, struct contender *self) {
         int64_t lease_left_ms;
         int status = zkl_lock_check(lock, &lease_left_ms);
         printf("%d %" PRId64 "\n", status, lease_left_ms);
-    } else if (!obey_about_both(command, self)) {
+    } else if (!obey_about_both(command, self) && !obey_about_another(command, self) &&
+               !contender_obey_about_writes(command, self) &&
+               !contender_obey_about_leading(command, self)) {
         give_up("contender: no such command: %s", command);
     }
 }
@@ -159,7 +176,10 @@ int main(int argc, char **argv) {
     while (fgets(command, sizeof command, stdin) != NULL) {
         obey(command, &self);
     }
+    contender_end_writes(&self);
+    contender_end_leading(&self);
     zkl_multi_lock_close(self.both);
+    zkl_lock_close(self.also);
     zkl_lock_close(self.lock);
     return zkl_client_close(self.client, PATIENCE_MS) == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

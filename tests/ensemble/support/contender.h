@@ -14,6 +14,15 @@
  *                          permits is that of ledger_enter
  *     hold_both OTHER      STATUS TOKEN  a multi-lock on RESOURCE and OTHER, until it ends
  *     count_both OTHER N LEDGER  STATUS  N times: such a one, ledger, release
+ *     also OTHER TIMEOUT   STATUS TOKEN NODE  OTHER as well, exclusively, until it ends
+ *     verify TIMEOUT       STATUS
+ *     plan PATH VALUE      STATUS     a guarded transaction that sets the node's data
+ *     commit TIMEOUT       STATUS     it
+ *     campaign TIMEOUT TEXT  STATUS TERM  as the candidate TEXT for RESOURCE
+ *     leads                STATUS TERM
+ *     resign               STATUS
+ *     told elected         STATUS COUNT  how often it was
+ *     told lost            STATUS COUNT
  *
  * It ends at the end of its input, or with its parent.
  */

@@ -21,6 +21,7 @@ static void make_pipe(int ends[2]) {
     }
 }
 
+/* The program is looked for in PATH where its name has no slash. */
 static void spawn(struct process *process, char *const *arguments) {
     int to[2];
     int from[2];
@@ -30,7 +31,7 @@ static void spawn(struct process *process, char *const *arguments) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
-    if (posix_spawn(&process->pid, arguments[0], &actions, NULL, arguments, environ) != 0) {
+    if (posix_spawnp(&process->pid, arguments[0], &actions, NULL, arguments, environ) != 0) {
         give_up("cannot start %s", arguments[0]);
     }
     posix_spawn_file_actions_destroy(&actions);
@@ -54,6 +55,17 @@ static void read_answer(struct process *process, char answer[ANSWER_SIZE]) {
     }
 }
 
+static void be_introduced(struct process *process) {
+    char answer[ANSWER_SIZE];
+    read_answer(process, answer);
+    int status;
+    if (sscanf(answer, "%d %" SCNd64 " %" SCNd32, &status, &process->session_id,
+               &process->session_timeout_ms) != 3 ||
+        status != ZKL_OK) {
+        give_up("contender %d answers %s", (int)process->pid, answer);
+    }
+}
+
 void process_start(struct process *process, const struct process_options *options) {
     char program[] = CONTENDER_PROGRAM;
     char hosts[ZKL_HOSTS_MAX + 1];
@@ -69,14 +81,22 @@ void process_start(struct process *process, const struct process_options *option
     snprintf(resource, sizeof resource, "%s", options->resource);
     spawn(process, (char *[]){ program, hosts, timeout, resource, fail_on_session_expiry,
                                lease_tick, permits, NULL });
-    char answer[ANSWER_SIZE];
-    read_answer(process, answer);
-    int status;
-    if (sscanf(answer, "%d %" SCNd64 " %" SCNd32, &status, &process->session_id,
-               &process->session_timeout_ms) != 3 ||
-        status != ZKL_OK) {
-        give_up("contender %d answers %s", (int)process->pid, answer);
-    }
+    be_introduced(process);
+}
+
+void process_start_curator(struct process *process, const char *hosts, const char *path) {
+    char java[] = "java";
+    char heap[] = "-Xmx64m";
+    char class_path_option[] = "-cp";
+    char class_path[] = CURATOR_CLASS_PATH;
+    char program[] = CURATOR_CONTENDER_SOURCE;
+    char hosts_copy[ZKL_HOSTS_MAX + 1];
+    char path_copy[ZKL_NODE_PATH_SIZE];
+    snprintf(hosts_copy, sizeof hosts_copy, "%s", hosts);
+    snprintf(path_copy, sizeof path_copy, "%s", path);
+    spawn(process, (char *[]){ java, heap, class_path_option, class_path, program, hosts_copy,
+                               path_copy, NULL });
+    be_introduced(process);
 }
 
 void process_end(struct process *process) {

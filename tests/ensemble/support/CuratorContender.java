@@ -1,0 +1,74 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.Revoker;
+import org.apache.curator.retry.RetryOneTime;
+
+/**
+ * A contender of Curator's, which obeys some of the commands of contender.h, and answers them as it
+ * says there: {@code acquire}, {@code release}; and
+ *
+ *     revoke NODE    STATUS         asks the holder of that node, by Curator's Revoker
+ *     told revoked   STATUS COUNT   how often its own lock was asked for
+ */
+final class CuratorContender {
+    private static final int OK = 0;
+    private static final int TIMEOUT = -2;
+    private static final int SESSION_TIMEOUT_MS = 20000;
+    private static final int CONNECT_TIMEOUT_MS = 30000;
+
+    private final CuratorFramework client;
+    private final InterProcessMutex mutex;
+    private final AtomicInteger revoked = new AtomicInteger();
+
+    private CuratorContender(CuratorFramework client, String path) {
+        this.client = client;
+        mutex = new InterProcessMutex(client, path);
+        mutex.makeRevocable(held -> revoked.incrementAndGet());
+    }
+
+    private String acquire(long timeoutMs) throws Exception {
+        return mutex.acquire(timeoutMs, TimeUnit.MILLISECONDS)
+                ? OK + " 0 " + mutex.getParticipantNodes().iterator().next()
+                : TIMEOUT + " 0";
+    }
+
+    private String obey(String[] words) throws Exception {
+        switch (words[0]) {
+            case "acquire":
+                return acquire(Long.parseLong(words[2]));
+            case "release":
+                mutex.release();
+                return OK + "";
+            case "revoke":
+                Revoker.attemptRevoke(client, words[1]);
+                return OK + "";
+            case "told":
+                return OK + " " + revoked.get();
+            default:
+                throw new IllegalArgumentException("no such command: " + words[0]);
+        }
+    }
+
+    /** HOSTS PATH */
+    public static void main(String[] arguments) throws Exception {
+        CuratorFramework client =
+                CuratorFrameworkFactory.newClient(
+                        arguments[0], SESSION_TIMEOUT_MS, CONNECT_TIMEOUT_MS, new RetryOneTime(100));
+        client.start();
+        client.blockUntilConnected();
+        CuratorContender self = new CuratorContender(client, arguments[1]);
+        System.out.println(
+                OK + " " + client.getZookeeperClient().getZooKeeper().getSessionId() + " "
+                        + SESSION_TIMEOUT_MS);
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            System.out.println(self.obey(line.split(" ")));
+        }
+        client.close();
+    }
+}
