@@ -4,27 +4,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asker.h"
 #include "faults.h"
 #include "oracle_records.h"
 #include "threads.h"
 #include "trace.h"
 #include "zklock/multi_lock.h"
 
-enum { PIECES_OF_A_HOLD = 3, ROUNDING_MS = 1, CLOCK_PARTS = 1000, NUMBERS_FROM = 100 };
+enum { PIECES_OF_A_HOLD = 3, NUMBERS_FROM = 100 };
 
 typedef struct multi_contender {
     const plan_multi *plan;
-    unsigned number; /* in traces and violations */
+    asker asks;
     zkl_client *client;
     zkl_process *process;
-    const bool *client_closes;
     zkl_multi_lock *lock;
     bool started;
     bool done;
     bool acquires;
-    bool cancelled;
-    int64_t asked_ms; /* on its own clock */
-    int64_t stopped_us;
     bool holds;
     bool knows_of_loss;
     int64_t token;
@@ -38,10 +35,6 @@ static struct {
 
 static void sleep_ms(int64_t ms) {
     zkl_world_sleep_us(ms * US_PER_MS);
-}
-
-static int64_t stopped_us_of(const multi_contender *self) {
-    return oracle.clients[self->plan->client].stopped_us;
 }
 
 /* ---- Grants ------------------------------------------------------------------------------- */
@@ -59,109 +52,21 @@ static const node_record *find_node(unsigned resource, int64_t zxid) {
     return NULL;
 }
 
-static void judge_member(const multi_contender *self, const node_record *node) {
-    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
-    if (blocker != NULL && blocker[0] != '\0') {
-        oracle_violated("multi-contender %u was granted with %s%s, but %s is before it",
-                        self->number, node->path, node->alive ? "" : " (which is gone)", blocker);
-    }
-    if (!node->alive && !node->by_hand && !nodes_session_ended(node->owner)) {
-        oracle_violated("multi-contender %u was granted with %s, which its session has deleted",
-                        self->number, node->path);
-    }
-    if (nodes_is_near_the_end(node)) {
-        oracle_violated("multi-contender %u was granted with %s, whose sequence is used up",
-                        self->number, node->path);
-    }
-    bool leased = run.plan->clients[self->plan->client].lease_tick_ms > 0;
-    if (leased && !node->alive && !node->by_hand) {
-        oracle_violated("multi-contender %u was granted on a lease, but its node %s is gone",
-                        self->number, node->path);
-    }
-}
-
 static void judge_grant(multi_contender *self, const zkl_multi_lock_grant *grant) {
     if (grant->token <= self->token) {
         oracle_violated("multi-contender %u was granted token %" PRId64 " after %" PRId64,
-                        self->number, grant->token, self->token);
+                        self->asks.number, grant->token, self->token);
     }
     self->token = grant->token;
     for (size_t i = 0; i < self->plan->resource_count; i++) {
         self->nodes[i] = find_node(self->plan->resources[i], grant->token);
         if (self->nodes[i] != NULL) {
-            judge_member(self, self->nodes[i]);
+            asker_judge_node(&self->asks, self->nodes[i]);
         } else {
             oracle_violated("multi-contender %u was granted token %" PRId64
                             ", which no node of resource %u has",
-                            self->number, grant->token, self->plan->resources[i]);
+                            self->asks.number, grant->token, self->plan->resources[i]);
         }
-    }
-}
-
-/* ---- Refusals ------------------------------------------------------------------------------ */
-
-static bool has_fault(plan_fault_kind kind) {
-    for (size_t i = 0; i < run.plan->fault_count; i++) {
-        if (run.plan->faults[i].kind == kind && !run.plan->faults[i].left_out) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_timed_out(const multi_contender *self, const plan_turn *turn) {
-    return turn->timeout_ms > 0 &&
-           zkl_clock_ms() - self->asked_ms >= turn->timeout_ms - ROUNDING_MS;
-}
-
-/* Whoever does not try joins again where a place was lost. */
-static bool may_be_told(const multi_contender *self, const plan_turn *turn, int status) {
-    bool tries = turn->timeout_ms == 0;
-    switch (status) {
-    case ZKL_OK:
-        return !*self->client_closes;
-    case ZKL_BUSY:
-    case ZKL_DISCONNECTED:
-    case ZKL_SERVER_REFUSED:
-        return tries;
-    case ZKL_LEASE_ENDED:
-        return tries && run.plan->clients[self->plan->client].lease_tick_ms > 0;
-    case ZKL_NODE_DELETED:
-        return tries && (has_fault(PLAN_DELETE_NODE) || has_fault(PLAN_DELETE_PARENT));
-    case ZKL_SESSION_EXPIRED:
-        return tries || self->plan->fail_on_session_expiry;
-    case ZKL_TIMEOUT:
-        return is_timed_out(self, turn);
-    case ZKL_CANCELLED:
-        return self->cancelled;
-    case ZKL_SEQUENCE_EXHAUSTED:
-        return run.plan->first_sequence_to_end >= 0;
-    case ZKL_NO_MEMORY:
-        return oracle_memory_runs_short();
-    case ZKL_NO_PERMISSION:
-        return has_fault(PLAN_REFUSE);
-    case ZKL_CLOSED:
-        return *self->client_closes;
-    default:
-        return false;
-    }
-}
-
-static void judge_verdict(const multi_contender *self, const plan_turn *turn, int status) {
-    if (!may_be_told(self, turn, status)) {
-        oracle_violated("multi-contender %u was told: %s", self->number, zkl_strerror(status));
-    }
-    if (self->cancelled && status != ZKL_CANCELLED && status != ZKL_CLOSED) {
-        oracle_violated("multi-contender %u was cancelled, and told: %s", self->number,
-                        zkl_strerror(status));
-    }
-    int64_t took_ms = zkl_clock_ms() - self->asked_ms;
-    int64_t stopped_ms = (stopped_us_of(self) - self->stopped_us) / US_PER_MS;
-    int64_t within_ms = turn->timeout_ms + turn->timeout_ms / CLOCK_PARTS + LATE_MAX_MS;
-    if (turn->timeout_ms > 0 && took_ms > within_ms + stopped_ms) {
-        oracle_violated("multi-contender %u asked for %" PRId64
-                        " ms and got its answer after %" PRId64,
-                        self->number, turn->timeout_ms, took_ms);
     }
 }
 
@@ -169,10 +74,10 @@ static void judge_verdict(const multi_contender *self, const plan_turn *turn, in
 
 static void on_cancel(void *arg) {
     multi_contender *self = arg;
-    if (self->acquires && !*self->client_closes) {
+    if (self->acquires && !*self->asks.client_closes) {
         int status = zkl_multi_lock_cancel(self->lock);
-        trace_call(self->number, "cancel: %s", zkl_strerror(status));
-        self->cancelled = self->cancelled || status == ZKL_OK;
+        trace_call(self->asks.number, "cancel: %s", zkl_strerror(status));
+        self->asks.cancelled = self->asks.cancelled || status == ZKL_OK;
     }
 }
 
@@ -192,17 +97,15 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
                            zkl_world_now_us() + turn->cancel_after_ms * (int64_t)US_PER_MS);
     }
     count_requests(self);
-    self->cancelled = false;
     self->acquires = true;
-    self->asked_ms = zkl_clock_ms();
-    self->stopped_us = stopped_us_of(self);
-    trace_call(self->number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
+    asker_begins(&self->asks);
+    trace_call(self->asks.number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
     zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
     int status = zkl_multi_lock_acquire(self->lock, turn->timeout_ms, &grant);
     self->acquires = false;
     zkl_world_unschedule(&cancel);
-    trace_call(self->number, "acquired all: %s", zkl_strerror(status));
-    judge_verdict(self, turn, status);
+    trace_call(self->asks.number, "acquired all: %s", zkl_strerror(status));
+    asker_judge_verdict(&self->asks, turn, status);
     if (status == ZKL_OK) {
         judge_grant(self, &grant);
         self->holds = true;
@@ -217,7 +120,7 @@ static void judge_lease(const multi_contender *self, int64_t lease_ms) {
         if (lease_ms > 0 && node != NULL && !node->alive && !node->by_hand) {
             oracle_violated("multi-contender %u is told of a lease of %" PRId64
                             " ms on %s, which is gone",
-                            self->number, lease_ms, node->path);
+                            self->asks.number, lease_ms, node->path);
         }
     }
 }
@@ -225,36 +128,30 @@ static void judge_lease(const multi_contender *self, int64_t lease_ms) {
 static void check(multi_contender *self) {
     int64_t lease_ms = 0;
     int status = zkl_multi_lock_check(self->lock, &lease_ms);
-    bool fine = *self->client_closes
+    bool fine = *self->asks.client_closes
                     ? status == ZKL_CLOSED
                     : status == ZKL_OK || status == ZKL_SUSPECT || status == ZKL_LOST;
     if (!fine || (self->knows_of_loss && status != ZKL_LOST && status != ZKL_CLOSED)) {
-        oracle_violated("multi-contender %u holds, and check says: %s", self->number,
+        oracle_violated("multi-contender %u holds, and check says: %s", self->asks.number,
                         zkl_strerror(status));
     }
     self->knows_of_loss = self->knows_of_loss || status == ZKL_LOST;
     if (status == ZKL_LOST && plan_is_calm(run.plan) && self->plan->max_hold_ms == 0 &&
         run.plan->clients[self->plan->client].lease_tick_ms == 0) {
         oracle_violated("multi-contender %u has lost its locks, and nothing went wrong",
-                        self->number);
+                        self->asks.number);
     }
     judge_lease(self, lease_ms);
 }
 
 static void judge_release(const multi_contender *self, const plan_turn *turn, int status) {
-    bool fine = status == ZKL_OK || status == ZKL_LOST ||
-                (status == ZKL_PENDING && turn->release_timeout_ms != 0) ||
-                (status == ZKL_CLOSED && *self->client_closes);
-    if (!fine || (self->knows_of_loss && status != ZKL_LOST && status != ZKL_CLOSED)) {
-        oracle_violated("multi-contender %u released and was told: %s", self->number,
-                        zkl_strerror(status));
-    }
+    asker_judge_release(&self->asks, turn, self->knows_of_loss, status);
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
     for (size_t i = 0; confirmed && i < self->plan->resource_count; i++) {
         const node_record *node = self->nodes[i];
         if (node != NULL && node->alive && !nodes_session_told_expired(node->owner)) {
             oracle_violated("multi-contender %u was told that it has released, but %s is there",
-                            self->number, node->path);
+                            self->asks.number, node->path);
         }
     }
 }
@@ -271,13 +168,13 @@ static bool open_handle(multi_contender *self) {
     zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
     options.max_hold_ms = self->plan->max_hold_ms;
-    while (!*self->client_closes) {
+    while (!*self->asks.client_closes) {
         if (zkl_multi_lock_open(self->client, members, self->plan->resource_count, &options,
                                 &self->lock) == ZKL_OK) {
             return true;
         }
         if (!oracle_memory_runs_short()) {
-            oracle_violated("multi-contender %u could not open its handle", self->number);
+            oracle_violated("multi-contender %u could not open its handle", self->asks.number);
         }
         sleep_ms(10);
     }
@@ -285,7 +182,7 @@ static bool open_handle(multi_contender *self) {
 }
 
 static void close_handle(multi_contender *self) {
-    trace_call(self->number, "close");
+    trace_call(self->asks.number, "close");
     self->holds = false;
     zkl_multi_lock *lock = self->lock;
     self->lock = NULL;
@@ -298,7 +195,7 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
         return open_handle(self);
     }
     self->holds = false;
-    trace_call(self->number, "release all");
+    trace_call(self->asks.number, "release all");
     judge_release(self, turn, zkl_multi_lock_release(self->lock, turn->release_timeout_ms));
     return true;
 }
@@ -342,7 +239,12 @@ void multi_contenders_begin(const run_plan *plan) {
     run.plan = plan;
     for (unsigned i = 0; i < plan->multi_count; i++) {
         run.all[i].plan = &plan->multis[i];
-        run.all[i].number = NUMBERS_FROM + i;
+        run.all[i].asks = (asker){
+            .name = "multi-contender",
+            .number = NUMBERS_FROM + i,
+            .client = plan->multis[i].client,
+            .fail_on_session_expiry = plan->multis[i].fail_on_session_expiry,
+        };
     }
 }
 
@@ -353,7 +255,7 @@ void multi_contenders_start(unsigned client, zkl_client *handle, zkl_process *pr
         if (is_of(one, client)) {
             one->client = handle;
             one->process = process;
-            one->client_closes = client_closes;
+            one->asks.client_closes = client_closes;
             one->started = true;
             (void)zkl_task_start(run_contender, one);
         }
@@ -404,7 +306,7 @@ void multi_contenders_deleted(const node_record *node) {
             if (one->nodes[k] == node && one->plan->max_hold_ms == 0) {
                 oracle_violated("the node %s is deleted by its session, and multi-contender %u "
                                 "has not left",
-                                node->path, one->number);
+                                node->path, one->asks.number);
             }
         }
     }
@@ -414,7 +316,7 @@ void multi_contenders_name_the_stuck(void) {
     for (unsigned i = 0; i < run.plan->multi_count; i++) {
         const multi_contender *one = &run.all[i];
         if (one->started && !one->done && !faults_has_died(one->plan->client)) {
-            oracle_violated("multi-contender %u is stuck %s", one->number,
+            oracle_violated("multi-contender %u is stuck %s", one->asks.number,
                             one->acquires ? "in an acquire" : "outside of an acquire");
         }
     }

@@ -24,6 +24,8 @@ typedef struct node_record {
     char *blocked_by;     /* when it went: who was before it, empty: nobody */
     int64_t made_us;
     int64_t gone_us;
+    unsigned revocations; /* how often somebody has asked for it, */
+    int64_t revoked_us;   /* ... for the first time; -1: nobody has */
 } node_record;
 
 /** `on_step` is called after every transaction and every delivery. */
@@ -45,6 +47,10 @@ const char *nodes_blocker(const node_record *node);
 bool nodes_watches(const node_record *node, const node_record *other);
 /** Of its semaphore; 0: it is for a lock. */
 unsigned nodes_permits(const node_record *node);
+/** The request that is first under a parent, whose path ends in a slash; NULL: there is none. */
+const node_record *nodes_first(const char *parent);
+/** Whether all requests that were before it have gone, or went before it did. */
+bool nodes_was_first(const node_record *node);
 /** The contender of this reader upgrades, with a request with this GUID. */
 void nodes_upgrades(const node_record *reader, const char *guid);
 /** The reader's node that has taken the place of a writer's that is gone, or NULL. */
@@ -63,6 +69,9 @@ int64_t nodes_session_told_expired_us(int64_t session_id);
 
 /** Clients of this process may remove nodes that belong to no session. */
 void nodes_let_remove_parents(uint32_t process);
+/** Clients of that process may also break this node, or ask for it; from now on. */
+void nodes_let_break(const char *path);
+void nodes_let_revoke(const char *path);
 /** That of its client; 0: none has heard of it. */
 uint32_t nodes_session_process(int64_t session_id);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidate.h"
+#include "election_observer.h"
 #include "lock.h"
 #include "multi_contender.h"
 #include "oracle_counts.h"
@@ -80,7 +82,11 @@ uint64_t oracle_sessions_ended(unsigned contender) {
 }
 
 bool oracle_is_connected(unsigned contender) {
-    const zkl_client *client = oracle.clients[oracle_plan_of(contender)->client].client;
+    return oracle_client_is_connected(oracle_plan_of(contender)->client);
+}
+
+bool oracle_client_is_connected(unsigned number) {
+    const zkl_client *client = oracle.clients[number].client;
     if (client == NULL) {
         return false;
     }
@@ -451,6 +457,7 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
 
 void oracle_looks(void) {
     oracle_judge_early_ends();
+    election_observers_look();
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         oracle_judge_turn(i);
     }
@@ -472,6 +479,7 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 /* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
 void oracle_deleted(const node_record *node) {
     multi_contenders_deleted(node);
+    candidates_deleted(node);
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
         bool is_replaced = one->downgrades && !one->downgraded; /* see oracle_follow_changes */

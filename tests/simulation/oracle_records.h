@@ -104,6 +104,7 @@ uint64_t oracle_sessions_ended(unsigned contender);
 
 /** Whether its client is, in all its sessions; one that is closed is not. */
 bool oracle_is_connected(unsigned contender);
+bool oracle_client_is_connected(unsigned number);
 
 /** It asks for something, from this moment on. */
 void oracle_notes_question(record *one, unsigned contender);

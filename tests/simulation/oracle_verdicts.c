@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "candidate.h"
 #include "lock.h"
 #include "multi_contender.h"
 #include "oracle_records.h"
@@ -235,7 +236,8 @@ static bool is_alone_in_its_client(unsigned contender) {
             return false;
         }
     }
-    return !multi_contenders_are_of(oracle_plan_of(contender)->client);
+    unsigned client = oracle_plan_of(contender)->client;
+    return !multi_contenders_are_of(client) && !candidates_are_of(client);
 }
 
 static bool has_made_a_node(unsigned contender) {
