@@ -127,12 +127,15 @@ static bool is_of_same_owner(const node_record *node, const node_record *other) 
 }
 
 /* Of permits, too, those that are no reason to wait. */
-static bool is_in_the_way(const node_record *node, const node_record *other) {
+bool nodes_is_behind(const node_record *node, const node_record *other) {
     rank its = rank_of(node->name);
     rank others = rank_of(other->name);
-    return other->alive && other != node && are_siblings(node, other) && others.is_request &&
-           !(its.reads && others.reads) && is_before(other, others, node, its) &&
-           !is_of_same_owner(node, other);
+    return other != node && are_siblings(node, other) && others.is_request &&
+           !(its.reads && others.reads) && is_before(other, others, node, its);
+}
+
+static bool is_in_the_way(const node_record *node, const node_record *other) {
+    return other->alive && nodes_is_behind(node, other) && !is_of_same_owner(node, other);
 }
 
 static const node_record *nearest_in_the_way(const node_record *node) {

@@ -55,6 +55,9 @@ bool nodes_was_first(const node_record *node);
 void nodes_upgrades(const node_record *reader, const char *guid);
 /** The reader's node that has taken the place of a writer's that is gone, or NULL. */
 const node_record *nodes_downgraded(const node_record *writer);
+/** Whether that one is before it, or was, and conflicts; of permits also where it need not wait,
+ * and of one owner that upgrades, too. */
+bool nodes_is_behind(const node_record *node, const node_record *other);
 /** By number, in the order of their making; NULL: no more. */
 const node_record *nodes_at(size_t number);
 /** An earlier node of the same request, which its session has deleted; or NULL. */

@@ -287,6 +287,7 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     one->lock = lock;
     one->asking = true;
     one->first_since_us = -1;
+    one->alone_since_us = -1;
     one->downgrades = false;
     one->downgraded = false;
     oracle.acquires++;
@@ -329,6 +330,7 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->holds = true;
     one->knows_of_loss = false;
     one->losses_told = 0;
+    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
     if (grant->mode != turn->mode) {
         oracle_violated("contender %u was granted another mode than it asked for", contender);
     }
@@ -395,6 +397,9 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
     oracle_judge_callback(contender);
     trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
                zkl_strerror(news->reason));
+    if (news->state == ZKL_STATE_REVOKE_REQUESTED) {
+        oracle_judge_revocation(contender, news->token);
+    }
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
         return;
     }
@@ -460,6 +465,7 @@ void oracle_looks(void) {
     election_observers_look();
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         oracle_judge_turn(i);
+        oracle_judge_place(i);
     }
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {

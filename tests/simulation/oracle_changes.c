@@ -170,6 +170,7 @@ static void judge_writer(unsigned contender, const zkl_grant *grant) {
     one->mode = grant->mode;
     one->token = grant->token;
     one->node = nodes_find(grant->node);
+    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
     one->granted_ms = zkl_clock_ms();
     one->granted_us = zkl_world_now_us();
     one->granted_stopped_us = oracle_stopped_us_of(contender);

@@ -25,11 +25,13 @@ typedef struct record {
     int64_t granted_us;
     int64_t granted_stopped_us;
     unsigned losses_told;
-    bool has_handle;   /* that is open */
-    bool asked_closed; /* its client was, when it asked */
-    bool left_closed;  /* ... when it began to leave */
-    bool was_closed;   /* another task closes its handle while it asks */
-    int64_t closed_us; /* when that began */
+    unsigned revocations_told;
+    int64_t revoked_token; /* of the latest news that somebody asks for it */
+    bool has_handle;       /* that is open */
+    bool asked_closed;     /* its client was, when it asked */
+    bool left_closed;      /* ... when it began to leave */
+    bool was_closed;       /* another task closes its handle while it asks */
+    int64_t closed_us;     /* when that began */
     int64_t closed_stopped_us;
     bool asking;              /* it is in an acquire */
     char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
@@ -43,6 +45,7 @@ typedef struct record {
     bool downgraded;        /* `node` is the reader's */
     bool upgrading;         /* it is in the call */
     int64_t first_since_us; /* its node has nobody to wait for; -1: it has */
+    int64_t alone_since_us; /* it has no node, and nobody else has; -1: not so */
 } record;
 
 typedef struct client_record {
@@ -130,6 +133,10 @@ void oracle_judge_release(unsigned contender, const plan_turn *turn, int status)
 void oracle_judge_news_of_limit(unsigned contender);
 /** When it has been answered. */
 void oracle_judge_knowledge(unsigned contender, int status);
+/** It was told that somebody asks for what it holds. */
+void oracle_judge_revocation(unsigned contender, int64_t token);
+/** Whether who waits, and whose node somebody has deleted, has joined again. */
+void oracle_judge_place(unsigned contender);
 /** Whether a client has waited for too long in a session that says nothing. */
 void oracle_judge_patience(unsigned number);
 
