@@ -32,7 +32,8 @@ typedef struct candidate {
     bool started;
     bool done;
     bool campaigns;
-    int told_status; /* of the latest */
+    bool closed_meanwhile; /* its handle, while its campaign waited */
+    int told_status;       /* of the latest */
     bool leads;
     bool knows_of_loss;
     int64_t term;
@@ -344,6 +345,16 @@ static void check(candidate *self) {
 
 /* ---- Campaigns ---------------------------------------------------------------------------- */
 
+/* What was decided before the close may come after it, but for a term. */
+static void judge_verdict(const candidate *self, int status) {
+    if (self->closed_meanwhile && status == ZKL_OK) {
+        oracle_violated("candidate %u leads, and has closed its handle before", self->asks.number);
+    }
+    if (!self->closed_meanwhile || status != ZKL_CANCELLED) {
+        asker_judge_verdict(&self->asks, self->turn, status);
+    }
+}
+
 static void told_of_campaign(candidate *self, int status, int64_t term) {
     self->campaigns = false;
     self->told_status = status;
@@ -352,7 +363,7 @@ static void told_of_campaign(candidate *self, int status, int64_t term) {
         oracle_violated("candidate %u has campaigned for term %" PRId64 ": %s", self->asks.number,
                         term, zkl_strerror(status));
     }
-    asker_judge_verdict(&self->asks, self->turn, status);
+    judge_verdict(self, status);
     if (status == ZKL_OK) {
         take_office(self, term);
     } else {
@@ -370,15 +381,29 @@ static void on_campaigned(void *arg, int status, int64_t term) {
     zkl_world_wake_all(&self->campaigns);
 }
 
+static void wait_for_campaign(candidate *self, int64_t until_us) {
+    while (self->campaigns && zkl_world_now_us() < until_us) {
+        zkl_world_wait_on(&self->campaigns, until_us);
+    }
+}
+
+static void close_handle(candidate *self);
+
 static void campaign_asynchronously(candidate *self) {
+    int64_t close_ms = self->turn->close_after_ms;
     int status =
         zkl_election_campaign_async(self->election, self->turn->timeout_ms, on_campaigned, self);
     if (status != ZKL_OK) {
         told_of_campaign(self, status, 0);
     }
-    while (self->campaigns) {
-        zkl_world_wait_on(&self->campaigns, INT64_MAX);
+    if (close_ms >= 0) {
+        wait_for_campaign(self, zkl_world_now_us() + close_ms * US_PER_MS);
+        self->closed_meanwhile = self->campaigns;
     }
+    if (self->closed_meanwhile) {
+        close_handle(self);
+    }
+    wait_for_campaign(self, INT64_MAX);
 }
 
 static void campaign_and_wait(candidate *self) {
@@ -394,7 +419,7 @@ static void campaign_and_wait(candidate *self) {
 
 static void on_cancel(void *arg) {
     candidate *self = arg;
-    if (self->campaigns && !*self->asks.client_closes) {
+    if (self->campaigns && self->election != NULL && !*self->asks.client_closes) {
         int status = zkl_election_cancel(self->election);
         trace_call(self->asks.number, "cancel: %s", zkl_strerror(status));
         self->asks.cancelled = self->asks.cancelled || status == ZKL_OK;
@@ -418,6 +443,7 @@ static int campaign(candidate *self) {
     count_request(self);
     asker_begins(&self->asks);
     self->campaigns = true;
+    self->closed_meanwhile = false;
     trace_call(self->asks.number, "campaign, timeout %" PRId64 " ms", turn->timeout_ms);
     if (self->plan->asynchronous) {
         campaign_asynchronously(self);
@@ -489,6 +515,9 @@ static void rest(const candidate *self, bool is_last) {
 static bool take_turn(candidate *self, bool is_last) {
     rest(self, is_last);
     int status = campaign(self);
+    if (self->closed_meanwhile) {
+        return open_handle(self);
+    }
     if (status != ZKL_OK) {
         return status != ZKL_CLOSED;
     }

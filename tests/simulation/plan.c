@@ -234,6 +234,8 @@ static void draw_candidate(const run_plan *plan, plan_candidate *candidate) {
     candidate->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
     for (size_t i = 0; i < candidate->turn_count; i++) {
         draw_turn(&candidate->turns[i], ZKL_EXCLUSIVE);
+        candidate->turns[i].close_after_ms =
+            candidate->asynchronous && one_in(8) ? about(3000) : -1;
     }
 }
 
@@ -243,6 +245,7 @@ static void draw_last_turn(plan_candidate *candidate) {
     plan_turn *last = &candidate->turns[candidate->turn_count - 1];
     last->timeout_ms = ZKL_FOREVER;
     last->cancel_after_ms = -1;
+    last->close_after_ms = -1;
     last->hold_ms = LEADS_LAST_MS;
 }
 
