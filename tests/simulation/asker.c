@@ -15,6 +15,7 @@ void asker_begins(asker *self) {
     self->cancelled = false;
     self->asked_ms = zkl_clock_ms();
     self->stopped_us = asker_stopped_us(self);
+    self->sessions_ended = oracle_count_sessions_ended(&oracle.clients[self->client]);
 }
 
 static bool keeps_lease(const asker *self) {
@@ -64,9 +65,14 @@ static bool is_timed_out(const asker *self, const plan_turn *turn) {
            zkl_clock_ms() - self->asked_ms >= turn->timeout_ms - ROUNDING_MS;
 }
 
+static bool has_session_ended(const asker *self) {
+    return oracle_count_sessions_ended(&oracle.clients[self->client]) > self->sessions_ended;
+}
+
 /* Whoever does not try joins again where a place was lost. */
 static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
     bool tries = turn->timeout_ms == 0;
+    bool may_lose = tries || self->hears_of_loss;
     switch (status) {
     case ZKL_OK:
         return !*self->client_closes;
@@ -75,11 +81,11 @@ static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
     case ZKL_SERVER_REFUSED:
         return tries;
     case ZKL_LEASE_ENDED:
-        return tries && keeps_lease(self);
+        return may_lose && keeps_lease(self);
     case ZKL_NODE_DELETED:
-        return tries && nodes_are_deleted();
+        return may_lose && nodes_are_deleted();
     case ZKL_SESSION_EXPIRED:
-        return tries || self->fail_on_session_expiry;
+        return (may_lose || self->fail_on_session_expiry) && has_session_ended(self);
     case ZKL_TIMEOUT:
         return is_timed_out(self, turn);
     case ZKL_CANCELLED:
@@ -107,8 +113,9 @@ void asker_judge_verdict(const asker *self, const plan_turn *turn, int status) {
     }
     int64_t took_ms = zkl_clock_ms() - self->asked_ms;
     int64_t stopped_ms = (asker_stopped_us(self) - self->stopped_us) / US_PER_MS;
-    int64_t within_ms = turn->timeout_ms + turn->timeout_ms / CLOCK_PARTS + LATE_MAX_MS;
-    if (turn->timeout_ms > 0 && took_ms > within_ms + stopped_ms) {
+    int64_t within_ms = turn->timeout_ms + stopped_ms;
+    within_ms += within_ms / CLOCK_PARTS + LATE_MAX_MS;
+    if (turn->timeout_ms > 0 && took_ms > within_ms) {
         oracle_violated("%s %u asked for %" PRId64 " ms and got its answer after %" PRId64,
                         self->name, self->number, turn->timeout_ms, took_ms);
     }

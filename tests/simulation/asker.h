@@ -14,10 +14,12 @@ typedef struct asker {
     unsigned number; /* in traces and violations */
     unsigned client;
     bool fail_on_session_expiry;
+    bool hears_of_loss; /* before it was told that it has what it asked for; or it asks again */
     const bool *client_closes;
     bool cancelled;   /* somebody was told that what it asks for is */
     int64_t asked_ms; /* on its own clock */
     int64_t stopped_us;
+    uint64_t sessions_ended; /* of its client, when it asked */
 } asker;
 
 /** For how long its process has been stopped so far. */

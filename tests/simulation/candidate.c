@@ -559,6 +559,7 @@ void candidates_begin(const run_plan *plan) {
             .name = "candidate",
             .number = NUMBERS_FROM + i,
             .client = one->plan->client,
+            .hears_of_loss = true,
         };
         snprintf(one->text, sizeof(one->text), "candidate %u", NUMBERS_FROM + i);
     }

@@ -172,8 +172,9 @@ static void judge_deadline(unsigned contender, const plan_turn *turn) {
     }
     int64_t took_ms = zkl_clock_ms() - one->asked_ms;
     int64_t stopped_us = oracle_stopped_us_of(contender) - one->stopped_us;
-    int64_t within_ms = turn->timeout_ms + turn->timeout_ms / CLOCK_PARTS + LATE_MAX_MS;
-    if (took_ms > within_ms + stopped_us / US_PER_MS) {
+    int64_t within_ms = turn->timeout_ms + stopped_us / US_PER_MS;
+    within_ms += within_ms / CLOCK_PARTS + LATE_MAX_MS;
+    if (took_ms > within_ms) {
         oracle_violated("contender %u asked for %" PRId64 " ms and got its answer after %" PRId64,
                         contender, turn->timeout_ms, took_ms);
     }

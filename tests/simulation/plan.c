@@ -288,8 +288,8 @@ static void draw_nothing_else(run_plan *plan) {
  * everybody must hear of it soon. */
 static void draw_administrator(run_plan *plan) {
     plan->administered = plan->seed % ADMINISTERED_ONE_IN == 0;
-    plan->breaks = plan->administered && one_in(3);
-    plan->revokes = plan->administered && one_in(3);
+    plan->breaks = plan->administered && one_in(2);
+    plan->revokes = plan->administered && one_in(2);
     if ((plan->breaks || plan->revokes) && one_in(2)) {
         draw_nothing_else(plan);
     }
