@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "asker.h"
+#include "election_observer.h"
 #include "faults.h"
 #include "oracle_records.h"
 #include "threads.h"
@@ -16,8 +17,7 @@ enum {
     NUMBERS_FROM = 200,
     TERMS_MAX = 64,
     CALLBACK_MAX_MS = 100, /* until its turn comes */
-    TEXT_SIZE = 24,
-    BACK_AFTER_MS = 20000 /* when servers and clients must have found each other again */
+    TEXT_SIZE = 24
 };
 
 typedef struct candidate {
@@ -503,9 +503,19 @@ static bool leave(candidate *self) {
     return true;
 }
 
+/* When all clients must be well. */
+static int64_t back_us_of_plan(void) {
+    int64_t most_ms = 0;
+    for (unsigned i = 0; i < run.plan->client_count; i++) {
+        int64_t ms = election_observers_well_after_ms(i);
+        most_ms = ms > most_ms ? ms : most_ms;
+    }
+    return (run.plan->faults_end_ms + most_ms) * US_PER_MS;
+}
+
 static void rest(const candidate *self, bool is_last) {
     sleep_ms(self->turn->rest_ms);
-    int64_t back_us = (run.plan->faults_end_ms + BACK_AFTER_MS) * (int64_t)US_PER_MS;
+    int64_t back_us = back_us_of_plan();
     if (is_last && self->plan->comes_back && zkl_world_now_us() < back_us) {
         zkl_world_sleep_us(back_us - zkl_world_now_us());
     }

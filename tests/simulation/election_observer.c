@@ -13,8 +13,9 @@
 enum {
     NUMBERS_FROM = 300,
     NEWS_MAX_MS = 2 * ZKL_LEADER_PAUSE_MS + 1000, /* two pauses, and what lies between */
-    HEALED_MAX_MS = 10000,                        /* until all servers and clients are well */
-    LOOKS_AT_FIRST = 4                            /* of each, also with news of the connection */
+    HEALED_MAX_MS = 10000,                        /* until all servers are well */
+    TIMEOUTS_MAX = 4,  /* until a session that answers nothing has been given up */
+    LOOKS_AT_FIRST = 4 /* of each, also with news of the connection */
 };
 
 typedef struct election_observer {
@@ -170,6 +171,10 @@ static bool is_connected(const election_observer *self) {
            !zkl_process_is_stopped(oracle.clients[self->plan->client].process);
 }
 
+int64_t election_observers_well_after_ms(unsigned client) {
+    return HEALED_MAX_MS + TIMEOUTS_MAX * run.plan->clients[client].session_timeout_ms;
+}
+
 /* What others do is no reason not to be told. */
 static int64_t well_since_us(const election_observer *self) {
     if (plan_is_by_hand(run.plan)) {
@@ -178,8 +183,7 @@ static int64_t well_since_us(const election_observer *self) {
     if (oracle.healed_us == INT64_MAX) {
         return INT64_MAX;
     }
-    int32_t timeout_ms = run.plan->clients[self->plan->client].session_timeout_ms;
-    return oracle.healed_us + (HEALED_MAX_MS + timeout_ms) * (int64_t)US_PER_MS;
+    return oracle.healed_us + election_observers_well_after_ms(self->plan->client) * US_PER_MS;
 }
 
 static void look(election_observer *self) {

@@ -19,6 +19,9 @@ void election_observers_end(unsigned client, bool is_closed);
 /** To be called often. */
 void election_observers_look(void);
 
+/** So long after the last fault a client is well, whatever has become of its session. */
+int64_t election_observers_well_after_ms(unsigned client);
+
 /** Whether a client of this process observes the resource of a node. */
 bool election_observers_follow(uint32_t process, const node_record *node);
 /** A node that was first in the queue is gone. */
