@@ -83,10 +83,26 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
     runner->position = view.listed ? (int64_t)view.earlier : -1;
 }
 
+/* The process was stopped between the question and the answer: what is listed may be of a session
+ * that has ended since. */
+static bool is_too_old(const zkl_call *call, const zkl_reply *reply) {
+    const zkl_request_runner *runner = call->runner;
+    return call->answer == ZKL_EVENT_LISTED && reply->outcome == ZKL_OUTCOME_OK &&
+           call->session_number == runner->session->number &&
+           runner->request.own_node == ZKL_OWN_NODE_OURS &&
+           !zkl_liveness_is_fresh(&runner->session->liveness);
+}
+
+static void request_list(zkl_request_runner *runner);
+
 static void on_reply(void *arg, const zkl_reply *reply) {
     const zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
     note_answer(call, reply);
+    if (is_too_old(call, reply)) {
+        request_list(runner);
+        return;
+    }
     zkl_event event = {
         .kind = call->answer,
         .outcome = reply->outcome,
