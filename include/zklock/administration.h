@@ -158,7 +158,8 @@ typedef struct zkl_deadlocks zkl_deadlocks;
  * is found may be no deadlock: look at identity.owner. One job whose nodes are in
  * several sessions is not known as one owner. Who waits for a permit of a semaphore that has
  * several goes on when any of its holders has gone, and is never part of a circle. A node whose
- * owner has given it up counts until its deletion is done.
+ * owner has given it up counts until its deletion is done. So who upgrades may be told
+ * to wait for itself until its reader's node is gone.
  *
  * All resources directly under the lock root are read, and their stripes. As their lists are of
  * different moments, a circle is told only if a second look finds all of its nodes still there:

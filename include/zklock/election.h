@@ -222,8 +222,9 @@ ZKL_API void zkl_election_close(zkl_election *election);
 /** Follows who leads, without being a candidate. */
 typedef struct zkl_observer zkl_observer;
 
-/** Who leads: whoever is first in the queue, by the word of the servers. Valid during the callback
- *  only. */
+/** Who leads: whoever is first in the queue, by the word of the servers. One that is first and
+ * holds for reading, or a permit, does so with others: then nobody leads. Valid during the callback
+ * only. */
 typedef struct zkl_leader {
     size_t struct_size;    /* of the library's struct; later versions append */
     int status;            /* ZKL_OK; or it cannot be seen: ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "administration/node_identity.h"
+#include "recipe/node_name.h"
 #include "zklock/election.h"
 #include "zookeeper/request_runner.h"
 
@@ -154,6 +155,13 @@ static void follow(zkl_leader_watch *watch, const char *name) {
     ask(watch, operations->table->get(operations, watch->path, on_inspected, watch));
 }
 
+/* Who holds for reading, or one of several permits, does so with others, and leads nobody. A
+ * reader that was a writer is made anew, and so its term may be higher than those behind it. */
+static bool may_lead(const char *first) {
+    zkl_node_kind kind = zkl_node_name_parse(first).kind;
+    return kind != ZKL_NODE_READ && kind != ZKL_NODE_PERMIT;
+}
+
 static void on_listed(void *arg, const zkl_reply *reply) {
     zkl_leader_watch *watch = arg;
     if (!take_reply(watch)) {
@@ -165,7 +173,7 @@ static void on_listed(void *arg, const zkl_reply *reply) {
     }
     bool listed = reply->outcome == ZKL_OUTCOME_OK;
     const char *first = listed ? zkl_queue_find_first(reply->children) : NULL;
-    if (first != NULL) {
+    if (first != NULL && may_lead(first)) {
         follow(watch, first);
     } else {
         see_nobody(watch, ZKL_OK);

@@ -95,10 +95,35 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
     runner->position = view.listed ? (int64_t)view.earlier : -1;
 }
 
+/* A process that was stopped asks with a session that may be over; a server that lags would
+ * still show its node. (A list that goes with a create comes after a write as it is.) */
+static bool must_settle(const zkl_request_runner *runner) {
+    return runner->request.own_node == ZKL_OWN_NODE_OURS &&
+           !zkl_liveness_is_fresh(&runner->session->liveness);
+}
+
+/* The process was stopped between the question and the answer: what is listed may be of a session
+ * that has ended since. */
+static bool is_too_old(const zkl_call *call, const zkl_reply *reply) {
+    return call->answer == ZKL_EVENT_LISTED && reply->outcome == ZKL_OUTCOME_OK &&
+           call->session_number == call->runner->session->number && must_settle(call->runner);
+}
+
+static zkl_outcome ask_for_list(zkl_request_runner *runner);
+
 static void on_reply(void *arg, const zkl_reply *reply) {
     const zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
     note_answer(call, reply);
+    if (is_too_old(call, reply)) {
+        zkl_outcome asked = ask_for_list(runner);
+        if (asked != ZKL_OUTCOME_OK) {
+            zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                                          .outcome = asked,
+                                                          .status = ZKL_SERVER_REFUSED });
+        }
+        return;
+    }
     zkl_event event = {
         .kind = call->answer,
         .outcome = reply->outcome,
@@ -330,20 +355,17 @@ static void settle(zkl_request_runner *runner) {
     request_on_node(runner, ZKL_EVENT_SETTLED, name);
 }
 
-/* A process that was stopped asks with a session that may be over; a server that lags would
- * still show its node. (A list that goes with a create comes after a write as it is.) */
-static bool must_settle(const zkl_request_runner *runner) {
-    return runner->request.own_node == ZKL_OWN_NODE_OURS &&
-           !zkl_liveness_is_fresh(&runner->session->liveness);
+static zkl_outcome ask_for_list(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    if (must_settle(runner) && !zkl_liveness_settle(&runner->session->liveness)) {
+        return ZKL_OUTCOME_NOT_NOW;
+    }
+    return operations->table->list(operations, runner->parent_path, 0, on_reply,
+                                   call_for(runner, ZKL_EVENT_LISTED));
 }
 
 static void request_list(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
-    if (!must_settle(runner) || zkl_liveness_settle(&runner->session->liveness)) {
-        outcome = operations->table->list(operations, runner->parent_path, 0, on_reply,
-                                          call_for(runner, ZKL_EVENT_LISTED));
-    }
+    zkl_outcome outcome = ask_for_list(runner);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_LISTED, outcome);
     }

@@ -9,7 +9,13 @@
 #include "trace.h"
 #include "zklock/administration.h"
 
-enum { US_PER_MS = 1000, PAUSE_MAX_US = 400 * US_PER_MS, TIMEOUT_MS = 1500, ONE_IN = 4 };
+enum {
+    RESOURCE_SIZE = 32,
+    US_PER_MS = 1000,
+    PAUSE_MAX_US = 400 * US_PER_MS,
+    TIMEOUT_MS = 1500,
+    PATH_SIZE = 256
+};
 
 static struct {
     const run_plan *plan;
@@ -21,13 +27,22 @@ static struct {
 /* ---- What it is told ---------------------------------------------------------------- */
 
 /* A call ends in one of these ways, whatever goes wrong. */
+static bool may_be_told(int status) {
+    return status == ZKL_OK || status == ZKL_TIMEOUT || status == ZKL_NO_MEMORY ||
+           status == ZKL_NO_PERMISSION || status == ZKL_SERVER_REFUSED;
+}
+
 static void judge_status(const char *call, int status) {
-    bool allowed = status == ZKL_OK || status == ZKL_TIMEOUT || status == ZKL_NO_MEMORY ||
-                   status == ZKL_NO_PERMISSION || status == ZKL_SERVER_REFUSED;
     trace_event("administrator", "%s: %s", call, zkl_strerror(status));
-    if (!allowed) {
+    if (!may_be_told(status)) {
         oracle_violated("the administrator calls %s and is told: %s", call, zkl_strerror(status));
     }
+}
+
+static const node_record *find_node(const char *resource, const char *name) {
+    char path[PATH_SIZE];
+    snprintf(path, sizeof(path), "/locks/%s/%s", resource, name);
+    return nodes_find(path);
 }
 
 static bool is_before(const zkl_queue *queue, size_t place, const char *node) {
@@ -58,22 +73,106 @@ static void judge_queue(const zkl_queue *queue) {
     }
 }
 
+/* Of a node that was there when the queue was described. */
+static void judge_act(const char *call, int status, const node_record *node) {
+    bool is_gone = status == ZKL_NOT_A_CONTENDER;
+    trace_event("administrator", "%s %s: %s", call, node->name, zkl_strerror(status));
+    if (!is_gone && !may_be_told(status)) {
+        oracle_violated("the administrator calls %s and is told: %s", call, zkl_strerror(status));
+    }
+    if (is_gone && node->alive) {
+        oracle_violated("the administrator is told that %s is not there, and it is", node->name);
+    }
+}
+
+/* All nodes of a circle were there at one moment, and each is in the way of the one before. */
+static void judge_deadlock(const zkl_deadlocks *deadlocks, size_t number) {
+    size_t length = zkl_deadlocks_length(deadlocks, number);
+    int64_t from_us = 0;
+    int64_t until_us = INT64_MAX;
+    for (size_t i = 0; i < length; i++) {
+        const zkl_deadlock_wait *wait = zkl_deadlocks_get(deadlocks, number, i);
+        const zkl_deadlock_wait *next = zkl_deadlocks_get(deadlocks, number, (i + 1) % length);
+        const node_record *node = find_node(wait->resource, wait->node);
+        const node_record *behind = find_node(wait->resource, wait->behind);
+        if (node == NULL || behind == NULL || node->owner != wait->session_id ||
+            behind->owner != next->session_id || !nodes_is_behind(node, behind)) {
+            oracle_violated("a deadlock is told in which %s waits for %s", wait->node,
+                            wait->behind);
+            return;
+        }
+        from_us = node->made_us > from_us ? node->made_us : from_us;
+        until_us = !node->alive && node->gone_us < until_us ? node->gone_us : until_us;
+        until_us = !behind->alive && behind->gone_us < until_us ? behind->gone_us : until_us;
+    }
+    if (from_us > until_us) {
+        oracle_violated("a deadlock is told of nodes that were never there together");
+    }
+}
+
 /* ---- What it does ------------------------------------------------------------------- */
 
-static void describe(void) {
-    char resource[32];
+static zkl_queue *describe(char resource[RESOURCE_SIZE]) {
     zkl_queue *queue = NULL;
     unsigned number = (unsigned)zkl_world_random(administrator.plan->resource_count);
-    snprintf(resource, sizeof(resource), "resource-%u", number);
+    snprintf(resource, RESOURCE_SIZE, "resource-%u", number);
     judge_status("describe",
                  zkl_queue_describe(administrator.client, resource, TIMEOUT_MS, &queue));
     judge_queue(queue);
+    return queue;
+}
+
+static void look(void) {
+    char resource[RESOURCE_SIZE];
+    zkl_queue_free(describe(resource));
+}
+
+/* Often who holds, or is next. */
+static const zkl_contender *choose(const zkl_queue *queue) {
+    size_t count = zkl_queue_count(queue);
+    size_t most = count > 2 && zkl_world_random(2) == 0 ? 2 : count;
+    return count > 0 ? zkl_queue_get(queue, (size_t)zkl_world_random(most)) : NULL;
+}
+
+static void break_node(void) {
+    char resource[RESOURCE_SIZE];
+    zkl_queue *queue = describe(resource);
+    const zkl_contender *one = choose(queue);
+    const node_record *node = one != NULL ? find_node(resource, one->node) : NULL;
+    if (node != NULL) {
+        nodes_let_break(node->path);
+        int status = zkl_node_break(administrator.client, resource, one->node, TIMEOUT_MS);
+        judge_act("break", status, node);
+        if (status == ZKL_OK && node->alive) {
+            oracle_violated("the administrator has broken %s, and it is there", node->name);
+        }
+    }
+    zkl_queue_free(queue);
+}
+
+static void revoke_node(void) {
+    char resource[RESOURCE_SIZE];
+    zkl_queue *queue = describe(resource);
+    const zkl_contender *one = choose(queue);
+    const node_record *node = one != NULL ? find_node(resource, one->node) : NULL;
+    if (node != NULL) {
+        nodes_let_revoke(node->path);
+        int status = zkl_node_revoke(administrator.client, resource, one->node, TIMEOUT_MS);
+        judge_act("revoke", status, node);
+        if (status == ZKL_OK && node->revocations == 0) {
+            oracle_violated("the administrator has revoked %s, and its data is as it was",
+                            node->name);
+        }
+    }
     zkl_queue_free(queue);
 }
 
 static void find_deadlocks(void) {
     zkl_deadlocks *deadlocks = NULL;
     judge_status("deadlocks", zkl_deadlocks_find(administrator.client, TIMEOUT_MS, &deadlocks));
+    for (size_t i = 0; i < zkl_deadlocks_count(deadlocks); i++) {
+        judge_deadlock(deadlocks, i);
+    }
     zkl_deadlocks_free(deadlocks);
 }
 
@@ -85,17 +184,14 @@ static void remove_idle(void) {
 }
 
 static void act(void) {
-    switch (zkl_world_random(3)) {
-    case 0:
-        describe();
-        break;
-    case 1:
-        find_deadlocks();
-        break;
-    default:
-        remove_idle();
-        break;
-    }
+    void (*acts[])(void) = {
+        look,
+        find_deadlocks,
+        remove_idle,
+        administrator.plan->breaks ? break_node : look,
+        administrator.plan->revokes ? revoke_node : look,
+    };
+    acts[zkl_world_random(sizeof(acts) / sizeof(acts[0]))]();
 }
 
 static void pause_a_while(void) {
@@ -127,7 +223,7 @@ static void *administer(void *arg) {
 void administrator_begin(const run_plan *plan) {
     memset(&administrator, 0, sizeof(administrator));
     administrator.plan = plan;
-    administrator.done = plan_is_calm(plan) || plan->seed % ONE_IN != 0;
+    administrator.done = !plan->administered || plan_is_calm(plan);
     if (administrator.done) {
         return;
     }

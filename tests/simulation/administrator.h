@@ -1,11 +1,14 @@
-/* Somebody with a client of its own who looks at queues and removes idle parents, again and again,
- * while others contend and things go wrong. */
+/*
+ * Somebody with a client of its own who looks at queues, looks for deadlocks and removes idle
+ * parents, again and again, while others contend and things go wrong; in some runs also breaks
+ * nodes, of holders and of those who wait, and asks for what they hold.
+ */
 #ifndef ZKLOCK_TESTS_SIMULATION_ADMINISTRATOR_H
 #define ZKLOCK_TESTS_SIMULATION_ADMINISTRATOR_H
 
 #include "plan.h"
 
-/** In one of four runs, but for those in which each request is counted. */
+/** Where the plan has one, but for runs in which each request is counted. */
 void administrator_begin(const run_plan *plan);
 /** Comes to its end. */
 void administrator_stop(void);

@@ -15,8 +15,11 @@ static void sleep_ms(int64_t ms) {
 }
 
 static void on_news(void *arg, const zkl_lock_news *news) {
-    const contender *self = arg;
+    contender *self = arg;
     oracle_told(self->number, news);
+    if (news->state == ZKL_STATE_REVOKE_REQUESTED && self->plan->cooperates) {
+        self->is_asked_to_leave = true;
+    }
 }
 
 /* False: the client is closed, and there is no handle to be had. */
@@ -180,7 +183,7 @@ static void ask_servers(const contender *self) {
 }
 
 static void hold(const contender *self, const plan_turn *turn) {
-    for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
+    for (int i = 0; i < PIECES_OF_A_HOLD && !self->is_asked_to_leave; i++) {
         sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
         oracle_checks(self->number);
         if (turn->asks_servers) {
@@ -268,6 +271,7 @@ static bool leave(contender *self, const plan_turn *turn, int times) {
 static bool take_turn(contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
     self->turn = turn;
+    self->is_asked_to_leave = false;
     int status = acquire(self, turn);
     if (self->was_closed) {
         oracle_closed(self->number);

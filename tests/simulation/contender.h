@@ -21,6 +21,7 @@ typedef struct contender {
     const plan_turn *turn;    /* the one that it is in */
     bool called_closed;       /* its client was, when it made its latest call */
     bool lends_a_hand;        /* it dispatches callbacks, though there is a task for it */
+    bool is_asked_to_leave;
     bool closer_runs;
     bool was_closed; /* by that task */
 } contender;

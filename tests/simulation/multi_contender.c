@@ -4,31 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asker.h"
 #include "faults.h"
 #include "oracle_records.h"
 #include "threads.h"
 #include "trace.h"
 #include "zklock/multi_lock.h"
 
-enum { PIECES_OF_A_HOLD = 3, ROUNDING_MS = 1, NUMBERS_FROM = 100 };
+enum { PIECES_OF_A_HOLD = 3, NUMBERS_FROM = 100 };
 
 typedef struct multi_contender {
     const plan_multi *plan;
-    unsigned number; /* in traces and violations */
+    asker asks;
     zkl_client *client;
     zkl_process *process;
-    const bool *client_closes;
     zkl_multi_lock *lock;
     bool started;
     bool done;
     const plan_turn *turn; /* that it takes */
     bool acquires;
-    bool called_closed; /* the client was about to be closed when it was called */
-    bool cancelled;
-    bool closes; /* its handle, while it waits */
-    bool closed;
-    int64_t asked_ms; /* on its own clock */
-    int64_t stopped_us;
     bool holds;
     bool knows_of_loss;
     int64_t told_lost; /* the token */
@@ -43,10 +37,6 @@ static struct {
 
 static void sleep_ms(int64_t ms) {
     zkl_world_sleep_us(ms * US_PER_MS);
-}
-
-static int64_t stopped_us_of(const multi_contender *self) {
-    return oracle.clients[self->plan->client].stopped_us;
 }
 
 /* ---- Grants ------------------------------------------------------------------------------- */
@@ -64,118 +54,21 @@ static const node_record *find_node(unsigned resource, int64_t zxid) {
     return NULL;
 }
 
-static void judge_member(const multi_contender *self, const node_record *node) {
-    const char *blocker = node->alive ? nodes_blocker(node) : node->blocked_by;
-    if (blocker != NULL && blocker[0] != '\0') {
-        oracle_violated("multi-contender %u was granted with %s%s, but %s is before it",
-                        self->number, node->path, node->alive ? "" : " (which is gone)", blocker);
-    }
-    if (!node->alive && !node->by_hand && !nodes_session_ended(node->owner)) {
-        oracle_violated("multi-contender %u was granted with %s, which its session has deleted",
-                        self->number, node->path);
-    }
-    if (nodes_is_near_the_end(node)) {
-        oracle_violated("multi-contender %u was granted with %s, whose sequence is used up",
-                        self->number, node->path);
-    }
-    bool leased = run.plan->clients[self->plan->client].lease_tick_ms > 0;
-    if (leased && !node->alive && !node->by_hand) {
-        oracle_violated("multi-contender %u was granted on a lease, but its node %s is gone",
-                        self->number, node->path);
-    }
-}
-
 static void judge_grant(multi_contender *self, const zkl_multi_lock_grant *grant) {
     if (grant->token <= self->token) {
         oracle_violated("multi-contender %u was granted token %" PRId64 " after %" PRId64,
-                        self->number, grant->token, self->token);
+                        self->asks.number, grant->token, self->token);
     }
     self->token = grant->token;
     for (size_t i = 0; i < self->plan->resource_count; i++) {
         self->nodes[i] = find_node(self->plan->resources[i], grant->token);
         if (self->nodes[i] != NULL) {
-            judge_member(self, self->nodes[i]);
+            asker_judge_node(&self->asks, self->nodes[i]);
         } else {
             oracle_violated("multi-contender %u was granted token %" PRId64
                             ", which no node of resource %u has",
-                            self->number, grant->token, self->plan->resources[i]);
+                            self->asks.number, grant->token, self->plan->resources[i]);
         }
-    }
-}
-
-/* ---- Refusals ------------------------------------------------------------------------------ */
-
-static bool has_fault(plan_fault_kind kind) {
-    for (size_t i = 0; i < run.plan->fault_count; i++) {
-        if (run.plan->faults[i].kind == kind && !run.plan->faults[i].left_out) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_timed_out(const multi_contender *self, const plan_turn *turn) {
-    return turn->timeout_ms > 0 &&
-           zkl_clock_ms() - self->asked_ms >= turn->timeout_ms - ROUNDING_MS;
-}
-
-/* What was granted may be lost before the caller is told, who may come late to that. */
-static bool may_be_late(const multi_contender *self) {
-    return self->plan->asynchronous || stopped_us_of(self) > self->stopped_us;
-}
-
-/* Whoever does not try joins again where a place was lost. */
-static bool may_be_told(const multi_contender *self, const plan_turn *turn, int status) {
-    bool tries = turn->timeout_ms == 0;
-    bool tries_or_late = tries || may_be_late(self);
-    switch (status) {
-    case ZKL_OK:
-        return !self->closed &&
-               (!*self->client_closes || (self->plan->asynchronous && !self->called_closed));
-    case ZKL_BUSY:
-    case ZKL_DISCONNECTED:
-    case ZKL_SERVER_REFUSED:
-        return tries;
-    case ZKL_LEASE_ENDED:
-        return tries_or_late && run.plan->clients[self->plan->client].lease_tick_ms > 0;
-    case ZKL_NODE_DELETED:
-        return tries_or_late && (has_fault(PLAN_DELETE_NODE) || has_fault(PLAN_DELETE_PARENT));
-    case ZKL_HOLD_LIMIT:
-        return may_be_late(self) && self->plan->max_hold_ms > 0;
-    case ZKL_SESSION_EXPIRED:
-        return tries_or_late || self->plan->fail_on_session_expiry;
-    case ZKL_TIMEOUT:
-        return is_timed_out(self, turn);
-    case ZKL_CANCELLED:
-        return self->cancelled || self->closes;
-    case ZKL_SEQUENCE_EXHAUSTED:
-        return run.plan->first_sequence_to_end >= 0;
-    case ZKL_NO_MEMORY:
-        return oracle_memory_runs_short();
-    case ZKL_NO_PERMISSION:
-        return has_fault(PLAN_REFUSE);
-    case ZKL_CLOSED:
-        return *self->client_closes;
-    default:
-        return false;
-    }
-}
-
-static void judge_verdict(const multi_contender *self, const plan_turn *turn, int status) {
-    if (!may_be_told(self, turn, status)) {
-        oracle_violated("multi-contender %u was told: %s", self->number, zkl_strerror(status));
-    }
-    if (self->cancelled && status != ZKL_CANCELLED && status != ZKL_CLOSED) {
-        oracle_violated("multi-contender %u was cancelled, and told: %s", self->number,
-                        zkl_strerror(status));
-    }
-    int64_t took_ms = zkl_clock_ms() - self->asked_ms;
-    int64_t stopped_ms = (stopped_us_of(self) - self->stopped_us) / US_PER_MS;
-    int64_t within_ms = turn->timeout_ms + turn->timeout_ms / CLOCK_PARTS + LATE_MAX_MS;
-    if (turn->timeout_ms > 0 && took_ms > within_ms + stopped_ms) {
-        oracle_violated("multi-contender %u asked for %" PRId64
-                        " ms and got its answer after %" PRId64,
-                        self->number, turn->timeout_ms, took_ms);
     }
 }
 
@@ -183,10 +76,10 @@ static void judge_verdict(const multi_contender *self, const plan_turn *turn, in
 
 static void on_cancel(void *arg) {
     multi_contender *self = arg;
-    if (self->acquires && self->lock != NULL && !*self->client_closes) {
+    if (self->acquires && self->lock != NULL && !*self->asks.client_closes) {
         int status = zkl_multi_lock_cancel(self->lock);
-        trace_call(self->number, "cancel: %s", zkl_strerror(status));
-        self->cancelled = self->cancelled || status == ZKL_OK;
+        trace_call(self->asks.number, "cancel: %s", zkl_strerror(status));
+        self->asks.cancelled = self->asks.cancelled || status == ZKL_OK;
     }
 }
 
@@ -201,11 +94,11 @@ static void count_requests(const multi_contender *self) {
 
 static void told_of_acquire(multi_contender *self, int status, const zkl_multi_lock_grant *grant) {
     self->acquires = false;
-    trace_call(self->number, "acquired all: %s", zkl_strerror(status));
-    judge_verdict(self, self->turn, status);
+    trace_call(self->asks.number, "acquired all: %s", zkl_strerror(status));
+    asker_judge_verdict(&self->asks, self->turn, status);
     if (status == ZKL_OK) {
         judge_grant(self, grant);
-        self->holds = !*self->client_closes;
+        self->holds = !*self->asks.client_closes;
         self->knows_of_loss = false;
     }
 }
@@ -226,7 +119,7 @@ static call *make_call(multi_contender *self) {
 
 static bool tell(call *its, int status) {
     if (++its->times > 1 || its->refused) {
-        oracle_violated("multi-contender %u is told of a call that %s: %s", its->self->number,
+        oracle_violated("multi-contender %u is told of a call that %s: %s", its->self->asks.number,
                         its->refused ? "was refused" : "it was told of before",
                         zkl_strerror(status));
         return false;
@@ -256,9 +149,9 @@ static void wait_until_told(const call *its, int64_t until_us) {
 static void close_handle(multi_contender *self);
 
 static void close_while_it_waits(multi_contender *self) {
-    self->closes = true;
+    self->asks.closes = true;
     close_handle(self);
-    self->closed = true;
+    self->asks.closed = true;
 }
 
 static int acquire_asynchronously(multi_contender *self) {
@@ -296,14 +189,9 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
     }
     count_requests(self);
     self->turn = turn;
-    self->cancelled = false;
-    self->closes = false;
-    self->closed = false;
-    self->called_closed = *self->client_closes;
     self->acquires = true;
-    self->asked_ms = zkl_clock_ms();
-    self->stopped_us = stopped_us_of(self);
-    trace_call(self->number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
+    asker_begins(&self->asks);
+    trace_call(self->asks.number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
     int status = self->plan->asynchronous ? acquire_asynchronously(self) : acquire_and_wait(self);
     zkl_world_unschedule(&cancel);
     return status;
@@ -315,15 +203,15 @@ static void on_news(void *arg, const zkl_multi_lock_news *news) {
     if (news->state != ZKL_STATE_LOST) {
         return;
     }
-    trace_call(self->number, "lost %s: %s", news->resource, zkl_strerror(news->reason));
+    trace_call(self->asks.number, "lost %s: %s", news->resource, zkl_strerror(news->reason));
     if (news->token <= self->told_lost) {
         oracle_violated("multi-contender %u is told once more that token %" PRId64 " is lost",
-                        self->number, news->token);
+                        self->asks.number, news->token);
     }
     if (self->plan->asynchronous && news->token > self->token) {
         oracle_violated("multi-contender %u is told that token %" PRId64
                         " is lost, which it was not told that it has",
-                        self->number, news->token);
+                        self->asks.number, news->token);
     }
     self->told_lost = news->token;
     if (self->holds && news->token == self->token) {
@@ -337,7 +225,7 @@ static void judge_lease(const multi_contender *self, int64_t lease_ms) {
         if (lease_ms > 0 && node != NULL && !node->alive && !node->by_hand) {
             oracle_violated("multi-contender %u is told of a lease of %" PRId64
                             " ms on %s, which is gone",
-                            self->number, lease_ms, node->path);
+                            self->asks.number, lease_ms, node->path);
         }
     }
 }
@@ -345,36 +233,30 @@ static void judge_lease(const multi_contender *self, int64_t lease_ms) {
 static void check(multi_contender *self) {
     int64_t lease_ms = 0;
     int status = zkl_multi_lock_check(self->lock, &lease_ms);
-    bool fine = *self->client_closes
+    bool fine = *self->asks.client_closes
                     ? status == ZKL_CLOSED
                     : status == ZKL_OK || status == ZKL_SUSPECT || status == ZKL_LOST;
     if (!fine || (self->knows_of_loss && status != ZKL_LOST && status != ZKL_CLOSED)) {
-        oracle_violated("multi-contender %u holds, and check says: %s", self->number,
+        oracle_violated("multi-contender %u holds, and check says: %s", self->asks.number,
                         zkl_strerror(status));
     }
     self->knows_of_loss = self->knows_of_loss || status == ZKL_LOST;
     if (status == ZKL_LOST && plan_is_calm(run.plan) && self->plan->max_hold_ms == 0 &&
         run.plan->clients[self->plan->client].lease_tick_ms == 0) {
         oracle_violated("multi-contender %u has lost its locks, and nothing went wrong",
-                        self->number);
+                        self->asks.number);
     }
     judge_lease(self, lease_ms);
 }
 
 static void judge_release(const multi_contender *self, const plan_turn *turn, int status) {
-    bool fine = status == ZKL_OK || status == ZKL_LOST ||
-                (status == ZKL_PENDING && turn->release_timeout_ms != 0) ||
-                (status == ZKL_CLOSED && *self->client_closes);
-    if (!fine || (self->knows_of_loss && status != ZKL_LOST && status != ZKL_CLOSED)) {
-        oracle_violated("multi-contender %u released and was told: %s", self->number,
-                        zkl_strerror(status));
-    }
+    asker_judge_release(&self->asks, turn, self->knows_of_loss, status);
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
     for (size_t i = 0; confirmed && i < self->plan->resource_count; i++) {
         const node_record *node = self->nodes[i];
         if (node != NULL && node->alive && !nodes_session_told_expired(node->owner)) {
             oracle_violated("multi-contender %u was told that it has released, but %s is there",
-                            self->number, node->path);
+                            self->asks.number, node->path);
         }
     }
 }
@@ -419,13 +301,13 @@ static bool open_handle(multi_contender *self) {
         options.state_callback = on_news;
         options.state_arg = self;
     }
-    while (!*self->client_closes) {
+    while (!*self->asks.client_closes) {
         if (zkl_multi_lock_open(self->client, members, self->plan->resource_count, &options,
                                 &self->lock) == ZKL_OK) {
             return true;
         }
         if (!oracle_memory_runs_short()) {
-            oracle_violated("multi-contender %u could not open its handle", self->number);
+            oracle_violated("multi-contender %u could not open its handle", self->asks.number);
         }
         sleep_ms(10);
     }
@@ -433,7 +315,7 @@ static bool open_handle(multi_contender *self) {
 }
 
 static void close_handle(multi_contender *self) {
-    trace_call(self->number, "close");
+    trace_call(self->asks.number, "close");
     self->holds = false;
     zkl_multi_lock *lock = self->lock;
     self->lock = NULL;
@@ -446,7 +328,7 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
         return open_handle(self);
     }
     self->holds = false;
-    trace_call(self->number, "release all");
+    trace_call(self->asks.number, "release all");
     if (self->plan->asynchronous) {
         release_asynchronously(self);
     } else {
@@ -497,7 +379,14 @@ void multi_contenders_begin(const run_plan *plan) {
     run.plan = plan;
     for (unsigned i = 0; i < plan->multi_count; i++) {
         run.all[i].plan = &plan->multis[i];
-        run.all[i].number = NUMBERS_FROM + i;
+        run.all[i].asks = (asker){
+            .name = "multi-contender",
+            .number = NUMBERS_FROM + i,
+            .client = plan->multis[i].client,
+            .fail_on_session_expiry = plan->multis[i].fail_on_session_expiry,
+            .asynchronous = plan->multis[i].asynchronous,
+            .max_hold_ms = plan->multis[i].max_hold_ms,
+        };
     }
 }
 
@@ -508,7 +397,7 @@ void multi_contenders_start(unsigned client, zkl_client *handle, zkl_process *pr
         if (is_of(one, client)) {
             one->client = handle;
             one->process = process;
-            one->client_closes = client_closes;
+            one->asks.client_closes = client_closes;
             one->started = true;
             (void)zkl_task_start(run_contender, one);
         }
@@ -559,7 +448,7 @@ void multi_contenders_deleted(const node_record *node) {
             if (one->nodes[k] == node && one->plan->max_hold_ms == 0) {
                 oracle_violated("the node %s is deleted by its session, and multi-contender %u "
                                 "has not left",
-                                node->path, one->number);
+                                node->path, one->asks.number);
             }
         }
     }
@@ -569,7 +458,7 @@ void multi_contenders_name_the_stuck(void) {
     for (unsigned i = 0; i < run.plan->multi_count; i++) {
         const multi_contender *one = &run.all[i];
         if (one->started && !one->done && !faults_has_died(one->plan->client)) {
-            oracle_violated("multi-contender %u is stuck %s", one->number,
+            oracle_violated("multi-contender %u is stuck %s", one->asks.number,
                             one->acquires ? "in an acquire" : "outside of an acquire");
         }
     }

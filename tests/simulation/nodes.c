@@ -19,6 +19,7 @@
 enum {
     SESSIONS_MAX = 256,
     SEQUENCE_DIGITS = 10,
+    NAMED_MAX = 256,
     GUID_PART = 3 + 36 + 1 /* "_c_<uuid>-" */
 };
 
@@ -42,6 +43,9 @@ static struct {
     bool sequences_end;          /* the resources begin with a sequence that is almost used up */
     int64_t moved_us;            /* the last moment at which a client was told so; -1: none */
     uint32_t parents_removed_by; /* a process; 0: nobody removes them */
+    char *named[NAMED_MAX];      /* paths of nodes that it may break, and ask for */
+    bool may_break[NAMED_MAX];
+    size_t named_count;
 } nodes;
 
 static node_record *find(const char *path);
@@ -123,12 +127,15 @@ static bool is_of_same_owner(const node_record *node, const node_record *other) 
 }
 
 /* Of permits, too, those that are no reason to wait. */
-static bool is_in_the_way(const node_record *node, const node_record *other) {
+bool nodes_is_behind(const node_record *node, const node_record *other) {
     rank its = rank_of(node->name);
     rank others = rank_of(other->name);
-    return other->alive && other != node && are_siblings(node, other) && others.is_request &&
-           !(its.reads && others.reads) && is_before(other, others, node, its) &&
-           !is_of_same_owner(node, other);
+    return other != node && are_siblings(node, other) && others.is_request &&
+           !(its.reads && others.reads) && is_before(other, others, node, its);
+}
+
+static bool is_in_the_way(const node_record *node, const node_record *other) {
+    return other->alive && nodes_is_behind(node, other) && !is_of_same_owner(node, other);
 }
 
 static const node_record *nearest_in_the_way(const node_record *node) {
@@ -236,6 +243,43 @@ const node_record *nodes_given_up_for(const node_record *node) {
         given_up = other->alive ? given_up : other;
     }
     return given_up;
+}
+
+const node_record *nodes_first(const char *parent) {
+    const node_record *first = NULL;
+    rank firsts = { .is_request = false };
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *node = nodes.all[i];
+        rank its = { .is_request = false };
+        if (node->alive && strncmp(node->path, parent, strlen(parent)) == 0) {
+            its = rank_of(node->name);
+        }
+        if (its.is_request && (first == NULL || is_before(node, its, first, firsts))) {
+            first = node;
+            firsts = its;
+        }
+    }
+    return first;
+}
+
+/* What went in the same moment is given the benefit of the doubt. */
+static bool outlived(const node_record *node, const node_record *other) {
+    int64_t until_us = other->alive ? INT64_MAX : other->gone_us;
+    return node->made_us <= until_us && (node->alive || node->gone_us > until_us);
+}
+
+bool nodes_was_first(const node_record *node) {
+    rank its = rank_of(node->name);
+    for (size_t i = 0; i < nodes.count; i++) {
+        const node_record *other = nodes.all[i];
+        rank others = rank_of(other->name);
+        bool is_rival = other != node && others.is_request && are_siblings(node, other) &&
+                        is_before(other, others, node, its);
+        if (is_rival && (outlived(other, node) || (other->alive && node->alive))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void nodes_upgrades(const node_record *reader, const char *guid) {
@@ -375,6 +419,7 @@ static void on_created(const zkl_node *made) {
     node->owner = stat.ephemeral_owner;
     node->alive = true;
     node->made_us = zkl_world_now_us();
+    node->revoked_us = -1;
     node->foreign = node->owner != 0 && !is_ours(node->owner);
     if (node->owner != 0 && !node->foreign) {
         judge_guid(node);
@@ -414,6 +459,55 @@ void nodes_let_remove_parents(uint32_t process) {
     nodes.parents_removed_by = process;
 }
 
+static void let(const char *path, bool may_break) {
+    if (nodes.named_count == NAMED_MAX) {
+        zkl_testing_fail("a run with more than %d nodes to break", (int)NAMED_MAX);
+    }
+    nodes.named[nodes.named_count] = zkl_testing_copy_text(path);
+    nodes.may_break[nodes.named_count++] = may_break;
+}
+
+void nodes_let_break(const char *path) {
+    let(path, true);
+}
+
+void nodes_let_revoke(const char *path) {
+    let(path, false);
+}
+
+/* Whoever acts on the nodes of others acts on those that were named, and in no other way. */
+static bool is_named(int64_t session_id, const node_record *node, bool to_break) {
+    if (nodes.named_count == 0 || session_of(session_id)->process != nodes.parents_removed_by) {
+        return false;
+    }
+    for (size_t i = 0; i < nodes.named_count; i++) {
+        if (nodes.may_break[i] == to_break && strcmp(nodes.named[i], node->path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody sets the data of a node but who asks for it; and of those for writes under a lock's guard
+ * whoever holds that. */
+static void note_set(const zkl_tree_transaction *transaction, const zkl_node *set) {
+    static const char guarded[] = "/guarded-";
+    if (strncmp(zkl_node_path(set), guarded, strlen(guarded)) == 0) {
+        oracle_guarded_applied(zkl_node_data(set));
+        return;
+    }
+    node_record *node = find(zkl_node_path(set));
+    if (node == NULL || node->owner == 0 || transaction->session_id == 0) {
+        return;
+    }
+    if (!is_named(transaction->session_id, node, false)) {
+        oracle_violated("session %" PRIx64 " has set the data of %s",
+                        (uint64_t)transaction->session_id, node->name);
+    }
+    node->revoked_us = node->revocations == 0 ? zkl_world_now_us() : node->revoked_us;
+    node->revocations++;
+}
+
 static bool may_remove(int64_t session_id, const node_record *node) {
     return nodes.parents_removed_by != 0 && node->owner == 0 &&
            session_of(session_id)->process == nodes.parents_removed_by;
@@ -426,7 +520,8 @@ static void judge_deletion(const zkl_tree_transaction *transaction, const zkl_no
     if (node == NULL || !is_meant || !is_ours(transaction->session_id)) {
         return;
     }
-    if (may_be_used_up(node) || may_remove(transaction->session_id, node)) {
+    if (may_be_used_up(node) || may_remove(transaction->session_id, node) ||
+        is_named(transaction->session_id, node, true)) {
         return;
     }
     if (node->owner != transaction->session_id) {
@@ -442,7 +537,8 @@ static void note_hand(const zkl_tree_transaction *transaction, const zkl_node *g
     if (node != NULL) {
         bool closes = transaction->kind == ZKL_WRITE_CLOSE_SESSION;
         node->by_hand =
-            closes ? session_of(transaction->session_id)->by_hand : transaction->session_id == 0;
+            closes ? session_of(transaction->session_id)->by_hand
+                   : transaction->session_id == 0 || is_named(transaction->session_id, node, true);
     }
 }
 
@@ -483,8 +579,8 @@ static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
         if (change->kind == ZKL_CHANGE_CREATED) {
             on_created(change->node);
         } else if (change->kind == ZKL_CHANGE_SET) {
-            oracle_guarded_applied(zkl_node_data(change->node)); /* nobody else sets data */
-        } else {
+            note_set(transaction, change->node);
+        } else if (change->kind == ZKL_CHANGE_DELETED) {
             on_deleted(change->node);
         }
     }
@@ -589,6 +685,9 @@ void nodes_end(void) {
         zkl_testing_free(nodes.all[i]->path);
         zkl_testing_free(nodes.all[i]->blocked_by);
         zkl_testing_free(nodes.all[i]);
+    }
+    for (size_t i = 0; i < nodes.named_count; i++) {
+        zkl_testing_free(nodes.named[i]);
     }
     zkl_testing_free(nodes.all);
     memset(&nodes, 0, sizeof(nodes));

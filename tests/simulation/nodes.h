@@ -24,6 +24,8 @@ typedef struct node_record {
     char *blocked_by;     /* when it went: who was before it, empty: nobody */
     int64_t made_us;
     int64_t gone_us;
+    unsigned revocations; /* how often somebody has asked for it, */
+    int64_t revoked_us;   /* ... for the first time; -1: nobody has */
 } node_record;
 
 /** `on_step` is called after every transaction and every delivery. */
@@ -49,10 +51,17 @@ bool nodes_comes_behind(const node_record *holder, const node_record *other);
 const node_record *nodes_waiter(const node_record *holder);
 /** Of its semaphore; 0: it is for a lock. */
 unsigned nodes_permits(const node_record *node);
+/** The request that is first under a parent, whose path ends in a slash; NULL: there is none. */
+const node_record *nodes_first(const char *parent);
+/** Whether all requests that were before it have gone, or went before it did. */
+bool nodes_was_first(const node_record *node);
 /** The contender of this reader upgrades, with a request with this GUID. */
 void nodes_upgrades(const node_record *reader, const char *guid);
 /** The reader's node that has taken the place of a writer's that is gone, or NULL. */
 const node_record *nodes_downgraded(const node_record *writer);
+/** Whether that one is before it, or was, and conflicts; of permits also where it need not wait,
+ * and of one owner that upgrades, too. */
+bool nodes_is_behind(const node_record *node, const node_record *other);
 /** By number, in the order of their making; NULL: no more. */
 const node_record *nodes_at(size_t number);
 /** An earlier node of the same request, which its session has deleted; or NULL. */
@@ -67,6 +76,9 @@ int64_t nodes_session_told_expired_us(int64_t session_id);
 
 /** Clients of this process may remove nodes that belong to no session. */
 void nodes_let_remove_parents(uint32_t process);
+/** Clients of that process may also break this node, or ask for it; from now on. */
+void nodes_let_break(const char *path);
+void nodes_let_revoke(const char *path);
 /** That of its client; 0: none has heard of it. */
 uint32_t nodes_session_process(int64_t session_id);
 

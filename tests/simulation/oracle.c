@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidate.h"
+#include "election_observer.h"
 #include "lock.h"
 #include "multi_contender.h"
 #include "oracle_counts.h"
@@ -64,6 +66,10 @@ bool oracle_memory_runs_short(void) {
     return false;
 }
 
+bool oracle_may_begin_late(unsigned contender) {
+    return oracle_plan_of(contender)->asynchronous && oracle_memory_runs_short();
+}
+
 uint64_t oracle_count_sessions_ended(const client_record *client) {
     if (client->client == NULL) {
         return client->sessions_ended;
@@ -80,7 +86,11 @@ uint64_t oracle_sessions_ended(unsigned contender) {
 }
 
 bool oracle_is_connected(unsigned contender) {
-    const zkl_client *client = oracle.clients[oracle_plan_of(contender)->client].client;
+    return oracle_client_is_connected(oracle_plan_of(contender)->client);
+}
+
+bool oracle_client_is_connected(unsigned number) {
+    const zkl_client *client = oracle.clients[number].client;
     if (client == NULL) {
         return false;
     }
@@ -282,6 +292,7 @@ void oracle_asks(unsigned contender, zkl_lock *lock, const plan_turn *turn) {
     one->asking = true;
     one->first_since_us = -1;
     one->contended_since_us = -1;
+    one->alone_since_us = -1;
     one->downgrades = false;
     one->downgraded = false;
     oracle.acquires++;
@@ -325,6 +336,7 @@ void oracle_acquired(unsigned contender, zkl_lock *lock, zkl_process *process,
     one->holds = true;
     one->knows_of_loss = false;
     one->losses_told = 0;
+    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
     if (grant->mode != turn->mode) {
         oracle_violated("contender %u was granted another mode than it asked for", contender);
     }
@@ -394,6 +406,9 @@ void oracle_told(unsigned contender, const zkl_lock_news *news) {
     if (news->state == ZKL_STATE_CONTENDED) {
         oracle_judge_contended(contender, news);
     }
+    if (news->state == ZKL_STATE_REVOKE_REQUESTED) {
+        oracle_judge_revocation(contender, news->token);
+    }
     if (news->state != ZKL_STATE_LOST || news->token != one->token) {
         return;
     }
@@ -456,9 +471,11 @@ void oracle_client(unsigned number, zkl_client *client, zkl_process *process) {
 
 void oracle_looks(void) {
     oracle_judge_early_ends();
+    election_observers_look();
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         oracle_judge_turn(i);
         oracle_judge_contention(i);
+        oracle_judge_place(i);
     }
     for (unsigned i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client != NULL) {
@@ -478,6 +495,7 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 /* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
 void oracle_deleted(const node_record *node) {
     multi_contenders_deleted(node);
+    candidates_deleted(node);
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];
         bool is_replaced = one->downgrades && !one->downgraded; /* see oracle_follow_changes */

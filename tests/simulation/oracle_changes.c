@@ -115,7 +115,7 @@ static bool may_be_pending(const record *one, const plan_turn *turn) {
 static void judge_deadline(unsigned contender, const plan_turn *turn) {
     const record *one = &oracle.records[contender];
     int64_t stopped_us = oracle_stopped_us_of(contender) - one->stopped_us;
-    if (turn->downgrade_timeout_ms >= 0 &&
+    if (turn->downgrade_timeout_ms >= 0 && !oracle_may_begin_late(contender) &&
         took_ms(one) > turn->downgrade_timeout_ms + stopped_us / US_PER_MS + LATE_MAX_MS) {
         oracle_violated("contender %u downgraded with %" PRId64 " ms, which took %" PRId64,
                         contender, turn->downgrade_timeout_ms, took_ms(one));
@@ -171,6 +171,7 @@ static void judge_writer(unsigned contender, const zkl_grant *grant) {
     one->mode = grant->mode;
     one->token = grant->token;
     one->node = nodes_find(grant->node);
+    one->revocations_told = one->revoked_token == one->token ? 1 : 0;
     one->granted_ms = zkl_clock_ms();
     one->granted_us = zkl_world_now_us();
     one->granted_stopped_us = oracle_stopped_us_of(contender);

@@ -48,8 +48,7 @@ static bool is_allowed(unsigned contender, int status) {
 
 static void judge_loss(unsigned contender, const char *call) {
     const record *one = &oracle.records[contender];
-    if (oracle_guard_lives(contender) &&
-        zkl_lock_check(one->lock, NULL) == ZKL_OK) {
+    if (oracle_guard_lives(contender) && zkl_lock_check(one->lock, NULL) == ZKL_OK) {
         oracle_violated("contender %u holds, and %s says that it is lost", contender, call);
     }
 }

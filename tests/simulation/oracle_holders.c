@@ -1,5 +1,6 @@
 /* What who holds or waits must know, and by when. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "lock.h"
 #include "oracle_records.h"
@@ -8,20 +9,61 @@
 
 /* Of what somebody did by hand, to a client that is well; and of one's turn, where nothing goes
  * wrong. */
-enum { NEWS_MAX_MS = 100, TURN_MAX_MS = 500 };
+enum { NEWS_MAX_MS = 100, TURN_MAX_MS = 500, JOINS_AGAIN_MAX_MS = 3000 };
 
 /* ---- What a holder must know ----------------------------------------------------------------- */
 
-/* A node that was deleted by hand: at the latest when its own watch is set. */
-static bool must_know_of_deletion(const record *one) {
-    if (!plan_is_by_hand(oracle.plan) || one->node == NULL || one->node->alive ||
-        one->lock->runner == NULL) {
+/* What was done to its node by hand: at the latest when its own watch is set. */
+static bool must_know_since(const record *one, int64_t us) {
+    if (!plan_is_by_hand(oracle.plan) || one->lock->runner == NULL) {
         return false;
     }
     int64_t period_us = one->lock->runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
     int64_t watched_us = one->granted_us + period_us;
-    int64_t since_us = one->node->gone_us > watched_us ? one->node->gone_us : watched_us;
+    int64_t since_us = us > watched_us ? us : watched_us;
     return zkl_world_now_us() > since_us + NEWS_MAX_MS * US_PER_MS;
+}
+
+static bool must_know_of_deletion(const record *one) {
+    return one->node != NULL && !one->node->alive && must_know_since(one, one->node->gone_us);
+}
+
+/* One whose node was replaced, as it has changed its mode, may be asked for either. */
+static bool is_of_its_grant(const record *one, int64_t token) {
+    return one->holds && one->node != NULL && token == one->token && one->node->czxid == token;
+}
+
+void oracle_judge_revocation(unsigned contender, int64_t token) {
+    record *one = &oracle.records[contender];
+    one->revoked_token = token;
+    if (!oracle.plan->revokes) {
+        oracle_violated("contender %u is asked for its lock, and by nobody", contender);
+    }
+    if (is_of_its_grant(one, token) && ++one->revocations_told > one->node->revocations) {
+        oracle_violated("contender %u is asked for %s, %u times, and somebody has asked %u times",
+                        contender, one->node->name, one->revocations_told, one->node->revocations);
+    }
+}
+
+/* In a state that was lost nobody is asked for anything. */
+static void judge_news_of_revocation(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    if (oracle_plan_of(contender)->hears_news && is_of_its_grant(one, one->token) &&
+        one->node->alive && one->node->revocations > 0 && one->revocations_told == 0 &&
+        must_know_since(one, one->node->revoked_us)) {
+        oracle_violated("contender %u was not told that somebody asks for %s", contender,
+                        one->node->name);
+    }
+}
+
+/* By the callback, too. */
+static void judge_news_of_deletion(unsigned contender) {
+    const record *one = &oracle.records[contender];
+    if (oracle_plan_of(contender)->hears_news && one->losses_told == 0 &&
+        must_know_of_deletion(one)) {
+        oracle_violated("contender %u was not told by its callback that its node %s is deleted",
+                        contender, one->node->name);
+    }
 }
 
 static bool must_know_of_expiry(const record *one) {
@@ -85,9 +127,11 @@ void oracle_judge_knowledge(unsigned contender, int status) {
     if (status == ZKL_OK) {
         judge_silence(contender);
     }
+    judge_news_of_deletion(contender);
     if (status == ZKL_LOST) {
         return;
     }
+    judge_news_of_revocation(contender);
     if (must_know_of_deletion(one)) {
         oracle_violated("contender %u was not told that its node %s is deleted", contender,
                         one->node->name);
@@ -127,6 +171,38 @@ void oracle_judge_turn(unsigned contender) {
     } else if (zkl_world_now_us() - one->first_since_us > TURN_MAX_MS * US_PER_MS) {
         oracle_violated("contender %u waits on, and since %d ms its node %s has nobody to wait for",
                         contender, (int)TURN_MAX_MS, node->name);
+    }
+}
+
+static bool has_nodes(unsigned contender) {
+    char parent[64];
+    snprintf(parent, sizeof(parent), "/locks/resource-%u/", oracle_plan_of(contender)->resource);
+    return nodes_first(parent) != NULL;
+}
+
+static bool had_a_node(const record *one) {
+    const node_record *node;
+    for (size_t i = 0; one->guid[0] != '\0' && (node = nodes_at(i)) != NULL; i++) {
+        if (node->by_hand && zkl_node_name_has_guid(node->name, one->guid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who was before it has gone, and so it has found out, at the latest, that its own has gone. */
+void oracle_judge_place(unsigned contender) {
+    record *one = &oracle.records[contender];
+    bool is_alone = oracle.plan->breaks && plan_is_by_hand(oracle.plan) && one->asking &&
+                    !has_nodes(contender) && had_a_node(one);
+    if (!is_alone) {
+        one->alone_since_us = -1;
+    } else if (one->alone_since_us < 0) {
+        one->alone_since_us = zkl_world_now_us();
+    } else if (zkl_world_now_us() - one->alone_since_us > JOINS_AGAIN_MAX_MS * US_PER_MS) {
+        oracle_violated("contender %u waits, its node was deleted %d ms ago, and it has not "
+                        "joined again",
+                        contender, (int)JOINS_AGAIN_MAX_MS);
     }
 }
 

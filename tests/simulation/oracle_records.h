@@ -30,11 +30,13 @@ typedef struct record {
     int64_t granted_us;
     int64_t granted_stopped_us;
     unsigned losses_told;
-    bool has_handle;   /* that is open */
-    bool asked_closed; /* its client was, when it asked */
-    bool left_closed;  /* ... when it began to leave */
-    bool was_closed;   /* another task closes its handle while it asks */
-    int64_t closed_us; /* when that began */
+    unsigned revocations_told;
+    int64_t revoked_token; /* of the latest news that somebody asks for it */
+    bool has_handle;       /* that is open */
+    bool asked_closed;     /* its client was, when it asked */
+    bool left_closed;      /* ... when it began to leave */
+    bool was_closed;       /* another task closes its handle while it asks */
+    int64_t closed_us;     /* when that began */
     int64_t closed_stopped_us;
     bool asking;              /* it is in an acquire */
     char guid[ZKL_GUID_SIZE]; /* of its request; empty: not yet seen */
@@ -50,6 +52,7 @@ typedef struct record {
     int64_t first_since_us;     /* its node has nobody to wait for; -1: it has */
     int64_t contended_token;    /* of the latest grant for which it was told so */
     int64_t contended_since_us; /* it should be told, and was not; -1: it should not */
+    int64_t alone_since_us;     /* it has no node, and nobody else has; -1: not so */
 } record;
 
 typedef struct client_record {
@@ -93,6 +96,8 @@ const plan_contender *oracle_plan_of(unsigned contender);
 /** For how long its process has been stopped so far. */
 int64_t oracle_stopped_us_of(unsigned contender);
 bool oracle_keeps_lease(unsigned contender);
+/** Whether its calls may have to be made again before they begin, for want of memory. */
+bool oracle_may_begin_late(unsigned contender);
 void oracle_guarded_end(void);
 /** Judges the answer to an acquire of a client or a handle that somebody closes meanwhile. True:
  *  there is no more to be judged. */
@@ -118,6 +123,7 @@ uint64_t oracle_sessions_ended(unsigned contender);
 
 /** Whether its client is, in all its sessions; one that is closed is not. */
 bool oracle_is_connected(unsigned contender);
+bool oracle_client_is_connected(unsigned number);
 
 /** It asks for something, from this moment on. */
 void oracle_notes_question(record *one, unsigned contender);
@@ -143,6 +149,10 @@ void oracle_judge_release(unsigned contender, const plan_turn *turn, int status)
 void oracle_judge_news_of_limit(unsigned contender);
 /** When it has been answered. */
 void oracle_judge_knowledge(unsigned contender, int status);
+/** It was told that somebody asks for what it holds. */
+void oracle_judge_revocation(unsigned contender, int64_t token);
+/** Whether who waits, and whose node somebody has deleted, has joined again. */
+void oracle_judge_place(unsigned contender);
 /** Whether a client has waited for too long in a session that says nothing. */
 void oracle_judge_patience(unsigned number);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "candidate.h"
 #include "lock.h"
 #include "multi_contender.h"
 #include "oracle_records.h"
@@ -34,9 +35,12 @@ bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
 }
 
 /* Who waits asks again; a try does not wait. */
-static bool was_turned_away(const record *one, const plan_turn *turn) {
+static bool was_turned_away(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    bool was_stopped =
+        oracle_stopped_us_of(contender) > one->stopped_us; /* no list before a write */
     return turn->timeout_ms == 0 &&
-           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() ||
+           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() || was_stopped ||
             oracle_went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
 }
 
@@ -153,7 +157,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_NO_PERMISSION:
         return oracle_went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
     case ZKL_SERVER_REFUSED:
-        return was_turned_away(one, turn);
+        return was_turned_away(contender, turn);
     default:
         return false;
     }
@@ -165,7 +169,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
  * pass by the clock of the world; on one that is fast they take longer.) */
 static void judge_deadline(unsigned contender, const plan_turn *turn) {
     const record *one = &oracle.records[contender];
-    if (turn->timeout_ms <= 0) {
+    if (turn->timeout_ms <= 0 || oracle_may_begin_late(contender)) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - one->asked_ms;
@@ -234,7 +238,8 @@ static bool is_alone_in_its_client(unsigned contender) {
             return false;
         }
     }
-    return !multi_contenders_are_of(oracle_plan_of(contender)->client);
+    unsigned client = oracle_plan_of(contender)->client;
+    return !multi_contenders_are_of(client) && !candidates_are_of(client);
 }
 
 static bool has_made_a_node(unsigned contender) {

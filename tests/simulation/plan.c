@@ -8,7 +8,14 @@
 /* So that the stream of numbers that draws the plan is not the one of the run. */
 #define PLAN_STREAM 0x706c616e00000000U
 
-enum { FAULTS_LAST_MS = 12000, HEALED_AFTER_MS = 1000, RATE_PARTS = 4 };
+enum {
+    FAULTS_LAST_MS = 12000,
+    HEALED_AFTER_MS = 1000,
+    RATE_PARTS = 4,
+    ACTS_OF_OTHERS = 2, /* break, and revoke */
+    LEADS_LAST_MS = 6000,
+    ADMINISTERED_ONE_IN = 4
+};
 
 static bool one_in(uint64_t n) {
     return zkl_world_random(n) == 0;
@@ -238,6 +245,80 @@ static void draw_contended(run_plan *plan) {
     }
 }
 
+static void draw_candidate(const run_plan *plan, plan_candidate *candidate) {
+    candidate->client = (unsigned)zkl_world_random(plan->client_count);
+    candidate->resource = (unsigned)zkl_world_random(plan->resource_count);
+    candidate->asynchronous = one_in(2);
+    candidate->resigns_when_lost = one_in(3);
+    candidate->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < candidate->turn_count; i++) {
+        draw_turn(&candidate->turns[i], ZKL_EXCLUSIVE);
+        candidate->turns[i].close_after_ms =
+            candidate->asynchronous && one_in(8) ? about(3000) : -1;
+    }
+}
+
+/* For so long that everybody must hear of it. */
+static void draw_last_turn(plan_candidate *candidate) {
+    candidate->comes_back = true;
+    plan_turn *last = &candidate->turns[candidate->turn_count - 1];
+    last->timeout_ms = ZKL_FOREVER;
+    last->cancel_after_ms = -1;
+    last->close_after_ms = -1;
+    last->hold_ms = LEADS_LAST_MS;
+}
+
+static void draw_observer(const run_plan *plan, plan_observer *observer) {
+    observer->client = (unsigned)zkl_world_random(plan->client_count);
+    observer->resource = plan->candidates[0].resource;
+    observer->opens_after_ms = about(3000);
+    observer->follows_ms = one_in(4) ? between(1, 6000) : -1;
+    observer->closes_itself = one_in(8);
+    observer->outlives_client = one_in(4);
+}
+
+/* Behind all others, too. */
+static void draw_election(run_plan *plan) {
+    if (!one_in(4)) {
+        return;
+    }
+    plan->candidate_count = (size_t)between(1, PLAN_CANDIDATES_MAX);
+    for (size_t i = 0; i < plan->candidate_count; i++) {
+        draw_candidate(plan, &plan->candidates[i]);
+    }
+    if (one_in(2)) {
+        draw_last_turn(&plan->candidates[0]);
+    }
+    plan->observer_count = (size_t)zkl_world_random(PLAN_OBSERVERS_MAX + 1);
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        draw_observer(plan, &plan->observers[i]);
+    }
+}
+
+static void draw_nothing_else(run_plan *plan) {
+    plan->fault_count = 0;
+    plan->lost_before_ppm = 0;
+    plan->lost_after_ppm = 0;
+    plan->slow_ppm = 0;
+    plan->strange_ppm = 0;
+}
+
+/* In half of the runs in which somebody does something to others, nothing else goes wrong: then
+ * everybody must hear of it soon. */
+static void draw_administrator(run_plan *plan) {
+    plan->administered = plan->seed % ADMINISTERED_ONE_IN == 0;
+    plan->breaks = plan->administered && one_in(2);
+    plan->revokes = plan->administered && one_in(2);
+    if ((plan->breaks || plan->revokes) && one_in(2)) {
+        draw_nothing_else(plan);
+    }
+    for (size_t i = 0; i < plan->contender_count; i++) {
+        plan->contenders[i].cooperates = plan->revokes && one_in(2);
+    }
+    /* Where nothing at all goes wrong each request is counted. */
+    plan->administered = plan->administered && !plan_is_calm(plan);
+}
+
 static void find_end_of_faults(run_plan *plan) {
     for (size_t i = 0; i < plan->fault_count; i++) {
         int32_t end_ms = plan->faults[i].at_ms + plan->faults[i].duration_ms;
@@ -289,6 +370,8 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_multis(plan, flavour);
     draw_containers(plan);
     draw_contended(plan);
+    draw_election(plan);
+    draw_administrator(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -320,7 +403,7 @@ static bool has_only(const run_plan *plan, unsigned kinds) {
 }
 
 bool plan_is_calm(const run_plan *plan) {
-    return has_only(plan, 0);
+    return has_only(plan, 0) && !plan->breaks && !plan->revokes;
 }
 
 bool plan_is_by_hand(const run_plan *plan) {
@@ -343,7 +426,8 @@ unsigned plan_most_permits(const run_plan *plan) {
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {
-    size_t count = RATE_PARTS + plan->client_count + plan->multi_count + plan->fault_count;
+    size_t count = RATE_PARTS + ACTS_OF_OTHERS + plan->client_count + plan->multi_count +
+                   plan->candidate_count + plan->observer_count + plan->fault_count;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
     }
@@ -389,6 +473,19 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
         return flip(&plan->multis[part].left_out, left_out);
     }
     part -= plan->multi_count;
+    if (part < plan->candidate_count) {
+        return flip(&plan->candidates[part].left_out, left_out);
+    }
+    part -= plan->candidate_count;
+    if (part < plan->observer_count) {
+        return flip(&plan->observers[part].left_out, left_out);
+    }
+    part -= plan->observer_count;
+    if (part < ACTS_OF_OTHERS) {
+        bool *const acts[ACTS_OF_OTHERS] = { &plan->breaks, &plan->revokes };
+        return left_out && flip(acts[part], false);
+    }
+    part -= ACTS_OF_OTHERS;
     for (size_t i = 0; i < plan->contender_count; i++) {
         plan_contender *contender = &plan->contenders[i];
         if (part == 0) {
@@ -459,6 +556,7 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
             contender->reentrant ? ", reentrant" : "",
             contender->fail_on_session_expiry ? ", fails on expiry" : "",
             contender->tell_contended ? ", wants to hear of who waits" : "");
+    fprintf(file, "%s", contender->cooperates ? ", cooperates" : "");
     if (contender->permits > 0) {
         fprintf(file, ", a permit of %u", contender->permits);
     }
@@ -493,6 +591,39 @@ static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
     }
 }
 
+static void print_candidate(const plan_candidate *candidate, size_t number, FILE *file) {
+    fprintf(file, "  candidate %zu: client %u, resource %u%s%s%s\n", number, candidate->client,
+            candidate->resource, candidate->asynchronous ? ", asynchronous" : "",
+            candidate->resigns_when_lost ? ", resigns when it is told of a loss" : "",
+            candidate->comes_back ? ", comes back when nothing goes wrong any more" : "");
+    for (size_t i = 0; i < candidate->turn_count; i++) {
+        print_turn(&candidate->turns[i], file);
+    }
+}
+
+static void print_observer(const plan_observer *observer, size_t number, FILE *file) {
+    fprintf(file, "  observer %zu: client %u, resource %u, opens after %d ms", number,
+            observer->client, observer->resource, (int)observer->opens_after_ms);
+    if (observer->follows_ms >= 0) {
+        fprintf(file, ", anew after %d ms", (int)observer->follows_ms);
+    }
+    fprintf(file, "%s%s\n", observer->closes_itself ? ", closes itself" : "",
+            observer->outlives_client ? ", is closed after its client" : "");
+}
+
+static void print_election(const run_plan *plan, FILE *file) {
+    for (size_t i = 0; i < plan->candidate_count; i++) {
+        if (!plan->candidates[i].left_out) {
+            print_candidate(&plan->candidates[i], i, file);
+        }
+    }
+    for (size_t i = 0; i < plan->observer_count; i++) {
+        if (!plan->observers[i].left_out) {
+            print_observer(&plan->observers[i], i, file);
+        }
+    }
+}
+
 void plan_print(const run_plan *plan, FILE *file) {
     fprintf(file, "plan of seed %" PRIu64 ": tick %d ms", plan->seed, (int)plan->tick_ms);
     if (plan->first_sequence_to_end >= 0) {
@@ -515,6 +646,11 @@ void plan_print(const run_plan *plan, FILE *file) {
         if (!plan->multis[i].left_out) {
             print_multi(&plan->multis[i], i, file);
         }
+    }
+    print_election(plan, file);
+    if (plan->administered) {
+        fprintf(file, "  an administrator looks%s%s\n", plan->breaks ? ", breaks" : "",
+                plan->revokes ? ", revokes" : "");
     }
     for (size_t i = 0; i < plan->fault_count; i++) {
         const plan_fault *fault = &plan->faults[i];

@@ -21,7 +21,9 @@ enum {
     PLAN_TURNS_MAX = 4,
     PLAN_FAULTS_MAX = 24,
     PLAN_MULTI_MAX = 4,
-    PLAN_MULTI_RESOURCES = 3 /* one of them is used by nobody else */
+    PLAN_MULTI_RESOURCES = 3, /* one of them is used by nobody else */
+    PLAN_CANDIDATES_MAX = 4,
+    PLAN_OBSERVERS_MAX = 3
 };
 
 /** One process with one client. */
@@ -64,6 +66,7 @@ typedef struct plan_contender {
     bool fail_on_session_expiry;
     bool hears_news;
     bool tell_contended;  /* it wants to hear when somebody waits behind it */
+    bool cooperates;      /* leaves when it is asked for what it holds */
     bool asynchronous;    /* its thread waits for a callback, rather than in the call */
     unsigned permits;     /* of the semaphore that it takes its resource for; 0: a lock */
     unsigned max_waiting; /* 0: any number */
@@ -86,6 +89,29 @@ typedef struct plan_multi {
     size_t turn_count;
     plan_turn turns[PLAN_TURNS_MAX];
 } plan_multi;
+
+/** One candidate for leader, and the thread that uses it; of its turns what candidate.c knows. */
+typedef struct plan_candidate {
+    bool left_out;
+    unsigned client;
+    unsigned resource;
+    bool asynchronous;
+    bool resigns_when_lost; /* in the callback */
+    bool comes_back;        /* to lead once more when nothing goes wrong any more */
+    size_t turn_count;
+    plan_turn turns[PLAN_TURNS_MAX];
+} plan_candidate;
+
+/** One who follows who leads. */
+typedef struct plan_observer {
+    bool left_out;
+    unsigned client;
+    unsigned resource;
+    int32_t opens_after_ms;
+    int32_t follows_ms;   /* then it is closed, and opened again; -1: until the end */
+    bool closes_itself;   /* in the callback that tells it of the first leader */
+    bool outlives_client; /* it is closed after it */
+} plan_observer;
 
 #define PLAN_FAULT_LIST(X)                                                                         \
     X(PLAN_CUT_CONNECTION, "cut-connection")                                                       \
@@ -131,6 +157,13 @@ typedef struct run_plan {
     plan_contender contenders[PLAN_CONTENDERS_MAX];
     size_t multi_count;
     plan_multi multis[PLAN_MULTI_MAX];
+    size_t candidate_count;
+    plan_candidate candidates[PLAN_CANDIDATES_MAX];
+    size_t observer_count;
+    plan_observer observers[PLAN_OBSERVERS_MAX];
+    bool administered; /* somebody looks at queues, and removes idle parents */
+    bool breaks;       /* ... and nodes */
+    bool revokes;      /* ... and asks holders for their locks */
     size_t fault_count;
     plan_fault faults[PLAN_FAULTS_MAX];
     int32_t faults_end_ms;         /* from here on nothing goes wrong any more */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "administrator.h"
+#include "candidate.h"
 #include "client.h"
 #include "contender.h"
+#include "election_observer.h"
 #include "faults.h"
 #include "multi_contender.h"
 #include "nodes.h"
@@ -166,6 +168,8 @@ static void start_contenders(const client_run *self) {
         (void)zkl_task_start(contender_run, &run.contenders[i]);
     }
     multi_contenders_start(self->number, self->client, self->process, &self->closes);
+    candidates_start(self->number, self->client, self->process, &self->closes);
+    election_observers_start(self->number, self->client, &self->closes);
 }
 
 static void wait_for_contenders(const client_run *self, int64_t until_us) {
@@ -177,6 +181,7 @@ static void wait_for_contenders(const client_run *self, int64_t until_us) {
         }
     }
     multi_contenders_wait(self->number, until_us);
+    candidates_wait(self->number, until_us);
 }
 
 static bool has_contenders(const client_run *self) {
@@ -186,20 +191,23 @@ static bool has_contenders(const client_run *self) {
             return true;
         }
     }
-    return !multi_contenders_are_done(self->number);
+    return !multi_contenders_are_done(self->number) || !candidates_are_done(self->number);
 }
 
 static void close_client(client_run *self, int64_t timeout_ms) {
+    election_observers_end(self->number, false);
     end_dispatcher(self);
     trace_event("client", "%u: close, timeout %" PRId64 " ms", self->number, timeout_ms);
     oracle_client_closes(self->number);
     multi_contenders_client_closes(self->number);
+    candidates_client_closes(self->number);
     self->closes = true;
     int64_t began_ms = zkl_clock_ms();
     int status = zkl_client_close(self->client, timeout_ms);
     self->is_closed = true;
     trace_event("client", "%u: closed: %s", self->number, zkl_strerror(status));
     oracle_client_closed(self->number, status, timeout_ms, zkl_clock_ms() - began_ms);
+    election_observers_end(self->number, true);
 }
 
 static void *run_client(void *arg) {
@@ -328,6 +336,7 @@ static void name_the_stuck(void) {
         }
     }
     multi_contenders_name_the_stuck();
+    candidates_name_the_stuck();
     oracle_violated("a client is stuck");
 }
 
@@ -382,6 +391,8 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     zkl_world_begin(plan->seed);
     oracle_begin(plan);
     multi_contenders_begin(plan);
+    candidates_begin(plan);
+    election_observers_begin(plan);
     begin_servers();
     make_guarded_nodes();
     age_resources();

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "election_observer.h"
 #include "oracle.h"
 
 enum {
@@ -16,6 +17,7 @@ enum {
 /* Who is to hear of a deletion: the sessions of those that wait for it. */
 typedef struct deletion {
     const node_record *node;
+    bool was_first; /* those that observe who leads hear of it, too */
     int64_t sessions[WAITERS_MAX];
     size_t session_count;
 } deletion;
@@ -43,6 +45,10 @@ void traffic_deletes(const node_record *node) {
     }
     deletion *its = &traffic.deletions[traffic.deletion_count++];
     its->node = node;
+    its->was_first = nodes_was_first(node);
+    if (its->was_first) {
+        election_observers_lose_first(node);
+    }
     its->sessions[its->session_count++] = node->owner;
     const node_record *other;
     for (size_t i = 0; (other = nodes_at(i)) != NULL; i++) {
@@ -70,7 +76,8 @@ static bool concerns(const deletion *its, int64_t session_id) {
             return true;
         }
     }
-    return false;
+    return its->was_first &&
+           election_observers_follow(nodes_session_process(session_id), its->node);
 }
 
 /* No herd: only who waits for that very node hears of its deletion, and who owns it. */
@@ -153,7 +160,8 @@ void traffic_judge(const traffic_asked *asked) {
     uint64_t lists = count_requests(ZKL_CALL_LIST);
     uint64_t most_lists = creates + traffic.wakeups + traffic.too_late + asked->tries +
                           asked->leased * LISTS_PER_LEASED + asked->looks +
-                          (asked->looks > 0 ? traffic.changes : 0);
+                          (asked->looks > 0 ? traffic.changes : 0) +
+                          election_observers_most_lists();
     judge_count("nodes are made", count_made(), asked->acquires + asked->downgrades);
     judge_count("lists are asked for", lists, most_lists);
     /* The blocker's watch and its own with each list, that of a holder, once more after a

@@ -474,6 +474,13 @@ static void question_for_the_data_that_is_lost_is_asked_again(void) {
 
 /* ---- Deadlocks ------------------------------------------------------------------------------ */
 
+static void expect_session_of_node(const zkl_deadlock_wait *wait) {
+    char path[256];
+    snprintf(path, sizeof(path), "/locks/%s/%s", wait->resource, wait->node);
+    const zkl_node *node = zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID);
+    EXPECT(node != NULL && wait->session_id == zkl_node_get_stat(node).ephemeral_owner);
+}
+
 /* "a in stock behind ..., b in bills" */
 static const char *deadlock_text(const zkl_deadlocks *deadlocks) {
     static char text[TEXT_SIZE];
@@ -482,6 +489,7 @@ static const char *deadlock_text(const zkl_deadlocks *deadlocks) {
         for (size_t k = 0; k < zkl_deadlocks_length(deadlocks, i); k++) {
             const zkl_deadlock_wait *wait = zkl_deadlocks_get(deadlocks, i, k);
             size_t used = strlen(text);
+            expect_session_of_node(wait);
             snprintf(text + used, TEXT_SIZE - used, "%s%s in %s",
                      k > 0   ? " > "
                      : i > 0 ? "; "

@@ -98,6 +98,20 @@ static void nobody_is_looked_for_again_and_again(void) {
     end();
 }
 
+/* Its term may be higher than those behind it: it was a writer, and is made anew. */
+static void reader_that_is_first_leads_nobody(void) {
+    begin();
+    stage_listed(stage, "_c_x-__READ__0000000001", "_c_y-lock-0000000002");
+    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    stage_listed(stage, "_c_x-permit-2-0000000001", NULL);
+    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
+    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
+    listed();
+    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001");
+    end();
+}
+
 /* ---- What happens in between ----------------------------------------------------------- */
 
 static void first_that_went_before_its_watch_is_passed(void) {
@@ -239,6 +253,7 @@ int main(void) {
         TEST(first_of_the_queue_is_watched_and_then_read),
         TEST(next_is_seen_when_the_first_goes),
         TEST(nobody_is_looked_for_again_and_again),
+        TEST(reader_that_is_first_leads_nobody),
         TEST(first_that_went_before_its_watch_is_passed),
         TEST(change_before_the_answer_is_looked_at),
         TEST(older_term_of_a_server_that_lags_behind_is_not_told),

@@ -341,6 +341,22 @@ static void list_waits_for_a_write_that_was_sent_after_the_stop(void) {
     end_handed_over(stage);
 }
 
+/* The process was stopped after it had asked: what is listed may be of before its end. */
+static void list_that_may_be_older_than_the_session_is_no_grant(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
+    stage->fake.now_ms += 10000;
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "remove /locks/#2-settle; list /r");
+    stage_answer(stage, "remove", ZKL_OUTCOME_NO_NODE);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "decided 0");
+    stage_release(stage, &stage->a);
+    stage_close(stage);
+}
+
 static void own_node_deleted_while_waiting_joins_again_at_once(void) {
     run_stage *stage = stage_open();
     wait_next_in_line(stage);
@@ -511,6 +527,7 @@ static CU_TestInfo tests[] = {
     TEST(change_is_no_hand_off),
     TEST(news_that_may_be_older_than_the_session_is_no_hand_off),
     TEST(list_waits_for_a_write_that_was_sent_after_the_stop),
+    TEST(list_that_may_be_older_than_the_session_is_no_grant),
     TEST(own_node_deleted_while_waiting_joins_again_at_once),
     TEST(place_that_a_list_does_not_show_takes_its_own_watch_away),
     TEST(connection_is_told_while_the_lock_is_held),

@@ -216,6 +216,8 @@ static void longest_deadline_does_not_overflow(void) {
     stage_pass(stage, (int64_t)1 << 60U);
     FAKE_HEARD(&stage->fake, "");
     stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL); /* too old by now */
+    stage_answer(stage, "remove", ZKL_OUTCOME_NO_NODE);
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     stage_release(stage, &stage->a);
     stage_close(stage);
