@@ -715,7 +715,7 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
  * servers grant a shorter session timeout now); ZKL_NO_PERMISSION;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
- * a request now, or this process, which was stopped meanwhile, must write before it asks); ZKL_SEQUENCE_EXHAUSTED; ZKL_PERMITS_DIFFER and
+ * a request now); ZKL_SEQUENCE_EXHAUSTED; ZKL_PERMITS_DIFFER and
  * ZKL_TOO_MANY_WATCHES (of a semaphore); ZKL_QUEUE_FULL (with max_waiting);
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);

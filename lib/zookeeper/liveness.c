@@ -1,6 +1,7 @@
 #include "zookeeper/liveness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "observer.h"
 #include "zookeeper/guarded_write.h"
@@ -122,17 +123,34 @@ void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t 
     zkl_guarded_writes_review(liveness->session);
 }
 
+static void take_answer(const zkl_liveness_call *call, const zkl_reply *reply) {
+    zkl_liveness *liveness = call->liveness;
+    zkl_liveness_check_lease(liveness);
+    zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
+}
+
 static void on_reply(void *arg, const zkl_reply *reply) {
     zkl_liveness_call *call = arg;
     zkl_liveness *liveness = call->liveness;
     call->under_way = false;
     if (call->session_number == liveness->session->number) {
-        zkl_liveness_check_lease(liveness);
-        zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
+        take_answer(call, reply);
         if (!was_carried_out(reply->outcome)) {
             put_off_write(liveness);
         }
     }
+}
+
+static void on_settled(void *arg, const zkl_reply *reply) {
+    zkl_liveness_call *call = arg;
+    zkl_liveness *liveness = call->liveness;
+    if (liveness->settle == call) {
+        liveness->settle = NULL;
+    }
+    if (call->session_number == liveness->session->number) {
+        take_answer(call, reply);
+    }
+    free(call);
 }
 
 static void begin_call(zkl_liveness *liveness, zkl_liveness_call *call) {
@@ -151,32 +169,59 @@ static void send_probe(zkl_liveness *liveness) {
     }
 }
 
+static bool has_name(zkl_liveness *liveness) {
+    return liveness->settle_guid[0] != '\0' ||
+           zkl_session_make_guid(liveness->session, liveness->settle_guid);
+}
+
 /* The deletion of a node that never exists: it changes nothing, and is committed
  * all the same. */
-static void send_write(zkl_liveness *liveness) {
+static bool ask_for_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
+                            zkl_liveness_call *call) {
     zkl_operations *operations = liveness->session->operations;
-    zkl_liveness_call *call = &liveness->write;
-    bool named = liveness->settle_guid[0] != '\0' ||
-                 zkl_session_make_guid(liveness->session, liveness->settle_guid);
-    if (call->under_way || !named) {
-        return;
-    }
     char name[ZKL_NODE_NAME_SIZE];
     char path[SETTLE_PATH_SIZE];
     zkl_node_name_settle(name, liveness->settle_guid);
     snprintf(path, sizeof(path), "%s/%s", liveness->session->lock_root, name);
     begin_call(liveness, call);
-    call->under_way = operations->table->remove(operations, path, on_reply, call) == ZKL_OUTCOME_OK;
+    return operations->table->remove(operations, path, replied, call) == ZKL_OUTCOME_OK;
+}
+
+static void send_write(zkl_liveness *liveness) {
+    zkl_liveness_call *call = &liveness->write;
+    if (call->under_way || !has_name(liveness)) {
+        return;
+    }
+    call->under_way = ask_for_nothing(liveness, on_reply, call);
     if (!call->under_way) {
         put_off_write(liveness);
     }
 }
 
-bool zkl_liveness_settle(zkl_liveness *liveness) {
-    const zkl_liveness_call *call = &liveness->write;
-    send_write(liveness);
+static bool is_behind_it(const zkl_liveness_call *call) {
+    const zkl_liveness *liveness = call->liveness;
     return call->under_way && call->session_number == liveness->session->number &&
            now_of(liveness) - call->sent_ms < PERIODS_OF_SILENCE * period_of(liveness);
+}
+
+/* One that was sent before a stop of this process is no good, and may still be under way: so each
+ * has memory of its own. */
+bool zkl_liveness_settle(zkl_liveness *liveness) {
+    if (is_behind_it(&liveness->write) ||
+        (liveness->settle != NULL && is_behind_it(liveness->settle))) {
+        return true;
+    }
+    zkl_liveness_call *call = has_name(liveness) ? calloc(1, sizeof(*call)) : NULL;
+    if (call == NULL) {
+        return false;
+    }
+    *call = (zkl_liveness_call){ .liveness = liveness, .is_write = true };
+    if (!ask_for_nothing(liveness, on_settled, call)) {
+        free(call);
+        return false;
+    }
+    liveness->settle = call;
+    return true;
 }
 
 /* ---- The probes ---------------------------------------------------------------- */

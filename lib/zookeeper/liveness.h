@@ -45,6 +45,7 @@ struct zkl_liveness {
     zkl_timer end_timer; /* of the lease */
     zkl_liveness_call probe;
     zkl_liveness_call write;
+    zkl_liveness_call *settle; /* the latest that is under way */
 };
 
 /** lease_tick_ms: the servers' tick; 0: no lease. */
@@ -83,7 +84,7 @@ bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
 
 /** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
  *  it is not answered by a server that lags, and does not know yet that the session is over. False:
- *  there is none, as one was sent before this process was stopped, or it could not be sent. */
+ *  it could not be sent. */
 bool zkl_liveness_settle(zkl_liveness *liveness);
 
 /** How many session timeouts without an answer, on a connection that seems to

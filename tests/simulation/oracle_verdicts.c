@@ -35,12 +35,9 @@ bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
 }
 
 /* Who waits asks again; a try does not wait. */
-static bool was_turned_away(unsigned contender, const plan_turn *turn) {
-    const record *one = &oracle.records[contender];
-    bool was_stopped =
-        oracle_stopped_us_of(contender) > one->stopped_us; /* no list before a write */
+static bool was_turned_away(const record *one, const plan_turn *turn) {
     return turn->timeout_ms == 0 &&
-           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() || was_stopped ||
+           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() ||
             oracle_went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
 }
 
@@ -157,7 +154,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_NO_PERMISSION:
         return oracle_went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
     case ZKL_SERVER_REFUSED:
-        return was_turned_away(contender, turn);
+        return was_turned_away(one, turn);
     default:
         return false;
     }
