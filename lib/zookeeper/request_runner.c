@@ -94,6 +94,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         .node = reply->path != NULL ? last_name(reply->path) : NULL,
         .zxid = reply->zxid,
         .own_session = reply->ephemeral_owner == runner->session->id,
+        .holds_data = reply->data_length > 0,
         .children = reply->children,
     };
     if (call->session_number != runner->session->number) {
@@ -406,19 +407,39 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_childr
     }
 }
 
+static void on_parent_inspected(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    call->runner->parent_version = reply->version;
+    on_reply(arg, reply);
+}
+
 static void inspect_parent(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome = operations->table->exists(operations, runner->parent_path, 0, on_reply,
-                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
+    zkl_outcome outcome =
+        operations->table->exists(operations, runner->parent_path, 0, on_parent_inspected,
+                                  call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_PARENT_INSPECTED, outcome);
     }
 }
 
+/* Who has written to it meanwhile uses it, as they do who have children there. */
+static void on_parent_removed(void *arg, const zkl_reply *reply) {
+    zkl_reply told = *reply;
+    if (reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_BAD_VERSION) {
+        told.outcome = ZKL_OUTCOME_NOT_EMPTY;
+    }
+    on_reply(arg, &told);
+}
+
+/* A transaction, as only there a version can be given. */
 static void remove_parent(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome = operations->table->remove(operations, runner->parent_path, on_reply,
-                                                    call_for(runner, ZKL_EVENT_PARENT_REMOVED));
+    const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
+                                          .path = runner->parent_path,
+                                          .version = runner->parent_version };
+    zkl_outcome outcome = operations->table->transact(operations, &removal, 1, on_parent_removed,
+                                                      call_for(runner, ZKL_EVENT_PARENT_REMOVED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_PARENT_REMOVED, outcome);
     }
