@@ -47,14 +47,39 @@ static void parent_that_vanishes_on_the_way_down_is_made_again(void) {
     stage_cancel_and_close(stage);
 }
 
-static void refusal_on_the_way_up_fails_the_request(void) {
+static run_stage *begin_with_a_refusal_on_the_way_up(void) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
     FAKE_ANSWER(&stage->fake, "make /a/b", .outcome = ZKL_OUTCOME_REFUSED,
                 .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "make /a/b; decided -14; ended");
+    FAKE_HEARD(&stage->fake, "make /a/b; exists /a/b");
+    return stage;
+}
+
+static void refusal_on_the_way_up_fails_the_request(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "decided -14; ended");
     stage_close(stage);
+}
+
+static void refusal_of_what_others_have_made_is_no_obstacle(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "make /a/b/c; create /a/b/c/#1-lock-; list /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void lost_reply_after_a_refusal_begins_anew_at_the_bottom(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_UNKNOWN);
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "make /a/b/c");
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    stage_cancel_and_close(stage);
 }
 
 /* ---- A resource that is used up --------------------------------------------------------- */
@@ -367,6 +392,8 @@ static CU_TestInfo tests[] = {
     TEST(only_what_is_missing_of_the_parent_is_made),
     TEST(parent_that_vanishes_on_the_way_down_is_made_again),
     TEST(refusal_on_the_way_up_fails_the_request),
+    TEST(refusal_of_what_others_have_made_is_no_obstacle),
+    TEST(lost_reply_after_a_refusal_begins_anew_at_the_bottom),
     TEST(used_up_resource_is_removed_only_as_it_was_seen),
     TEST(inspection_and_removal_that_cannot_be_sent_are_tried_again),
     TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom),
