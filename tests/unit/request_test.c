@@ -429,9 +429,9 @@ static void timeout_and_cancel_after_the_grant_come_too_late(void) {
 /* ---- Sequences that are used up
  * ----------------------------------------------------------------------------------- */
 
-#define DRAINS(name, others)                                                                       \
-    "start                      -> CREATE LIST", "created " name " -> ",                           \
-        "listed " others " " name " -> DELETE " name, "deleted OK -> INSPECT_PARENT"
+#define DRAINS                                                                                     \
+    "start                      -> CREATE LIST", "created me-1               -> ",                 \
+        "listed me-1 x7             -> DELETE me-1", "deleted OK -> INSPECT_PARENT"
 
 static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
     static const char *const last[] = {
@@ -446,7 +446,10 @@ static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
         "listed me0                 -> GRANT",
     };
     static const char *const first_refused[] = {
-        DRAINS("me2146435072", "x5"), /* 2^31 - 2^20 */
+        "start                      -> CREATE LIST",
+        "created me2146435072       -> ", /* 2^31 - 2^20 */
+        "listed x5 me2146435072     -> DELETE me2146435072",
+        "deleted OK                 -> INSPECT_PARENT",
         "parent_inspected older     -> REMOVE_PARENT",
         "parent_removed NOT_EMPTY   -> BACK_OFF",
         "backed_off                 -> INSPECT_PARENT",
@@ -466,7 +469,10 @@ static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
 
 static void negative_sequence_waits_for_an_empty_resource(void) {
     static const char *const lowest[] = {
-        DRAINS("me-2147483648", "x2"),
+        "start                      -> CREATE LIST",
+        "created me-2147483648      -> ",
+        "listed me-2147483648 x2    -> DELETE me-2147483648",
+        "deleted OK                 -> INSPECT_PARENT",
         "parent_inspected older     -> REMOVE_PARENT",
     };
     static const char *const minus_one[] = {
@@ -482,7 +488,7 @@ static void negative_sequence_waits_for_an_empty_resource(void) {
 
 static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) {
     static const char *const lines[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected older   -> REMOVE_PARENT",
         "parent_removed NOT_EMPTY -> BACK_OFF",
         "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
@@ -495,7 +501,7 @@ static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) 
 
 static void resource_that_others_have_made_anew_is_joined(void) {
     static const char *const lines[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected younger -> REJOIN CREATE LIST",
         "created me1              -> ",
         "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
@@ -505,7 +511,7 @@ static void resource_that_others_have_made_anew_is_joined(void) {
 
 static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
     static const char *const lines[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
     };
     PLAY(exclusive, lines);
@@ -514,11 +520,11 @@ static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
 /* It is an application's own node. */
 static void resource_that_holds_data_is_never_removed(void) {
     static const char *const joining[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected with_data -> FAIL SEQUENCE_EXHAUSTED END",
     };
     static const char *const leaving[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "timed_out                  -> FAIL SEQUENCE_EXHAUSTED",
         "parent_inspected with_data -> END",
     };
@@ -528,7 +534,7 @@ static void resource_that_holds_data_is_never_removed(void) {
 
 static void resource_that_may_not_be_removed_fails_the_request(void) {
     static const char *const lines[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected older -> REMOVE_PARENT",
         "parent_removed REFUSED -> FAIL NO_PERMISSION END",
     };
@@ -537,7 +543,7 @@ static void resource_that_may_not_be_removed_fails_the_request(void) {
 
 static void lost_removal_of_the_resource_is_sent_again(void) {
     static const char *const lines[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected older   -> REMOVE_PARENT",
         "disconnected             -> ",
         "parent_removed UNKNOWN   -> ",
@@ -559,19 +565,19 @@ static void whoever_leaves_removes_the_resource_if_it_is_empty(void) {
         "parent_removed OK      -> END",
     };
     static const char *const made_anew[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
         "parent_inspected younger -> END",
     };
     static const char *const lost[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "parent_inspected older -> REMOVE_PARENT",
         "timed_out              -> FAIL SEQUENCE_EXHAUSTED",
         "disconnected           -> ",
         "parent_removed UNKNOWN -> END",
     };
     static const char *const offline[] = {
-        DRAINS("me-1", "x7"),
+        DRAINS,
         "disconnected             -> ",
         "parent_inspected UNKNOWN -> ",
         "cancelled                -> FAIL CANCELLED END",
