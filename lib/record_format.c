@@ -245,7 +245,6 @@ const zkl_record_field zkl_record_state_fields[] = {
     PLAIN_FIELD(unknown_reported, BOOL),
     PLAIN_FIELD(refusal_reported, BOOL),
     PLAIN_FIELD(draining, BOOL),
-    PLAIN_FIELD(drain_blocked, BOOL),
     PLAIN_FIELD(downgrade_wanted, BOOL),
     PLAIN_FIELD(downgrade_unsure, BOOL),
     PLAIN_FIELD(late_verdict, STATUS),
@@ -403,7 +402,7 @@ static void add_children(zkl_text *text, const char *prefix, zkl_children childr
 
 /* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
 static bool counts_names(const zkl_request *request) {
-    return request->permits > 0 || request->max_waiting > 0 || request->drain_blocked;
+    return request->permits > 0 || request->max_waiting > 0;
 }
 
 static void add_list(zkl_text *text, const zkl_request *request, zkl_children children) {
@@ -437,7 +436,7 @@ static unsigned fields_of_success(zkl_event_kind kind) {
     case ZKL_EVENT_INSPECTED:
         return ZKL_EVENT_HAS_ZXID | ZKL_EVENT_HAS_OWN_SESSION;
     case ZKL_EVENT_PARENT_INSPECTED:
-        return ZKL_EVENT_HAS_ZXID;
+        return ZKL_EVENT_HAS_ZXID | ZKL_EVENT_HAS_DATA;
     case ZKL_EVENT_LISTED:
         return ZKL_EVENT_HAS_CHILDREN;
     default:
@@ -482,6 +481,9 @@ void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zk
     }
     if ((fields & ZKL_EVENT_HAS_OWN_SESSION) != 0) {
         add_flag_field(text, " own_session=", event->own_session);
+    }
+    if ((fields & ZKL_EVENT_HAS_DATA) != 0) {
+        add_flag_field(text, " holds_data=", event->holds_data);
     }
     if ((fields & ZKL_EVENT_HAS_CHILDREN) != 0) {
         add_list(text, request, event->children);

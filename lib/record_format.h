@@ -92,7 +92,8 @@ enum {
     ZKL_EVENT_HAS_OWN_SESSION = 1U << 4,
     ZKL_EVENT_HAS_CHILDREN = 1U << 5,
     ZKL_EVENT_HAS_FIRED = 1U << 6, /* deleted, fresh */
-    ZKL_EVENT_HAS_GUID = 1U << 7
+    ZKL_EVENT_HAS_GUID = 1U << 7,
+    ZKL_EVENT_HAS_DATA = 1U << 8 /* holds_data */
 };
 
 /** The fields of an event, as request.h has them. */

@@ -118,9 +118,10 @@ ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member 
  * deleted it), all are given up, and it joins all queues again at their tails.
  *
  * Blocks. Returns what zkl_lock_acquire does (but for the statuses of reentrant handles), and
- * of a semaphore ZKL_PERMITS_DIFFER; ZKL_TOO_MANY_WATCHES (of semaphores of many permits, or of
- * many members with long names: see `permits` of zkl_lock_options). On every status but ZKL_OK none
- * is held, and nodes that were made are deleted in the background.
+ * ZKL_SEQUENCE_EXHAUSTED also from a try that has just begun a resource anew (the next one finds it
+ * so); of a semaphore ZKL_PERMITS_DIFFER; ZKL_TOO_MANY_WATCHES (of semaphores of many permits, or
+ * of many members with long names: see `permits` of zkl_lock_options). On every status but ZKL_OK
+ * none is held, and nodes that were made are deleted in the background.
  */
 ZKL_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
                                    zkl_multi_lock_grant *grant);

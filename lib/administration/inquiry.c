@@ -52,7 +52,7 @@ int zkl_question_status(const zkl_question *question) {
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
 
 static bool copy_data(zkl_question *question, const zkl_reply *reply) {
-    if (reply->data_length == 0) {
+    if (reply->data == NULL) {
         return true;
     }
     char *copy = malloc(reply->data_length);

@@ -143,11 +143,35 @@ static void look_for_lost_node(zkl_request *request, zkl_actions *actions) {
     list(request, actions);
 }
 
+/* Our own node goes first; then whoever finds the resource empty deletes its node, if that may be
+ * deleted: see on_parent_inspected. It may be made again at once by somebody else, who begins with
+ * the sequence 0. */
+static void advance_drain(zkl_request *request, zkl_actions *actions) {
+    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
+    if (ours && request->twins) {
+        list(request, actions);
+    } else if (ours) {
+        delete_node(request, actions, request->node);
+    } else {
+        start_operation(request, actions, OPERATION_INSPECT_PARENT, ZKL_ACTION_INSPECT_PARENT,
+                        NULL);
+    }
+}
+
+/* Nobody else may come who has the time to wait until the resource is empty. */
+static void advance_without_node(zkl_request *request, zkl_actions *actions) {
+    if (request->draining && request->connected) {
+        advance_drain(request, actions);
+    } else {
+        end(request, actions);
+    }
+}
+
 /* On the way out, a node that may exist is first found or ruled out. */
 static void advance_leave(zkl_request *request, zkl_actions *actions) {
     stop_watching(request, actions);
     if (request->own_node == ZKL_OWN_NODE_NONE && request->surplus[0] == '\0' && !request->twins) {
-        end(request, actions);
+        advance_without_node(request, actions);
     } else if (!request->connected) {
         return;
     } else if (request->surplus[0] != '\0') {
@@ -162,22 +186,6 @@ static void advance_leave(zkl_request *request, zkl_actions *actions) {
 /* Whether a list must show that a request may join, before it does. */
 static bool must_look_first(const zkl_request *request) {
     return (request->only_try || request->max_waiting > 0) && !request->way_was_free;
-}
-
-/* Our own node goes first; then whoever finds the resource empty deletes its node. It
- * may be made again at once by somebody else, who begins with the sequence 0. */
-static void advance_drain(zkl_request *request, zkl_actions *actions) {
-    bool ours = request->own_node == ZKL_OWN_NODE_OURS;
-    if (request->drain_blocked) {
-        start_operation(request, actions, OPERATION_INSPECT_PARENT, ZKL_ACTION_INSPECT_PARENT,
-                        NULL);
-    } else if (ours && request->twins) {
-        list(request, actions);
-    } else if (!ours) {
-        start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
-    } else {
-        delete_node(request, actions, request->node);
-    }
 }
 
 /* The create and the list travel together: requests of a session are answered
@@ -309,18 +317,11 @@ static bool sequence_is_exhausted(const char *name) {
 }
 
 /* However we came by the node, its place must be one that can be trusted. */
-static void take_node(zkl_request *request, const char *name, int64_t zxid, zkl_actions *actions) {
+static void take_node(zkl_request *request, const char *name, int64_t zxid) {
     request->own_node = ZKL_OWN_NODE_OURS;
     request->zxid = zxid;
     copy_name(request->node, name);
-    if (!sequence_is_exhausted(name) || request->aim != ZKL_AIM_JOIN) {
-        return;
-    }
-    if (request->only_try || request->is_member) {
-        fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
-    } else {
-        request->draining = true;
-    }
+    request->draining = sequence_is_exhausted(name) && request->aim == ZKL_AIM_JOIN;
 }
 
 /* A parent that vanishes again and again (a container, an administrator) must not make us spin. The
@@ -330,7 +331,7 @@ static void on_created(zkl_request *request, const zkl_event *event, zkl_actions
     case ZKL_OUTCOME_OK:
         request->parents_made = 0;
         if (event->zxid > 0) {
-            take_node(request, event->node, event->zxid, actions);
+            take_node(request, event->node, event->zxid);
         } else {
             request->own_node = ZKL_OWN_NODE_UNSURE;
             request->twins = true;
@@ -364,39 +365,77 @@ static void on_parent_made(zkl_request *request, const zkl_event *event, zkl_act
     }
 }
 
+/* A member makes no node alone: all begin anew, as after the loss of a place. But a try has had
+ * its turn. */
 static void end_drain(zkl_request *request, zkl_actions *actions) {
     request->draining = false;
     request->way_was_free = false;
-    if (request->aim == ZKL_AIM_JOIN) {
+    if (!request->is_member) {
         emit(actions, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    } else {
+        fail(request, actions, request->only_try ? ZKL_SEQUENCE_EXHAUSTED : ZKL_NODE_DELETED);
+    }
+}
+
+static void end_drain_without_parent(zkl_request *request, zkl_actions *actions) {
+    request->parent_missing = true;
+    end_drain(request, actions);
+}
+
+/* Others are still there, of before, or again. All who wait for its end pause, each for a time of
+ * its own. */
+static void wait_for_empty_parent(zkl_request *request, zkl_actions *actions) {
+    request->must_back_off = !request->only_try;
+    if (request->only_try) {
+        fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
+    }
+}
+
+static void take_removal(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
+    if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
+        end_drain_without_parent(request, actions);
+    } else if (event->outcome == ZKL_OUTCOME_NOT_EMPTY) {
+        wait_for_empty_parent(request, actions);
+    } else {
+        note_failure(request, event, actions);
     }
 }
 
 static void on_parent_removed(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
-    if (event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE) {
-        request->parent_missing = true;
-        end_drain(request, actions);
-    } else if (event->outcome == ZKL_OUTCOME_NOT_EMPTY) {
-        request->drain_blocked = true;
-    } else {
-        note_failure(request, event, actions);
+    if (request->aim == ZKL_AIM_JOIN) {
+        take_removal(request, event, actions);
+    }
+    if (request->aim == ZKL_AIM_LEAVE) {
+        request->draining = false; /* once is enough */
     }
 }
 
 /* A resource that is younger than the node which we had in it was made anew by somebody else,
- * and may never be empty again. Else all who wait for that pause, each for a time of its own. */
-static void on_parent_inspected(zkl_request *request, const zkl_event *event,
-                                zkl_actions *actions) {
-    request->drain_blocked = false;
+ * and may never be empty again. One that holds data is an application's own node: it is not for us
+ * to delete. */
+static void take_inspection(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     if (event->outcome == ZKL_OUTCOME_NO_NODE) {
-        request->parent_missing = true;
-        end_drain(request, actions);
+        end_drain_without_parent(request, actions);
     } else if (event->outcome != ZKL_OUTCOME_OK) {
         note_failure(request, event, actions);
     } else if (event->zxid > request->zxid) {
         end_drain(request, actions);
-    } else {
-        request->must_back_off = request->aim == ZKL_AIM_JOIN;
+    } else if (event->holds_data) {
+        fail(request, actions, ZKL_SEQUENCE_EXHAUSTED);
+    }
+}
+
+static void on_parent_inspected(zkl_request *request, const zkl_event *event,
+                                zkl_actions *actions) {
+    bool may_go = event->outcome == ZKL_OUTCOME_OK && event->zxid <= request->zxid &&
+                  !event->holds_data && request->connected;
+    if (may_go) {
+        start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
+    } else if (request->aim == ZKL_AIM_JOIN) {
+        take_inspection(request, event, actions);
+    }
+    if (request->aim == ZKL_AIM_LEAVE) {
+        request->draining = may_go;
     }
 }
 
@@ -581,7 +620,7 @@ static void on_own_watched(zkl_request *request, const zkl_event *event, zkl_act
 
 /* A node found by name is ours only if our session owns it. Of two, the lower
  * keeps its place and the other goes. */
-static void adopt_candidate(zkl_request *request, int64_t zxid, zkl_actions *actions) {
+static void adopt_candidate(zkl_request *request, int64_t zxid) {
     bool lower =
         request->own_node != ZKL_OWN_NODE_OURS || zkl_node_name_parse(request->candidate).sequence <
                                                       zkl_node_name_parse(request->node).sequence;
@@ -592,7 +631,7 @@ static void adopt_candidate(zkl_request *request, int64_t zxid, zkl_actions *act
     if (request->own_node == ZKL_OWN_NODE_OURS) {
         copy_name(request->surplus, request->node);
     }
-    take_node(request, request->candidate, zxid, actions);
+    take_node(request, request->candidate, zxid);
 }
 
 /* Our node is now the reader's: the place in the queue and its zxid stay the writer's. */
@@ -637,7 +676,7 @@ static void on_inspected(zkl_request *request, const zkl_event *event, zkl_actio
         return;
     }
     if (event->outcome == ZKL_OUTCOME_OK && event->own_session) {
-        adopt_candidate(request, event->zxid, actions);
+        adopt_candidate(request, event->zxid);
     } else if (event->outcome == ZKL_OUTCOME_OK) {
         /* Somebody else's, with a name copied from ours: not to be touched, and
          * not to hide the one that we look for. */
@@ -738,7 +777,6 @@ static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_a
     request->must_back_off = false;
     request->connected = false;
     request->draining = false;
-    request->drain_blocked = false;
     request->way_was_free = false;
     request->downgrade_unsure = false;
     request->watching = false;

@@ -47,8 +47,8 @@ typedef enum zkl_event_kind {
     ZKL_EVENT_DELETED,          /* OK, NO_NODE: it is gone */
     ZKL_EVENT_SETTLED,          /* OK: the committed write of ACTION_SETTLE is done */
     ZKL_EVENT_OWN_WATCHED,      /* OK: the watch is armed; NO_NODE: our node is gone */
-    ZKL_EVENT_PARENT_REMOVED,   /* OK, NO_NODE: it is gone; NOT_EMPTY */
-    ZKL_EVENT_PARENT_INSPECTED, /* OK: zxid; NO_NODE */
+    ZKL_EVENT_PARENT_REMOVED,   /* OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */
+    ZKL_EVENT_PARENT_INSPECTED, /* OK: zxid, holds_data; NO_NODE */
     ZKL_EVENT_DOWNGRADED,       /* OK: our node is now the reader's; NO_NODE: ours is gone */
     ZKL_EVENT_BACKED_OFF,       /* no outcome: the pause is over */
     /* News. */
@@ -75,8 +75,9 @@ typedef struct zkl_event {
     zkl_outcome outcome;
     int status;       /* REFUSED: why; CANCELLED: the verdict */
     const char *node; /* CREATED: the name that the server gave */
-    int64_t zxid;     /* CREATED, INSPECTED: the node's czxid */
+    int64_t zxid;     /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */
     bool own_session; /* INSPECTED: the node's owner is our session */
+    bool holds_data;  /* PARENT_INSPECTED: somebody has written to it */
     bool deleted;     /* WATCH_FIRED: the node was deleted, and not merely changed */
     bool fresh;       /* WATCH_FIRED: our session cannot have expired since it was sent */
     zkl_children children;
@@ -93,9 +94,10 @@ typedef enum zkl_action_kind {
     ZKL_ACTION_WATCH_OWN,       /* node: ours, to hear of it when somebody deletes it */
     ZKL_ACTION_UNWATCH_OWN,     /* forget that watch; no reply */
     ZKL_ACTION_INSPECT,         /* node: whose owner and czxid to read */
-    ZKL_ACTION_INSPECT_PARENT,  /* the resource's node: its czxid */
+    ZKL_ACTION_INSPECT_PARENT,  /* the resource's node: its czxid, and whether it holds data */
     ZKL_ACTION_DELETE,          /* node */
-    ZKL_ACTION_REMOVE_PARENT,   /* the resource's node, when it has no children */
+    ZKL_ACTION_REMOVE_PARENT,   /* the resource's node, if it has no children and nobody has written
+                                   to it since it was inspected */
     ZKL_ACTION_DOWNGRADE,       /* in one transaction make node, and delete ours */
     ZKL_ACTION_SETTLE,          /* any committed write; what was sent before is then decided */
     ZKL_ACTION_BACK_OFF,        /* pause, longer each time, with jitter */
@@ -184,8 +186,7 @@ typedef struct zkl_request {
     bool ended;
     bool unknown_reported;
     bool refusal_reported;
-    bool draining;      /* the resource's sequence is used up: its node must go first */
-    bool drain_blocked; /* it has children: of before, or is it in use again? */
+    bool draining; /* the resource's sequence is used up: its node must go first */
     bool downgrade_wanted;
     bool downgrade_unsure; /* its reply was lost */
     int late_verdict;      /* given when our node is gone; ZKL_OK: none */

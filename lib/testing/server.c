@@ -129,10 +129,12 @@ static zkl_answer *make_view(const zkl_server *server, const zkl_call *call, con
                              bool with_data) {
     zkl_node_stat stat = zkl_node_get_stat(node);
     zkl_node_view view = zkl_node_look(node, server->applied_zxid);
+    size_t data_size = view.data_size;
     if (!with_data) {
         view.data_size = 0;
     }
     zkl_answer *answer = zkl_answer_make_view(call->path, &view);
+    answer->view.data_size = data_size; /* is told without them */
     fill_reply(answer, call);
     answer->czxid = stat.czxid;
     answer->ephemeral_owner = stat.ephemeral_owner;

@@ -172,6 +172,7 @@ static void on_exists(int rc, const struct Stat *stat, const void *data) {
     zkl_reply reply = reply_of(rc);
     if (rc == ZOK && stat != NULL) {
         take_stat(&reply, stat);
+        reply.data_length = (size_t)stat->dataLength;
     }
     answer(data, &reply);
 }

@@ -52,11 +52,11 @@ typedef struct zkl_reply {
     zkl_children children;   /* list */
     int32_t version;         /* exists, get, set: how often the node's data were set */
     const char *data;        /* get: any bytes, and no NUL behind them; NULL: none */
-    size_t data_length;
-    int64_t made_ms;       /* get: since 1970, by the leader's clock, as is the next */
-    int64_t changed_ms;    /* get: when its data were set; made_ms: never */
-    int64_t children_zxid; /* get: of the last create or deletion of a child */
-    int32_t child_count;   /* get */
+    size_t data_length;      /* exists (without the data), get */
+    int64_t made_ms;         /* get: since 1970, by the leader's clock, as is the next */
+    int64_t changed_ms;      /* get: when its data were set; made_ms: never */
+    int64_t children_zxid;   /* get: of the last create or deletion of a child */
+    int32_t child_count;     /* get */
     /* transact: one result for each operation, if the servers have decided; else NULL. */
     const zkl_multi_result *results;
     size_t result_count;

@@ -131,6 +131,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         .node = reply->path != NULL ? last_name(reply->path) : NULL,
         .zxid = reply->zxid,
         .own_session = reply->ephemeral_owner == runner->session->id,
+        .holds_data = reply->data_length > 0,
         .children = reply->children,
     };
     if (call->session_number != runner->session->number) {
@@ -450,19 +451,39 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_childr
     }
 }
 
+static void on_parent_inspected(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    call->runner->parent_version = reply->version;
+    on_reply(arg, reply);
+}
+
 static void inspect_parent(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome = operations->table->exists(operations, runner->parent_path, 0, on_reply,
-                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
+    zkl_outcome outcome =
+        operations->table->exists(operations, runner->parent_path, 0, on_parent_inspected,
+                                  call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_PARENT_INSPECTED, outcome);
     }
 }
 
+/* Who has written to it meanwhile uses it, as they do who have children there. */
+static void on_parent_removed(void *arg, const zkl_reply *reply) {
+    zkl_reply told = *reply;
+    if (reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_BAD_VERSION) {
+        told.outcome = ZKL_OUTCOME_NOT_EMPTY;
+    }
+    on_reply(arg, &told);
+}
+
+/* A transaction, as only there a version can be given. */
 static void remove_parent(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome = operations->table->remove(operations, runner->parent_path, on_reply,
-                                                    call_for(runner, ZKL_EVENT_PARENT_REMOVED));
+    const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
+                                          .path = runner->parent_path,
+                                          .version = runner->parent_version };
+    zkl_outcome outcome = operations->table->transact(operations, &removal, 1, on_parent_removed,
+                                                      call_for(runner, ZKL_EVENT_PARENT_REMOVED));
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_PARENT_REMOVED, outcome);
     }
@@ -521,27 +542,60 @@ static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
     return outcome;
 }
 
-static void on_parent_reply(void *arg, const zkl_reply *reply) {
-    zkl_call *call = arg;
-    zkl_request_runner *runner = call->runner;
+/* How much of the path is to be made next; 0: there is no more to do. */
+static size_t next_ancestor(const zkl_request_runner *runner, zkl_outcome outcome) {
     size_t length = runner->parent_made_length;
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
+        return length_of_parent(runner->parent_path, length);
+    }
+    bool is_last = runner->parent_path[length] == '\0';
+    return outcome == ZKL_OUTCOME_OK && !is_last ? length_of_child(runner->parent_path, length) : 0;
+}
+
+static void take_ancestor(const zkl_call *call, zkl_outcome outcome, int status) {
+    zkl_request_runner *runner = call->runner;
     bool current = call->session_number == runner->session->number;
-    size_t next = 0;
-    if (current && reply->outcome == ZKL_OUTCOME_NO_NODE) {
-        next = length_of_parent(runner->parent_path, length);
-    } else if (current && reply->outcome == ZKL_OUTCOME_OK && runner->parent_path[length] != '\0') {
-        next = length_of_child(runner->parent_path, length);
+    zkl_event made = { .kind = ZKL_EVENT_PARENT_MADE,
+                       .outcome = current ? outcome : ZKL_OUTCOME_SESSION_OVER,
+                       .status = status };
+    size_t next = current ? next_ancestor(runner, outcome) : 0;
+    if (next > 0) {
+        made.outcome = make_ancestor(runner, next);
+        made.status = ZKL_SERVER_REFUSED;
     }
-    if (next == 0) {
-        on_reply(arg, reply);
-        return;
+    if (next == 0 || made.outcome != ZKL_OUTCOME_OK) {
+        zkl_request_runner_feed(runner, &made);
     }
+}
+
+static void on_ancestor_inspected(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    bool missing = reply->outcome == ZKL_OUTCOME_NO_NODE;
     note_answer(call, reply);
-    zkl_outcome outcome = make_ancestor(runner, next);
-    if (outcome != ZKL_OUTCOME_OK) {
-        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PARENT_MADE,
-                                                      .outcome = outcome,
-                                                      .status = ZKL_SERVER_REFUSED });
+    take_ancestor(call, missing ? ZKL_OUTCOME_REFUSED : reply->outcome,
+                  missing ? ZKL_NO_PERMISSION : reply->status);
+}
+
+/* Servers look at the rights before they look for the node: whoever may not make it need not, if
+ * it is there. Another member's may be the one that is missing; or somebody has just made it. */
+static zkl_outcome inspect_ancestor(zkl_request_runner *runner) {
+    zkl_operations *operations = runner->session->operations;
+    char *path = strndup(runner->parent_path, runner->parent_made_length);
+    if (path == NULL) {
+        return ZKL_OUTCOME_NOT_NOW;
+    }
+    zkl_outcome outcome = operations->table->exists(operations, path, 0, on_ancestor_inspected,
+                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
+    free(path);
+    return outcome;
+}
+
+static void on_parent_reply(void *arg, const zkl_reply *reply) {
+    const zkl_call *call = arg;
+    bool is_forbidden = reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_NO_PERMISSION;
+    note_answer(call, reply);
+    if (!is_forbidden || inspect_ancestor(call->runner) != ZKL_OUTCOME_OK) {
+        take_ancestor(call, reply->outcome, reply->status);
     }
 }
 

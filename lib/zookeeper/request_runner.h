@@ -77,6 +77,7 @@ struct zkl_request_runner {
     char *parent_path;
     char *note;                /* NULL: none */
     size_t parent_made_length; /* of the part of parent_path that is being made */
+    int32_t parent_version;    /* of the data of the parent, as it was inspected */
     zkl_timer deadline;
     zkl_timer back_off;
     zkl_timer hold_limit;

@@ -113,6 +113,10 @@ static void read_reply(conversation *talk, fuzz_bytes *bytes, zkl_event *event) 
     } else if (event->kind == ZKL_EVENT_INSPECTED) {
         event->own_session = fuzz_take(bytes, '0') % 2 == 0 && talk->ours_count < OURS_MAX;
         event->zxid = 7;
+    } else if (event->kind == ZKL_EVENT_PARENT_INSPECTED) {
+        uint8_t bits = fuzz_take(bytes, '0');
+        event->zxid = (bits & 1U) != 0 ? INT64_MAX : 1;
+        event->holds_data = (bits & 2U) != 0;
     }
 }
 
@@ -148,19 +152,33 @@ static int kind_of_letter(uint8_t byte) {
         char letter;
         zkl_event_kind kind;
     } letters[] = {
-        { 's', ZKL_EVENT_START },        { 'c', ZKL_EVENT_CREATED },
-        { 'l', ZKL_EVENT_LISTED },       { 'm', ZKL_EVENT_PARENT_MADE },
-        { 'w', ZKL_EVENT_WATCHED },      { 'i', ZKL_EVENT_INSPECTED },
-        { 'd', ZKL_EVENT_DELETED },      { 't', ZKL_EVENT_SETTLED },
-        { 'o', ZKL_EVENT_OWN_WATCHED },  { 'b', ZKL_EVENT_BACKED_OFF },
-        { 'f', ZKL_EVENT_WATCH_FIRED },  { 'g', ZKL_EVENT_OWN_WATCH_FIRED },
-        { 'k', ZKL_EVENT_PROBE },        { 'e', ZKL_EVENT_LEASE_BEGUN },
-        { 'q', ZKL_EVENT_LEASE_THIN },   { 'n', ZKL_EVENT_LEASE_ENDED },
-        { 'h', ZKL_EVENT_HOLD_LIMIT },   { 'u', ZKL_EVENT_CONNECTED },
-        { 'v', ZKL_EVENT_DISCONNECTED }, { 'x', ZKL_EVENT_SESSION_ENDED },
-        { 'y', ZKL_EVENT_TIMED_OUT },    { 'a', ZKL_EVENT_CANCELLED },
-        { 'r', ZKL_EVENT_RELEASED },     { 'p', ZKL_EVENT_PARENT_REMOVED },
-        { 'z', ZKL_EVENT_DOWNGRADED },   { 'j', ZKL_EVENT_DOWNGRADE },
+        { 's', ZKL_EVENT_START },
+        { 'c', ZKL_EVENT_CREATED },
+        { 'l', ZKL_EVENT_LISTED },
+        { 'm', ZKL_EVENT_PARENT_MADE },
+        { 'w', ZKL_EVENT_WATCHED },
+        { 'i', ZKL_EVENT_INSPECTED },
+        { 'd', ZKL_EVENT_DELETED },
+        { 't', ZKL_EVENT_SETTLED },
+        { 'o', ZKL_EVENT_OWN_WATCHED },
+        { 'b', ZKL_EVENT_BACKED_OFF },
+        { 'f', ZKL_EVENT_WATCH_FIRED },
+        { 'g', ZKL_EVENT_OWN_WATCH_FIRED },
+        { 'k', ZKL_EVENT_PROBE },
+        { 'e', ZKL_EVENT_LEASE_BEGUN },
+        { 'q', ZKL_EVENT_LEASE_THIN },
+        { 'n', ZKL_EVENT_LEASE_ENDED },
+        { 'h', ZKL_EVENT_HOLD_LIMIT },
+        { 'u', ZKL_EVENT_CONNECTED },
+        { 'v', ZKL_EVENT_DISCONNECTED },
+        { 'x', ZKL_EVENT_SESSION_ENDED },
+        { 'y', ZKL_EVENT_TIMED_OUT },
+        { 'a', ZKL_EVENT_CANCELLED },
+        { 'r', ZKL_EVENT_RELEASED },
+        { 'p', ZKL_EVENT_PARENT_REMOVED },
+        { 'z', ZKL_EVENT_DOWNGRADED },
+        { 'j', ZKL_EVENT_DOWNGRADE },
+        { '[', ZKL_EVENT_PARENT_INSPECTED },
     };
     for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
         if ((byte & 31U) == ((unsigned)letters[i].letter & 31U)) {

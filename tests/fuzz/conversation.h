@@ -14,7 +14,8 @@
  *     o own watched    outcome               y timed out     r released
  *     b backed off                           s start
  *     p parent removed outcome, 7 not empty   z downgraded    outcome
- *     j downgrade
+ *     j downgrade                             [ parent inspected outcome, bits: 1 made anew,
+ *                                               2 holds data
  *
  * Outcomes: 0 OK, 1 NO_NODE, 2 UNKNOWN, 3 NOT_NOW, 4 REFUSED, 5 SESSION_OVER, 6 REFUSED
  * silently. Children are pairs of a letter and a digit that is added to the base:

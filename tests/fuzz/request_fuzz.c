@@ -160,6 +160,9 @@ static void check_action(fuzz_run *run, const zkl_action *action, const zkl_even
         check_grant(run, event, before);
     } else if (action->kind == ZKL_ACTION_END) {
         EXPECT(!conversation_may_leave_node(&run->talk));
+    } else if (action->kind == ZKL_ACTION_REMOVE_PARENT) { /* no data, by what was just heard */
+        EXPECT(event->kind == ZKL_EVENT_PARENT_INSPECTED && !event->holds_data);
+        EXPECT(event->outcome == ZKL_OUTCOME_OK && event->zxid <= run->request.zxid);
     }
 }
 
@@ -181,6 +184,7 @@ static void print_event(const fuzz_run *run, const zkl_event *event) {
     }
     fputs(event->deleted ? " deleted" : "", stderr);
     fputs(event->own_session ? " ours" : "", stderr);
+    fputs(event->holds_data ? " with_data" : "", stderr);
     fputs(" ->", stderr);
 }
 

@@ -296,6 +296,9 @@ static void take_event(record_reader *reader, record_entry *record, const char *
     if ((fields & ZKL_EVENT_HAS_OWN_SESSION) != 0) {
         event->own_session = take_flag(reader, "own_session");
     }
+    if ((fields & ZKL_EVENT_HAS_DATA) != 0) {
+        event->holds_data = take_flag(reader, "holds_data");
+    }
     if ((fields & ZKL_EVENT_HAS_CHILDREN) != 0) {
         take_children(reader, record);
     }

@@ -1,8 +1,8 @@
 /*
  * A model of the drain: what requests do when the sequence numbers of a parent
  * come to their end. Who gets a number from LIMIT on deletes its node again and
- * waits until the parent is gone; whoever finds the parent empty deletes it; then
- * it is made anew, and counts from 0. Run by tests/spin/run; docs/protocol.md
+ * waits until the parent is gone; whoever finds the parent empty, and without data,
+ * deletes it; then it is made anew, and counts from 0. Run by tests/spin/run; docs/protocol.md
  * ("The model") maps the steps to functions.
  *
  * What is abstract, and why that loses nothing:
@@ -12,7 +12,10 @@
  *   children of one generation of the parent: it cannot be deleted while it has any.
  * - Whether a parent is another one is told by its czxid; here by a mark that its
  *   deletion leaves (`parent_changed`).
- * - A delete that the servers refuse (NOTEMPTY) changes nothing, and is no step.
+ * - A look that shows a parent with children leads to a delete that the servers refuse
+ *   (NOTEMPTY) and to another look: that changes nothing, and is no step.
+ * - Of versions of the parent's data only whether one that was seen is still the last
+ *   (`unchanged`). Nobody but contenders deletes it.
  * - Of zxids only the order is kept.
  */
 
@@ -37,6 +40,9 @@
 #ifndef CANCELS
 #define CANCELS 0
 #endif
+#ifndef DATA        /* how often an application writes to the parent */
+#define DATA 0
+#endif
 #ifndef ROUNDS      /* how often each wants to hold */
 #define ROUNDS 1
 #endif
@@ -47,7 +53,9 @@
 
 bool parent_lives = true;
 byte counter = FIRST;
+bool parent_data;        /* an application's */
 byte late_deletions = 0; /* of the parent, on their way from an old server */
+bool late_unchanged;     /* and nobody has written to it since it was looked at */
 
 /* The node of a contender. */
 bool lives[CONTENDERS];
@@ -62,23 +70,29 @@ byte sequence[CONTENDERS], zxid[CONTENDERS];
 #define WAITING 4
 #define HELD 5
 #define EXHAUSTED 6 /* the number cannot be trusted: to be deleted */
-#define DRAINING 7  /* until the parent is gone */
-#define LEAVING 8
-#define ENDED 9
+#define DRAINING 7  /* until the parent is gone: looks at it */
+#define REMOVING 8  /* has seen that it may be deleted */
+#define LEAVING 9
+/* Called off with an exhausted number, or while it drains: it drains once. */
+#define LEAVING_EXHAUSTED 10
+#define LOOKING_ONCE 11
+#define REMOVING_ONCE 12
+#define ENDED 13
 
 byte phase[CONTENDERS];
 byte rounds[CONTENDERS] = ROUNDS;
 byte blocker[CONTENDERS] = NONE;
 bool blocker_gone[CONTENDERS], parent_changed[CONTENDERS], expired[CONTENDERS];
+bool unchanged[CONTENDERS]; /* nobody has written to the parent since it was looked at */
 byte ended_count = 0;
 byte top = 0; /* the highest token granted */
 
-byte expiries = EXPIRIES, disconnects = DISCONNECTS, cancels = CANCELS;
+byte expiries = EXPIRIES, disconnects = DISCONNECTS, cancels = CANCELS, data = DATA;
 
 hidden byte i, j, freed, found;
 
 /* The properties, as they are named when broken. */
-hidden byte no_other_holder, token_order, no_orphan;
+hidden byte no_other_holder, token_order, no_orphan, no_data_lost, no_drain_is_left;
 
 /* ---- Transactions ------------------------------------------------------ */
 
@@ -145,13 +159,25 @@ inline commit_deletion(c) {
 inline commit_parent_deletion() {
     if
     :: parent_lives && PARENT_IS_EMPTY ->
+        no_data_lost = !parent_data;
+        assert(no_data_lost);
         parent_lives = false;
+        parent_data = false;
         counter = 0;
         for (i : 0 .. CONTENDERS - 1) {
-            parent_changed[i] = phase[i] == DRAINING
+            parent_changed[i] = phase[i] == DRAINING || phase[i] == REMOVING || phase[i] == LOOKING_ONCE
         }
     :: else
     fi
+}
+
+/* Another version: who has looked at it before does not delete it. */
+inline commit_data() {
+    for (i : 0 .. CONTENDERS - 1) {
+        unchanged[i] = false
+    }
+    parent_data = true;
+    late_unchanged = false
 }
 
 /* ---- The outcome ------------------------------------------------------- */
@@ -166,8 +192,14 @@ inline end_request(c) {
     assert(no_orphan);
     forget_blocker(c);
     parent_changed[c] = false;
+    unchanged[c] = false;
     phase[c] = ENDED;
-    ended_count++
+    ended_count++;
+#ifdef NUMBERS_ARE_USED_UP
+    /* All had exhausted numbers in the parent that was there at first. */
+    no_drain_is_left = ended_count < CONTENDERS || !parent_lives || counter <= LIMIT;
+    assert(no_drain_is_left)
+#endif
 }
 
 inline grant(c) {
@@ -186,6 +218,7 @@ inline grant(c) {
 inline join_anew(c) {
     forget_blocker(c);
     parent_changed[c] = false;
+    unchanged[c] = false;
     phase[c] = CREATING
 }
 
@@ -254,10 +287,64 @@ inline give_back_number(c) {
 #endif
 }
 
-/* Empty: deleted. Gone, or another one: that too is the end of the drain. */
+/* Gone, or another one: that too is the end of the drain. */
+inline look_at_parent(c) {
+    if
+    :: !parent_lives || parent_changed[c] -> join_anew(c)
+#ifndef BREAK_REMOVES_DATA
+    :: parent_lives && !parent_changed[c] && parent_data -> end_request(c)
+#endif
+    :: else ->
+        unchanged[c] = true;
+        phase[c] = REMOVING
+    fi
+}
+
+#ifdef BREAK_REMOVES_ANY_VERSION
+#define IS_AS_SEEN(c) true
+#else
+#define IS_AS_SEEN(c) (unchanged[c])
+#endif
+
+/* Deleted, or gone: the end of the drain. Not empty, or written to: another look. */
 inline take_parent_deleted(c) {
-    commit_parent_deletion();
-    join_anew(c)
+    if
+    :: !parent_lives || (PARENT_IS_EMPTY && IS_AS_SEEN(c)) ->
+        commit_parent_deletion();
+        join_anew(c)
+    :: else ->
+        unchanged[c] = false;
+        phase[c] = DRAINING
+    fi
+}
+
+inline call_off(c) {
+    forget_blocker(c);
+    if
+#ifndef BREAK_LEAVES_THE_DRAIN
+    :: phase[c] == EXHAUSTED || phase[c] == DRAINING || phase[c] == REMOVING ->
+        unchanged[c] = false;
+        phase[c] = (phase[c] == EXHAUSTED -> LEAVING_EXHAUSTED : LOOKING_ONCE)
+#endif
+    :: else -> phase[c] = LEAVING
+    fi
+}
+
+inline look_once(c) {
+    if
+    :: parent_lives && !parent_changed[c] && !parent_data ->
+        unchanged[c] = true;
+        phase[c] = REMOVING_ONCE
+    :: else -> end_request(c)
+    fi
+}
+
+inline remove_once(c) {
+    if
+    :: IS_AS_SEEN(c) -> commit_parent_deletion()
+    :: else
+    fi;
+    end_request(c)
 }
 
 inline leave(c) {
@@ -272,7 +359,7 @@ inline leave(c) {
 inline hear_of_session_end(c) {
     expired[c] = false;
     if
-    :: phase[c] == HELD || phase[c] == LEAVING -> end_request(c)
+    :: phase[c] == HELD || phase[c] >= LEAVING -> end_request(c)
     :: else -> join_anew(c)
     fi
 }
@@ -289,12 +376,16 @@ proctype contender(byte c) {
            list_again(c) }
     :: d_step { phase[c] == HELD && CAN_ASK(c) -> leave(c) }
     :: d_step { phase[c] == EXHAUSTED && CAN_ASK(c) -> give_back_number(c) }
-    :: d_step { phase[c] == DRAINING && CAN_ASK(c) && PARENT_IS_EMPTY -> take_parent_deleted(c) }
-    :: d_step { phase[c] == DRAINING && CAN_ASK(c) && parent_changed[c] -> join_anew(c) }
+    :: d_step { phase[c] == DRAINING && CAN_ASK(c) &&
+           (PARENT_IS_EMPTY || parent_changed[c] || parent_data) -> look_at_parent(c) }
+    :: d_step { phase[c] == REMOVING && CAN_ASK(c) -> take_parent_deleted(c) }
 #ifdef BREAK_ASKS_FOR_NUMBERS_WHILE_DRAINING
     :: d_step { phase[c] == DRAINING && CAN_ASK(c) && !PARENT_IS_EMPTY -> join_anew(c) }
 #endif
     :: d_step { phase[c] == LEAVING && CAN_ASK(c) -> leave(c) }
+    :: d_step { phase[c] == LEAVING_EXHAUSTED && CAN_ASK(c) -> commit_deletion(c); phase[c] = LOOKING_ONCE }
+    :: d_step { phase[c] == LOOKING_ONCE && CAN_ASK(c) -> look_once(c) }
+    :: d_step { phase[c] == REMOVING_ONCE && CAN_ASK(c) -> remove_once(c) }
     :: d_step { expired[c] -> hear_of_session_end(c) }
     :: atomic { phase[c] == ENDED -> break }
     od
@@ -312,16 +403,27 @@ end_of_faults:
            expired[c] = true }
 #endif
 #if DISCONNECTS > 0
-    :: d_step { disconnects > 0 && phase[c] == DRAINING && !expired[c] ->
+    :: d_step { disconnects > 0 && phase[c] == REMOVING && !expired[c] ->
            disconnects--;
-           late_deletions++ }
-    :: d_step { late_deletions > 0 -> late_deletions--; commit_parent_deletion() }
+           late_deletions++;
+           late_unchanged = unchanged[c];
+           unchanged[c] = false;
+           phase[c] = DRAINING }
+    :: d_step { late_deletions > 0 ->
+           late_deletions--;
+           if
+           :: late_unchanged -> commit_parent_deletion()
+           :: else
+           fi;
+           late_unchanged = false }
+#endif
+#if DATA > 0
+    :: d_step { data > 0 && parent_lives -> data--; commit_data() }
 #endif
 #if CANCELS > 0
-    :: d_step { cancels > 0 && !expired[c] && phase[c] != HELD && phase[c] != LEAVING && phase[c] != ENDED ->
+    :: d_step { cancels > 0 && !expired[c] && phase[c] != HELD && phase[c] < LEAVING ->
            cancels--;
-           forget_blocker(c);
-           phase[c] = LEAVING }
+           call_off(c) }
 #endif
     :: false -> skip
     od
@@ -329,7 +431,7 @@ end_of_faults:
 
 #ifdef LIVENESS
 active proctype peace() {
-    atomic { expiries = 0; disconnects = 0; cancels = 0 }
+    atomic { expiries = 0; disconnects = 0; cancels = 0; data = 0 }
 }
 #endif
 

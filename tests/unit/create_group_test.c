@@ -144,6 +144,26 @@ static void who_asks_beside_one_that_has_its_node_is_refused(void) {
     close_members(stage);
 }
 
+/* Servers look at the rights before they look for the node: a client that may not make what is
+ * above the nodes of all is told that, though one of the parents is there. */
+static void who_may_not_make_a_parent_that_is_there_goes_on(void) {
+    run_stage *stage = open_members();
+    start(stage, &stage->a, "/a");
+    start(stage, &stage->b, "/b");
+    stage_answer(stage, "transact", ZKL_OUTCOME_NO_NODE);
+    stage_answer(stage, "make /b", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    FAKE_ANSWER(&stage->fake, "make /a", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    FAKE_HEARD(&stage->fake, "exists /a");
+    FAKE_ANSWER(&stage->fake, "exists /a", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
+    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_NO_PERMISSION);
+    stage_hush(stage);
+    close_members(stage);
+}
+
 static CU_TestInfo tests[] = {
     TEST(nothing_is_sent_before_all_have_asked),
     TEST(who_asks_and_is_called_off_ends_at_once),
@@ -153,6 +173,7 @@ static CU_TestInfo tests[] = {
     TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask),
     TEST(members_whose_parents_have_vanished_again_pause_and_make_them_together),
     TEST(who_asks_beside_one_that_has_its_node_is_refused),
+    TEST(who_may_not_make_a_parent_that_is_there_goes_on),
     TEST_END,
 };
 

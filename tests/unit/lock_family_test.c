@@ -260,6 +260,51 @@ static void resource_that_is_used_up_and_never_empty_says_so_at_the_deadline(voi
     end(1);
 }
 
+static void make_used_up_resource(void) {
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
+    wear_out();
+}
+
+static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
+    begin();
+    relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
+    make_used_up_resource();
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
+    EXPECT(sequence_of(&all[0]) < 1000);
+    end(1);
+}
+
+/* Each of its requests has time to make a node and to delete it, but for no more. */
+static void whoever_has_little_time_begins_a_resource_anew_that_is_used_up(void) {
+    enum { ROUNDS = 20 };
+    begin();
+    relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
+    make_used_up_resource();
+    int status = ZKL_SEQUENCE_EXHAUSTED;
+    for (size_t i = 0; i < ROUNDS && status != ZKL_OK; i++) {
+        status = relative_acquire(&all[0], 3);
+        zkl_testing_sleep(RELATIVE_SOON_MS);
+    }
+    EXPECT_INT(status, ZKL_OK);
+    end(1);
+}
+
+static void resource_that_holds_data_is_not_deleted_when_it_is_used_up(void) {
+    begin();
+    relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
+    make_used_up_resource();
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    EXPECT_INT(zkl_ensemble_set_data(ensemble, RELATIVE_RESOURCE, "an application's"),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_SEQUENCE_EXHAUSTED);
+    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_SEQUENCE_EXHAUSTED);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT(zkl_ensemble_set_creates(ensemble, RELATIVE_RESOURCE, 0)); /* it is still there */
+    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
+    end(1);
+}
+
 static CU_TestInfo tests[] = {
     TEST(third_contender_waits_for_one_of_two_permits),
     TEST(permits_go_on_in_the_order_of_the_queue),
@@ -272,6 +317,9 @@ static CU_TestInfo tests[] = {
     TEST(limit_of_a_semaphore_counts_those_that_wait),
     TEST(resource_that_is_used_up_begins_anew_and_all_get_the_lock),
     TEST(resource_that_is_used_up_and_never_empty_says_so_at_the_deadline),
+    TEST(try_of_a_resource_that_is_used_up_begins_it_anew),
+    TEST(whoever_has_little_time_begins_a_resource_anew_that_is_used_up),
+    TEST(resource_that_holds_data_is_not_deleted_when_it_is_used_up),
     TEST_END,
 };
 

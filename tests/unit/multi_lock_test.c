@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "support/multi_caller.h"
+#include "testing/ensemble.h"
 
 enum { SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
 
@@ -470,6 +471,75 @@ static void bad_input_is_refused(void) {
     zkl_testing_end();
 }
 
+/* ---- Sequences that are used up ------------------------------------------------------------- */
+
+static void wear_out(const char *path) {
+    EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), path, INT32_MAX - 9));
+}
+
+static void begin_with_one_used_up(caller *self) {
+    begin(self);
+    acquire(self); /* makes the resources */
+    EXPECT_INT(self->status, ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_release(self->multi_lock, ZKL_FOREVER), ZKL_OK);
+    wear_out("/locks/orders");
+}
+
+static void resources_that_are_used_up_begin_anew_and_all_are_held(void) {
+    caller self;
+    begin_with_one_used_up(&self);
+    wear_out("/locks/stock");
+    self.timeout_ms = LONG_MS;
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    end(&self);
+}
+
+static void resource_that_is_used_up_is_waited_for_until_it_is_empty(void) {
+    caller self;
+    begin_with_one_used_up(&self);
+    EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), "/locks/orders", 1));
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender("/locks/orders", ZKL_EXCLUSIVE, other);
+    wear_out("/locks/orders");
+    self.timeout_ms = LONG_MS;
+    self.status = 1;
+    zkl_testing_task *task = zkl_testing_start(acquire, &self);
+    zkl_testing_sleep(LONG_MS / 2);
+    EXPECT_INT(self.status, 1);
+    EXPECT_INT(zkl_testing_delete_node(other), 1);
+    zkl_testing_join(task);
+    EXPECT_INT(self.status, ZKL_OK);
+    end(&self);
+}
+
+static void resource_that_is_used_up_and_never_empty_is_told_at_the_deadline(void) {
+    caller self;
+    begin_with_one_used_up(&self);
+    char other[ZKL_NODE_PATH_SIZE];
+    zkl_testing_add_contender("/locks/orders", ZKL_EXCLUSIVE, other);
+    self.timeout_ms = LONG_MS;
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_SEQUENCE_EXHAUSTED);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children("/locks/stock"), 0);
+    EXPECT_INT(zkl_testing_count_children("/locks/orders"), 1);
+    end(&self);
+}
+
+/* The next one finds it as good as new. */
+static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
+    caller self;
+    begin_with_one_used_up(&self);
+    self.timeout_ms = 0;
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_SEQUENCE_EXHAUSTED);
+    zkl_testing_sleep(SOON_MS);
+    acquire(&self);
+    EXPECT_INT(self.status, ZKL_OK);
+    end(&self);
+}
+
 static CU_TestInfo tests[] = {
     TEST(all_are_held_with_one_token_and_released),
     TEST(next_one_has_a_greater_token),
@@ -490,6 +560,10 @@ static CU_TestInfo tests[] = {
     TEST(stuck_holder_loses_all),
     TEST(client_that_counts_does_so_without_a_resource_class),
     TEST(bad_input_is_refused),
+    TEST(resources_that_are_used_up_begin_anew_and_all_are_held),
+    TEST(resource_that_is_used_up_is_waited_for_until_it_is_empty),
+    TEST(resource_that_is_used_up_and_never_empty_is_told_at_the_deadline),
+    TEST(try_of_a_resource_that_is_used_up_begins_it_anew),
     TEST_END,
 };
 

@@ -246,6 +246,7 @@ static zkl_event random_event(unit_random *random, zkl_event_kind kind, const ch
         .node = names[unit_random_below(random, 4)],
         .zxid = unit_random_below(random, 1000),
         .own_session = unit_random_below(random, 2) == 0,
+        .holds_data = unit_random_below(random, 8) == 0,
         .deleted = unit_random_below(random, 2) == 0,
         .fresh = unit_random_below(random, 2) == 0,
         .children = { names, unit_random_below(random, 6) },

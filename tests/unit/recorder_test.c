@@ -429,6 +429,7 @@ static void expect_event_survives(const zkl_event *event) {
     EXPECT(is_same_text(read->event.guid, (has & ZKL_EVENT_HAS_GUID) != 0 ? event->guid : NULL));
     EXPECT(read->event.own_session ==
            ((has & ZKL_EVENT_HAS_OWN_SESSION) != 0 && event->own_session));
+    EXPECT(read->event.holds_data == ((has & ZKL_EVENT_HAS_DATA) != 0 && event->holds_data));
     EXPECT(read->event.deleted == ((has & ZKL_EVENT_HAS_FIRED) != 0 && event->deleted));
     EXPECT(read->event.fresh == ((has & ZKL_EVENT_HAS_FIRED) != 0 && event->fresh));
     size_t children = (has & ZKL_EVENT_HAS_CHILDREN) != 0 ? event->children.count : 0;
@@ -451,6 +452,7 @@ static void each_kind_of_event_survives_writing_and_reading(void) {
                 .node = names[0],
                 .zxid = INT64_MIN,
                 .own_session = true,
+                .holds_data = true,
                 .deleted = true,
                 .children = { names, 3 },
                 .guid = BENCH_GUID,
@@ -459,7 +461,7 @@ static void each_kind_of_event_survives_writing_and_reading(void) {
             if (!is_probe) {
                 expect_event_survives(&event);
                 event.children.count = 0;
-                event.own_session = event.deleted = false;
+                event.own_session = event.holds_data = event.deleted = false;
                 event.fresh = true;
                 event.guid = NULL;
                 expect_event_survives(&event);

@@ -173,14 +173,19 @@ static void member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again(
     PLAY(member, lines);
 }
 
-static void exhausted_sequence_of_a_member_fails(void) {
+/* Then all begin anew. */
+static void member_with_an_exhausted_sequence_waits_for_an_empty_resource(void) {
     static const char *const lines[] = {
         "start                       -> CREATE",
         "created me-1 in_transaction -> INSPECT me-1",
-        "inspected ours              -> FAIL SEQUENCE_EXHAUSTED DELETE me-1",
-        "deleted OK                  -> SETTLE LIST",
-        "settled NO_NODE             -> ",
-        "listed nobody               -> END",
+        "inspected ours              -> LIST",
+        "listed x3 me-1              -> DELETE me-1",
+        "deleted OK                  -> INSPECT_PARENT",
+        "parent_inspected older      -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY    -> BACK_OFF",
+        "backed_off                  -> INSPECT_PARENT",
+        "parent_inspected older      -> REMOVE_PARENT",
+        "parent_removed OK           -> FAIL NODE_DELETED END",
     };
     PLAY(member, lines);
 }
@@ -344,7 +349,7 @@ static CU_TestInfo tests[] = {
     TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none),
     TEST(member_that_lost_its_place_does_not_join_again),
     TEST(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again),
-    TEST(exhausted_sequence_of_a_member_fails),
+    TEST(member_with_an_exhausted_sequence_waits_for_an_empty_resource),
     TEST(writer_becomes_a_reader_in_its_own_place),
     TEST(lost_reply_to_a_downgrade_is_looked_for),
     TEST(release_during_a_lost_downgrade_deletes_the_node_that_is_there),

@@ -47,14 +47,80 @@ static void parent_that_vanishes_on_the_way_down_is_made_again(void) {
     stage_cancel_and_close(stage);
 }
 
-static void refusal_on_the_way_up_fails_the_request(void) {
+static run_stage *begin_with_a_refusal_on_the_way_up(void) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
     FAKE_ANSWER(&stage->fake, "make /a/b", .outcome = ZKL_OUTCOME_REFUSED,
                 .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "make /a/b; decided -14; ended");
+    FAKE_HEARD(&stage->fake, "make /a/b; exists /a/b");
+    return stage;
+}
+
+static void refusal_on_the_way_up_fails_the_request(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, "decided -14; ended");
     stage_close(stage);
+}
+
+static void refusal_of_what_others_have_made_is_no_obstacle(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_OK);
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    FAKE_HEARD(&stage->fake, "make /a/b/c; create /a/b/c/#1-lock-; list /a/b/c");
+    stage_cancel_and_close(stage);
+}
+
+static void lost_reply_after_a_refusal_begins_anew_at_the_bottom(void) {
+    run_stage *stage = begin_with_a_refusal_on_the_way_up();
+    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
+    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_UNKNOWN);
+    stage_connect(stage, SESSION_ID);
+    FAKE_HEARD(&stage->fake, "make /a/b/c");
+    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
+    stage_cancel_and_close(stage);
+}
+
+/* ---- A resource that is used up --------------------------------------------------------- */
+
+static run_stage *begin_with_a_used_up_sequence(void) {
+    run_stage *stage = stage_open();
+    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_OK);
+    stage_created(stage, stage->fake.guids, "lock-2147483647", 900);
+    stage_listed_own(stage, stage->fake.guids, "lock-2147483647", NULL);
+    stage_answer(stage, "remove /r", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    return stage;
+}
+
+static void used_up_resource_is_removed_only_as_it_was_seen(void) {
+    run_stage *stage = begin_with_a_used_up_sequence();
+    FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800, .version = 7);
+    FAKE_HEARD(&stage->fake, "remove version 7 of /r");
+    FAKE_ANSWER(&stage->fake, "remove version", .outcome = ZKL_OUTCOME_REFUSED,
+                .status = ZKL_BAD_VERSION);
+    FAKE_HEARD(&stage->fake, "");
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "exists /r");
+    FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800, .version = 8, .data_length = 1);
+    FAKE_HEARD(&stage->fake, "decided -17; ended");
+    stage_close(stage);
+}
+
+static void inspection_and_removal_that_cannot_be_sent_are_tried_again(void) {
+    run_stage *stage = begin_with_a_used_up_sequence();
+    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800);
+    FAKE_HEARD(&stage->fake, "unsent remove version 0 of /r");
+    stage_pass(stage, 50);
+    FAKE_HEARD(&stage->fake, "unsent exists /r");
+    stage->fake.sends = ZKL_OUTCOME_OK;
+    stage_pass(stage, 100);
+    FAKE_HEARD(&stage->fake, "exists /r");
+    FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 901);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
+    stage_cancel_and_close(stage);
 }
 
 static void lost_reply_on_the_way_up_begins_anew_at_the_bottom(void) {
@@ -326,6 +392,10 @@ static CU_TestInfo tests[] = {
     TEST(only_what_is_missing_of_the_parent_is_made),
     TEST(parent_that_vanishes_on_the_way_down_is_made_again),
     TEST(refusal_on_the_way_up_fails_the_request),
+    TEST(refusal_of_what_others_have_made_is_no_obstacle),
+    TEST(lost_reply_after_a_refusal_begins_anew_at_the_bottom),
+    TEST(used_up_resource_is_removed_only_as_it_was_seen),
+    TEST(inspection_and_removal_that_cannot_be_sent_are_tried_again),
     TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom),
     TEST(failing_send_on_the_way_up_is_a_pause),
     TEST(replies_of_an_earlier_session_are_void),

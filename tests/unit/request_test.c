@@ -430,12 +430,17 @@ static void timeout_and_cancel_after_the_grant_come_too_late(void) {
 /* ---- Sequences that are used up
  * ----------------------------------------------------------------------------------- */
 
+#define DRAINS                                                                                     \
+    "start                      -> CREATE LIST", "created me-1               -> ",                 \
+        "listed me-1 x7             -> DELETE me-1", "deleted OK -> INSPECT_PARENT"
+
 static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
     static const char *const last[] = {
         "start                      -> CREATE LIST",
         "created me2147483647       -> ",
         "listed me2147483647        -> DELETE me2147483647",
-        "deleted OK                 -> REMOVE_PARENT",
+        "deleted OK                 -> INSPECT_PARENT",
+        "parent_inspected older     -> REMOVE_PARENT",
         "parent_removed OK          -> REJOIN MAKE_PARENT",
         "parent_made OK             -> CREATE LIST",
         "created me0                -> ",
@@ -445,10 +450,11 @@ static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
         "start                      -> CREATE LIST",
         "created me2146435072       -> ", /* 2^31 - 2^20 */
         "listed x5 me2146435072     -> DELETE me2146435072",
-        "deleted OK                 -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY   -> INSPECT_PARENT",
-        "parent_inspected older     -> BACK_OFF",
-        "backed_off                 -> REMOVE_PARENT",
+        "deleted OK                 -> INSPECT_PARENT",
+        "parent_inspected older     -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY   -> BACK_OFF",
+        "backed_off                 -> INSPECT_PARENT",
+        "parent_inspected older     -> REMOVE_PARENT",
         "parent_removed NO_NODE     -> REJOIN MAKE_PARENT",
         "parent_made OK             -> CREATE LIST",
     };
@@ -467,13 +473,15 @@ static void negative_sequence_waits_for_an_empty_resource(void) {
         "start                      -> CREATE LIST",
         "created me-2147483648      -> ",
         "listed me-2147483648 x2    -> DELETE me-2147483648",
-        "deleted OK                 -> REMOVE_PARENT",
+        "deleted OK                 -> INSPECT_PARENT",
+        "parent_inspected older     -> REMOVE_PARENT",
     };
     static const char *const minus_one[] = {
         "start                      -> CREATE LIST",
         "created me-1               -> ",
         "listed me-1                -> DELETE me-1",
-        "deleted NO_NODE            -> REMOVE_PARENT",
+        "deleted NO_NODE            -> INSPECT_PARENT",
+        "parent_inspected older     -> REMOVE_PARENT",
     };
     PLAY(exclusive, lowest);
     PLAY(reader, minus_one);
@@ -481,24 +489,20 @@ static void negative_sequence_waits_for_an_empty_resource(void) {
 
 static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) {
     static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created me-1             -> ",
-        "listed me-1 x7           -> DELETE me-1",
-        "deleted OK               -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
+        DRAINS,
+        "parent_inspected older   -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> BACK_OFF",
         "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
-        "parent_inspected older   -> END",
+        "backed_off               -> INSPECT_PARENT",
+        "parent_inspected older   -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> END",
     };
     PLAY(exclusive, lines);
 }
 
 static void resource_that_others_have_made_anew_is_joined(void) {
     static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created me-1             -> ",
-        "listed me-1 x7           -> DELETE me-1",
-        "deleted OK               -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
+        DRAINS,
         "parent_inspected younger -> REJOIN CREATE LIST",
         "created me1              -> ",
         "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
@@ -508,37 +512,109 @@ static void resource_that_others_have_made_anew_is_joined(void) {
 
 static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
     static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created me-1             -> ",
-        "listed me-1 x7           -> DELETE me-1",
-        "deleted OK               -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> INSPECT_PARENT",
+        DRAINS,
         "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
+    };
+    PLAY(exclusive, lines);
+}
+
+/* It is an application's own node. */
+static void resource_that_holds_data_is_never_removed(void) {
+    static const char *const joining[] = {
+        DRAINS,
+        "parent_inspected with_data -> FAIL SEQUENCE_EXHAUSTED END",
+    };
+    static const char *const leaving[] = {
+        DRAINS,
+        "timed_out                  -> FAIL SEQUENCE_EXHAUSTED",
+        "parent_inspected with_data -> END",
+    };
+    PLAY(exclusive, joining);
+    PLAY(exclusive, leaving);
+}
+
+static void resource_that_may_not_be_removed_fails_the_request(void) {
+    static const char *const lines[] = {
+        DRAINS,
+        "parent_inspected older -> REMOVE_PARENT",
+        "parent_removed REFUSED -> FAIL NO_PERMISSION END",
     };
     PLAY(exclusive, lines);
 }
 
 static void lost_removal_of_the_resource_is_sent_again(void) {
     static const char *const lines[] = {
-        "start                  -> CREATE LIST",
-        "created me-1           -> ",
-        "listed me-1            -> DELETE me-1",
-        "deleted OK             -> REMOVE_PARENT",
-        "disconnected           -> ",
-        "parent_removed UNKNOWN -> ",
-        "connected              -> REMOVE_PARENT",
-        "parent_removed NO_NODE -> REJOIN MAKE_PARENT",
+        DRAINS,
+        "parent_inspected older   -> REMOVE_PARENT",
+        "disconnected             -> ",
+        "parent_removed UNKNOWN   -> ",
+        "connected                -> INSPECT_PARENT",
+        "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
     };
     PLAY(exclusive, lines);
 }
 
+/* Others may have no more time than this one. */
+static void whoever_leaves_removes_the_resource_if_it_is_empty(void) {
+    static const char *const removed[] = {
+        "start                  -> CREATE LIST",
+        "created me-1           -> ",
+        "cancelled              -> FAIL CANCELLED",
+        "listed me-1            -> DELETE me-1",
+        "deleted OK             -> INSPECT_PARENT",
+        "parent_inspected older -> REMOVE_PARENT",
+        "parent_removed OK      -> END",
+    };
+    static const char *const made_anew[] = {
+        DRAINS,
+        "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
+        "parent_inspected younger -> END",
+    };
+    static const char *const lost[] = {
+        DRAINS,
+        "parent_inspected older -> REMOVE_PARENT",
+        "timed_out              -> FAIL SEQUENCE_EXHAUSTED",
+        "disconnected           -> ",
+        "parent_removed UNKNOWN -> END",
+    };
+    static const char *const offline[] = {
+        DRAINS,
+        "disconnected             -> ",
+        "parent_inspected UNKNOWN -> ",
+        "cancelled                -> FAIL CANCELLED END",
+    };
+    PLAY(exclusive, removed);
+    PLAY(exclusive, made_anew);
+    PLAY(exclusive, lost);
+    PLAY(exclusive, offline);
+}
+
+static void try_begins_an_empty_resource_anew(void) {
+    static const char *const lines[] = {
+        "start                  -> LIST",
+        "listed nobody          -> CREATE LIST",
+        "created me2147483647   -> ",
+        "listed me2147483647    -> DELETE me2147483647",
+        "deleted OK             -> INSPECT_PARENT",
+        "parent_inspected older -> REMOVE_PARENT",
+        "parent_removed OK      -> REJOIN MAKE_PARENT",
+        "parent_made OK         -> LIST",
+        "listed nobody          -> CREATE LIST",
+        "created me0            -> ",
+        "listed me0             -> GRANT",
+    };
+    PLAY(try_exclusive, lines);
+}
+
 static void exhausted_sequence_of_a_try_fails_closed(void) {
     static const char *const lines[] = {
-        "start                -> LIST",
-        "listed nobody        -> CREATE LIST",
-        "created me2147483647 -> FAIL SEQUENCE_EXHAUSTED",
-        "listed me2147483647  -> DELETE me2147483647",
-        "deleted OK           -> END",
+        "start                    -> LIST",
+        "listed nobody            -> CREATE LIST",
+        "created me2147483647     -> ",
+        "listed me2147483647 x7   -> DELETE me2147483647",
+        "deleted OK               -> INSPECT_PARENT",
+        "parent_inspected older   -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> FAIL SEQUENCE_EXHAUSTED END",
     };
     PLAY(try_exclusive, lines);
 }
@@ -556,7 +632,7 @@ static void lost_node_with_an_exhausted_sequence_is_found_and_deleted(void) {
         "inspected ours  -> DELETE me0",
         "deleted OK      -> LIST",
         "listed me-1     -> DELETE me-1",
-        "deleted OK      -> REMOVE_PARENT",
+        "deleted OK      -> INSPECT_PARENT",
     };
     PLAY(exclusive, lines);
 }
@@ -627,6 +703,10 @@ static CU_TestInfo tests[] = {
     TEST(resource_that_others_have_made_anew_is_joined),
     TEST(resource_that_is_gone_when_it_is_looked_at_is_made_again),
     TEST(lost_removal_of_the_resource_is_sent_again),
+    TEST(resource_that_holds_data_is_never_removed),
+    TEST(resource_that_may_not_be_removed_fails_the_request),
+    TEST(whoever_leaves_removes_the_resource_if_it_is_empty),
+    TEST(try_begins_an_empty_resource_anew),
     TEST(exhausted_sequence_of_a_try_fails_closed),
     TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted),
     TEST(each_mode_creates_a_node_of_its_kind),

@@ -12,7 +12,7 @@
  *     a grant is given only to a node of our session that nothing blocks, and
  *     its token is that node's czxid;
  *     a downgrade keeps that token;
- *     no node is deleted that our session does not own;
+ *     no node is deleted that our session does not own, and no resource's that holds data;
  *     after END there is no node of ours, and no write that could still make one;
  *     when the faults end, the request comes to its end as well.
  */
@@ -39,11 +39,14 @@ typedef struct sent_operation {
     zkl_action_kind kind;
     char node[NAME_SIZE];
     char writer[NAME_SIZE]; /* DOWNGRADE: in whose place */
+    int32_t version;        /* REMOVE_PARENT: that it must have */
 } sent_operation;
 
 typedef struct small_world {
     bool parent;
     int64_t parent_zxid;
+    int32_t parent_version; /* 0: nobody has written to it */
+    int32_t inspected_version;
     child_node nodes[NODES_MAX];
     size_t count;
     int32_t next_sequence;
@@ -82,7 +85,7 @@ typedef struct random_walk {
 static struct {
     unsigned grants, failures, losses, rejoins, inspections, ends, late_creates, watches;
     unsigned hand_offs, stops, kept_nodes, deleted_while_held, hold_limits, downgrades, drains;
-    unsigned own_downgrades, permits, full, members;
+    unsigned own_downgrades, permits, full, members, data_written, data_deleted;
 } seen;
 
 #define CHECK(walk, condition)                                                                     \
@@ -132,13 +135,27 @@ static void make_parent(small_world *world) {
     if (!world->parent) {
         world->parent = true;
         world->parent_zxid = ++world->zxid;
+        world->parent_version = 0;
     }
 }
 
 /* The next parent counts from the beginning. */
-static void remove_parent(small_world *world) {
+static bool remove_parent(small_world *world, int32_t version) {
+    if (!world->parent || world->count > 0 || world->parent_version != version) {
+        return false;
+    }
+    seen.data_deleted += version > 0 ? 1U : 0U;
     world->parent = false;
     world->next_sequence = 0;
+    return true;
+}
+
+/* An application that uses the resource's node. */
+static void somebody_writes_to_parent(small_world *world) {
+    if (world->parent) {
+        world->parent_version++;
+        seen.data_written++;
+    }
 }
 
 /* In one transaction. */
@@ -160,8 +177,8 @@ static void apply(small_world *world, const sent_operation *operation) {
         remove_child(world, child);
     } else if (operation->kind == ZKL_ACTION_MAKE_PARENT) {
         make_parent(world);
-    } else if (operation->kind == ZKL_ACTION_REMOVE_PARENT && world->count == 0) {
-        remove_parent(world);
+    } else if (operation->kind == ZKL_ACTION_REMOVE_PARENT) {
+        (void)remove_parent(world, operation->version);
     } else if (operation->kind == ZKL_ACTION_DOWNGRADE) {
         (void)become_reader(world, operation);
     }
@@ -253,6 +270,7 @@ static void send(random_walk *walk, const zkl_action *action) {
     sent->kind = action->kind;
     snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
     snprintf(sent->writer, sizeof(sent->writer), "%s", walk->request.node);
+    sent->version = world->inspected_version;
 }
 
 /* As the runner does it. */
@@ -480,16 +498,26 @@ static bool is_write(zkl_action_kind kind) {
            kind == ZKL_ACTION_DOWNGRADE;
 }
 
-static void serve_parent_removal(random_walk *walk) {
+static void serve_parent_inspection(random_walk *walk) {
+    small_world *world = &walk->world;
+    world->inspected_version = world->parent_version;
+    feed(walk, &(zkl_event){
+                   .kind = ZKL_EVENT_PARENT_INSPECTED,
+                   .outcome = world->parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
+                   .zxid = world->parent_zxid,
+                   .holds_data = world->parent_version > 0,
+               });
+}
+
+static void serve_parent_removal(random_walk *walk, const sent_operation *operation) {
     small_world *world = &walk->world;
     zkl_event event = { .kind = ZKL_EVENT_PARENT_REMOVED, .outcome = ZKL_OUTCOME_OK };
     if (!world->parent) {
         event.outcome = ZKL_OUTCOME_NO_NODE;
-    } else if (world->count > 0) {
-        event.outcome = ZKL_OUTCOME_NOT_EMPTY;
-    } else {
-        remove_parent(world);
+    } else if (remove_parent(world, operation->version)) {
         seen.drains++;
+    } else {
+        event.outcome = ZKL_OUTCOME_NOT_EMPTY;
     }
     feed(walk, &event);
 }
@@ -519,14 +547,10 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
         serve_watch_or_inspection(walk, operation);
         break;
     case ZKL_ACTION_INSPECT_PARENT:
-        feed(walk, &(zkl_event){
-                       .kind = ZKL_EVENT_PARENT_INSPECTED,
-                       .outcome = walk->world.parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
-                       .zxid = walk->world.parent_zxid,
-                   });
+        serve_parent_inspection(walk);
         break;
     case ZKL_ACTION_REMOVE_PARENT:
-        serve_parent_removal(walk);
+        serve_parent_removal(walk, operation);
         break;
     case ZKL_ACTION_MAKE_PARENT:
         make_parent(&walk->world);
@@ -818,6 +842,8 @@ static void rare_step(random_walk *walk) {
         our_node_is_deleted_by_hand(walk);
     } else if (dice < 45) {
         watched_node_is_changed(walk);
+    } else if (dice < 47) {
+        somebody_writes_to_parent(&walk->world);
     } else if (dice < 70 && walk->request.needs_lease) {
         change_lease(walk);
     } else if (dice < 85) {
@@ -948,6 +974,8 @@ static void random_walks_keep_the_rules_and_come_to_an_end(void) {
     EXPECT(seen.hold_limits > SEEDS / 1000);
     EXPECT(seen.downgrades > SEEDS / 10);
     EXPECT(seen.drains > 0);
+    EXPECT(seen.data_written > SEEDS / 100);
+    EXPECT_INT(seen.data_deleted, 0);
     EXPECT(seen.own_downgrades > SEEDS / 1000);
     EXPECT(seen.permits > SEEDS / 50);
     EXPECT(seen.full > SEEDS / 1000);

@@ -1,9 +1,11 @@
 /* Striped locks on simulated servers. */
 #include "zklock/striped_lock.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/unit.h"
+#include "testing/ensemble.h"
 #include "zklock/testing.h"
 
 enum { STRIPES = 4, SOON_MS = 200, LONG_MS = 60000 };
@@ -192,6 +194,27 @@ static void bad_input_is_refused(void) {
     end();
 }
 
+static void wear_out_all_stripes(zkl_striped_lock *striped_lock) {
+    EXPECT_INT(zkl_striped_lock_acquire_all(striped_lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
+    for (int i = 0; i < STRIPES; i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/locks/stock/stripe-%04d", i);
+        EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), path, INT32_MAX - 9));
+    }
+}
+
+static void stripes_that_are_used_up_begin_anew(void) {
+    begin();
+    zkl_striped_lock *striped_lock = open_striped();
+    wear_out_all_stripes(striped_lock);
+    EXPECT_INT(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_all(striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    zkl_striped_lock_close(striped_lock);
+    end();
+}
+
 static CU_TestInfo tests[] = {
     TEST(keys_have_the_same_stripe_for_ever),
     TEST(who_comes_with_one_key_meets_at_one_stripe),
@@ -199,6 +222,7 @@ static CU_TestInfo tests[] = {
     TEST(all_wait_for_each_and_keep_each_out),
     TEST(cancel_ends_every_wait),
     TEST(handle_that_waits_is_in_use),
+    TEST(stripes_that_are_used_up_begin_anew),
     TEST(bad_input_is_refused),
     TEST_END,
 };

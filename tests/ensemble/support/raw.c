@@ -92,10 +92,13 @@ void raw_sync(zhandle_t *raw) {
     require_ok(reply.rc, "sync", "/");
 }
 
+/* Parents are made as zklock makes them, without data: others it never deletes. */
 int raw_create(zhandle_t *raw, const char *path, int flags) {
+    bool is_parent = flags == ZOO_PERSISTENT;
     int rc;
     do {
-        rc = zoo_create(raw, path, "0", 1, &ZOO_OPEN_ACL_UNSAFE, flags, NULL, 0);
+        rc = zoo_create(raw, path, is_parent ? NULL : "0", is_parent ? -1 : 1, &ZOO_OPEN_ACL_UNSAFE,
+                        flags, NULL, 0);
     } while (is_transient(rc));
     return rc;
 }

@@ -83,8 +83,11 @@ static zkl_outcome create_persistent(zkl_operations *self, const char *path, boo
 
 static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *operations,
                             size_t count, zkl_reply_callback *done, void *arg) {
-    (void)count;
-    return call(of(self), "transact", operations[0].path, done, arg);
+    char verb[32] = "transact";
+    if (count == 1 && operations[0].kind == ZKL_MULTI_REMOVE) {
+        snprintf(verb, sizeof(verb), "remove version %d of", (int)operations[0].version);
+    }
+    return call(of(self), verb, operations[0].path, done, arg);
 }
 
 static zkl_outcome list(zkl_operations *self, const char *path, uint64_t watch_id,

@@ -8,9 +8,10 @@
  *     create P  an ephemeral sequential node    make P     a persistent one
  *     list P                                    remove P
  *     exists P  without a watch                 watch P    with one
- *     unwatch P
+ *     unwatch P                                 transact P, of the first operation's
  *     list and watch P  with a watch on the children, and
  *     unwatch children of P
+ *     remove version 7 of P, a transaction of only that
  *
  * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for
  * that with the second, and so on in hex digits to "#f-".

@@ -140,9 +140,10 @@ static void check_operation(request_monitor *monitor, zkl_action_kind kind, cons
     CHECK(!monitor_awaits(monitor, kind)); /* one of a kind at a time */
     CHECK(kind == ZKL_ACTION_BACK_OFF || monitor->connected);
     CHECK(kind != ZKL_ACTION_DOWNGRADE || monitor->holds);
-    if (kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH ||
-        kind == ZKL_ACTION_REMOVE_PARENT) {
-        CHECK(!monitor->leaving);
+    bool joins =
+        kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_MAKE_PARENT || kind == ZKL_ACTION_WATCH;
+    if (joins || kind == ZKL_ACTION_REMOVE_PARENT) {
+        CHECK(!joins || !monitor->leaving);
         CHECK(!monitor->holds);
         CHECK(!monitor->watching);
     }

@@ -81,7 +81,8 @@ static void read_success(conversation *play, zkl_event *event, const word_list *
         event->own_session = strcmp(word, "ours") == 0;
         event->zxid = trace_zxid(name_sequence(play->inspected));
     } else if (event->kind == ZKL_EVENT_PARENT_INSPECTED) {
-        event->zxid = strcmp(word, "older") == 0 ? 1 : INT64_MAX;
+        event->zxid = strcmp(word, "younger") == 0 ? INT64_MAX : 1;
+        event->holds_data = strcmp(word, "with_data") == 0;
     } else {
         give_up("no outcome", word);
     }
