@@ -139,6 +139,63 @@ static void leader_resigns_when_asked_and_follows_when_broken(void *arg) {
     end();
 }
 
+/* Whoever it was, it does not answer. */
+static void operator_asks_in_vain_and_breaks(void *arg) {
+    char revoke[] = "revoke";
+    char break_it[] = "break";
+    char resource[] = "left-behind";
+    char path[ZKL_NODE_PATH_SIZE];
+    (void)arg;
+    begin();
+    zkl_testing_add_contender("/locks/left-behind", ZKL_EXCLUSIVE, path);
+    char *node = strrchr(path, '/') + 1;
+    ZKL_TESTING_EXPECT(operate(revoke, resource, node) == 0);
+    ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks/left-behind") == 1);
+    ZKL_TESTING_EXPECT(operate(break_it, resource, node) == 0);
+    ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks/left-behind") == 0);
+    ZKL_TESTING_EXPECT(operate(break_it, resource, node) == 1);
+    end();
+}
+
+/* Two jobs that take two locks in different orders. */
+typedef struct crossing {
+    const char *owner;
+    const char *first;
+    const char *second;
+} crossing;
+
+static void cross(void *arg) {
+    const crossing *self = arg;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *first = NULL;
+    zkl_lock *second = NULL;
+    options.owner = self->owner;
+    ZKL_TESTING_EXPECT(zkl_lock_open(operators, self->first, &options, &first) == ZKL_OK);
+    ZKL_TESTING_EXPECT(zkl_lock_open(operators, self->second, &options, &second) == ZKL_OK);
+    ZKL_TESTING_EXPECT(zkl_lock_acquire(first, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL) == ZKL_OK);
+    zkl_testing_sleep(1000); /* the other has its first by now */
+    /* Whoever gives up first may let the other one in at the last moment. */
+    int status = zkl_lock_acquire(second, ZKL_EXCLUSIVE, TIMEOUT_MS, NULL);
+    ZKL_TESTING_EXPECT(status == ZKL_TIMEOUT || status == ZKL_OK);
+    zkl_lock_close(second);
+    zkl_lock_close(first);
+}
+
+static void report_finds_a_deadlock(void *arg) {
+    static crossing one = { "north", "red", "blue" };
+    static crossing other = { "south", "blue", "red" };
+    (void)arg;
+    begin();
+    ZKL_TESTING_EXPECT(report() == 0);
+    (void)zkl_testing_start(cross, &one);
+    (void)zkl_testing_start(cross, &other);
+    zkl_testing_sleep(TIMEOUT_MS / 2);
+    ZKL_TESTING_EXPECT(report() == 2);
+    zkl_testing_sleep(TIMEOUT_MS); /* their deadlines end it */
+    ZKL_TESTING_EXPECT(report() == 0);
+    end();
+}
+
 static void term_lost_before_it_is_told_is_campaigned_for_again(void *arg) {
     static const int reasons[] = { ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_NODE_DELETED };
     static char name_a[] = "a";
@@ -174,6 +231,8 @@ int main(void) {
     zkl_testing_run_seeds(1, SEEDS, NULL, leader_resigns_when_asked_and_follows_when_broken, NULL);
     zkl_testing_run_seeds(1, SEEDS, NULL, term_lost_before_it_is_told_is_campaigned_for_again,
                           NULL);
+    zkl_testing_run_seeds(1, SEEDS, NULL, operator_asks_in_vain_and_breaks, NULL);
+    zkl_testing_run_seeds(1, SEEDS, NULL, report_finds_a_deadlock, NULL);
     zkl_testing_run_seeds(1, SEEDS, NULL, operator_removes_what_nobody_uses, NULL);
     return 0;
 }
