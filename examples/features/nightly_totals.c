@@ -53,15 +53,16 @@ static void *run_in_thread(void *arg) {
     return NULL;
 }
 
-/* The other thread: tells the place in the queue, and takes the signals. */
+/* The other thread: tells the place in the queue, and takes the signals. ZKL_NOT_WAITING: it does
+ * not wait yet, so it tries again; or it was granted, and then it runs to its end. */
 static void look_on(totals *self, const sigset_t *signals) {
     static const struct timespec pause = { .tv_sec = TELL_S };
+    bool asked_to_stop = false;
     while (!self->done) {
         zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-        if (sigtimedwait(signals, NULL, &pause) > 0) {
-            /* ZKL_NOT_WAITING: it has just been granted, and the batch runs to its end. */
-            int status = zkl_lock_cancel(self->lock);
-            printf("asked to stop: %s\n", zkl_strerror(status));
+        asked_to_stop = sigtimedwait(signals, NULL, &pause) > 0 || asked_to_stop;
+        if (asked_to_stop && zkl_lock_cancel(self->lock) == ZKL_OK) {
+            printf("asked to stop: the wait is cancelled\n");
         } else if (zkl_lock_info(self->lock, &information) == ZKL_OK && information.position > 0) {
             printf("%lld before us\n", (long long)information.position);
         }
