@@ -2,12 +2,15 @@
  * Runs an example on simulated servers, with the arguments that it is given, and looks that it
  * leaves nothing behind:
  *
- *     NAME_in_simulation [--behind PATH | --break RESOURCE | --pause MS] ARG...
+ *     NAME_in_simulation [--behind PATH | --break RESOURCE | --pause MS | --outage downgrade]
+ * ARG...
  *
  * --behind  another contender holds the resource PATH all the time, and after 5 s SIGINT comes
  * --break   an administrator breaks the lock of RESOURCE while the example works
  * --pause   the process stands still for so long while the example works
+ * --outage  all servers are down when the example downgrades its lock, for longer than it waits
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zklock/administration.h>
@@ -15,12 +18,27 @@
 
 #include "simulated_waits.h"
 
-enum { SIGNAL_AT_MS = 5000, TIMEOUT_MS = 10000, CLEAN_MS = 10000 };
+enum { SIGNAL_AT_MS = 5000, TIMEOUT_MS = 10000, CLEAN_MS = 10000, RECOVERY_MS = 5000 };
 
 int example_main(int argc, char **argv); /* its main, by another name */
 
 static const char *broken_resource;
 static int64_t pause_ms;
+static bool outage_in_downgrade;
+
+int __real_zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
+int __wrap_zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
+
+int __wrap_zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
+    if (!outage_in_downgrade) {
+        return __real_zkl_lock_downgrade(lock, timeout_ms);
+    }
+    zkl_testing_stop_servers();
+    int status = __real_zkl_lock_downgrade(lock, timeout_ms);
+    zkl_testing_start_servers();
+    zkl_testing_sleep(RECOVERY_MS);
+    return status;
+}
 
 static void break_lock(void) {
     zkl_client *client = NULL;
@@ -51,6 +69,8 @@ static int take_options(int argc, char **argv, char other[ZKL_NODE_PATH_SIZE]) {
     } else if (strcmp(argv[1], "--pause") == 0) {
         pause_ms = strtoll(argv[2], NULL, 10);
         simulated_accident = stand_still;
+    } else if (strcmp(argv[1], "--outage") == 0) {
+        outage_in_downgrade = strcmp(argv[2], "downgrade") == 0;
     } else {
         return 0;
     }
