@@ -1,18 +1,24 @@
 /*
- * A service of which one instance is active: leader HOSTS ADDRESS
+ * A service of which one instance is active: leader HOSTS ADDRESS [SERVICE]
  *
  * Start it on several machines. One leads and works; the others wait, and take over when it stops,
- * dies or is cut off. All of them print who leads. SIGINT and SIGTERM end it.
+ * dies, is cut off or is asked to resign. All of them print who leads. SIGINT and SIGTERM end it.
  */
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 #include <zklock/election.h>
 
 enum { STEP_MS = 500, CLOSE_MS = 5000 };
 
-/* The callbacks run on zklock's thread. */
+/* What the callbacks, which run on zklock's thread, tell the main thread. */
+typedef struct service {
+    zkl_election *election;
+    _Atomic int64_t asked_term; /* that somebody wants to end; 0: none */
+    atomic_int campaign_status; /* ZKL_OK, or why there is no more campaign */
+} service;
 
 static void on_elected(void *arg, int64_t term) {
     (void)arg;
@@ -24,14 +30,27 @@ static void on_lost(void *arg, int64_t term, int reason) {
     fprintf(stderr, "term %lld is over: %s\n", (long long)term, zkl_strerror(reason));
 }
 
+/* By `queue_operator HOSTS revoke`, say. The work is done in the main thread: it resigns. */
+static void on_resignation_asked(void *arg, int64_t term) {
+    service *self = arg;
+    fprintf(stderr, "asked to resign in term %lld\n", (long long)term);
+    self->asked_term = term;
+}
+
+/* A term can be lost in the moment between the election and this callback, which then says why:
+ * that is as ordinary as any other loss. */
+static bool lost_before_it_began(int status) {
+    return status == ZKL_SESSION_EXPIRED || status == ZKL_LEASE_ENDED || status == ZKL_NODE_DELETED;
+}
+
 /* A campaign that fails is not begun again: somebody has to look at it. */
 static void on_campaign_ended(void *arg, int status, int64_t term) {
-    (void)arg;
+    service *self = arg;
     (void)term;
-    if (status != ZKL_OK && status != ZKL_CANCELLED) {
-        fprintf(stderr, "cannot campaign: %s\n", zkl_strerror(status));
-        kill(getpid(), SIGTERM);
+    if (lost_before_it_began(status)) {
+        status = zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
     }
+    self->campaign_status = status;
 }
 
 static void on_leader(void *arg, const zkl_leader *leader) {
@@ -51,37 +70,51 @@ static void work(int64_t term) {
     printf("working in term %lld\n", (long long)term);
 }
 
-/* One step of work, where this instance leads. ZKL_SUSPECT: perhaps it does no more, so it pauses.
- * ZKL_LOST: it has stopped, as the work is done here, and says so; then it is a candidate again. */
-static int step(zkl_election *election) {
-    int64_t term = 0;
-    int status = zkl_election_is_leader(election, &term, NULL);
-    if (status == ZKL_OK) {
-        work(term);
-    } else if (status == ZKL_LOST) {
-        (void)zkl_election_resign(election, 0);
-        return zkl_election_campaign_async(election, ZKL_FOREVER, on_campaign_ended, NULL);
-    }
-    return ZKL_OK;
+static int campaign(service *self) {
+    return zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
 }
 
-static int run(zkl_election *election, const sigset_t *signals) {
+/* To resign says that the work has stopped, as it has here; then it is a candidate again, behind
+ * those that wait. */
+static int resign_and_campaign(service *self) {
+    (void)zkl_election_resign(self->election, 0);
+    return campaign(self);
+}
+
+/* One step of work, where this instance leads. ZKL_SUSPECT: perhaps it does no more, so it pauses.
+ */
+static int step(service *self) {
+    int64_t term = 0;
+    int status = zkl_election_is_leader(self->election, &term, NULL);
+    if (status == ZKL_LOST || (term != 0 && term == self->asked_term)) {
+        return resign_and_campaign(self);
+    }
+    if (status == ZKL_OK) {
+        work(term);
+    }
+    return self->campaign_status;
+}
+
+static int run(service *self, const sigset_t *signals) {
     static const struct timespec pause = { .tv_nsec = STEP_MS * 1000000L };
-    int status = zkl_election_campaign_async(election, ZKL_FOREVER, on_campaign_ended, NULL);
+    int status = campaign(self);
     while (status == ZKL_OK && sigtimedwait(signals, NULL, &pause) < 0) {
-        status = step(election);
+        status = step(self);
     }
     return status;
 }
 
 int main(int argc, char **argv) {
     zkl_client *client = NULL;
-    zkl_election *election = NULL;
+    service self = { .election = NULL };
+    const char *resource = argc > 3 ? argv[3] : "service";
     zkl_observer *observer = NULL;
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
     options.candidate = argc > 2 ? argv[2] : "";
     options.elected = on_elected;
     options.lost = on_lost;
+    options.resignation_asked = on_resignation_asked;
+    options.arg = &self;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -89,19 +122,19 @@ int main(int argc, char **argv) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
     int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
     if (status == ZKL_OK) {
-        status = zkl_election_open(client, "service", &options, &election);
+        status = zkl_election_open(client, resource, &options, &self.election);
     }
     if (status == ZKL_OK) {
-        status = zkl_election_observe(client, "service", on_leader, NULL, &observer);
+        status = zkl_election_observe(client, resource, on_leader, NULL, &observer);
     }
     if (status == ZKL_OK) {
-        status = run(election, &signals);
+        status = run(&self, &signals);
     }
     if (status != ZKL_OK) {
-        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
     zkl_observer_close(observer);
-    zkl_election_close(election); /* resigns */
+    zkl_election_close(self.election); /* resigns */
     zkl_client_close(client, CLOSE_MS);
     return status == ZKL_OK ? 0 : 1;
 }

@@ -4,6 +4,8 @@
  *
  *     queue_report HOST:PORT[,...] [RESOURCE]
  *
+ * It changes nothing; queue_operator takes the nodes that it names.
+ *
  * Exit status: 0, 1 when the servers could not be asked, 2 when there is a deadlock.
  */
 #include <inttypes.h>
@@ -15,16 +17,16 @@
 enum { TIMEOUT_MS = 10000 };
 
 static int complain(const char *what, int status) {
-    fprintf(stderr, "%s: %s %s\n", what, zkl_strerror(status), zkl_error_message());
+    fprintf(stderr, "%s: %s. %s\n", what, zkl_strerror(status), zkl_error_message());
     return status;
 }
 
-static void print_contender(const zkl_contender *one) {
+static void print_contender(size_t place, const zkl_contender *one) {
     const zkl_identity *who = &one->identity;
-    printf("  %-9s %s pid %s (%s), owner %s, for %" PRId64 " s: %s%s%s\n",
+    printf("  %zu %-9s %s pid %s (%s), owner %s, for %" PRId64 " s: %s%s%s\n    node %s\n", place,
            zkl_queue_kind_name((int)one->kind), who->host, who->process_id, who->label, who->owner,
            one->age_ms / 1000, one->holds ? "holds" : "behind ", one->waits_for,
-           one->revoke_requested ? ", asked to give it up" : "");
+           one->revoke_requested ? ", asked to give it up" : "", one->node);
 }
 
 static int report_queue(zkl_client *client, const char *resource) {
@@ -35,7 +37,7 @@ static int report_queue(zkl_client *client, const char *resource) {
     }
     printf("%s: %zu\n", resource, zkl_queue_count(queue));
     for (size_t i = 0; i < zkl_queue_count(queue); i++) {
-        print_contender(zkl_queue_get(queue, i));
+        print_contender(i, zkl_queue_get(queue, i));
     }
     zkl_queue_free(queue);
     return ZKL_OK;

@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     if (status == ZKL_OK) {
         printf("nobody else does this now; token %lld\n", (long long)grant.token);
     } else {
-        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
     zkl_lock_close(lock);
     zkl_client_close(client, 1000);

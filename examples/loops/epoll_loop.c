@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
         status = run_jobs(client, loop, jobs);
     }
     if (status != ZKL_OK) {
-        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
     (void)close(loop); /* before the client closes the descriptor that is in it */
     for (int i = 0; i < JOBS; i++) {

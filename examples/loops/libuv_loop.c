@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
         status = run_jobs(jobs);
     }
     if (status != ZKL_OK) {
-        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
     (void)zkl_client_close(client, 1000);
     (void)uv_loop_close(&loop);

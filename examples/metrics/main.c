@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
         status = print_page(client);
     }
     if (status != ZKL_OK) {
-        fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
     (void)zkl_client_close(client, 1000);
     return status == ZKL_OK ? 0 : 1;

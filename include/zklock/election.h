@@ -119,10 +119,17 @@ ZKL_API int zkl_election_open(zkl_client *client, const char *resource,
  * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
  * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM, ZKL_FORKED or
  * ZKL_IN_CALLBACK. On every status but ZKL_OK it does not lead, and elected is not told.
+ *
+ * With three of them nothing is wrong but that this campaign is over: ZKL_SESSION_EXPIRED,
+ * ZKL_LEASE_ENDED and ZKL_NODE_DELETED say that it was elected, and lost the term before this call
+ * could tell it. Campaign again, at once and without zkl_election_resign, as there is no term to
+ * end. (Of a try, ZKL_SESSION_EXPIRED says that the servers could not be asked: as good a reason.)
  */
 ZKL_API int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *term);
 
-/** How a campaign ended: what zkl_election_campaign returns, and the term, or 0. */
+/** How a campaign ended: what zkl_election_campaign returns, and the term, or 0. A candidate for
+ * good campaigns again, in this callback, on ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and
+ * ZKL_NODE_DELETED: see there. */
 typedef void zkl_campaign_callback(void *arg, int status, int64_t term);
 
 /**

@@ -462,6 +462,53 @@ static void campaign_again_in_lost(void) {
     end();
 }
 
+static void campaign_again_when_refused(candidate *self) {
+    if (self->status != ZKL_OK) {
+        EXPECT_INT(candidate_is_leader(self), ZKL_NOT_HELD);
+        candidate_begin(self, ZKL_FOREVER);
+        self->status = ZKL_OK;
+    }
+}
+
+static void end_the_session(void) {
+    zkl_testing_expire_session(one.client);
+}
+
+static void delete_the_node(void) {
+    zkl_queue *queue = NULL;
+    EXPECT_INT(zkl_queue_describe(one.client, "service", CANDIDATE_TIMEOUT_MS, &queue), ZKL_OK);
+    EXPECT_INT(
+        zkl_node_break(one.client, "service", zkl_queue_get(queue, 0)->node, CANDIDATE_TIMEOUT_MS),
+        ZKL_OK);
+    zkl_queue_free(queue);
+}
+
+/* Between the election and the callback that tells it. No resignation is needed, as no term was
+ * told. */
+static void lose_untold(void (*lose)(void), const char *heard) {
+    begin(ZKL_DISPATCH_CALLER);
+    one.react = campaign_again_when_refused;
+    candidate_begin(&one, ZKL_FOREVER);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    lose();
+    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS); /* a node without a waiter behind it is probed */
+    (void)candidate_dispatch(&one);
+    zkl_testing_sleep(CANDIDATE_SOON_MS);
+    (void)candidate_dispatch(&one);
+    (void)candidate_dispatch(&one);
+    CANDIDATE_HEARD(&one, heard);
+    EXPECT_INT(candidate_is_leader(&one), ZKL_OK);
+    end();
+}
+
+static void campaign_that_lost_its_session_untold_begins_again_in_its_callback(void) {
+    lose_untold(end_the_session, "campaign(-12) campaign(0) elected ");
+}
+
+static void campaign_that_lost_its_node_untold_begins_again_in_its_callback(void) {
+    lose_untold(delete_the_node, "campaign(-22) campaign(0) elected ");
+}
+
 /* ---- Asked to resign -------------------------------------------------------------------- */
 
 static void ask_to_resign(zkl_client *client) {
@@ -578,6 +625,8 @@ int main(void) {
         TEST(close_in_lost),
         TEST(close_in_the_callback_of_a_campaign_tells_no_term),
         TEST(campaign_again_in_lost),
+        TEST(campaign_that_lost_its_session_untold_begins_again_in_its_callback),
+        TEST(campaign_that_lost_its_node_untold_begins_again_in_its_callback),
         TEST(leader_that_is_asked_to_resign_is_told_once_for_its_term),
         TEST(leader_resigns_when_it_is_asked_to),
         TEST(bad_input_is_named),

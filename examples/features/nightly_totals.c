@@ -1,0 +1,110 @@
+/*
+ * A batch that runs once for each night, though many machines start it: nightly_totals HOSTS DATE
+ *
+ * It tries the lock; where somebody else has it, it waits, tells how many are before it, and gives
+ * up on SIGINT or SIGTERM: another thread cancels the wait.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <zklock/zklock.h>
+
+enum { CLOSE_MS = 5000, TELL_S = 1 };
+
+typedef struct totals {
+    zkl_lock *lock;
+    int status; /* how it ended; to be read when done is set */
+    atomic_bool done;
+} totals;
+
+/* Others call this as well, without the lock: so it takes it itself. The handle is reentrant: the
+ * thread that holds it acquires it again at once, and releases it as often. */
+static int archive(zkl_lock *lock) {
+    int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    if (status == ZKL_OK) {
+        printf("archiving\n");
+        status = zkl_lock_release(lock, CLOSE_MS);
+    }
+    return status;
+}
+
+static int run(zkl_lock *lock) {
+    int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL); /* a try: does not wait */
+    if (status == ZKL_BUSY) {
+        printf("another machine is at it: waiting\n");
+        status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    }
+    if (status == ZKL_OK) {
+        printf("adding up\n");
+        status = archive(lock);
+        int released = zkl_lock_release(lock, CLOSE_MS); /* also where archive has failed */
+        status = status == ZKL_OK ? released : status;
+    }
+    return status;
+}
+
+static void *run_in_thread(void *arg) {
+    totals *self = arg;
+    self->status = run(self->lock);
+    self->done = true;
+    return NULL;
+}
+
+/* The other thread: tells the place in the queue, and takes the signals. ZKL_NOT_WAITING: it does
+ * not wait yet, so it tries again; or it was granted, and then it runs to its end. */
+static void look_on(totals *self, const sigset_t *signals) {
+    static const struct timespec pause = { .tv_sec = TELL_S };
+    bool asked_to_stop = false;
+    while (!self->done) {
+        zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+        asked_to_stop = sigtimedwait(signals, NULL, &pause) > 0 || asked_to_stop;
+        if (asked_to_stop && zkl_lock_cancel(self->lock) == ZKL_OK) {
+            printf("asked to stop: the wait is cancelled\n");
+        } else if (zkl_lock_info(self->lock, &information) == ZKL_OK && information.position > 0) {
+            printf("%lld before us\n", (long long)information.position);
+        }
+    }
+}
+
+static int run_totals(zkl_client *client, const char *date, const sigset_t *signals) {
+    totals self = { .status = ZKL_OK };
+    pthread_t thread;
+    char resource[ZKL_RESOURCE_MAX + 1];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    options.owner = "nightly totals"; /* whom queue_report shows */
+    snprintf(resource, sizeof(resource), "totals-%s", date);
+    int status = zkl_lock_open(client, resource, &options, &self.lock);
+    if (status == ZKL_OK && pthread_create(&thread, NULL, run_in_thread, &self) != 0) {
+        status = ZKL_SYSTEM;
+    } else if (status == ZKL_OK) {
+        look_on(&self, signals);
+        (void)pthread_join(thread, NULL);
+        status = self.status;
+    }
+    zkl_lock_close(self.lock);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    zkl_client *client = NULL;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.container_parents = 1; /* this date comes once: the servers shall clear its node away */
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: they all inherit it */
+    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
+    if (status == ZKL_OK) {
+        status = run_totals(client, argc > 2 ? argv[2] : "2026-11-21", &signals);
+    }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
+    }
+    (void)zkl_client_close(client, CLOSE_MS);
+    return status == ZKL_OK ? 0 : 1;
+}
