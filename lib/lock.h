@@ -35,6 +35,7 @@ struct zkl_lock {
     char *owner_text; /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
+    int64_t try_within_ms;   /* how long a try may take; 0, ZKL_FOREVER: until it is answered */
     bool tells_grants;       /* HELD at the grant as well: exactly once, before all else of it */
     char *note;              /* in its nodes' data; NULL: none */
     zkl_class_metrics *metrics;

@@ -196,12 +196,28 @@ static int end_acquire(zkl_lock_completion *completion) {
     return zkl_lock_end_acquire(completion->lock, &completion->grant);
 }
 
+/* The lock may be lost, or closed, before its turn comes: then it was never acquired once more. */
+static int end_acquire_again(zkl_lock_completion *completion) {
+    zkl_lock *lock = completion->lock;
+    bool is_held = (lock->state == LOCK_HELD || lock->state == LOCK_LOST) &&
+                   lock->token == completion->grant.token;
+    int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
+    if (lock->closing) {
+        status = lock->client->closed ? ZKL_CLOSED : ZKL_CANCELLED;
+    }
+    if (status != ZKL_OK && is_held && lock->holds > 1) {
+        lock->holds--;
+    }
+    return status;
+}
+
 /* The application is told of the verdict as soon as it is known, be it in the first step. */
 static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
                          zkl_lock_completion *completion) {
     if (zkl_lock_is_acquired_again(lock, owner)) {
         int status = zkl_lock_acquire_again(lock, mode, &completion->grant);
         if (status == ZKL_OK) {
+            completion->end = end_acquire_again;
             zkl_lock_completion_post(completion);
         }
         return status;

@@ -38,6 +38,7 @@ struct zkl_multi_lock {
     multi_state state;
     int64_t timeout_ms; /* of the acquire under way, */
     int64_t began_ms;
+    bool has_owner;                     /* whom the application has named */
     char owner_text[ZKL_OWNER_MAX + 1]; /* and whose it is, for others to read */
     int failure; /* of the attempt: of the first member that failed; ZKL_OK: none has */
     bool leaves; /* the attempt has failed: when its nodes are gone, it joins again */

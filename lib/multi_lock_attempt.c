@@ -392,6 +392,9 @@ int zkl_multi_lock_check_idle(const zkl_multi_lock *self) {
 }
 
 static void write_owner(zkl_multi_lock *self, bool by_thread) {
+    if (self->has_owner) {
+        return;
+    }
     if (by_thread) {
         zkl_client_write_owner(self->client, self->owner_text);
     } else {

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,18 @@ static int check_options(const zkl_multi_lock_options *options) {
         status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
                                        ZKL_INVALID_TIMEOUT);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0,
+                                       1, ZKL_INVALID_ARGUMENT);
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+    }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);
+    }
+    if (status == ZKL_OK && options->owner != NULL) {
+        status = zkl_input_check_owner(options->owner);
     }
     return status;
 }
@@ -146,6 +157,9 @@ static int attach(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
         const char *class = options->resource_class;
         self->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
         self->id = ++client->last_lock_id;
+        self->has_owner = options->owner != NULL;
+        snprintf(self->owner_text, sizeof(self->owner_text), "%s",
+                 self->has_owner ? options->owner : "");
         DL_APPEND(client->multi_locks, self);
         zkl_client_keep(client);
     }

@@ -94,6 +94,8 @@ static zkl_striped_lock *make(zkl_client *client, const char *resource, int32_t 
     self->resource = strdup(resource);
     self->resource_class = strdup(options->resource_class != NULL ? options->resource_class : "");
     self->options.resource_class = self->resource_class;
+    self->owner = options->owner != NULL ? strdup(options->owner) : NULL;
+    self->options.owner = self->owner;
     return self;
 }
 
@@ -107,6 +109,7 @@ static void free_striped_lock(zkl_striped_lock *self) {
     zkl_condition_end(&self->changed);
     free(self->resource);
     free(self->resource_class);
+    free(self->owner);
     free(self);
 }
 
@@ -128,7 +131,8 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     if (self == NULL) {
         return ZKL_NO_MEMORY;
     }
-    bool copied = self->resource != NULL && self->resource_class != NULL;
+    bool copied = self->resource != NULL && self->resource_class != NULL &&
+                  (self->owner != NULL || options->owner == NULL);
     status = copied ? open_stripes(self) : ZKL_NO_MEMORY;
     if (status != ZKL_OK) {
         free_striped_lock(self);
@@ -197,39 +201,49 @@ static int64_t time_left(const stripe_search *search) {
     return left > 0 ? left : 0;
 }
 
-/* A stripe that is taken, or cannot be asked about now, is not waited for; there are others. */
+/* Another stripe may be free where this one is taken, cannot be had, or cannot be asked about now.
+ */
 static bool may_ask_another(const zkl_striped_lock *self, int status) {
     const stripe_search *search = &self->search;
     bool was_try = search->asked <= search->tries;
     bool rejoins = status == ZKL_SESSION_EXPIRED && self->options.fail_on_session_expiry == 0;
     bool is_for_now = status == ZKL_DISCONNECTED || status == ZKL_SERVER_REFUSED || rejoins;
-    return was_try && (status == ZKL_BUSY || (is_for_now && search->timeout_ms != 0));
+    bool is_its_own = status == ZKL_BUSY || status == ZKL_QUEUE_FULL ||
+                      status == ZKL_SEQUENCE_EXHAUSTED || status == ZKL_TIMEOUT;
+    return was_try && (is_its_own || (is_for_now && search->timeout_ms != 0));
 }
 
-static bool ask_for(stripe_search *search, int32_t stripe, int64_t timeout_ms) {
+static bool ask_for(zkl_striped_lock *self, int32_t stripe, int64_t timeout_ms) {
+    stripe_search *search = &self->search;
     search->last = stripe;
     search->last_ms = timeout_ms;
     search->asked++;
     return true;
 }
 
+/* Each try ends with the deadline over all. */
+static bool try_next(zkl_striped_lock *self, int64_t left_ms) {
+    const stripe_search *search = &self->search;
+    int32_t stripe = (search->stripe + search->asked) % self->stripes;
+    self->locks[stripe]->try_within_ms = left_ms;
+    return ask_for(self, stripe, 0);
+}
+
 static bool asks_on(zkl_striped_lock *self, int *status) {
-    stripe_search *search = &self->search;
+    const stripe_search *search = &self->search;
     if (search->asked > 0 && !may_ask_another(self, *status)) {
         return false;
     }
-    if (search->asked < search->tries) {
-        return ask_for(search, (search->stripe + search->asked) % self->stripes, 0);
-    }
     if (search->tries == 0) {
-        return ask_for(search, search->stripe, search->timeout_ms);
+        return ask_for(self, search->stripe, search->timeout_ms);
     }
     int64_t left_ms = time_left(search);
-    if (left_ms == 0) {
+    bool tries = search->asked < search->tries;
+    if (left_ms == 0 && (search->timeout_ms != 0 || !tries)) {
         *status = search->timeout_ms == 0 ? ZKL_BUSY : ZKL_TIMEOUT;
         return false;
     }
-    return ask_for(search, search->stripe, left_ms);
+    return tries ? try_next(self, left_ms) : ask_for(self, search->stripe, left_ms);
 }
 
 bool zkl_striped_lock_asks_on(zkl_striped_lock *self, int *status) {
@@ -288,6 +302,8 @@ int zkl_striped_lock_begin_acquire(zkl_striped_lock *self, const stripe_search *
         self->search.began_ms = zkl_clock_ms();
         if (search->tries > 0) {
             self->search.stripe = draw_stripe(self);
+        } else if (search->stripe != ZKL_ALL_STRIPES) {
+            self->locks[search->stripe]->try_within_ms = 0;
         }
     }
     return leave(self, status);
@@ -328,6 +344,7 @@ int zkl_striped_lock_open_all(zkl_striped_lock *self, zkl_mode mode, zkl_multi_l
     options.fail_on_session_expiry = self->options.fail_on_session_expiry;
     options.max_hold_ms = self->options.max_hold_ms;
     options.resource_class = self->options.resource_class;
+    options.owner = self->options.owner;
     status = zkl_multi_lock_open(self->client, members, (size_t)self->stripes, &options, all);
     if (status == ZKL_OK) {
         enter(self);

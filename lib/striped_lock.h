@@ -36,6 +36,7 @@ struct zkl_striped_lock {
     zkl_client *client;
     char *resource;
     char *resource_class;
+    char *owner; /* NULL: not named */
     zkl_lock_options options;
     int32_t stripes;
 

@@ -74,10 +74,12 @@ typedef struct zkl_multi_lock_options {
     /** NULL: nobody is told; zkl_multi_lock_check tells as well. */
     zkl_multi_lock_state_callback *state_callback;
     void *state_arg;
+    /** As in zkl_lock_options. */
+    const char *owner;
 } zkl_multi_lock_options;
 
 #define ZKL_MULTI_LOCK_OPTIONS_INIT                                                                \
-    { sizeof(zkl_multi_lock_options), 0, 0, 0, NULL, NULL, NULL }
+    { sizeof(zkl_multi_lock_options), 0, 0, 0, NULL, NULL, NULL, NULL }
 
 /** What an acquire obtained. */
 typedef struct zkl_multi_lock_grant {
@@ -100,8 +102,9 @@ typedef struct zkl_multi_lock_grant {
  *
  * Does not block. Returns ZKL_OK, ZKL_DUPLICATE_RESOURCE, ZKL_INVALID_ARGUMENT (a NULL, or a
  * count out of range), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_MODE, ZKL_INVALID_PERMITS,
- * ZKL_INVALID_TIMEOUT (max_hold_ms < 0), ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_
- * statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
+ * ZKL_INVALID_TIMEOUT (max_hold_ms < 0), ZKL_INVALID_RESOURCE_CLASS, ZKL_INVALID_LABEL (owner), one
+ * of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
+ * the state callback).
  */
 ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
                                 size_t count, const zkl_multi_lock_options *options,

@@ -56,7 +56,8 @@ ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes)
  * stripes       1 to ZKL_STRIPES_MAX. All contenders of the resource must say the same number:
  *               who says less does not exclude those who use the others.
  * options       NULL for ZKL_LOCK_OPTIONS_INIT. Of these fail_on_session_expiry, max_hold_ms,
- *               max_waiting and resource_class; the others must be as there.
+ *               max_waiting (of each stripe; not of who acquires all), resource_class and owner;
+ *               the others must be as there.
  * striped_lock  receives the handle on ZKL_OK, else NULL. Close it with zkl_striped_lock_close.
  *
  * Does not block. Returns what zkl_lock_open does, and ZKL_INVALID_STRIPES.
@@ -74,7 +75,8 @@ ZKL_API int zkl_striped_lock_acquire_key(zkl_striped_lock *striped_lock, const v
 
 /**
  * Acquires a stripe, whichever is free: it tries one after the other, from one that is drawn at
- * random, and when all are taken it waits for that one. Else as zkl_striped_lock_acquire_key.
+ * random, and when all are taken it waits for that one; one whose queue is full, or whose sequence
+ * numbers are used up, is passed over. Else as zkl_striped_lock_acquire_key.
  */
 ZKL_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mode mode,
                                          int64_t timeout_ms, zkl_stripe_grant *grant);

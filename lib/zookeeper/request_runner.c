@@ -947,7 +947,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
         .max_waiting = options->max_waiting,
         .is_member = options->group != NULL,
         .companion = options->companion,
-        .only_try = options->timeout_ms == 0,
+        .only_try = options->only_try || options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
         .needs_lease = session->liveness.lease.tick_ms > 0,
         .lease_runs = session->liveness.lease_ample,

@@ -43,6 +43,7 @@ typedef struct zkl_run_options {
     const char *resource;    /* as the user named it, for the log */
     const char *parent_path; /* its full path */
     int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
+    bool only_try;           /* one with a deadline, or with none */
     int64_t max_hold_ms;     /* 0: no limit */
     bool fail_on_session_expiry;
     bool tells_contended;

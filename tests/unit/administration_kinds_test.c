@@ -9,6 +9,7 @@
 #include "threads.h"
 #include "zklock/administration.h"
 #include "zklock/multi_lock.h"
+#include "zklock/striped_lock.h"
 
 enum { US_PER_MS = 1000, SESSION_MS = 1200, WITHIN_MS = 60000, TEXT_SIZE = 1024 };
 
@@ -288,6 +289,32 @@ static void members_of_a_multi_lock_are_of_one_thread(void) {
     end();
 }
 
+static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
+    begin(10);
+    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options of_stripes = ZKL_LOCK_OPTIONS_INIT;
+    zkl_multi_lock *all = NULL;
+    zkl_striped_lock *stripes = NULL;
+    member.resource = "one";
+    options.owner = "job-7";
+    of_stripes.owner = "job-8";
+    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, &options, &all), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(all, ZKL_FOREVER, NULL), ZKL_OK);
+    expect_queue("one", "exclusive job-7 holds");
+    EXPECT_INT(zkl_striped_lock_open(client, "hot", 1, &of_stripes, &stripes), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_all(stripes, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    expect_queue("hot/stripe-0000", "exclusive job-8 holds");
+    EXPECT_INT(zkl_striped_lock_release(stripes, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_any(stripes, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    expect_queue("hot/stripe-0000", "exclusive job-8 holds");
+    zkl_striped_lock_close(stripes);
+    zkl_multi_lock_close(all);
+    options.owner = "two\nlines";
+    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, &options, &all), ZKL_INVALID_LABEL);
+    end();
+}
+
 /* ---- Nodes with children --------------------------------------------------------------------- */
 
 static void contender_with_children_is_not_broken(void) {
@@ -310,6 +337,7 @@ static CU_TestInfo tests[] = {
     TEST(upgraded_writer_says_who_it_is_and_can_be_asked),
     TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked),
     TEST(members_of_a_multi_lock_are_of_one_thread),
+    TEST(multi_lock_and_all_stripes_are_of_the_owner_who_is_named),
     TEST(contender_with_children_is_not_broken),
     TEST_END,
 };

@@ -534,12 +534,27 @@ static void others_than_the_owner_can_neither_acquire_nor_release(void) {
     end();
 }
 
-static void hold_acquired_again_is_told_though_the_handle_is_closed(void) {
+static void hold_that_was_closed_before_its_callback_was_not_acquired_again(void) {
     begin_owned();
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
     close_handle();
     EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "acquired ");
+    ASYNC_HEARD(&self, "acquired(-3) ");
+    end();
+}
+
+static void hold_that_was_lost_before_its_callback_was_not_acquired_again(void) {
+    begin_owned();
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 3);
+    ASYNC_HEARD(&self, "acquired(-4) suspect lost(-12) ");
+    EXPECT_INT(holds(), 1);
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "released(-4) ");
+    EXPECT_INT(holds(), 0);
     end();
 }
 
@@ -636,7 +651,8 @@ static CU_TestInfo tests[] = {
     TEST(release_without_a_callback_tells_nobody),
     TEST(reentrant_handle_counts_for_the_owner_who_says_so),
     TEST(others_than_the_owner_can_neither_acquire_nor_release),
-    TEST(hold_acquired_again_is_told_though_the_handle_is_closed),
+    TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again),
+    TEST(hold_that_was_lost_before_its_callback_was_not_acquired_again),
     TEST(five_thousand_requests_of_one_client_are_granted_once_each),
     TEST_END,
 };

@@ -82,6 +82,19 @@ static void any_stripe_is_found_until_all_are_taken(void) {
     end();
 }
 
+/* A wait for the deadline over all of them, though none of its tries is answered. */
+static void any_stripe_is_looked_for_until_the_deadline(void) {
+    begin();
+    zkl_striped_lock *one = open_striped();
+    zkl_testing_partition(client, LONG_MS);
+    int64_t began_ms = zkl_testing_now_ms();
+    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_TIMEOUT);
+    EXPECT(zkl_testing_now_ms() - began_ms <= SOON_MS + 1);
+    EXPECT_INT(acquire_key(one, "a", 2 * LONG_MS, NULL), ZKL_OK);
+    zkl_striped_lock_close(one);
+    end();
+}
+
 typedef struct waiter {
     zkl_striped_lock *striped_lock;
     int status;
@@ -93,10 +106,43 @@ static void wait_for_all(void *arg) {
         zkl_striped_lock_acquire_all(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
 }
 
+static void wait_for_one(void *arg) {
+    EXPECT_INT(zkl_lock_acquire(arg, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+}
+
 static void wait_for_any(void *arg) {
     waiter *self = arg;
     self->status =
         zkl_striped_lock_acquire_any(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+}
+
+/* At the one that is held as many wait as may; the others are free. */
+static void full_stripe_is_passed_over(void) {
+    enum { TIMES = 20 };
+    begin();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.max_waiting = 1;
+    zkl_lock *held = NULL;
+    zkl_lock *waits = NULL;
+    EXPECT_INT(zkl_lock_open(client, "/locks/stock/stripe-0001", NULL, &held), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "/locks/stock/stripe-0001", NULL, &waits), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(held, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    zkl_testing_task *task = zkl_testing_start(wait_for_one, waits);
+    zkl_testing_sleep(SOON_MS);
+    zkl_striped_lock *one = NULL;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", STRIPES, &options, &one), ZKL_OK);
+    for (int i = 0; i < TIMES; i++) {
+        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+        EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, i % 2 * SOON_MS, &grant),
+                   ZKL_OK);
+        EXPECT(grant.stripe != 1);
+        EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    }
+    zkl_lock_close(held);
+    zkl_testing_join(task);
+    zkl_lock_close(waits);
+    zkl_striped_lock_close(one);
+    end();
 }
 
 static void all_wait_for_each_and_keep_each_out(void) {
@@ -219,6 +265,8 @@ static CU_TestInfo tests[] = {
     TEST(keys_have_the_same_stripe_for_ever),
     TEST(who_comes_with_one_key_meets_at_one_stripe),
     TEST(any_stripe_is_found_until_all_are_taken),
+    TEST(any_stripe_is_looked_for_until_the_deadline),
+    TEST(full_stripe_is_passed_over),
     TEST(all_wait_for_each_and_keep_each_out),
     TEST(cancel_ends_every_wait),
     TEST(handle_that_waits_is_in_use),
