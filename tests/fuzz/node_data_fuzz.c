@@ -22,8 +22,9 @@ static char *copy_shown(const uint8_t *data, size_t size) {
     size = size < ZKL_NODE_DATA_SHOWN_MAX ? size : ZKL_NODE_DATA_SHOWN_MAX;
     char *text = fuzz_text(data, size);
     for (char *c = text; *c != '\0'; c++) {
-        bool is_control = (*c >= 1 && *c < ' ' && *c != '\n') || *c == 127;
-        *c = is_control ? '?' : *c;
+        if ((*c >= 1 && *c < ' ' && *c != '\n') || *c == 127) {
+            *c = '?';
+        }
     }
     return text;
 }
