@@ -683,8 +683,7 @@ static void parents_that_are_used_or_written_to_are_not_removed(void) {
     char path[RESOURCE_SIZE];
     size_t removed = 0;
     stage_begin(&stage, "parents-used");
-    raw_make(stage.raw, path_of(&stage, "written", path));
-    raw_write(stage.raw, path, 0);
+    raw_make_with(stage.raw, path_of(&stage, "written", path), "0");
     make_parent(&stage, "idle");
     queue_process(&stage, &holder, "used", ZKL_EXCLUSIVE);
     zkl_queue_free(describe_all(&stage, "used", 1));

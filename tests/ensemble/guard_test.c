@@ -36,7 +36,7 @@ struct stage {
 static void stage_begin(struct stage *stage, const char *stem, int32_t session_timeout_ms) {
     scene_begin(&stage->scene, stem);
     snprintf(stage->store, sizeof stage->store, "/store-%s", stage->scene.resource);
-    raw_make(stage->scene.raw, stage->store);
+    raw_make_with(stage->scene.raw, stage->store, "0");
     stage->proxy = proxy_start(0);
     stage->client = client_open(proxy_hosts(stage->proxy), session_timeout_ms);
     stage->rivals_client = client_open(servers_hosts(), LONG_SESSION_MS);
@@ -268,7 +268,7 @@ static void commit_carries_all_out_with_the_lock_held(void) {
     stage_begin_held(&stage, "commit-all", SESSION_MS);
     path_below(&stage, "order-", order);
     path_below(&stage, "old", old);
-    raw_make(stage.scene.raw, old);
+    raw_make_with(stage.scene.raw, old, "0");
     zkl_transaction *transaction = begin_write(stage.lock, stage.store, "41");
     ASSERT_STATUS(zkl_transaction_create(transaction, order, "7", 1, ZKL_CREATE_SEQUENTIAL),
                   ZKL_OK);
@@ -317,7 +317,7 @@ static void commit_of_which_one_operation_fails_writes_nothing(void) {
     stage_begin_held(&stage, "commit-none", SESSION_MS);
     path_below(&stage, "missing", missing);
     path_below(&stage, "present", present);
-    raw_make(stage.scene.raw, present);
+    raw_make_with(stage.scene.raw, present, "0");
     zkl_transaction *two = begin_two(&stage);
     assert_third_fails(&stage, two, zkl_transaction_check(two, stage.store, 7), ZKL_BAD_VERSION);
     two = begin_two(&stage);

@@ -92,19 +92,26 @@ void raw_sync(zhandle_t *raw) {
     require_ok(reply.rc, "sync", "/");
 }
 
-/* Parents are made as zklock makes them, without data: others it never deletes. */
-int raw_create(zhandle_t *raw, const char *path, int flags) {
-    bool is_parent = flags == ZOO_PERSISTENT;
+static int create(zhandle_t *raw, const char *path, const char *data, int flags) {
     int rc;
     do {
-        rc = zoo_create(raw, path, is_parent ? NULL : "0", is_parent ? -1 : 1, &ZOO_OPEN_ACL_UNSAFE,
-                        flags, NULL, 0);
+        rc = zoo_create(raw, path, data, data != NULL ? (int)strlen(data) : -1,
+                        &ZOO_OPEN_ACL_UNSAFE, flags, NULL, 0);
     } while (is_transient(rc));
     return rc;
 }
 
+/* Parents are made as zklock makes them, without data: others it never deletes. */
+int raw_create(zhandle_t *raw, const char *path, int flags) {
+    return create(raw, path, flags == ZOO_PERSISTENT ? NULL : "0", flags);
+}
+
 void raw_make(zhandle_t *raw, const char *path) {
-    int rc = raw_create(raw, path, ZOO_PERSISTENT);
+    raw_make_with(raw, path, NULL);
+}
+
+void raw_make_with(zhandle_t *raw, const char *path, const char *data) {
+    int rc = create(raw, path, data, ZOO_PERSISTENT);
     require_ok(rc == ZNODEEXISTS ? ZOK : rc, "create", path);
 }
 

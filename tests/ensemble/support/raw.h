@@ -25,6 +25,8 @@ void raw_catch_up(zhandle_t *raw);
 void raw_sync(zhandle_t *raw);
 /** A node that is there already is fine. */
 void raw_make(zhandle_t *raw, const char *path);
+/** One with data. */
+void raw_make_with(zhandle_t *raw, const char *path, const char *data);
 /** Returns what the servers say: ZOK, or why not. */
 int raw_create(zhandle_t *raw, const char *path, int flags);
 /** Ephemeral children of ours, with a sequence after the name. */
