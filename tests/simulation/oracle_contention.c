@@ -76,6 +76,15 @@ static bool is_well(const record *one) {
     return !silent;
 }
 
+/* How long its connection has been there, which may have been another at the last look. */
+static int64_t connected_us(const record *one) {
+    const zkl_session *session = one->lock->runner->session;
+    zkl_process *mine = zkl_process_enter(one->process);
+    int64_t ms = zkl_session_now_ms(session) - session->connected_ms;
+    (void)zkl_process_enter(mine);
+    return ms * US_PER_MS;
+}
+
 static bool holds(const record *one) {
     const zkl_request_runner *runner = one->holds ? one->lock->runner : NULL;
     return runner != NULL && one->lock->state == LOCK_HELD && runner->request.held &&
@@ -99,7 +108,7 @@ void oracle_judge_contention(unsigned contender) {
         return;
     }
     int64_t now_us = zkl_world_now_us();
-    if (one->contended_since_us < 0) {
+    if (one->contended_since_us < now_us - connected_us(one)) {
         one->contended_since_us = now_us;
     }
     int64_t most_ms =
