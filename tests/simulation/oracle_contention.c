@@ -108,7 +108,7 @@ void oracle_judge_contention(unsigned contender) {
         return;
     }
     int64_t now_us = zkl_world_now_us();
-    if (one->contended_since_us < now_us - connected_us(one)) {
+    if (one->contended_since_us < 0 || one->contended_since_us < now_us - connected_us(one)) {
         one->contended_since_us = now_us;
     }
     int64_t most_ms =
