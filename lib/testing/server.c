@@ -67,11 +67,7 @@ static zkl_attachment *attach(zkl_server *server, zkl_server_session *session) {
     return attachment;
 }
 
-/* The session's earlier connection to the same server is closed. */
 static void take_wire(zkl_attachment *attachment, zkl_wire *wire) {
-    if (attachment->wire != NULL) {
-        zkl_wire_close(attachment->wire);
-    }
     attachment->wire = wire;
     wire->attachment = attachment;
 }
@@ -365,6 +361,15 @@ static void tell_expired(zkl_wire *wire) {
     zkl_wire_close(wire);
 }
 
+/* The session's earlier connection to the same server, before the leader is asked
+ * (ZooKeeperServer.processConnectRequest): what comes on it later is for nobody. */
+static void close_earlier_wire(zkl_server *server, zkl_server_session *session) {
+    zkl_attachment *earlier = session->attachments[server->number];
+    if (earlier != NULL && earlier->wire != NULL) {
+        zkl_wire_close(earlier->wire);
+    }
+}
+
 static void accept_connect(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     if (!takes_connections(server) || call->last_zxid > server->applied_zxid) {
         zkl_call_release(call);
@@ -375,12 +380,14 @@ static void accept_connect(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     call->timeout_ms = negotiate(ensemble, call->timeout_ms);
     call->write = ZKL_WRITE_CREATE_SESSION;
     if (call->session_id == 0) {
-        zkl_server_session *session =
-            zkl_ensemble_add_session(ensemble, server->number, call->timeout_ms);
-        enqueue(attach(server, session), call);
+        enqueue(
+            attach(server, zkl_ensemble_add_session(ensemble, server->number, call->timeout_ms)),
+            call);
         return;
     }
-    if (zkl_ensemble_find_session(ensemble, call->session_id) != NULL) {
+    zkl_server_session *session = zkl_ensemble_find_session(ensemble, call->session_id);
+    if (session != NULL) {
+        close_earlier_wire(server, session);
         send_to_leader(server, zkl_packet_make(ZKL_PACKET_REVALIDATE, call, NULL));
     } else {
         tell_expired(wire);
@@ -398,6 +405,7 @@ static void on_revalidated(zkl_server *server, const zkl_call *call, bool valid)
         return;
     }
     session->timeout_ms = call->timeout_ms;
+    close_earlier_wire(server, session); /* two may have come at once */
     answer_connected(attach(server, session), call->wire, call);
 }
 
