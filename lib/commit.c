@@ -1,8 +1,6 @@
 #include "commit.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <utlist.h>
 
@@ -16,26 +14,6 @@ typedef struct zkl_commit {
     zkl_commit_wait *wait;
     struct zkl_commit *prev, *next; /* of the lock */
 } zkl_commit;
-
-zkl_multi_operation zkl_commit_guard(const char *node) {
-    return (
-        zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = node, .version = ZKL_ANY_VERSION };
-}
-
-bool zkl_commit_find_node(const zkl_lock *lock, char node[ZKL_NODE_PATH_SIZE]) {
-    char now[ZKL_NODE_PATH_SIZE];
-    char next[ZKL_NODE_PATH_SIZE];
-    if (zkl_lock_check_held(lock) != ZKL_OK) {
-        return false;
-    }
-    zkl_request_runner_node_path(lock->runner, now, sizeof(now));
-    zkl_request_runner_next_node_path(lock->runner, next, sizeof(next));
-    if (strcmp(node, next) == 0) {
-        return false;
-    }
-    snprintf(node, ZKL_NODE_PATH_SIZE, "%s", strcmp(node, now) == 0 ? next : now);
-    return true;
-}
 
 /* ---- The end ---------------------------------------------------------------- */
 
@@ -107,6 +85,26 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 
 /* ---- The beginning ---------------------------------------------------------- */
 
+/* An upgrade begins another grant, which is no help to what was begun under the one before. */
+static void find_node(zkl_commit_wait *wait) {
+    const zkl_lock *lock = wait->lock;
+    if (wait->token == 0 || wait->token == lock->token) {
+        zkl_request_runner_node_path(lock->runner, wait->node, sizeof(wait->node));
+    }
+}
+
+static bool prepare(void *arg) {
+    zkl_commit_wait *wait = ((zkl_commit *)arg)->wait;
+    if (zkl_lock_is_downgrading(wait->lock)) {
+        return false;
+    }
+    find_node(wait);
+    wait->operations[0] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
+                                                 .path = wait->node,
+                                                 .version = ZKL_ANY_VERSION };
+    return true;
+}
+
 int zkl_commit_begin(zkl_commit_wait *wait) {
     zkl_lock *lock = wait->lock;
     zkl_commit *commit = calloc(1, sizeof(*commit));
@@ -117,9 +115,11 @@ int zkl_commit_begin(zkl_commit_wait *wait) {
     commit->wait = wait;
     commit->write.operations = wait->operations;
     commit->write.count = wait->count;
+    commit->write.prepare = prepare;
     commit->write.ended = on_ended;
     commit->write.arg = commit;
     wait->commit = commit;
+    find_node(wait);
     DL_APPEND(lock->commits, commit);
     zkl_guarded_write_start(&commit->write, lock->runner->session);
     return ZKL_OK;

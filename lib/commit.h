@@ -7,9 +7,6 @@
 
 #include "lock.h"
 
-/** The check of the lock's node, to be the first operation. `node`: its full path. */
-zkl_multi_operation zkl_commit_guard(const char *node);
-
 /** What became of it. */
 typedef struct zkl_commit_result {
     /* ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is not held any more;
@@ -22,26 +19,25 @@ typedef struct zkl_commit_result {
 } zkl_commit_result;
 
 /** A commit that somebody waits for: a thread, or a callback that is owed. Embed it, and fill in
- * the first five fields; all with the client's mutex held. */
+ * the first six fields; all with the client's mutex held. */
 typedef struct zkl_commit_wait zkl_commit_wait;
 struct zkl_commit_wait {
     zkl_lock *lock;
     zkl_lock_completion *completion; /* NULL: a thread waits */
-    /* The first is the guard; they live until it is over. */
-    const zkl_multi_operation *operations;
+    /* The first is left free, for the guard: the check of the node that the lock has when they are
+     * sent. They live until it is over. */
+    zkl_multi_operation *operations;
     size_t count;
+    int64_t token; /* of the grant that it is for; 0: whichever there is */
     /* It has ended, and has its status: this may begin it anew. */
     void (*ended)(zkl_commit_wait *wait, const zkl_commit_result *result);
-    struct zkl_commit *commit; /* under way; NULL: it is over, or was never begun */
-    int status;                /* once it is over */
+    char node[ZKL_NODE_PATH_SIZE]; /* of the guard */
+    struct zkl_commit *commit;     /* under way; NULL: it is over, or was never begun */
+    int status;                    /* once it is over */
 };
 
-/** There is no node of that path, and the lock is held as far as is known: where else its grant's
- *  node may be, as a change of mode has replaced it, or a downgrade may have whose reply was lost.
- *  False: nowhere. */
-bool zkl_commit_find_node(const zkl_lock *lock, char node[ZKL_NODE_PATH_SIZE]);
-
-/** Begins to commit; the lock is held. It may be over at once. ZKL_OK or ZKL_NO_MEMORY. */
+/** Begins to commit; the lock is held. It may be over at once. While the lock is being downgraded
+ * nothing is sent, as nobody knows which node it has. ZKL_OK or ZKL_NO_MEMORY. */
 int zkl_commit_begin(zkl_commit_wait *wait);
 /** A thread waits until it is over, for at most `timeout_ms`. */
 void zkl_commit_wait_for(const zkl_commit_wait *wait, int64_t timeout_ms);

@@ -42,7 +42,7 @@ static void on_state(void *arg, const zkl_lock_news *news) {
             election->elected(election->arg, news->token);
         }
     } else if (news->state == ZKL_STATE_REVOKE_REQUESTED && told &&
-               election->resignation_asked != NULL) {
+               election->resignation_asked != NULL && is_granted(election->lock, news->token)) {
         election->resignation_asked(election->arg, news->token);
     } else if (news->state == ZKL_STATE_LOST && told && election->lost != NULL) {
         election->lost(election->arg, news->token, news->reason);

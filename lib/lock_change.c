@@ -4,6 +4,7 @@
 #include "lock.h"
 #include "observer.h"
 #include "threads.h"
+#include "zookeeper/guarded_write.h"
 
 /* ---- What may be changed ---------------------------------------------------------------- */
 
@@ -93,6 +94,7 @@ void zkl_lock_on_downgraded(void *arg, int status) {
         lock->mode = ZKL_READ;
     }
     tell_decided(lock, status);
+    zkl_guarded_writes_review(lock->runner->session); /* they wait to know which node it has */
 }
 
 static int begin_downgrade(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on) {

@@ -6,7 +6,6 @@
 
 typedef struct verification {
     zkl_commit_wait wait;
-    char node[ZKL_NODE_PATH_SIZE]; /* that is asked for */
     zkl_multi_operation guard;
 } verification;
 
@@ -26,28 +25,14 @@ static int check(const zkl_lock *lock, int64_t timeout_ms) {
 
 /* ---- Asking ------------------------------------------------------------------------ */
 
-static int ask(verification *self) {
-    self->guard = zkl_commit_guard(self->node);
-    return zkl_commit_begin(&self->wait);
-}
-
 /* Nothing is written: where the reply was lost with the connection, of which it is told before, the
  * next is asked. */
-static bool is_to_be_asked_again(verification *self, int status) {
-    const zkl_lock *lock = self->wait.lock;
-    if (status == ZKL_LOST) {
-        return zkl_commit_find_node(lock, self->node);
-    }
-    return status == ZKL_UNKNOWN && !lock->closing && zkl_lock_check_held(lock) == ZKL_OK &&
-           !lock->runner->session->connected;
-}
-
 static void on_answer(zkl_commit_wait *wait, const zkl_commit_result *result) {
-    verification *self = (verification *)wait;
-    if (is_to_be_asked_again(self, result->status)) {
-        int status = ask(self);
-        wait->status = status != ZKL_OK ? status : wait->status;
-    }
+    const zkl_lock *lock = wait->lock;
+    bool again = result->status == ZKL_UNKNOWN && !lock->closing &&
+                 zkl_lock_check_held(lock) == ZKL_OK && !lock->runner->session->connected;
+    int status = again ? zkl_commit_begin(wait) : ZKL_OK;
+    wait->status = status != ZKL_OK ? status : wait->status;
 }
 
 static int begin(verification *self, zkl_lock *lock, zkl_lock_completion *completion) {
@@ -57,11 +42,7 @@ static int begin(verification *self, zkl_lock *lock, zkl_lock_completion *comple
                                     .count = 1,
                                     .ended = on_answer };
     int status = zkl_lock_check_held(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
-    return ask(self);
+    return status == ZKL_OK ? zkl_commit_begin(&self->wait) : status;
 }
 
 static int end(verification *self) {

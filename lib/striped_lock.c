@@ -239,11 +239,12 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
     }
     int64_t left_ms = time_left(search);
     bool tries = search->asked < search->tries;
-    if (left_ms == 0 && (search->timeout_ms != 0 || !tries)) {
+    bool is_late = left_ms == 0 && search->timeout_ms != 0;
+    if (search->asked > 0 && (is_late || (left_ms == 0 && !tries))) {
         *status = search->timeout_ms == 0 ? ZKL_BUSY : ZKL_TIMEOUT;
         return false;
     }
-    return tries ? try_next(self, left_ms) : ask_for(self, search->stripe, left_ms);
+    return tries ? try_next(self, is_late ? 1 : left_ms) : ask_for(self, search->stripe, left_ms);
 }
 
 bool zkl_striped_lock_asks_on(zkl_striped_lock *self, int *status) {

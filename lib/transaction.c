@@ -220,7 +220,6 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 
 typedef struct committing {
     zkl_commit_wait wait;
-    char node[ZKL_NODE_PATH_SIZE]; /* that guards it */
     zkl_transaction *transaction;
     zkl_transaction_result result;
 } committing;
@@ -263,19 +262,8 @@ static bool is_of_its_grant(const zkl_transaction *transaction) {
     return transaction->lock->token == transaction->token;
 }
 
-static int begin_to_commit(committing *self) {
-    self->transaction->operations[0] = zkl_commit_guard(self->node);
-    return zkl_commit_begin(&self->wait);
-}
-
 static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
     committing *self = (committing *)wait;
-    if (told->status == ZKL_LOST && is_of_its_grant(self->transaction) &&
-        zkl_commit_find_node(wait->lock, self->node)) {
-        int status = begin_to_commit(self);
-        wait->status = status != ZKL_OK ? status : wait->status;
-        return;
-    }
     if (told->status == ZKL_OK) {
         keep_made(self->transaction, told->results);
     }
@@ -292,6 +280,7 @@ static int begin_commit(committing *self, zkl_transaction *transaction,
                                     .completion = completion,
                                     .operations = transaction->operations,
                                     .count = transaction->count,
+                                    .token = transaction->token,
                                     .ended = on_committed },
                           .transaction = transaction,
                           .result = ZKL_TRANSACTION_RESULT_INIT };
@@ -302,8 +291,7 @@ static int begin_commit(committing *self, zkl_transaction *transaction,
     if (status != ZKL_OK) {
         return status;
     }
-    zkl_request_runner_node_path(lock->runner, self->node, sizeof(self->node));
-    return begin_to_commit(self);
+    return zkl_commit_begin(&self->wait);
 }
 
 static int end_commit(committing *self) {

@@ -51,7 +51,9 @@ typedef void zkl_elected_callback(void *arg, int64_t term);
 typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 
 /** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
- *  Revoker. It leads as before: what it does about that is its own affair. */
+ *  Revoker. It leads as before: what it does about that is its own affair. (A term that another
+ *  thread has resigned meanwhile may be followed by the next already: compare the term with that of
+ *  zkl_election_is_leader before you resign.) */
 typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
 
 /**

@@ -717,7 +717,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
  * a request now); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
  * can begin anew only when it is empty: it was not by the deadline, or, for a try, at once;
- * or its node holds data of an application, and is not deleted for that); ZKL_PERMITS_DIFFER
+ * or its node holds data of an application, and is not deleted for that: unless it is deleted and
+ * made anew just then, docs/protocol.md); ZKL_PERMITS_DIFFER
  * and ZKL_TOO_MANY_WATCHES (of a semaphore); ZKL_QUEUE_FULL (with max_waiting);
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);

@@ -35,7 +35,7 @@ void zkl_guarded_writes_review(zkl_session *session) {
     for (zkl_guarded_write *write = session->guarded_writes; in_touch && write != NULL;
          write = next) {
         next = write->next;
-        if (write->session_number == session->number) {
+        if (write->session_number == session->number && write->prepare(write->arg)) {
             send(write);
         }
     }

@@ -12,10 +12,13 @@
 
 #include "zookeeper/session.h"
 
-/** Embed it. The first four fields are the caller's to fill. */
+/** Embed it. The first five fields are the caller's to fill. */
 typedef struct zkl_guarded_write {
     const zkl_multi_operation *operations; /* they need only live until it is sent */
     size_t count;
+    /* It is about to be sent: fills in what is known only now. False: not yet; then
+     * zkl_guarded_writes_review is to be called when it may be. */
+    bool (*prepare)(void *arg);
     /* Exactly once, perhaps at once, unless it is withdrawn before it was sent. */
     void (*ended)(void *arg, const zkl_reply *reply);
     void *arg;

@@ -21,23 +21,12 @@ enum { NODE_DATA_SIZE = 1536 };
 /* What travels with each path of a watch: its length. */
 enum { PATH_OVERHEAD = 4 };
 
-static void write_path(const zkl_request_runner *runner, const char *node, char *path,
-                       size_t size) {
-    if (node[0] == '\0') {
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
+    if (runner->request.node[0] == '\0') {
         path[0] = '\0';
     } else {
-        snprintf(path, size, "%s/%s", runner->parent_path, node);
+        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.node);
     }
-}
-
-void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
-    write_path(runner, runner->request.node, path, size);
-}
-
-void zkl_request_runner_next_node_path(const zkl_request_runner *runner, char *path, size_t size) {
-    const zkl_request *request = &runner->request;
-    bool downgrades = request->downgrade_wanted && request->downgraded[0] != '\0';
-    write_path(runner, downgrades ? request->downgraded : request->node, path, size);
 }
 
 /* ---- Events in --------------------------------------------------------- */
@@ -102,11 +91,18 @@ static bool must_settle(const zkl_request_runner *runner) {
            !zkl_liveness_is_fresh(&runner->session->liveness);
 }
 
+static bool would_grant(const zkl_request_runner *runner, zkl_children children) {
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    return runner->request.aim == ZKL_AIM_JOIN &&
+           zkl_queue_examine(children, &place).blocker == NULL;
+}
+
 /* The process was stopped between the question and the answer: what is listed may be of a session
- * that has ended since. */
+ * that has ended since. Whoever has to wait, or leaves, does so by an old list as well. */
 static bool is_too_old(const zkl_call *call, const zkl_reply *reply) {
     return call->answer == ZKL_EVENT_LISTED && reply->outcome == ZKL_OUTCOME_OK &&
-           call->session_number == call->runner->session->number && must_settle(call->runner);
+           call->session_number == call->runner->session->number && must_settle(call->runner) &&
+           would_grant(call->runner, reply->children);
 }
 
 static zkl_outcome ask_for_list(zkl_request_runner *runner);

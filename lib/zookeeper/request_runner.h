@@ -138,7 +138,5 @@ void zkl_request_runner_disown(zkl_request_runner *runner);
 
 /** Writes the full path of the request's node; empty while none is known. */
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size);
-/** The same of the node that a downgrade under way puts in its place, where there is one. */
-void zkl_request_runner_next_node_path(const zkl_request_runner *runner, char *path, size_t size);
 
 #endif

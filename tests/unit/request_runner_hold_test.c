@@ -337,6 +337,40 @@ static void list_goes_behind_a_write_that_was_sent_after_the_stop(void) {
     end_handed_over(stage);
 }
 
+/* Whoever has to wait need not ask anew, nor whoever leaves: after a burst of requests all lists
+ * are old. */
+static void old_list_that_grants_nothing_is_believed(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
+    stage->fake.now_ms += 10000;
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_listed_own(stage, 1, "lock-0000000003", "lock-0000000002");
+    FAKE_HEARD(&stage->fake, "watch /r/lock-0000000002; watch /r/#1-lock-0000000003");
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    for (int i = 0; i < 3; i++) { /* its watches are removed, and its node */
+        fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
+    }
+    stage_hush(stage);
+    stage_close(stage);
+}
+
+static void old_list_of_who_leaves_is_believed(void) {
+    run_stage *stage = stage_open();
+    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
+    stage->fake.now_ms += 10000;
+    stage_created(stage, 1, "lock-0000000003", 1);
+    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
+    stage_hush(stage);
+    stage_listed_own(stage, 1, "lock-0000000003", NULL);
+    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
+    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
+    stage_hush(stage);
+    stage_close(stage);
+}
+
 /* The process was stopped after it had asked: what is listed may be of before its end. */
 static void list_that_may_be_older_than_the_session_is_no_grant(void) {
     run_stage *stage = stage_open();
@@ -523,6 +557,8 @@ static CU_TestInfo tests[] = {
     TEST(change_is_no_hand_off),
     TEST(news_that_may_be_older_than_the_session_is_no_hand_off),
     TEST(list_goes_behind_a_write_that_was_sent_after_the_stop),
+    TEST(old_list_that_grants_nothing_is_believed),
+    TEST(old_list_of_who_leaves_is_believed),
     TEST(list_that_may_be_older_than_the_session_is_no_grant),
     TEST(own_node_deleted_while_waiting_joins_again_at_once),
     TEST(place_that_a_list_does_not_show_takes_its_own_watch_away),
