@@ -121,7 +121,9 @@ void candidate_on_elected(void *arg, int64_t term) {
                         "told it",
                         self->asks.number, term);
     }
-    (void)judge_node(self, term);
+    if (term != self->term) { /* else it was judged when it was granted, and this may be late */
+        (void)judge_node(self, term);
+    }
     note_term(self, term);
     self->elected_term = term;
 }
