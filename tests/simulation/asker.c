@@ -108,6 +108,8 @@ static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
         return oracle.plan->first_sequence_to_end >= 0;
     case ZKL_NO_MEMORY:
         return oracle_memory_runs_short();
+    case ZKL_SYSTEM: /* no queue for the callback */
+        return self->asynchronous && oracle_memory_runs_short();
     case ZKL_NO_PERMISSION:
         return asker_plan_has(oracle.plan, PLAN_REFUSE);
     case ZKL_CLOSED:
