@@ -111,10 +111,11 @@ static void judge_silence(unsigned contender) {
 }
 
 /* Where nothing goes wrong nothing is lost, but to a limit that was asked for, or to a session so
- * short that its lease hangs on each answer. */
+ * short that its lease hangs on each answer: with the least number of ticks, too, where it was
+ * granted late in a lease. */
 static void judge_loss(unsigned contender, int status) {
     const plan_client *client = &oracle.plan->clients[oracle_plan_of(contender)->client];
-    bool is_short = client->session_timeout_ms < ZKL_LEASE_TICKS_MIN * client->lease_tick_ms;
+    bool is_short = client->session_timeout_ms <= ZKL_LEASE_TICKS_MIN * client->lease_tick_ms;
     if (status == ZKL_LOST && plan_is_calm(oracle.plan) &&
         oracle_plan_of(contender)->max_hold_ms == 0 && !is_short) {
         oracle_violated("contender %u has lost its lock, and nothing went wrong", contender);
