@@ -65,14 +65,14 @@ void zkl_completion_post(zkl_completion *self) {
 /* ---- Beginning and end ------------------------------------------------------------ */
 
 int zkl_completion_make(zkl_client *client, void *handle, zkl_completion **all,
-                        const zkl_completion_kind *kind, zkl_completion **result) {
+                        const zkl_completion_kind *kind, size_t size, zkl_completion **result) {
     if (client->closed) {
         return ZKL_CLOSED; /* its queue may be no more */
     }
     if (zkl_client_callbacks(client) == NULL) {
         return ZKL_SYSTEM;
     }
-    zkl_completion *self = calloc(1, kind->size);
+    zkl_completion *self = calloc(1, size);
     if (self == NULL) {
         return ZKL_NO_MEMORY;
     }

@@ -13,7 +13,6 @@ typedef struct zkl_completion zkl_completion;
 
 /** What differs between the handles. */
 typedef struct zkl_completion_kind {
-    size_t size; /* of the structure that embeds the completion, at its beginning */
     /* Asks the handle how the call ended, and keeps the answer; once. */
     void (*settle)(zkl_completion *self);
     /* Calls the application's function; without the mutex. */
@@ -36,10 +35,10 @@ struct zkl_completion {
     zkl_completion *prev, *next;
 };
 
-/** Of a call that has yet to be begun, its memory zeroed. ZKL_OK, ZKL_CLOSED, ZKL_SYSTEM (no thread
- *  for callbacks) or ZKL_NO_MEMORY. */
+/** Of a call that has yet to be begun, in `size` bytes that are zeroed, for the structure that
+ * begins with it. ZKL_OK, ZKL_CLOSED, ZKL_SYSTEM (no thread for callbacks) or ZKL_NO_MEMORY. */
 int zkl_completion_make(zkl_client *client, void *handle, zkl_completion **all,
-                        const zkl_completion_kind *kind, zkl_completion **result);
+                        const zkl_completion_kind *kind, size_t size, zkl_completion **result);
 /** The call was refused after all: there is nothing to be told. */
 void zkl_completion_unmake(zkl_completion *self);
 

@@ -294,11 +294,11 @@ void zkl_lock_close(zkl_lock *lock) {
         zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
     }
     zkl_condition_broadcast(&lock->changed);
-    zkl_lock_completions_let_close(lock);
+    zkl_completions_let_close(lock->completions);
     while (lock->threads > 0) {
         zkl_condition_wait(&lock->changed, &client->mutex, INT64_MAX);
     }
-    zkl_lock_completions_leave(lock);
+    zkl_completions_leave(lock->completions);
     if (lock->state == LOCK_LOST && !client->closed) {
         zkl_observe_lost_released(lock);
     }

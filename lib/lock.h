@@ -55,8 +55,8 @@ struct zkl_lock {
     int64_t granted_ms;
     int ended; /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
                   ZKL_PENDING with a session that was given up before the servers end it */
-    zkl_lock_completion *completions; /* of asynchronous calls, until they are told */
-    zkl_lock_completion *pending;     /* the one that waits for the verdict, or the end */
+    zkl_completion *completions;  /* of asynchronous calls, until they are told */
+    zkl_lock_completion *pending; /* the one that waits for the verdict, or the end */
     size_t threads; /* inside a blocking call on this handle, or a callback of one of its calls */
     struct zkl_commit *commits; /* transactions under way that its node guards */
     const bool *called_off;     /* no acquire begins while it is true; NULL: never */

@@ -1,76 +1,16 @@
 #include "lock_async.h"
 
-#include <stdlib.h>
-
-#include <utlist.h>
-
 #include "assertion.h"
 #include "input.h"
 #include "lock.h"
 #include "observer.h"
 #include "threads.h"
 
-/* ---- The callback ----------------------------------------------------------------- */
-
-static void settle(zkl_lock_completion *completion) {
-    int (*end)(zkl_lock_completion *) = completion->end;
-    if (end == NULL) {
-        return;
-    }
-    completion->end = NULL;
-    completion->status = end(completion);
-    (void)zkl_lock_note_returned(completion->lock, completion->function, completion->status);
-}
-
-void zkl_lock_completion_tell_status(zkl_lock_completion *completion) {
-    completion->ended(completion->arg, completion->status);
-}
-
-void zkl_lock_completion_tell_grant(zkl_lock_completion *completion) {
-    completion->acquired(completion->arg, completion->status,
-                         completion->status == ZKL_OK ? &completion->grant : NULL);
-}
-
-/* Close waits for it, as for a call on the handle. */
-static void begin_callback(zkl_lock_completion *completion) {
-    settle(completion);
-    completion->runs_on = zkl_thread_number();
-    zkl_lock_enter(completion->lock);
-}
-
-static void end_callback(zkl_lock_completion *completion) {
-    zkl_lock *lock = completion->lock;
-    DL_DELETE(lock->completions, completion);
-    zkl_lock_leave(lock);
-}
-
-static void deliver(zkl_callback *callback) {
-    zkl_lock_completion *completion = (zkl_lock_completion *)callback;
-    zkl_client *client = completion->client;
-    zkl_input_clear();
-    pthread_mutex_lock(&client->mutex);
-    if (completion->lock != NULL) {
-        begin_callback(completion);
-    }
-    if (completion->status == ZKL_LEASE_IMPOSSIBLE) {
-        zkl_client_note_lease_impossible(client);
-    }
-    pthread_mutex_unlock(&client->mutex);
-    completion->tell(completion);
-    pthread_mutex_lock(&client->mutex);
-    if (completion->lock != NULL) {
-        end_callback(completion);
-    }
-    zkl_assert(client->recorder, completion->limit.place == 0); /* no timer leads here any more */
-    pthread_mutex_unlock(&client->mutex);
-    free(completion);
-}
-
 /* ---- The limit ---------------------------------------------------------------------- */
 
 /* So that setting it cannot fail: whoever holds nothing waits without one of these. */
 static bool reserve_limit(zkl_lock_completion *completion) {
-    const zkl_request_runner *runner = completion->lock->runner;
+    const zkl_request_runner *runner = ((const zkl_lock *)completion->base.handle)->runner;
     if (runner == NULL) {
         return true;
     }
@@ -78,14 +18,14 @@ static bool reserve_limit(zkl_lock_completion *completion) {
         return false;
     }
     completion->session = runner->session;
-    completion->session->limited_calls++;
+    completion->session->handle_timers++;
     return true;
 }
 
 static void let_limit_go(zkl_lock_completion *completion) {
     if (completion->session != NULL) {
         zkl_timers_stop(&completion->session->timers, &completion->limit);
-        completion->session->limited_calls--;
+        completion->session->handle_timers--;
         completion->session = NULL;
     }
 }
@@ -106,18 +46,53 @@ void zkl_lock_completion_limit(zkl_lock_completion *completion, int64_t timeout_
     }
 }
 
-/* ---- Beginning and end ------------------------------------------------------------ */
+/* ---- The callback ----------------------------------------------------------------- */
 
-void zkl_lock_completion_post(zkl_lock_completion *completion) {
-    if (!completion->posted) {
-        completion->posted = true;
-        let_limit_go(completion);
-        zkl_callback_queue_post(completion->client->callbacks, &completion->callback);
+static void settle(zkl_completion *base) {
+    zkl_lock_completion *completion = (zkl_lock_completion *)base;
+    let_limit_go(completion);
+    if (completion->end != NULL) {
+        base->status = completion->end(completion);
+        (void)zkl_lock_note_returned(base->handle, completion->function, base->status);
     }
 }
 
+static void tell(const zkl_completion *base) {
+    const zkl_lock_completion *completion = (const zkl_lock_completion *)base;
+    zkl_assert(base->client->recorder, completion->limit.place == 0); /* no timer leads here */
+    completion->tell(completion);
+}
+
+static void enter(void *handle) {
+    zkl_lock_enter(handle);
+}
+
+static void leave(void *handle) {
+    zkl_lock_leave(handle);
+}
+
+static const zkl_completion_kind kind = { settle, tell, enter, leave };
+
+void zkl_lock_completion_tell_status(const zkl_lock_completion *completion) {
+    completion->ended(completion->arg, completion->base.status);
+}
+
+void zkl_lock_completion_tell_grant(const zkl_lock_completion *completion) {
+    bool is_granted = completion->base.status == ZKL_OK;
+    completion->acquired(completion->arg, completion->base.status,
+                         is_granted ? &completion->grant : NULL);
+}
+
+/* ---- Beginning and end ------------------------------------------------------------ */
+
+void zkl_lock_completion_post(zkl_lock_completion *completion) {
+    let_limit_go(completion);
+    zkl_completion_post(&completion->base);
+}
+
 void zkl_lock_completion_end_at_once(zkl_lock_completion *completion, int status) {
-    completion->status = zkl_lock_note_returned(completion->lock, completion->function, status);
+    completion->base.status =
+        zkl_lock_note_returned(completion->base.handle, completion->function, status);
     zkl_lock_completion_post(completion);
 }
 
@@ -131,74 +106,40 @@ void zkl_lock_tell_waiter(zkl_lock *lock, zkl_lock_completion *pending) {
 
 int zkl_lock_completion_make(zkl_lock *lock, size_t size, const char *function, void *arg,
                              zkl_lock_completion **result) {
-    if (lock->client->closed) {
-        return ZKL_CLOSED; /* its queue may be no more */
+    zkl_completion *base = NULL;
+    int status = zkl_completion_make(lock->client, lock, &lock->completions, &kind, size, &base);
+    if (status != ZKL_OK) {
+        return status;
     }
-    if (zkl_client_callbacks(lock->client) == NULL) {
-        return ZKL_SYSTEM;
-    }
-    zkl_lock_completion *completion = calloc(1, size);
-    if (completion == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    completion->callback.run = deliver;
-    completion->client = lock->client;
-    completion->lock = lock;
+    zkl_lock_completion *completion = (zkl_lock_completion *)base;
     completion->function = function;
     completion->tell = zkl_lock_completion_tell_status;
     completion->grant = (zkl_grant)ZKL_GRANT_INIT;
     completion->arg = arg;
     if (!reserve_limit(completion)) {
-        free(completion);
+        zkl_completion_unmake(base);
         return ZKL_NO_MEMORY;
     }
-    DL_APPEND(lock->completions, completion);
     *result = completion;
     return ZKL_OK;
 }
 
 void zkl_lock_completion_unmake(zkl_lock_completion *completion) {
     let_limit_go(completion);
-    DL_DELETE(completion->lock->completions, completion);
-    free(completion);
-}
-
-static void leave(zkl_lock_completion *completion) {
-    DL_DELETE(completion->lock->completions, completion);
-    completion->lock = NULL;
-}
-
-void zkl_lock_completions_let_close(zkl_lock *lock) {
-    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
-         completion = next) {
-        next = completion->next;
-        if (completion->runs_on == zkl_thread_number()) {
-            leave(completion);
-            zkl_lock_leave(lock);
-        }
-    }
-}
-
-void zkl_lock_completions_leave(zkl_lock *lock) {
-    for (zkl_lock_completion *completion = lock->completions, *next; completion != NULL;
-         completion = next) {
-        next = completion->next;
-        settle(completion);
-        zkl_lock_completion_post(completion);
-        leave(completion);
-    }
+    zkl_completion_unmake(&completion->base);
 }
 
 /* ---- Acquire ---------------------------------------------------------------------- */
 
 static int end_acquire(zkl_lock_completion *completion) {
-    completion->lock->pending = NULL;
-    return zkl_lock_end_acquire(completion->lock, &completion->grant);
+    zkl_lock *lock = completion->base.handle;
+    lock->pending = NULL;
+    return zkl_lock_end_acquire(lock, &completion->grant);
 }
 
 /* The lock may be lost, or closed, before its turn comes: then it was never acquired once more. */
 static int end_acquire_again(zkl_lock_completion *completion) {
-    zkl_lock *lock = completion->lock;
+    zkl_lock *lock = completion->base.handle;
     bool is_held = (lock->state == LOCK_HELD || lock->state == LOCK_LOST) &&
                    lock->token == completion->grant.token;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
@@ -281,8 +222,9 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
 /* ---- Release ---------------------------------------------------------------------- */
 
 static int end_release(zkl_lock_completion *completion) {
-    completion->lock->pending = NULL;
-    return zkl_lock_end_release(completion->lock);
+    zkl_lock *lock = completion->base.handle;
+    lock->pending = NULL;
+    return zkl_lock_end_release(lock);
 }
 
 /* Until its node is gone, or for so long: whichever comes first posts it. */

@@ -153,7 +153,7 @@ int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 static int end_asynchronous_downgrade(zkl_lock_completion *completion) {
-    return end_downgrade(completion->lock);
+    return end_downgrade(completion->base.handle);
 }
 
 static int downgrade_asynchronously(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
@@ -340,9 +340,9 @@ int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
 }
 
 static int end_asynchronous_upgrade(zkl_lock_completion *completion) {
-    int status = end_upgrade(completion->lock);
+    int status = end_upgrade(completion->base.handle);
     if (status == ZKL_OK) {
-        zkl_lock_fill_grant(completion->lock, &completion->grant);
+        zkl_lock_fill_grant(completion->base.handle, &completion->grant);
     }
     return status;
 }

@@ -43,15 +43,14 @@ static void leave(void *handle) {
     zkl_multi_lock_leave(handle);
 }
 
-static const zkl_completion_kind acquire_kind = { sizeof(multi_completion), settle_acquire,
-                                                  tell_acquired, enter, leave };
-static const zkl_completion_kind release_kind = { sizeof(multi_completion), settle_release,
-                                                  tell_released, enter, leave };
+static const zkl_completion_kind acquire_kind = { settle_acquire, tell_acquired, enter, leave };
+static const zkl_completion_kind release_kind = { settle_release, tell_released, enter, leave };
 
 static int make(zkl_multi_lock *self, const zkl_completion_kind *kind, void *arg,
                 multi_completion **result) {
     zkl_completion *base = NULL;
-    int status = zkl_completion_make(self->client, self, &self->completions, kind, &base);
+    int status = zkl_completion_make(self->client, self, &self->completions, kind,
+                                     sizeof(multi_completion), &base);
     if (status == ZKL_OK) {
         *result = (multi_completion *)base;
         (*result)->arg = arg;

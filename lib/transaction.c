@@ -347,11 +347,11 @@ static int end_asynchronous_commit(zkl_lock_completion *completion) {
 }
 
 /* From here on it is the application's again. */
-static void tell_committed(zkl_lock_completion *completion) {
-    const commit_completion *self = (commit_completion *)completion;
+static void tell_committed(const zkl_lock_completion *completion) {
+    const commit_completion *self = (const commit_completion *)completion;
     zkl_transaction *transaction = self->its.transaction;
     atomic_store(&transaction->outstanding, false);
-    self->callback(completion->arg, completion->status, transaction, &self->its.result);
+    self->callback(completion->arg, completion->base.status, transaction, &self->its.result);
     zkl_transaction_free(transaction);
 }
 

@@ -36,10 +36,9 @@ int64_t zkl_session_now_ms(const zkl_session *session) {
 }
 
 bool zkl_session_reserve_timers(zkl_session *session) {
-    return zkl_timers_reserve(&session->timers,
-                              ZKL_RUNNER_TIMERS * (session->runner_count + 1) +
-                                  ZKL_LIVENESS_TIMERS + session->leader_watch_count + 1 +
-                                  session->limited_calls + session->handle_timers + 1);
+    return zkl_timers_reserve(
+        &session->timers, ZKL_RUNNER_TIMERS * (session->runner_count + 1) + ZKL_LIVENESS_TIMERS +
+                              session->leader_watch_count + 1 + session->handle_timers + 1);
 }
 
 /* Whoever fires them is woken only for a deadline that is earlier than all others. */

@@ -63,10 +63,10 @@ struct zkl_session {
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
-    size_t handle_timers; /* of multi-locks, which may have one while they have no request */
+    size_t handle_timers; /* one of each asynchronous call, and of each multi-lock that has one
+                             though it may have no request */
     struct zkl_leader_watch *leader_watches;
     size_t leader_watch_count;
-    size_t limited_calls; /* asynchronous calls with room for a timer each */
 };
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
