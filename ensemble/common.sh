@@ -23,6 +23,7 @@ usage_error() {
 # BASE/NAME/driver      docker or local; its presence means that the ensemble exists
 # BASE/NAME/ports       nine ports: of the clients, of the quorum, of the elections
 # BASE/NAME/tick        milliseconds
+# BASE/NAME/storage     where the data are: memory or disk
 # BASE/NAME/starting    there while the first start has not seen all servers serve
 # BASE/NAME/server-N/   what the driver keeps of server N
 

@@ -77,15 +77,17 @@ driver_status() { # N
 # ---- what the script calls ------------------------------------------------------------------------
 
 driver_create() {
-    local ports log number
+    local log number
     # Left by an ensemble whose state directory is gone.
     driver_destroy
-    read -ra ports <"$state/ports"
-    if ! log=$(
-        ZKLOCK_TICK_MS=$(recall tick) \
-            ZKLOCK_PORT_1=${ports[0]} ZKLOCK_PORT_2=${ports[1]} ZKLOCK_PORT_3=${ports[2]} \
-            "${compose[@]}" --project-name "$project" --file "$here/../docker-compose.yml" up -d --no-build 2>&1
-    ); then
+    if [[ $storage == memory ]] && ! log=$(compose_up); then
+        printf '%s\n' "$log" >&2
+        say 'data go to the disk: the servers cannot be started with volumes in memory'
+        storage=disk
+        record storage disk
+        driver_destroy
+    fi
+    if [[ $storage == disk ]] && ! log=$(compose_up); then
         printf '%s\n' "$log" >&2
         fail 'compose cannot start the servers'
     fi
@@ -93,6 +95,15 @@ driver_create() {
         record "server-$number/container" "$(ours ps --all --no-trunc \
             --filter "label=com.docker.compose.service=zk$number")"
     done
+}
+
+compose_up() {
+    local ports files=(--file "$here/../docker-compose.yml")
+    read -ra ports <"$state/ports"
+    [[ $storage == disk ]] || files+=(--file "$here/memory.yml")
+    ZKLOCK_TICK_MS=$(recall tick) \
+        ZKLOCK_PORT_1=${ports[0]} ZKLOCK_PORT_2=${ports[1]} ZKLOCK_PORT_3=${ports[2]} \
+        "${compose[@]}" --project-name "$project" "${files[@]}" up -d --no-build 2>&1
 }
 
 driver_start() { # N...

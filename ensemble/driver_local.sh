@@ -5,11 +5,41 @@
 # state/server-N/process   its process
 # state/server-N/log       what it wrote
 # state/server-N/zoo.cfg, data
+# state/memory             the directory in memory that holds the data; data are links into it then
 
 driver_prepare() {
     command -v java >/dev/null || fail 'no java on PATH; run: tools/install-packages ensemble-local'
     jars=$(zookeeper_jars)
     class_path "$jars" >/dev/null || exit 1
+    if [[ $storage == memory ]] && ! memory_will_do; then
+        say "data go to the disk: $memory_base is no tmpfs of this machine with $memory_room_mb MB of room"
+        storage=disk
+    fi
+}
+
+# ---- data in memory ---------------------------------------------------------------------------------
+
+# A mount of our own would need the right to it.
+memory_base=${ZKLOCK_MEMORY:-/dev/shm}
+# Three servers write some hundred megabytes in an hour of tests.
+memory_room_mb=2048
+
+memory_will_do() {
+    local kind free_mb
+    [[ -d $memory_base && -w $memory_base ]] || return 1
+    kind=$(stat --file-system --format=%T "$memory_base") || return 1
+    free_mb=$(df --output=avail --block-size=1M "$memory_base" | tail -n 1) || return 1
+    [[ $kind == tmpfs ]] && ((free_mb >= memory_room_mb))
+}
+
+put_data_into_memory() {
+    local directory number
+    directory=$(mktemp -d "$memory_base/zklock-ensemble-$UID.XXXXXX")
+    record memory "$directory"
+    for number in 1 2 3; do
+        mkdir "$directory/$number"
+        ln -s "$directory/$number" "$state/server-$number/data"
+    done
 }
 
 # ---- ZooKeeper's jars -----------------------------------------------------------------------------
@@ -98,6 +128,7 @@ wait_for_status() { # LIMIT_MS STATUS N...
 
 driver_create() {
     record jars "$jars"
+    [[ $storage != memory ]] || put_data_into_memory
     driver_start 1 2 3
 }
 
@@ -172,6 +203,7 @@ driver_write_data() { # N
 # Its data goes as well: nothing is won by a graceful end.
 driver_destroy() {
     driver_kill 1 2 3
+    [[ ! -e $state/memory ]] || rm -rf "$(recall memory)"
 }
 
 driver_log() { # N

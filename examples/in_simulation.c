@@ -2,12 +2,13 @@
  * Runs an example on simulated servers, with the arguments that it is given, and looks that it
  * leaves nothing behind:
  *
- *     NAME_in_simulation [--behind PATH | --break RESOURCE | --pause MS | --outage downgrade]
- * ARG...
+ *     NAME_in_simulation [--behind PATH | --break RESOURCE | --pause MS | --outage downgrade |
+ *                        --times N] ARG...
  *
  * --behind  another contender holds the resource PATH all the time, and after 5 s SIGINT comes
  * --break   an administrator breaks the lock of RESOURCE while the example works
  * --pause   the process stands still for so long while the example works
+ * --times   it is run so often, one after the other: the status is that of the last
  * --outage  all servers are down when the example downgrades its lock, for longer than it waits
  */
 #include <stdbool.h>
@@ -25,6 +26,7 @@ int example_main(int argc, char **argv); /* its main, by another name */
 static const char *broken_resource;
 static int64_t pause_ms;
 static bool outage_in_downgrade;
+static long times = 1;
 
 int __real_zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
 int __wrap_zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
@@ -71,6 +73,8 @@ static int take_options(int argc, char **argv, char other[ZKL_NODE_PATH_SIZE]) {
         simulated_accident = stand_still;
     } else if (strcmp(argv[1], "--outage") == 0) {
         outage_in_downgrade = strcmp(argv[2], "downgrade") == 0;
+    } else if (strcmp(argv[1], "--times") == 0) {
+        times = strtol(argv[2], NULL, 10);
     } else {
         return 0;
     }
@@ -82,7 +86,10 @@ int main(int argc, char **argv) {
     zkl_testing_begin(NULL);
     int options = take_options(argc, argv, other);
     simulated_signal_at_ms = SIGNAL_AT_MS;
-    int status = example_main(argc - options, argv + options);
+    int status = 1;
+    for (long i = 0; i < times; i++) {
+        status = example_main(argc - options, argv + options);
+    }
     if (other[0] != '\0') {
         ZKL_TESTING_EXPECT(zkl_testing_delete_node(other) == 1);
     }

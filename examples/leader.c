@@ -4,6 +4,8 @@
  * Start it on several machines. One leads and works; the others wait, and take over when it stops,
  * dies, is cut off or is asked to resign. All of them print who leads. SIGINT and SIGTERM end it.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,6 +52,9 @@ static void on_campaign_ended(void *arg, int status, int64_t term) {
     if (lost_before_it_began(status)) {
         status = zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
     }
+    if (status != ZKL_OK) {
+        fprintf(stderr, "%s\n", zkl_error_message()); /* of the campaign: in its callback only */
+    }
     self->campaign_status = status;
 }
 
@@ -85,7 +90,7 @@ static int resign_and_campaign(service *self) {
  */
 static int step(service *self) {
     int64_t term = 0;
-    int status = zkl_election_is_leader(self->election, &term, NULL);
+    int status = zkl_election_check(self->election, &term, NULL);
     if (status == ZKL_LOST || (term != 0 && term == self->asked_term)) {
         return resign_and_campaign(self);
     }

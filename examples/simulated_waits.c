@@ -1,3 +1,5 @@
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include "simulated_waits.h"
 
 #include <poll.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "explanation.h"
 #include "input.h"
 #include "multi_lock.h"
 #include "service.h"
@@ -14,6 +15,11 @@
 #include "zookeeper/request_runner.h"
 
 enum { HOST_NAME_SIZE = 256, IDENTITY_SIZE = 640 };
+
+/* A connection that is closed before all replies have been read is reset, and the end of its
+ * session is lost on the way: the servers would keep its nodes until it times out. So close waits
+ * for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this. */
+enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
 /* ---- Opening ---------------------------------------------------------------- */
 
@@ -65,6 +71,9 @@ static int check_options(const zkl_client_options *options) {
     if (status == ZKL_OK) {
         status = zkl_input_check_range("metrics", options->metrics, 0, 1, ZKL_INVALID_ARGUMENT);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+    }
     return status;
 }
 
@@ -102,6 +111,7 @@ static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_l
 }
 
 static void free_client(zkl_client *client) {
+    zkl_handle_close(&client->open);
     zkl_condition_end(&client->timers_changed);
     zkl_condition_end(&client->changed);
     pthread_mutex_destroy(&client->mutex);
@@ -135,10 +145,12 @@ static zkl_client *make_client(const zkl_client_options *options) {
     pthread_mutex_init(&client->mutex, NULL);
     zkl_condition_begin(&client->changed);
     zkl_condition_begin(&client->timers_changed);
+    zkl_handle_open(&client->open);
     client->references = 1;
     client->process = getpid();
     client->session_timeout_ms = options->session_timeout_ms;
     client->lease_tick_ms = options->lease_tick_ms;
+    client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
     client->dispatch = options->dispatch;
     client->container_parents = options->container_parents != 0;
     return client;
@@ -232,7 +244,7 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
         }
         zkl_condition_wait(&client->changed, &client->mutex, left);
     }
-    int status = session->connected ? ZKL_OK : ZKL_TIMEOUT;
+    int status = session->connected ? ZKL_OK : ZKL_DISCONNECTED;
     if (session->auth_failed) {
         status = ZKL_AUTH_FAILED;
     } else if (session->connected && !zkl_liveness_lease_is_possible(&session->liveness)) {
@@ -246,12 +258,13 @@ static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
 static void give_up(zkl_client *client, const char *hosts, int status) {
     pthread_mutex_lock(&client->mutex);
     lease_text lease = describe_lease(client);
+    zkl_explanation connection = zkl_explain_connection(&client->sessions->session);
     pthread_mutex_unlock(&client->mutex);
     (void)zkl_client_close(client, 0);
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         note_lease_impossible(lease);
-    } else if (status == ZKL_TIMEOUT) {
-        zkl_input_note("host list", hosts, "no server answered within connect_timeout_ms");
+    } else if (status == ZKL_DISCONNECTED) {
+        zkl_input_note("host list", hosts, connection.text);
     }
 }
 
@@ -285,6 +298,7 @@ static int start_client(zkl_client *client, const char *hosts, const zkl_client_
 }
 
 int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_client **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     static const zkl_client_options defaults = ZKL_CLIENT_OPTIONS_INIT;
     const zkl_client_options *options = given != NULL ? given : &defaults;
@@ -373,29 +387,60 @@ static size_t count_requests(const zkl_client *client) {
     return count;
 }
 
-static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
-    int64_t start = zkl_clock_ms();
-    while (count_requests(client) > 0) {
-        int64_t left = timeout_ms - (zkl_clock_ms() - start);
-        if (left <= 0) {
-            return ZKL_PENDING;
-        }
-        zkl_condition_wait(&client->changed, &client->mutex, left);
-    }
+/* How long nodes of sessions that were given up may still be there; INT64_MAX: nobody knows. */
+static int64_t left_behind_ms(const zkl_client *client) {
+    int64_t longest = 0;
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (!zkl_session_leaves_nothing(&one->session)) {
-            return ZKL_PENDING;
-        }
+        int64_t its = zkl_session_left_behind_ms(&one->session);
+        longest = its > longest ? its : longest;
     }
-    return ZKL_OK;
+    return longest;
+}
+
+static bool have_all_left(const zkl_client *client) {
+    return count_requests(client) == 0 && left_behind_ms(client) == 0;
+}
+
+/* With the mutex held. */
+static void wait_until(zkl_client *client, bool (*is_so)(const zkl_client *client),
+                       int64_t timeout_ms) {
+    int64_t start = zkl_clock_ms();
+    int64_t left = timeout_ms;
+    while (!is_so(client) && left > 0) {
+        int64_t behind = left_behind_ms(client); /* nobody tells when that is over */
+        zkl_condition_wait(&client->changed, &client->mutex,
+                           behind > 0 && behind < left ? behind : left);
+        left = timeout_ms - (zkl_clock_ms() - start);
+    }
+}
+
+static void drain(zkl_client *client) {
+    int64_t start = zkl_clock_ms();
+    uint64_t before = 0;
+    do {
+        before = client->answers;
+        wait_until(client, zkl_service_is_idle, DRAIN_MS);
+    } while (!zkl_service_is_idle(client) && client->answers != before &&
+             zkl_clock_ms() - start <= DRAIN_LONGEST_MS - DRAIN_MS);
+}
+
+/* What leaves is waited for, and then, briefly, for what else is under way. */
+static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
+    wait_until(client, have_all_left, timeout_ms);
+    drain(client);
+    return have_all_left(client) ? ZKL_OK : ZKL_PENDING;
 }
 
 int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     if (client == NULL) {
         return ZKL_OK;
     }
     int status = zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX, ZKL_INVALID_TIMEOUT);
+    if (status == ZKL_OK) {
+        status = zkl_handle_check("client", client);
+    }
     if (status == ZKL_OK) {
         status = zkl_client_check_process(client);
     }
@@ -406,6 +451,10 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
         return ZKL_IN_CALLBACK;
     }
     pthread_mutex_lock(&client->mutex);
+    if (client->closed) { /* and its memory is still there for its lock handles */
+        pthread_mutex_unlock(&client->mutex);
+        return ZKL_CLOSED;
+    }
     zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
     client->closed = true;
     zkl_multi_locks_client_closes(client->multi_locks);
@@ -426,12 +475,16 @@ static int check_dispatched(const zkl_client *client) {
     if (status != ZKL_OK) {
         return status;
     }
-    return client->dispatch == ZKL_DISPATCH_CALLER ? ZKL_OK : ZKL_NOT_DISPATCHED;
+    if (client->dispatch != ZKL_DISPATCH_CALLER) {
+        return ZKL_NOT_DISPATCHED;
+    }
+    return client->callbacks != NULL ? ZKL_OK : ZKL_CLOSED;
 }
 
 int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("descriptor", descriptor);
     }
@@ -447,11 +500,12 @@ int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
 }
 
 int zkl_client_dispatch(zkl_client *client, size_t *count) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     if (count != NULL) {
         *count = 0;
     }
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = check_dispatched(client);
     }
@@ -490,7 +544,7 @@ zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
 }
 
 static bool has_room(const zkl_client_session *one, size_t bytes) {
-    return one->session.watched_bytes + bytes <= ZKL_WATCHED_BYTES_MAX;
+    return one->session.watched_bytes + bytes <= one->client->watched_bytes_max;
 }
 
 static int add_session(zkl_client *client, zkl_client_session **result) {
@@ -517,14 +571,14 @@ static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
 
 /* The next one is opened before the last is full, so that nobody has to wait for it. */
 static void open_ahead(zkl_client *client, const zkl_client_session *used) {
-    if (used->next == NULL && !has_room(used, ZKL_WATCHED_BYTES_MAX / 4)) {
+    if (used->next == NULL && !has_room(used, client->watched_bytes_max / 4)) {
         zkl_client_session *ahead = NULL;
         (void)add_session(client, &ahead);
     }
 }
 
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
-    if (watched_bytes > ZKL_WATCHED_BYTES_MAX) {
+    if (watched_bytes > client->watched_bytes_max) {
         return ZKL_TOO_MANY_WATCHES; /* no session can help, and none is opened */
     }
     zkl_client_session *found = find_room(client, watched_bytes);
@@ -571,8 +625,9 @@ static void tell_information(const zkl_client *client, zkl_client_information *i
 }
 
 int zkl_client_info(zkl_client *client, zkl_client_information *information) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("information", information);
     }
@@ -588,9 +643,12 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
         return status;
     }
     pthread_mutex_lock(&client->mutex);
-    tell_information(client, information);
+    bool is_there = client->sessions != NULL; /* else it is closed, and its handles keep it */
+    if (is_there) {
+        tell_information(client, information);
+    }
     pthread_mutex_unlock(&client->mutex);
-    return ZKL_OK;
+    return is_there ? ZKL_OK : ZKL_CLOSED;
 }
 
 void zkl_client_resource_path(const zkl_client *client, const char *resource,

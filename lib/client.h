@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "handles.h"
 #include "recorder.h"
 #include "zklock/multi_lock.h"
 #include "zookeeper/connection.h"
@@ -33,13 +34,15 @@ typedef struct zkl_client_session {
 } zkl_client_session;
 
 struct zkl_client {
+    zkl_handle open;               /* first */
     pthread_mutex_t mutex;         /* guards the sessions, the requests and the handles */
     pthread_cond_t changed;        /* news of a connection, and requests that ended */
     pthread_cond_t timers_changed; /* for the timer thread */
     size_t references;             /* the client itself and its lock handles */
     pid_t process;                 /* that opened it: a forked child must not use it */
     bool closed;
-    bool stopping; /* tells all threads to end */
+    uint64_t answers; /* of servers to requests, lost ones too */
+    bool stopping;    /* tells all threads to end */
     char *servers;
     char *chroot;
     char *lock_root; /* with the chroot */
@@ -48,7 +51,8 @@ struct zkl_client {
     int32_t session_timeout_ms;
     int32_t lease_tick_ms;
     bool container_parents;
-    uint64_t last_lock_id; /* of handles */
+    uint64_t last_lock_id;    /* of handles */
+    size_t watched_bytes_max; /* of each session; less than usual in some tests */
     zkl_dispatch dispatch;
     zkl_callback_queue *log_callbacks;
     zkl_callback_queue

@@ -3,6 +3,7 @@
 
 #include "client.h"
 #include "input.h"
+#include "threads.h"
 #include "zookeeper/request_runner.h"
 
 /* What is so now is not counted up and down, but looked at. */
@@ -67,7 +68,7 @@ static int write_text(const zkl_metrics *metrics, char *buffer, size_t size, siz
 }
 
 static int check(const zkl_client *client, const char *buffer, size_t size) {
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK && size > 0) {
         status = zkl_input_check_pointer("buffer", buffer);
     }
@@ -78,6 +79,7 @@ static int check(const zkl_client *client, const char *buffer, size_t size) {
 }
 
 int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_input_check_pointer("length", length);
     if (status != ZKL_OK) {

@@ -5,6 +5,7 @@
 #include "client.h"
 #include "input.h"
 #include "record_file.h"
+#include "threads.h"
 
 /* So that nobody waits for the disk, or for pages of memory (which are touched
  * before): the mutex is held for the copy only. */
@@ -28,7 +29,7 @@ static char *copy_record(zkl_client *client, size_t *length) {
 }
 
 static int check(const zkl_client *client, const char *path) {
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("path", path);
     }
@@ -45,6 +46,7 @@ static int check(const zkl_client *client, const char *path) {
 }
 
 int zkl_client_write_record(zkl_client *client, const char *path) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check(client, path);
     if (status != ZKL_OK) {

@@ -1,6 +1,8 @@
 #include "completion.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <utlist.h>
 
@@ -8,11 +10,19 @@
 #include "input.h"
 #include "threads.h"
 
+/* The handle explains itself in the thread's message, which may be that of a thread that closes it.
+ * Without memory there is none. */
 static void settle(zkl_completion *self) {
-    if (!self->is_settled) {
-        self->is_settled = true;
-        self->kind->settle(self);
+    char before[ZKL_MESSAGE_SIZE];
+    if (self->is_settled) {
+        return;
     }
+    snprintf(before, sizeof(before), "%s", zkl_input_message());
+    zkl_input_clear();
+    self->is_settled = true;
+    self->kind->settle(self);
+    self->message = zkl_input_message()[0] != '\0' ? strdup(zkl_input_message()) : NULL;
+    zkl_input_set(before);
 }
 
 /* ---- The callback ----------------------------------------------------------------- */
@@ -37,11 +47,11 @@ static void end_callback(zkl_completion *self) {
 static void deliver(zkl_callback *callback) {
     zkl_completion *self = (zkl_completion *)callback;
     zkl_client *client = self->client;
-    zkl_input_clear();
     pthread_mutex_lock(&client->mutex);
     if (self->handle != NULL) {
         begin_callback(self);
     }
+    zkl_input_set(self->message);
     if (self->status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
     }
@@ -52,6 +62,7 @@ static void deliver(zkl_callback *callback) {
         end_callback(self);
     }
     pthread_mutex_unlock(&client->mutex);
+    free(self->message);
     free(self);
 }
 

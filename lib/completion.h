@@ -28,7 +28,8 @@ struct zkl_completion {
     zkl_client *client;
     void *handle;         /* NULL: it is closed */
     zkl_completion **all; /* the handle's, of which this is one */
-    int status;           /* that the application is told */
+    int status;           /* that the application is told, */
+    char *message;        /* and what there is to say of it; NULL: nothing */
     bool is_settled;
     bool posted;
     uint64_t runs_on; /* the number of a thread; 0: it does not run yet */

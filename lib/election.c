@@ -6,8 +6,10 @@
 
 #include "input.h"
 #include "lock.h"
+#include "threads.h"
 
 struct zkl_election {
+    zkl_handle open; /* first */
     zkl_lock *lock;
     zkl_elected_callback *elected;
     zkl_leadership_lost_callback *lost;
@@ -77,6 +79,7 @@ static int open_lock(zkl_election *election, zkl_client *client, const char *res
 
 int zkl_election_open(zkl_client *client, const char *resource, const zkl_election_options *given,
                       zkl_election **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     static const zkl_election_options defaults = ZKL_ELECTION_OPTIONS_INIT;
     const zkl_election_options *options = given != NULL ? given : &defaults;
@@ -103,26 +106,31 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
         free(election);
         return status;
     }
+    zkl_handle_open(&election->open);
     *result = election;
     return ZKL_OK;
 }
 
 void zkl_election_close(zkl_election *election) {
-    if (election == NULL || zkl_client_check_process(election->lock->client) != ZKL_OK) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_open(election) ||
+        zkl_client_check_process(election->lock->client) != ZKL_OK) {
         return;
     }
     zkl_lock_close(election->lock);
+    zkl_handle_close(&election->open);
     free(election);
 }
 
 /* ---- Campaigns ---------------------------------------------------------------------- */
 
 int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *term) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     if (term != NULL) {
         *term = 0;
     }
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     if (status != ZKL_OK) {
         return status;
     }
@@ -142,8 +150,9 @@ static void on_campaign_ended(void *arg, int status, const zkl_grant *grant) {
 
 int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
                                 zkl_campaign_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
     }
@@ -164,18 +173,20 @@ int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
 }
 
 int zkl_election_cancel(zkl_election *election) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     return status == ZKL_OK ? zkl_lock_cancel(election->lock) : status;
 }
 
 /* ---- Terms -------------------------------------------------------------------------- */
 
-int zkl_election_is_leader(const zkl_election *election, int64_t *term, int64_t *lease_left_ms) {
+int zkl_election_check(const zkl_election *election, int64_t *term, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int64_t token = 0;
     int64_t left = 0;
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     if (status == ZKL_OK) {
         status = zkl_lock_check_token(election->lock, &token, &left);
     }
@@ -189,19 +200,21 @@ int zkl_election_is_leader(const zkl_election *election, int64_t *term, int64_t 
 }
 
 zkl_lock *zkl_election_lock(zkl_election *election) {
-    return election != NULL ? election->lock : NULL;
+    return zkl_handle_is_open(election) ? election->lock : NULL;
 }
 
 int zkl_election_resign(zkl_election *election, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     return status == ZKL_OK ? zkl_lock_release(election->lock, timeout_ms) : status;
 }
 
 int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
                               zkl_status_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("election", election);
+    int status = zkl_handle_check("election", election);
     return status == ZKL_OK
                ? zkl_lock_release_async(election->lock, timeout_ms, NULL, callback, arg)
                : status;

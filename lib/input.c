@@ -7,7 +7,7 @@
 
 #include "recipe/node_name.h"
 
-enum { MESSAGE_SIZE = 512, SHOWN_MAX = 120, PORT_MAX = 65535 };
+enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
 
 /* struct_size tells an older caller's struct from a newer one only if no field was
  * ever put into padding at the end: there must be none. */
@@ -59,6 +59,14 @@ static shown show(const char *input) {
 
 void zkl_input_clear(void) {
     message[0] = '\0';
+}
+
+void zkl_input_set(const char *text) {
+    snprintf(message, sizeof(message), "%s", text != NULL ? text : "");
+}
+
+void zkl_input_note_text(const char *what, const char *fault) {
+    snprintf(message, sizeof(message), "%s: %s", what, fault);
 }
 
 void zkl_input_note(const char *what, const char *input, const char *fault) {
@@ -373,6 +381,12 @@ static int check_chroot(const char *hosts, const char *chroot) {
     if (chroot[0] == '\0' || strcmp(chroot, "/") == 0) {
         return ZKL_OK;
     }
+    if (strchr(chroot, ',') != NULL) {
+        return refuse(ZKL_INVALID_HOSTS,
+                      "host list \"%s\": a comma in the chroot \"%s\"; a chroot is given once, "
+                      "behind the last server",
+                      show(hosts).text, show(chroot).text);
+    }
     size_t length = strlen(chroot);
     if (length > ZKL_ROOT_MAX) {
         return refuse(ZKL_INVALID_HOSTS,
@@ -389,6 +403,13 @@ int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char 
                       show(hosts).text, length, ZKL_HOSTS_MAX);
     }
     *servers_length = strcspn(hosts, "/");
+    size_t first_space = strcspn(hosts, " \t\r\n\v\f");
+    if (first_space < *servers_length) {
+        return refuse(
+            ZKL_INVALID_HOSTS,
+            "host list \"%s\": a space %zu bytes in; servers are separated by commas alone",
+            show(hosts).text, first_space);
+    }
     *chroot = strcmp(hosts + *servers_length, "/") == 0 ? "" : hosts + *servers_length;
     for (const char *server = hosts;;) {
         size_t server_length = strcspn(server, ",/");
@@ -427,6 +448,9 @@ int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64
                           int status) {
     if (value >= lowest && value <= highest) {
         return ZKL_OK;
+    }
+    if (lowest == highest) {
+        return refuse(status, "%s %lld: must be %lld", what, (long long)value, (long long)lowest);
     }
     if (highest == INT64_MAX) {
         return refuse(status, "%s %lld: must be at least %lld", what, (long long)value,

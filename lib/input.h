@@ -34,8 +34,17 @@ int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
 /** Not NULL. */
 int zkl_input_check_pointer(const char *what, const void *pointer);
 
+/** Room for a message. */
+#define ZKL_MESSAGE_SIZE 640
+
+/** Replaces this thread's message by a copy. NULL: there is none. */
+void zkl_input_set(const char *text);
+
 /** Forgets this thread's message, at the beginning of each call. */
 void zkl_input_clear(void);
+
+/** The same about what has no text of its own. */
+void zkl_input_note_text(const char *what, const char *fault);
 
 /** Leaves a message about input whose fault no check could find. */
 void zkl_input_note(const char *what, const char *input, const char *fault);

@@ -2,11 +2,13 @@
  * the queue at a time, which tells what is known when its turn comes: so changes that follow each
  * other fast become one, the last one is never left out, and no memory is needed for it. */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
+#include "handles.h"
 #include "input.h"
 #include "threads.h"
 #include "zklock/election.h"
@@ -20,9 +22,10 @@ typedef struct known_leader {
     char candidate[ZKL_CANDIDATE_MAX + 1];
 } known_leader;
 
-/* The client's mutex guards what follows the first four. */
+/* The client's mutex guards what follows the first five. */
 struct zkl_observer {
-    zkl_callback callback; /* first: the queue gets a pointer to it */
+    zkl_handle open; /* first */
+    zkl_callback callback;
     zkl_client *client;
     zkl_leader_callback *tell;
     void *arg;
@@ -73,7 +76,8 @@ static void call_back(zkl_observer *observer) {
 }
 
 static void deliver(zkl_callback *callback) {
-    zkl_observer *observer = (zkl_observer *)callback;
+    zkl_observer *observer =
+        (zkl_observer *)(void *)((char *)callback - offsetof(zkl_observer, callback));
     zkl_client *client = observer->client; /* which ends its queue before it goes */
     pthread_mutex_lock(&client->mutex);
     observer->posted = false;
@@ -104,7 +108,7 @@ static void on_seen(void *arg, const zkl_leader_sight *sight) {
 /* ---- Opening and closing ------------------------------------------------------------ */
 
 static int check(const zkl_client *client, const char *resource, zkl_leader_callback *callback) {
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("resource", resource);
     }
@@ -144,6 +148,7 @@ static int begin(zkl_observer *observer, const char *resource) {
 
 int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_callback *callback,
                          void *arg, zkl_observer **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_input_check_pointer("observer", result);
     if (status != ZKL_OK) {
@@ -171,6 +176,7 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
         free_observer(observer);
         return status;
     }
+    zkl_handle_open(&observer->open);
     *result = observer;
     return ZKL_OK;
 }
@@ -180,9 +186,11 @@ static bool runs_elsewhere(const zkl_observer *observer) {
 }
 
 void zkl_observer_close(zkl_observer *observer) {
-    if (observer == NULL || zkl_client_check_process(observer->client) != ZKL_OK) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_open(observer) || zkl_client_check_process(observer->client) != ZKL_OK) {
         return;
     }
+    zkl_handle_close(&observer->open);
     zkl_client *client = observer->client;
     pthread_mutex_lock(&client->mutex);
     observer->closed = true;

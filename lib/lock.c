@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commit.h"
+#include "explanation.h"
 #include "input.h"
 #include "observer.h"
 #include "threads.h"
@@ -39,6 +40,9 @@ static void tell_news(const zkl_lock *lock, zkl_lock_message *message, zkl_lock_
 
 void zkl_lock_on_decided(void *arg, int status) {
     zkl_lock *lock = arg;
+    zkl_explanation why = zkl_explain_verdict(lock->runner, status);
+    free(lock->why);
+    lock->why = zkl_explanation_keep(&why);
     lock->decided = true;
     lock->verdict = status;
     zkl_lock_tell_waiter(lock, lock->pending);
@@ -155,6 +159,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock->first_news);
     free(lock->last_news);
     free(lock->owner_text);
+    free(lock->why);
     free(lock->note);
     free(lock->resource);
     free(lock->path);
@@ -196,6 +201,9 @@ static int check_options(const zkl_lock_options *options) {
     if (status == ZKL_OK) {
         status = check_tell_contended(options);
     }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+    }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);
     }
@@ -232,6 +240,7 @@ static int attach(zkl_lock *lock, const zkl_lock_options *options) {
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
                   zkl_lock **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
     const zkl_lock_options *options = given != NULL ? given : &defaults;
@@ -240,7 +249,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
         return status;
     }
     *result = NULL;
-    status = zkl_input_check_pointer("client", client);
+    status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("resource", resource);
     }
@@ -265,6 +274,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
         free_lock(lock);
         return status;
     }
+    zkl_handle_open(&lock->open);
     *result = lock;
     return ZKL_OK;
 }
@@ -284,7 +294,8 @@ void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status) {
 }
 
 void zkl_lock_close(zkl_lock *lock) {
-    if (lock == NULL || zkl_client_check_process(lock->client) != ZKL_OK) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_open(lock) || zkl_client_check_process(lock->client) != ZKL_OK) {
         return;
     }
     zkl_client *client = lock->client;
@@ -309,6 +320,7 @@ void zkl_lock_close(zkl_lock *lock) {
     lock->state = LOCK_IDLE; /* a callback that is just running may still look */
     pthread_mutex_unlock(&client->mutex);
     zkl_lock_teller_close(lock->teller);
+    zkl_handle_close(&lock->open);
     free_lock(lock);
     zkl_client_drop(client);
 }
@@ -345,7 +357,7 @@ int zkl_lock_check_held(const zkl_lock *lock) {
 }
 
 int zkl_lock_check_handle(const zkl_lock *lock) {
-    int status = zkl_input_check_pointer("lock", lock);
+    int status = zkl_handle_check("lock", lock);
     return status == ZKL_OK ? zkl_client_check_process(lock->client) : status;
 }
 

@@ -23,6 +23,7 @@ typedef struct zkl_lock_owner {
 
 /* The fields of the second part belong to the client's mutex; the first never change. */
 struct zkl_lock {
+    zkl_handle open; /* first */
     zkl_client *client;
     char *resource;
     char *path;
@@ -44,11 +45,13 @@ struct zkl_lock {
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
     bool decided;
     int verdict;
+    char *why; /* of the verdict, for people; NULL: there is no more to say */
     bool lost; /* after the grant */
     int lost_reason;
     zkl_lock_message *first_news; /* for the news of a grant */
     zkl_lock_message *last_news;  /* and of its loss */
     zkl_lock_owner owner;         /* that holds it, or acquires it */
+    uint64_t grants;              /* so many so far; an upgrade is none */
     uint32_t holds;
     zkl_mode mode; /* of the grant, like what follows */
     int64_t token;
@@ -106,6 +109,8 @@ int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant);
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 /** NULL is fine. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+/** Of a hold that was acquired once more, and did not wait. */
+void zkl_lock_fill_grant_again(const zkl_lock *lock, zkl_grant *grant);
 /** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** What is held is so no more, and why: whoever waits for another mode of it is told. */

@@ -7,7 +7,7 @@
 #include "threads.h"
 
 int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
-    int status = zkl_input_check_pointer("lock", lock);
+    int status = zkl_handle_check("lock", lock);
     if (status == ZKL_OK) {
         status = zkl_input_check_mode(mode, lock->permits);
     }
@@ -64,6 +64,13 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     grant->mode = runner->request.mode;
     grant->waited_ms = runner->granted_ms - runner->started_ms;
     zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
+}
+
+void zkl_lock_fill_grant_again(const zkl_lock *lock, zkl_grant *grant) {
+    zkl_lock_fill_grant(lock, grant);
+    if (grant != NULL) {
+        grant->waited_ms = 0;
+    }
 }
 
 /* The news of a loss, and those of a grant, must not fail for want of memory. */
@@ -138,6 +145,7 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
 static void begin_hold(zkl_lock *lock) {
     const zkl_request_runner *runner = lock->runner;
     lock->state = LOCK_HELD;
+    lock->grants++;
     lock->holds = 1;
     lock->mode = runner->request.mode;
     lock->token = runner->request.zxid;
@@ -186,6 +194,9 @@ int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant) {
         return status;
     }
     lock->state = LOCK_IDLE;
+    if (lock->verdict == status && lock->why != NULL) {
+        zkl_input_note("resource", lock->resource, lock->why);
+    }
     if (lock->verdict == ZKL_OK) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
     }
@@ -211,10 +222,7 @@ int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
         return ZKL_TOO_MANY_HOLDS;
     }
     lock->holds++;
-    zkl_lock_fill_grant(lock, grant);
-    if (grant != NULL) {
-        grant->waited_ms = 0;
-    }
+    zkl_lock_fill_grant_again(lock, grant);
     return ZKL_OK;
 }
 
@@ -236,18 +244,8 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant 
     return zkl_lock_end_acquire(lock, grant);
 }
 
-/* What the servers, or the others, say no to. */
-static void explain(const zkl_lock *lock, int status) {
-    if (status == ZKL_LEASE_IMPOSSIBLE) {
-        zkl_client_note_lease_impossible(lock->client);
-    } else if (status == ZKL_PERMITS_DIFFER) {
-        zkl_input_note("semaphore", lock->resource,
-                       "somebody earlier in its queue asks for another number of permits, or for a "
-                       "lock");
-    }
-}
-
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_blocking(lock, mode, timeout_ms, grant);
     if (status != ZKL_OK) {
@@ -256,7 +254,9 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
     pthread_mutex_lock(&lock->client->mutex);
     zkl_lock_enter(lock);
     status = zkl_lock_note_returned(lock, __func__, acquire(lock, mode, timeout_ms, grant));
-    explain(lock, status);
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(lock->client);
+    }
     zkl_lock_leave(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
@@ -269,6 +269,7 @@ void zkl_lock_call_off(zkl_lock *lock) {
 }
 
 int zkl_lock_cancel(zkl_lock *lock) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_handle(lock);
     if (status != ZKL_OK) {

@@ -137,16 +137,18 @@ static int end_acquire(zkl_lock_completion *completion) {
     return zkl_lock_end_acquire(lock, &completion->grant);
 }
 
-/* The lock may be lost, or closed, before its turn comes: then it was never acquired once more. */
+/* The lock may be lost, released or closed before its turn comes: then it was never acquired once
+ * more. What it is told is of that moment, as the mode may have changed. */
 static int end_acquire_again(zkl_lock_completion *completion) {
     zkl_lock *lock = completion->base.handle;
-    bool is_held = (lock->state == LOCK_HELD || lock->state == LOCK_LOST) &&
-                   lock->token == completion->grant.token;
+    bool is_held = zkl_lock_is_granted(lock) && lock->grants == completion->held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
     if (lock->closing) {
         status = lock->client->closed ? ZKL_CLOSED : ZKL_CANCELLED;
     }
-    if (status != ZKL_OK && is_held && lock->holds > 1) {
+    if (status == ZKL_OK) {
+        zkl_lock_fill_grant_again(lock, &completion->grant);
+    } else if (is_held && lock->holds > 1) {
         lock->holds--;
     }
     return status;
@@ -156,8 +158,9 @@ static int end_acquire_again(zkl_lock_completion *completion) {
 static int begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner,
                          zkl_lock_completion *completion) {
     if (zkl_lock_is_acquired_again(lock, owner)) {
-        int status = zkl_lock_acquire_again(lock, mode, &completion->grant);
+        int status = zkl_lock_acquire_again(lock, mode, NULL);
         if (status == ZKL_OK) {
+            completion->held_grant = lock->grants;
             completion->end = end_acquire_again;
             zkl_lock_completion_post(completion);
         }
@@ -199,6 +202,7 @@ static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_o
 
 int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
                            zkl_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_acquire(lock, mode, timeout_ms);
     if (status == ZKL_OK) {
@@ -282,6 +286,7 @@ static int release(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
 
 int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                            zkl_release_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_release(lock, timeout_ms);
     if (status != ZKL_OK) {

@@ -23,6 +23,7 @@ struct zkl_lock_completion {
     /* Calls the application back; without the mutex. */
     void (*tell)(const zkl_lock_completion *completion);
     zkl_grant grant;                /* where there is one to tell of */
+    uint64_t held_grant;            /* that was acquired once more, counted by the lock */
     zkl_acquire_callback *acquired; /* one of the two, or what `tell` knows */
     zkl_status_callback *ended;
     void *arg;

@@ -139,6 +139,7 @@ static int downgrade(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_blocking(check_downgrade(lock, timeout_ms));
     if (status != ZKL_OK) {
@@ -179,6 +180,7 @@ static int downgrade_asynchronously(zkl_lock *lock, int64_t timeout_ms, zkl_lock
 
 int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                              zkl_status_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_downgrade(lock, timeout_ms);
     if (status == ZKL_OK) {
@@ -320,6 +322,7 @@ static int upgrade(zkl_lock *lock) {
 }
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_blocking(zkl_lock_check_handle(lock));
     if (status == ZKL_OK && grant != NULL) {
@@ -376,6 +379,7 @@ static int upgrade_asynchronously(zkl_lock *lock, zkl_lock_owner owner,
 
 int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_callback *callback,
                                void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_handle(lock);
     if (status == ZKL_OK) {

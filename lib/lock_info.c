@@ -1,5 +1,6 @@
 #include "input.h"
 #include "lock.h"
+#include "threads.h"
 
 /* ---- Check --------------------------------------------------------------------------- */
 
@@ -47,6 +48,7 @@ int zkl_lock_check_token(const zkl_lock *lock, int64_t *token, int64_t *lease_le
 }
 
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int64_t token = 0;
     int64_t left = 0;
@@ -111,6 +113,7 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
 }
 
 int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_handle(lock);
     if (status == ZKL_OK) {

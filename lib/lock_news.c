@@ -13,7 +13,8 @@ struct zkl_lock_teller {
     size_t references;       /* the handle's and the messages' */
     bool closed;
     bool running;
-    uint64_t runs_on; /* the number of a thread */
+    uint64_t runs_on;                      /* the number of a thread */
+    zkl_lock_message *last, *last_but_one; /* that wait; NULL: there is none */
     zkl_callback_queue *queue;
     zkl_lock_audience audience;
 };
@@ -22,6 +23,8 @@ struct zkl_lock_message {
     zkl_callback callback; /* first: the thread gets a pointer to it */
     zkl_lock_teller *teller;
     zkl_lock_tidings tidings;
+    bool is_of_connection;
+    bool is_undone; /* the next news of the connection came before its turn: it is not told */
 };
 
 int zkl_lock_teller_open(zkl_client *client, const zkl_lock_audience *audience,
@@ -99,27 +102,71 @@ static void call_back(zkl_lock_teller *teller, const zkl_lock_tidings *tidings) 
     zkl_condition_broadcast(&teller->returned);
 }
 
+/* The messages of a handle leave in the order in which they came. */
+static void leave_queue(zkl_lock_teller *teller, const zkl_lock_message *message) {
+    if (teller->last_but_one == message) {
+        teller->last_but_one = NULL;
+    } else if (teller->last == message) {
+        teller->last = NULL;
+    }
+}
+
 static void deliver(zkl_callback *callback) {
     zkl_lock_message *message = (zkl_lock_message *)callback;
     zkl_lock_teller *teller = message->teller;
     pthread_mutex_lock(&teller->mutex);
-    if (!teller->closed) {
+    leave_queue(teller, message);
+    if (!teller->closed && !message->is_undone) {
         call_back(teller, &message->tidings);
     }
     drop(teller);
     free(message);
 }
 
+/* ---- Into the queue ----------------------------------------------------------------- */
+
+static bool is_of_same_grant(const zkl_lock_message *message, const zkl_lock_tidings *tidings) {
+    return message != NULL && message->is_of_connection && message->tidings.token == tidings->token;
+}
+
+/* A connection that comes and goes while a callback takes its time leaves two messages of a handle
+ * at most: the state that was told last need not be told again, and what is undone need not be told
+ * at all. */
+static bool is_told_by_what_waits(const zkl_lock_teller *teller, const zkl_lock_tidings *tidings) {
+    zkl_lock_message *last = teller->last;
+    if (!is_of_same_grant(last, tidings)) {
+        return false;
+    }
+    if (last->tidings.state == tidings->state) {
+        last->is_undone = false;
+        return true;
+    }
+    last->is_undone = last->is_undone || is_of_same_grant(teller->last_but_one, tidings);
+    return last->is_undone;
+}
+
+static void join_queue(zkl_lock_teller *teller, zkl_lock_message *message) {
+    teller->last_but_one = teller->last;
+    teller->last = message;
+    teller->references++;
+}
+
+static bool tells_connection(const zkl_lock_tidings *tidings) {
+    return tidings->state == ZKL_STATE_SUSPECT || tidings->state == ZKL_STATE_HELD;
+}
+
 void zkl_lock_teller_tell(zkl_lock_teller *teller, zkl_lock_message *message,
                           const zkl_lock_tidings *tidings) {
-    if (zkl_lock_message_prepare(&message) != ZKL_OK) {
-        return;
-    }
-    message->callback.run = deliver;
-    message->teller = teller;
-    message->tidings = *tidings;
+    bool is_of_connection = message == NULL && tells_connection(tidings);
     pthread_mutex_lock(&teller->mutex);
-    teller->references++;
+    bool is_new = !is_of_connection || !is_told_by_what_waits(teller, tidings);
+    if (is_new && zkl_lock_message_prepare(&message) == ZKL_OK) {
+        message->callback.run = deliver;
+        message->teller = teller;
+        message->tidings = *tidings;
+        message->is_of_connection = is_of_connection;
+        join_queue(teller, message);
+        zkl_callback_queue_post(teller->queue, &message->callback);
+    }
     pthread_mutex_unlock(&teller->mutex);
-    zkl_callback_queue_post(teller->queue, &message->callback);
 }

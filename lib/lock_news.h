@@ -1,7 +1,8 @@
 /*
  * Tells the application what becomes of one handle's locks: each change of
  * state is a callback on the client's queue, in order. Its memory is
- * shared by the handle and the news under way, so that either may go first.
+ * shared by the handle and the news under way, so that either may go first. News of
+ * a connection that comes and goes while others wait take their place.
  */
 #ifndef ZKLOCK_LOCK_NEWS_H
 #define ZKLOCK_LOCK_NEWS_H

@@ -87,6 +87,7 @@ int zkl_lock_check_release(const zkl_lock *lock, int64_t timeout_ms) {
 }
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_lock_check_release(lock, timeout_ms);
     if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_is_running()) {

@@ -3,6 +3,7 @@
 #include "callback_queue.h"
 #include "commit.h"
 #include "input.h"
+#include "threads.h"
 
 typedef struct verification {
     zkl_commit_wait wait;
@@ -63,6 +64,7 @@ static int verify(zkl_lock *lock, int64_t timeout_ms) {
 }
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check(lock, timeout_ms);
     if (status == ZKL_OK && zkl_callback_is_running()) {
@@ -107,6 +109,7 @@ static int verify_asynchronously(zkl_lock *lock, int64_t timeout_ms, zkl_status_
 
 int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
                           void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check(lock, timeout_ms);
     if (status == ZKL_OK) {

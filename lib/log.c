@@ -151,9 +151,11 @@ static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
     return entry;
 }
 
-static bool take_place(zkl_log *log) {
+/* libzookeeper's lines come in floods: they leave half of the places to ours. */
+static bool take_place(zkl_log *log, zkl_log_event event) {
+    size_t places = event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
     pthread_mutex_lock(&log->mutex);
-    bool room = log->waiting < ZKL_LOG_QUEUE_MAX;
+    bool room = log->waiting < places;
     if (room) {
         log->waiting++;
     } else {
@@ -171,7 +173,7 @@ static void give_place_back(zkl_log *log) {
 }
 
 void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
-    if (!zkl_log_wants(log, record->level) || !take_place(log)) {
+    if (!zkl_log_wants(log, record->level) || !take_place(log, record->event)) {
         return;
     }
     log_entry *entry = make_entry(log, record);
@@ -182,14 +184,12 @@ void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
     zkl_callback_queue_post(log->queue, &entry->callback);
 }
 
+/* Its information, a dozen lines about each session, is detail to who reads ours. */
 static zkl_log_level level_of_zookeeper_line(const char *line) {
     if (strstr(line, ":ZOO_ERROR@") != NULL) {
         return ZKL_LOG_ERROR;
     }
-    if (strstr(line, ":ZOO_WARN@") != NULL) {
-        return ZKL_LOG_WARN;
-    }
-    return strstr(line, ":ZOO_INFO@") != NULL ? ZKL_LOG_INFO : ZKL_LOG_DEBUG;
+    return strstr(line, ":ZOO_WARN@") != NULL ? ZKL_LOG_WARN : ZKL_LOG_DEBUG;
 }
 
 void zkl_log_zookeeper_line(const char *line) {

@@ -28,7 +28,7 @@ static int leave(zkl_multi_lock *self, int status) {
 }
 
 int zkl_multi_lock_check_handle(const zkl_multi_lock *self) {
-    int status = zkl_input_check_pointer("multi_lock", self);
+    int status = zkl_handle_check("multi_lock", self);
     return status == ZKL_OK ? zkl_client_check_process(self->client) : status;
 }
 
@@ -58,6 +58,7 @@ static int acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_lock_gran
 }
 
 int zkl_multi_lock_acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_lock_grant *grant) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_multi_lock_check_call(self, timeout_ms);
     if (status == ZKL_OK && grant != NULL) {
@@ -79,6 +80,7 @@ int zkl_multi_lock_acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_l
 }
 
 int zkl_multi_lock_cancel(zkl_multi_lock *self) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_multi_lock_check_handle(self);
     if (status != ZKL_OK) {
@@ -127,6 +129,7 @@ static int look(zkl_multi_lock *self, int64_t *lease_left_ms) {
 }
 
 int zkl_multi_lock_check(zkl_multi_lock *self, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int64_t left = 0;
     if (lease_left_ms != NULL) {
@@ -173,6 +176,7 @@ static int release(zkl_multi_lock *self, int64_t timeout_ms) {
 }
 
 int zkl_multi_lock_release(zkl_multi_lock *self, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_multi_lock_check_call(self, timeout_ms);
     if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_is_running()) {

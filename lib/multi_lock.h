@@ -27,6 +27,7 @@ typedef struct multi_member {
 
 /* The second part belongs to the client's mutex; the first never changes. */
 struct zkl_multi_lock {
+    zkl_handle open; /* first */
     zkl_client *client;
     bool fail_on_session_expiry;
     int64_t max_hold_ms;
@@ -41,6 +42,8 @@ struct zkl_multi_lock {
     bool has_owner;                     /* whom the application has named */
     char owner_text[ZKL_OWNER_MAX + 1]; /* and whose it is, for others to read */
     int failure; /* of the attempt: of the first member that failed; ZKL_OK: none has */
+    char *why;   /* for people; NULL: there is no more to say than that */
+    const char *why_resource;
     bool leaves; /* the attempt has failed: when its nodes are gone, it joins again */
     bool decided;
     int verdict;

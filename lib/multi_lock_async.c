@@ -1,5 +1,6 @@
 #include "input.h"
 #include "multi_lock.h"
+#include "threads.h"
 
 /* What a call owes; one of the two callbacks. */
 typedef struct multi_completion {
@@ -94,6 +95,7 @@ static int acquire(zkl_multi_lock *self, int64_t timeout_ms,
 
 int zkl_multi_lock_acquire_async(zkl_multi_lock *self, int64_t timeout_ms,
                                  zkl_multi_lock_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_multi_lock_check_call(self, timeout_ms);
     if (status == ZKL_OK) {
@@ -156,6 +158,7 @@ static int release(zkl_multi_lock *self, int64_t timeout_ms, zkl_release_callbac
 
 int zkl_multi_lock_release_async(zkl_multi_lock *self, int64_t timeout_ms,
                                  zkl_release_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_multi_lock_check_call(self, timeout_ms);
     if (status != ZKL_OK) {

@@ -2,6 +2,11 @@
  * requests are fed, and then no other request may be fed: so what a failure leads to is a step that
  * the client's timer thread takes, soon. */
 #include "multi_lock.h"
+
+#include <stdlib.h>
+
+#include "explanation.h"
+#include "input.h"
 #include "observer.h"
 #include "threads.h"
 
@@ -76,6 +81,14 @@ static void fail(zkl_multi_lock *self, int status) {
     }
 }
 
+/* The member that comes first in failing is the one that is told of. */
+static void keep_reason(const multi_member *member, const zkl_explanation *why) {
+    zkl_multi_lock *self = member->multi_lock;
+    free(self->why);
+    self->why = zkl_explanation_keep(why);
+    self->why_resource = member->resource;
+}
+
 /* ---- News of those that hold ---------------------------------------------------------------- */
 
 /* `message`: NULL, it need not be told when memory is short. */
@@ -119,6 +132,10 @@ static void on_decided(void *arg, int status) {
     multi_member *member = arg;
     zkl_multi_lock *self = member->multi_lock;
     if (status != ZKL_OK) {
+        if (waits(self) && self->failure == ZKL_OK) {
+            zkl_explanation why = zkl_explain_verdict(member->runner, status);
+            keep_reason(member, &why);
+        }
         fail(self, status);
         return;
     }
@@ -246,6 +263,8 @@ static int prepare_news(zkl_multi_lock *self) {
 
 static void begin_attempt(zkl_multi_lock *self) {
     self->failure = ZKL_OK;
+    free(self->why);
+    self->why = NULL;
     self->leaves = false;
     for (size_t i = 0; i < self->count; i++) {
         self->members[i].granted = false;
@@ -329,12 +348,22 @@ static bool may_join_again(const zkl_multi_lock *self) {
             (self->failure == ZKL_SESSION_EXPIRED && !self->fail_on_session_expiry));
 }
 
+static void give_up_late(zkl_multi_lock *self) {
+    bool connected = self->session->connected;
+    zkl_explanation why = { "its place in the queue was lost, and there was no time for another" };
+    if (!connected) {
+        why = zkl_explain_connection(self->session);
+    }
+    keep_reason(&self->members[0], &why);
+    give_up(self, connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED);
+}
+
 /* Not before our own nodes are gone: new ones would have to wait for them. What is left of the time
  * is never 0 then, as that would make the next attempt a try. */
 static void join_again(zkl_multi_lock *self) {
     int64_t left_ms = time_left(self);
     if (left_ms == 0) {
-        give_up(self, ZKL_TIMEOUT);
+        give_up_late(self);
     } else if (!zkl_multi_lock_has_ended(self)) {
         set_timer(self, left_ms);
     } else {
@@ -466,6 +495,9 @@ int zkl_multi_lock_end_acquire(zkl_multi_lock *self, zkl_multi_lock_grant *grant
     zkl_multi_lock_look_at_clock(self);
     int status = verdict_for_caller(self);
     if (status != ZKL_OK) {
+        if (self->verdict == status && self->why != NULL) {
+            zkl_input_note("resource", self->why_resource, self->why);
+        }
         self->state = MULTI_IDLE;
         call_off(self);
         let_go(self);

@@ -65,7 +65,7 @@ static int check_options(const zkl_multi_lock_options *options) {
 
 static int check_input(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
                        const zkl_multi_lock_options *options) {
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = check_options(options);
     }
@@ -84,6 +84,7 @@ static void free_multi_lock(zkl_multi_lock *self) {
     }
     zkl_condition_end(&self->changed);
     free(self->last_news);
+    free(self->why);
     free(self);
 }
 
@@ -169,6 +170,7 @@ static int attach(zkl_multi_lock *self, const zkl_multi_lock_options *options) {
 
 int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
                         const zkl_multi_lock_options *given, zkl_multi_lock **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     static const zkl_multi_lock_options defaults = ZKL_MULTI_LOCK_OPTIONS_INIT;
     const zkl_multi_lock_options *options = given != NULL ? given : &defaults;
@@ -190,12 +192,14 @@ int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members
         free_multi_lock(self);
         return status;
     }
+    zkl_handle_open(&self->open);
     *result = self;
     return ZKL_OK;
 }
 
 void zkl_multi_lock_close(zkl_multi_lock *self) {
-    if (self == NULL || zkl_client_check_process(self->client) != ZKL_OK) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_open(self) || zkl_client_check_process(self->client) != ZKL_OK) {
         return;
     }
     zkl_client *client = self->client;
@@ -212,6 +216,7 @@ void zkl_multi_lock_close(zkl_multi_lock *self) {
     DL_DELETE(client->multi_locks, self);
     pthread_mutex_unlock(&client->mutex);
     zkl_lock_teller_close(self->teller);
+    zkl_handle_close(&self->open);
     free_multi_lock(self);
     zkl_client_drop(client);
 }

@@ -1,5 +1,6 @@
 #include "observer.h"
 
+#include "explanation.h"
 #include "probes.h"
 
 ZKL_PROBE_COUNTER(begin);
@@ -34,6 +35,11 @@ static void log_request(const zkl_request_runner *runner, zkl_log_level level, z
     record.status = status;
     record.session_id = runner->session->id;
     record.waited_ms = waited_ms(runner);
+    zkl_explanation why = { "" };
+    if (event == ZKL_LOG_NOT_ACQUIRED) {
+        why = zkl_explain_verdict(runner, status);
+    }
+    record.message = why.text;
     if (runner->granted_ms >= 0) {
         record.held_ms = held_ms(runner);
         record.token = runner->request.zxid;

@@ -236,6 +236,7 @@ const zkl_record_field zkl_record_state_fields[] = {
     PLAIN_FIELD(watching_own, BOOL),
     PLAIN_FIELD(next_in_line, BOOL),
     PLAIN_FIELD(waits_for_lease, BOOL),
+    PLAIN_FIELD(probed_in_vain, BOOL),
     PLAIN_FIELD(held, BOOL),
     PLAIN_FIELD(keeps_node, BOOL),
     PLAIN_FIELD(settled, BOOL),
@@ -339,24 +340,24 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
 /* ---- Long lists ------------------------------------------------------------ */
 
 /* Whether one child is before ours. */
-static bool is_earlier(const char *const *child, const zkl_queue_place *place) {
-    return zkl_queue_examine((zkl_children){ child, 1 }, place).earlier == 1;
+static bool is_earlier(const zkl_queue_neighbour *child, const zkl_queue_place *place) {
+    return zkl_queue_examine((zkl_listed){ child, 1 }, place).earlier == 1;
 }
 
-static const char *find_other_earlier(zkl_children children, const zkl_queue_place *place,
+static const char *find_other_earlier(zkl_listed children, const zkl_queue_place *place,
                                       const char *blocker) {
     for (size_t i = 0; i < children.count; i++) {
-        if (children.names[i] != blocker && is_earlier(&children.names[i], place)) {
-            return children.names[i];
+        if (children.all[i].text != blocker && is_earlier(&children.all[i], place)) {
+            return children.all[i].text;
         }
     }
     return NULL;
 }
 
-static const char *find_name(zkl_children children, const char *name) {
+static const char *find_name(zkl_listed children, const char *name) {
     for (size_t i = 0; i < children.count; i++) {
-        if (strcmp(children.names[i], name) == 0) {
-            return children.names[i];
+        if (strcmp(children.all[i].text, name) == 0) {
+            return children.all[i].text;
         }
     }
     return NULL;
@@ -371,8 +372,8 @@ static bool is_one_of(const char *name, const char *const *others, size_t count)
     return false;
 }
 
-size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
-                          const char *shortened[ZKL_RECORD_SHORTENED_MAX]) {
+size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
+                          zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_queue_place place = zkl_request_place(request);
     zkl_queue_view view = zkl_queue_examine(children, &place);
     bool several = view.blocker != NULL && view.earlier > 1;
@@ -386,17 +387,17 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
     };
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
-        if (is_one_of(children.names[i], kept, ZKL_RECORD_SHORTENED_MAX)) {
-            shortened[count++] = children.names[i];
+        if (is_one_of(children.all[i].text, kept, ZKL_RECORD_SHORTENED_MAX)) {
+            shortened[count++] = children.all[i];
         }
     }
     return count;
 }
 
-static void add_children(zkl_text *text, const char *prefix, zkl_children children) {
+static void add_children(zkl_text *text, const char *prefix, zkl_listed children) {
     zkl_text_add(text, prefix);
     for (size_t i = 0; i < children.count; i++) {
-        add_field(text, i == 0 ? "" : ",", children.names[i]);
+        add_field(text, i == 0 ? "" : ",", children.all[i].text);
     }
 }
 
@@ -405,7 +406,7 @@ static bool counts_names(const zkl_request *request) {
     return request->permits > 0 || request->max_waiting > 0;
 }
 
-static void add_list(zkl_text *text, const zkl_request *request, zkl_children children) {
+static void add_list(zkl_text *text, const zkl_request *request, zkl_listed children) {
     add_number_field(text, " count=", (int64_t)children.count);
     zkl_text before = *text;
     if (children.count <= ZKL_RECORD_NAMES_MAX || counts_names(request)) {
@@ -418,9 +419,9 @@ static void add_list(zkl_text *text, const zkl_request *request, zkl_children ch
         }
     }
     *text = before;
-    const char *shortened[ZKL_RECORD_SHORTENED_MAX];
+    zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
     size_t count = zkl_record_shorten(request, children, shortened);
-    add_children(text, " shortened=", (zkl_children){ shortened, count });
+    add_children(text, " shortened=", (zkl_listed){ shortened, count });
 }
 
 /* ---- Lines ------------------------------------------------------------------ */
@@ -497,25 +498,16 @@ void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zk
     }
 }
 
-bool zkl_record_action_has_node(zkl_action_kind kind) {
-    return kind == ZKL_ACTION_CREATE || kind == ZKL_ACTION_WATCH || kind == ZKL_ACTION_WATCH_OWN ||
-           kind == ZKL_ACTION_INSPECT || kind == ZKL_ACTION_DELETE || kind == ZKL_ACTION_REPORT;
-}
-
-bool zkl_record_action_has_status(zkl_action_kind kind) {
-    return kind == ZKL_ACTION_FAIL || kind == ZKL_ACTION_LOSE || kind == ZKL_ACTION_WARN;
-}
-
 void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions) {
     zkl_text_add(text, actions->count > 0 ? " ->" : " -> nothing");
     for (size_t i = 0; i < actions->count; i++) {
         const zkl_action *action = &actions->list[i];
         zkl_text_add(text, " ");
         add_name(text, &zkl_record_actions, action->kind);
-        if (zkl_record_action_has_node(action->kind)) {
+        if (action->node != NULL) {
             add_field(text, " node=", action->node);
         }
-        if (zkl_record_action_has_status(action->kind)) {
+        if (action->status != ZKL_OK) {
             add_status_field(text, " status=", action->status);
         }
     }

@@ -17,13 +17,15 @@
  *   ring forgot are counted in `dropped`) and the client's clock in milliseconds,
  *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
  * - An event has its outcome, if it is a reply, and the fields that request.h
- *   names for it. After the arrow stand the actions, in order.
+ *   names for it. After the arrow stand the actions, in order, each with its node,
+ *   if it names one, and its status, if that is not ZKL_OK.
  * - STATE is the state of the request before the next event: its fields in the
  *   order of zkl_request, without those that are false, zero or empty.
  * - LISTED with `shortened=` instead of `children=`: see zkl_record_write_event.
  * - TOO_LONG stands for an event that had no room; a STATE follows before the
  *   request's next one.
- * - PROBE is recorded only if something was done: else it changes nothing.
+ * - PROBE is recorded only if something was done, or of a request that waits for its lease: else it
+ *   changes nothing.
  * - In values, bytes that are not printable ASCII, '%' and ',' are %XX.
  * - It ends with the number of records: a file without that was cut.
  *
@@ -99,10 +101,6 @@ enum {
 /** The fields of an event, as request.h has them. */
 unsigned zkl_record_event_fields(zkl_event_kind kind, zkl_outcome outcome);
 
-/** Whether an action of this kind names a node; whether it carries a status. */
-bool zkl_record_action_has_node(zkl_action_kind kind);
-bool zkl_record_action_has_status(zkl_action_kind kind);
-
 /* ---- The state of a request ---------------------------------------------- */
 
 typedef enum zkl_record_type {
@@ -153,7 +151,7 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field,
  * resource is empty asks for each: their lists are not shortened.
  */
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event);
-/** Writes the arrow and the actions. */
+/** Writes the arrow and the actions, with all that they have. */
 void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions);
 /** Writes the fields of a STATE. */
 void zkl_record_write_state(zkl_text *text, const zkl_request *request);
@@ -162,7 +160,7 @@ void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 
 /** The names that are left of a list that is shortened, in its order. */
 #define ZKL_RECORD_SHORTENED_MAX 6
-size_t zkl_record_shorten(const zkl_request *request, zkl_children children,
-                          const char *shortened[ZKL_RECORD_SHORTENED_MAX]);
+size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
+                          zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);
 
 #endif

@@ -26,7 +26,7 @@ struct zkl_recorder {
     char opened[32];
     int64_t opened_ms;
     int64_t step_ms; /* of the step under way */
-    zkl_event_kind step_kind;
+    bool step_may_be_idle;
     const zkl_record_listener *listener;
     void *stream; /* the listener's; NULL: nobody listens */
 };
@@ -150,14 +150,14 @@ void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recor
         add_state(recorder, recorded, now_ms, request);
     }
     recorder->step_ms = now_ms;
-    recorder->step_kind = event->kind;
+    recorder->step_may_be_idle = event->kind == ZKL_EVENT_PROBE && !request->waits_for_lease;
     begin_line(recorder, now_ms, " request=", recorded->number);
     zkl_record_write_event(&recorder->text, request, event);
 }
 
 void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
                            const zkl_actions *actions) {
-    if (recorder->step_kind == ZKL_EVENT_PROBE && actions->count == 0) {
+    if (recorder->step_may_be_idle && actions->count == 0) {
         return; /* it changed nothing, and comes to every request all the time */
     }
     zkl_record_write_actions(&recorder->text, actions);

@@ -41,11 +41,23 @@ static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     zkl_session_on_watch_fired(&self->session, watch_id, deleted);
 }
 
-static void on_request_ended(void *arg) {
-    zkl_client *client = arg;
+/* Whoever closes the client waits for it. */
+static void tell_closer(zkl_client *client) {
     if (client->closed) {
         zkl_condition_broadcast(&client->changed);
     }
+}
+
+static void on_answered(void *arg) {
+    const zkl_client_session *self = arg;
+    self->client->answers++;
+    if (self->client->closed && zkl_service_is_idle(self->client)) {
+        tell_closer(self->client);
+    }
+}
+
+static void on_request_ended(void *arg) {
+    tell_closer(arg);
 }
 
 static void on_wake(void *arg) {
@@ -120,26 +132,42 @@ static void open_next_session(zkl_client_session *self) {
     }
 }
 
-/* The servers may have moved to other addresses. */
+/* The servers may have moved to other addresses. That takes time, and other addresses may cost a
+ * connection that has come about meanwhile. */
 static void look_up_again(zkl_client_session *self) {
+    pthread_mutex_t *mutex = &self->client->mutex;
     char *addresses = NULL;
-    pthread_mutex_unlock(&self->client->mutex);
-    if (zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK) {
+    pthread_mutex_unlock(mutex);
+    bool found = zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK;
+    pthread_mutex_lock(mutex);
+    if (found && !self->session.connected) {
+        pthread_mutex_unlock(mutex);
         zkl_connection_set_servers(self->connection, addresses);
+        pthread_mutex_lock(mutex);
     }
     free(addresses);
-    pthread_mutex_lock(&self->client->mutex);
 }
 
 static void wait_for_connection(zkl_client_session *self) {
     int64_t start = zkl_clock_ms();
     int64_t left = LOOK_UP_AGAIN_MS;
-    while (left > 0 && !self->client->stopping && !self->is_over && !self->session.connected) {
+    while (left > 0 && !self->client->stopping && !self->is_over && !self->session.connected &&
+           !self->session.auth_failed) {
         zkl_condition_wait(&self->changed, &self->client->mutex, left);
         left = LOOK_UP_AGAIN_MS - (zkl_clock_ms() - start);
     }
-    if (left <= 0 && !self->session.auth_failed) {
+    if (left <= 0) {
         look_up_again(self);
+    }
+}
+
+/* No session will follow; and a connection that stayed could try again and again by itself. */
+static void stop_connecting(zkl_client_session *self) {
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_close(self->connection);
+    pthread_mutex_lock(&self->client->mutex);
+    while (!self->client->stopping) {
+        zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
     }
 }
 
@@ -147,7 +175,9 @@ static void *keep_connected(void *arg) {
     zkl_client_session *self = arg;
     pthread_mutex_lock(&self->client->mutex);
     while (!self->client->stopping) {
-        if (self->is_over) {
+        if (self->session.auth_failed) {
+            stop_connecting(self);
+        } else if (self->is_over) {
             open_next_session(self);
         } else if (self->session.connected) {
             zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
@@ -174,7 +204,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     if (self == NULL) {
         return NULL;
     }
-    zkl_listener listener = { self, on_session_news, on_watch_fired };
+    zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
     self->client = client;
     self->connection = zkl_connection_make(&client->mutex, &listener, on_wake, self);
     if (self->connection == NULL) {
@@ -212,6 +242,15 @@ static void append_session(zkl_client *client, zkl_client_session *self) {
         place = &(*place)->next;
     }
     *place = self;
+}
+
+bool zkl_service_is_idle(const zkl_client *client) {
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (!zkl_connection_is_idle(one->connection)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {

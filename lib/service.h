@@ -14,6 +14,9 @@
 int zkl_service_start(zkl_client *client);
 /** Makes another session, which its thread opens. With the mutex held. */
 int zkl_service_add_session(zkl_client *client, zkl_client_session **result);
+/** Whether no reply is awaited: those of a connection that breaks are lost at once. With the mutex
+ *  held. The client's condition is told of it, when it closes. */
+bool zkl_service_is_idle(const zkl_client *client);
 /** Stops all threads and ends all sessions, and with them the requests. Without
  *  the mutex. */
 void zkl_service_stop(zkl_client *client);

@@ -57,7 +57,7 @@ static int open_stripes(zkl_striped_lock *self) {
 
 static int check_input(zkl_client *client, const char *resource, int32_t stripes,
                        const zkl_lock_options *options) {
-    int status = zkl_input_check_pointer("client", client);
+    int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("resource", resource);
     }
@@ -70,6 +70,9 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
     if (status == ZKL_OK) {
         status =
             zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options));
+    }
+    if (status == ZKL_OK) {
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
     }
     bool plain = options->permits == 0 && options->reentrant == 0 &&
                  options->state_callback == NULL && options->tell_contended == 0;
@@ -110,11 +113,13 @@ static void free_striped_lock(zkl_striped_lock *self) {
     free(self->resource);
     free(self->resource_class);
     free(self->owner);
+    zkl_handle_close(&self->open); /* a callback that was waited for may still have called */
     free(self);
 }
 
 int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
                           const zkl_lock_options *given, zkl_striped_lock **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
     const zkl_lock_options *options = given != NULL ? given : &defaults;
@@ -138,12 +143,14 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
         free_striped_lock(self);
         return status;
     }
+    zkl_handle_open(&self->open);
     *result = self;
     return ZKL_OK;
 }
 
 void zkl_striped_lock_close(zkl_striped_lock *self) {
-    if (self == NULL || zkl_client_check_process(self->client) != ZKL_OK) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_open(self) || zkl_client_check_process(self->client) != ZKL_OK) {
         return;
     }
     zkl_client *client = self->client;
@@ -229,6 +236,14 @@ static bool try_next(zkl_striped_lock *self, int64_t left_ms) {
     return ask_for(self, stripe, 0);
 }
 
+/* There is no time for another stripe. */
+static int end_of_search(const stripe_search *search, int last) {
+    if (search->timeout_ms == 0) {
+        return ZKL_BUSY;
+    }
+    return last == ZKL_DISCONNECTED ? last : ZKL_TIMEOUT;
+}
+
 static bool asks_on(zkl_striped_lock *self, int *status) {
     const stripe_search *search = &self->search;
     if (search->asked > 0 && !may_ask_another(self, *status)) {
@@ -241,7 +256,7 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
     bool tries = search->asked < search->tries;
     bool is_late = left_ms == 0 && search->timeout_ms != 0;
     if (search->asked > 0 && (is_late || (left_ms == 0 && !tries))) {
-        *status = search->timeout_ms == 0 ? ZKL_BUSY : ZKL_TIMEOUT;
+        *status = end_of_search(search, *status);
         return false;
     }
     return tries ? try_next(self, is_late ? 1 : left_ms) : ask_for(self, search->stripe, left_ms);
@@ -257,7 +272,7 @@ bool zkl_striped_lock_asks_on(zkl_striped_lock *self, int *status) {
 /* ---- Acquire ------------------------------------------------------------------------------ */
 
 int zkl_striped_lock_check_handle(const zkl_striped_lock *self) {
-    int status = zkl_input_check_pointer("striped_lock", self);
+    int status = zkl_handle_check("striped_lock", self);
     return status == ZKL_OK ? zkl_client_check_process(self->client) : status;
 }
 
@@ -393,6 +408,7 @@ static int acquire(zkl_striped_lock *self, const stripe_search *search, zkl_stri
 
 int zkl_striped_lock_acquire_key(zkl_striped_lock *self, const void *key, size_t size,
                                  zkl_mode mode, int64_t timeout_ms, zkl_stripe_grant *grant) {
+    ZKL_NOT_CANCELLED;
     int status = check_blocking(self, timeout_ms, grant);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("key", key);
@@ -406,6 +422,7 @@ int zkl_striped_lock_acquire_key(zkl_striped_lock *self, const void *key, size_t
 
 int zkl_striped_lock_acquire_any(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
                                  zkl_stripe_grant *grant) {
+    ZKL_NOT_CANCELLED;
     int status = check_blocking(self, timeout_ms, grant);
     if (status != ZKL_OK) {
         return status;
@@ -416,6 +433,7 @@ int zkl_striped_lock_acquire_any(zkl_striped_lock *self, zkl_mode mode, int64_t 
 
 int zkl_striped_lock_acquire_all(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
                                  zkl_stripe_grant *grant) {
+    ZKL_NOT_CANCELLED;
     int status = check_blocking(self, timeout_ms, grant);
     if (status != ZKL_OK) {
         return status;
@@ -463,6 +481,7 @@ static void call_off(const zkl_striped_lock *self) {
 }
 
 int zkl_striped_lock_cancel(zkl_striped_lock *self) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_striped_lock_check_handle(self);
     if (status != ZKL_OK) {
@@ -497,6 +516,7 @@ static int find_held(const zkl_striped_lock *self) {
 }
 
 int zkl_striped_lock_check(zkl_striped_lock *self, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     if (lease_left_ms != NULL) {
         *lease_left_ms = 0;
@@ -539,6 +559,7 @@ void zkl_striped_lock_set_state(zkl_striped_lock *self, striped_state state) {
 }
 
 int zkl_striped_lock_release(zkl_striped_lock *self, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     int status = zkl_striped_lock_check_call(self, timeout_ms);
     if (status == ZKL_OK && timeout_ms != 0 && zkl_callback_is_running()) {
         status = ZKL_IN_CALLBACK;

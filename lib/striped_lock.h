@@ -33,6 +33,7 @@ enum { STRIPED_MODES = 3 };
 
 /* The second part belongs to the client's mutex. */
 struct zkl_striped_lock {
+    zkl_handle open; /* first */
     zkl_client *client;
     char *resource;
     char *resource_class;

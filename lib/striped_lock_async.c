@@ -155,6 +155,7 @@ static int check(const zkl_striped_lock *self, int64_t timeout_ms,
 int zkl_striped_lock_acquire_key_async(zkl_striped_lock *self, const void *key, size_t size,
                                        zkl_mode mode, int64_t timeout_ms,
                                        zkl_striped_lock_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     int status = check(self, timeout_ms, callback);
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("key", key);
@@ -168,6 +169,7 @@ int zkl_striped_lock_acquire_key_async(zkl_striped_lock *self, const void *key, 
 
 int zkl_striped_lock_acquire_any_async(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
                                        zkl_striped_lock_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     int status = check(self, timeout_ms, callback);
     if (status != ZKL_OK) {
         return status;
@@ -178,6 +180,7 @@ int zkl_striped_lock_acquire_any_async(zkl_striped_lock *self, zkl_mode mode, in
 
 int zkl_striped_lock_acquire_all_async(zkl_striped_lock *self, zkl_mode mode, int64_t timeout_ms,
                                        zkl_striped_lock_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     int status = check(self, timeout_ms, callback);
     if (status != ZKL_OK) {
         return status;
@@ -221,6 +224,7 @@ static int release(zkl_striped_lock *self, int64_t timeout_ms, stripe_call *call
 
 int zkl_striped_lock_release_async(zkl_striped_lock *self, int64_t timeout_ms,
                                    zkl_release_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     stripe_call *call = NULL;
     int status = zkl_striped_lock_check_call(self, timeout_ms);
     if (status == ZKL_OK && callback != NULL) {

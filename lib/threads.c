@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
+
 enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
 
 /* Longer waits are cut into pieces: the clock of a condition variable stands
@@ -43,14 +45,39 @@ bool zkl_thread_is_for_callbacks(void) {
     return runs_callbacks;
 }
 
-bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+sigset_t zkl_signals_block(void) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    /* Those of a fault of this very thread go to the application's handler. */
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, run, arg);
+    return before;
+}
+
+void zkl_signals_restore(sigset_t before) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
+    sigset_t before = zkl_signals_block();
+    int error = pthread_create(thread, NULL, run, arg);
+    zkl_signals_restore(before);
     return error == 0;
+}
+
+int zkl_thread_forbid_cancelling(void) {
+    int before = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void zkl_thread_let_be_cancelled(const int *before) {
+    int forbidden = 0;
+    pthread_setcancelstate(*before, &forbidden);
 }
 
 void zkl_thread_join(pthread_t thread) {

@@ -16,6 +16,15 @@
 /** Starts a thread with all signals blocked: those are the application's. */
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
+/** At the beginning of each function that the application calls: until it returns, its thread is
+ * not cancelled (pthread_cancel), which would take a mutex of ours with it. */
+#define ZKL_NOT_CANCELLED                                                                          \
+    __attribute__((cleanup(zkl_thread_let_be_cancelled), unused)) const int not_cancelled =        \
+        zkl_thread_forbid_cancelling()
+/** Returns how it was before. */
+int zkl_thread_forbid_cancelling(void);
+void zkl_thread_let_be_cancelled(const int *before);
+
 /** Waits for a thread's end. */
 void zkl_thread_join(pthread_t thread);
 

@@ -5,9 +5,12 @@
 
 #include "callback_queue.h"
 #include "commit.h"
+#include "handles.h"
 #include "input.h"
+#include "threads.h"
 
 struct zkl_transaction {
+    zkl_handle open; /* first */
     zkl_lock *lock;
     int64_t token;                   /* of the grant that it was begun under */
     zkl_multi_operation *operations; /* the guard first; of the others, paths and data are copies */
@@ -23,7 +26,10 @@ struct zkl_transaction {
 /* ---- Building ----------------------------------------------------------------- */
 
 static int check_handle(const zkl_transaction *transaction) {
-    int status = zkl_input_check_pointer("transaction", transaction);
+    int status = zkl_handle_check("transaction", transaction);
+    if (status == ZKL_OK) {
+        status = zkl_handle_check("lock", transaction->lock);
+    }
     if (status == ZKL_OK && atomic_load(&transaction->outstanding)) {
         zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
         return ZKL_HANDLE_IN_USE;
@@ -189,6 +195,7 @@ static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
 }
 
 int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = zkl_input_check_pointer("transaction", result);
     if (status != ZKL_OK) {
@@ -207,12 +214,23 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
         return status;
     }
     *result = make_transaction(lock, token);
-    return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    if (*result == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_handle_open(&(*result)->open);
+    return ZKL_OK;
+}
+
+static void drop(zkl_transaction *transaction) {
+    if (atomic_fetch_sub(&transaction->keepers, 1) == 1) {
+        free_transaction(transaction);
+    }
 }
 
 void zkl_transaction_free(zkl_transaction *transaction) {
-    if (transaction != NULL && atomic_fetch_sub(&transaction->keepers, 1) == 1) {
-        free_transaction(transaction);
+    if (zkl_handle_is_open(transaction)) {
+        zkl_handle_close(&transaction->open);
+        drop(transaction);
     }
 }
 
@@ -314,6 +332,7 @@ static int commit(zkl_transaction *transaction, int64_t timeout_ms,
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_commit(transaction, timeout_ms);
     if (status == ZKL_OK && result != NULL) {
@@ -352,7 +371,7 @@ static void tell_committed(const zkl_lock_completion *completion) {
     zkl_transaction *transaction = self->its.transaction;
     atomic_store(&transaction->outstanding, false);
     self->callback(completion->arg, completion->base.status, transaction, &self->its.result);
-    zkl_transaction_free(transaction);
+    drop(transaction);
 }
 
 static int commit_asynchronously(zkl_transaction *transaction, int64_t timeout_ms,
@@ -380,6 +399,7 @@ static int commit_asynchronously(zkl_transaction *transaction, int64_t timeout_m
 
 int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
                                  zkl_transaction_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int status = check_commit(transaction, timeout_ms);
     if (status == ZKL_OK) {

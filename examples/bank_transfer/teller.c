@@ -96,7 +96,7 @@ static bool attempt(struct teller_thread *self, struct transfer *transfer) {
         guard_acquire(&guard, self->teller->client, transfer, timeout_of(bank, transfer->number));
     enum store_status moved = acquired == ZKL_OK ? move_money(self, transfer) : STORE_OK;
     guard_end(&guard);
-    if (acquired == ZKL_TIMEOUT) {
+    if (acquired == ZKL_TIMEOUT || acquired == ZKL_DISCONNECTED) {
         decide(board, transfer->number, OUTCOME_TIMED_OUT);
         atomic_fetch_add(&board->patient_timed_out, is_hurried(bank, transfer->number) ? 0 : 1);
     } else if (acquired != ZKL_OK) {

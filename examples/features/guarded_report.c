@@ -3,6 +3,8 @@
  *
  * It stops as soon as the lock may be another's, and asks the servers before the last step.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,6 +5,8 @@
  * somebody waits behind it, it ends the item that it is at, releases, and queues again, behind who
  * has waited. (Here a customer comes in the midst of it; mostly that is another process.)
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>

@@ -3,7 +3,14 @@
  *
  * It tries the lock; where somebody else has it, it waits, tells how many are before it, and gives
  * up on SIGINT or SIGTERM: another thread cancels the wait.
+ *
+ * The lock alone lets them run one after the other. So the one that is through leaves a mark, the
+ * node /totals/DATE, and each looks for it under the lock before it begins. Both are transactions
+ * that the servers carry out only while the lock is held. A machine that dies before its mark
+ * leaves the work to the next: adding up must give the same when it is done again.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,13 +19,50 @@
 #include <time.h>
 #include <zklock/zklock.h>
 
-enum { CLOSE_MS = 5000, TELL_S = 1 };
+enum { CLOSE_MS = 5000, TELL_S = 1, PATH_SIZE = 256 };
 
 typedef struct totals {
     zkl_lock *lock;
+    char mark[PATH_SIZE];
     int status; /* how it ended; to be read when done is set */
     atomic_bool done;
 } totals;
+
+/* ---- The mark --------------------------------------------------------------------------- */
+
+/* One operation under the lock, whose failure is no failure of ours where it is that one. */
+static int commit(zkl_transaction *transaction, int added, int expected_failure, bool *failed) {
+    zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
+    int status = added == ZKL_OK ? zkl_transaction_commit(transaction, CLOSE_MS, &result) : added;
+    *failed = status == ZKL_OPERATION_FAILED && result.failed_status == expected_failure;
+    zkl_transaction_free(transaction);
+    return *failed ? ZKL_OK : status;
+}
+
+static int look_for(zkl_lock *lock, const char *mark, bool *found) {
+    zkl_transaction *transaction = NULL;
+    bool missing = false;
+    int status = zkl_transaction_begin(lock, &transaction);
+    if (status == ZKL_OK) {
+        int added = zkl_transaction_check(transaction, mark, ZKL_ANY_VERSION);
+        status = commit(transaction, added, ZKL_NO_NODE, &missing);
+    }
+    *found = status == ZKL_OK && !missing;
+    return status;
+}
+
+static int make(zkl_lock *lock, const char *path) {
+    zkl_transaction *transaction = NULL;
+    bool exists = false;
+    int status = zkl_transaction_begin(lock, &transaction);
+    if (status == ZKL_OK) {
+        int added = zkl_transaction_create(transaction, path, NULL, 0, ZKL_CREATE_PERSISTENT);
+        status = commit(transaction, added, ZKL_NODE_EXISTS, &exists);
+    }
+    return status;
+}
+
+/* ---- The work --------------------------------------------------------------------------- */
 
 /* Others call this as well, without the lock: so it takes it itself. The handle is reentrant: the
  * thread that holds it acquires it again at once, and releases it as often. */
@@ -31,16 +75,38 @@ static int archive(zkl_lock *lock) {
     return status;
 }
 
-static int run(zkl_lock *lock) {
+static int add_up(zkl_lock *lock, const char *mark) {
+    printf("adding up\n");
+    int status = archive(lock);
+    if (status == ZKL_OK) {
+        status = make(lock, "/totals");
+    }
+    if (status == ZKL_OK) {
+        status = make(lock, mark);
+    }
+    return status;
+}
+
+static int add_up_unless_done(zkl_lock *lock, const char *mark) {
+    bool done = false;
+    int status = look_for(lock, mark, &done);
+    if (done) {
+        printf("done already, by another machine\n");
+    } else if (status == ZKL_OK) {
+        status = add_up(lock, mark);
+    }
+    return status;
+}
+
+static int run(zkl_lock *lock, const char *mark) {
     int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL); /* a try: does not wait */
     if (status == ZKL_BUSY) {
         printf("another machine is at it: waiting\n");
         status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
     }
     if (status == ZKL_OK) {
-        printf("adding up\n");
-        status = archive(lock);
-        int released = zkl_lock_release(lock, CLOSE_MS); /* also where archive has failed */
+        status = add_up_unless_done(lock, mark);
+        int released = zkl_lock_release(lock, CLOSE_MS); /* also where that has failed */
         status = status == ZKL_OK ? released : status;
     }
     return status;
@@ -48,7 +114,10 @@ static int run(zkl_lock *lock) {
 
 static void *run_in_thread(void *arg) {
     totals *self = arg;
-    self->status = run(self->lock);
+    self->status = run(self->lock, self->mark);
+    if (self->status != ZKL_OK) {
+        fprintf(stderr, "%s\n", zkl_error_message()); /* of this thread's last call */
+    }
     self->done = true;
     return NULL;
 }
@@ -76,7 +145,8 @@ static int run_totals(zkl_client *client, const char *date, const sigset_t *sign
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
     options.owner = "nightly totals"; /* whom queue_report shows */
-    snprintf(resource, sizeof(resource), "totals-%s", date);
+    (void)snprintf(resource, sizeof(resource), "totals-%s", date);
+    (void)snprintf(self.mark, sizeof(self.mark), "/totals/%s", date);
     int status = zkl_lock_open(client, resource, &options, &self.lock);
     if (status == ZKL_OK && pthread_create(&thread, NULL, run_in_thread, &self) != 0) {
         status = ZKL_SYSTEM;

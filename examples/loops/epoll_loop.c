@@ -5,6 +5,8 @@
  * socket), asks the servers whether it was alone for all that time, and releases the lock. All of
  * it happens on the one thread that runs the loop.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -24,7 +26,8 @@ static int unfinished = JOBS;
 
 static void finish(job *self, int status) {
     self->status = status;
-    printf("%s: %s\n", self->resource, zkl_strerror(status));
+    printf("%s: %s%s%s\n", self->resource, zkl_strerror(status), status != ZKL_OK ? ". " : "",
+           status != ZKL_OK ? zkl_error_message() : "");
     unfinished--;
 }
 

@@ -2,6 +2,8 @@
  * Runs an example on simulated servers, where time passes in zklock only: so what its loop waits
  * in lets time pass instead, and asks again. The linker puts these in place of the loop's own.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <zklock/testing.h>

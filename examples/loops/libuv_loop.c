@@ -4,6 +4,8 @@
  * Each job acquires its lock, works for a while (here a timer runs), and releases it.
  * libev and others take the descriptor just so.
  */
+#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+
 #include <stdio.h>
 #include <uv.h>
 #include <zklock/zklock.h>

@@ -24,7 +24,8 @@ static int unfinished = MOVES;
 
 static void finish(move *self, int status) {
     self->status = status;
-    printf("%s to %s: %s\n", self->from, self->to, zkl_strerror(status));
+    printf("%s to %s: %s%s%s\n", self->from, self->to, zkl_strerror(status),
+           status != ZKL_OK ? ". " : "", status != ZKL_OK ? zkl_error_message() : "");
     unfinished--;
 }
 

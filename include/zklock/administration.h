@@ -22,7 +22,7 @@
  * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
  *
  * Each function can return, beside what is named there: ZKL_TIMEOUT, ZKL_CLOSED,
- * ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY,
+ * ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY,
  * ZKL_IN_CALLBACK, ZKL_FORKED, ZKL_INVALID_ARGUMENT and ZKL_INVALID_TIMEOUT
  * (timeout_ms < 1; there is no waiting for ever here). On any but ZKL_OK the
  * result is NULL.

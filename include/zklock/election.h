@@ -11,12 +11,12 @@
  * What you must know
  * ------------------
  * 1. There can be a moment at which two processes each believe that they lead: one that stood
- *    still, or was cut off, and the next. Ask zkl_election_is_leader before each act, and hand
+ *    still, or was cut off, and the next. Ask zkl_election_check before each act, and hand
  *    the term to whatever is acted upon, which refuses terms lower than the highest that it has
  *    seen (docs/guarantees.md).
  * 2. Without a lease (lease_tick_ms of the client) the next leader can be elected before
  *    this one knows that it has lost: the servers end the session of a process that is cut off
- *    without being able to tell it. Until then zkl_election_is_leader says ZKL_SUSPECT there. With
+ *    without being able to tell it. Until then zkl_election_check says ZKL_SUSPECT there. With
  *    a lease the loss is known here, by the clock of this machine, before anybody else is
  *    elected; the callback is told then too, but when it runs is up to the machine.
  * 3. A leader that has lost is no candidate any more, until it has resigned (which says that it
@@ -53,7 +53,7 @@ typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 /** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
  *  Revoker. It leads as before: what it does about that is its own affair. (A term that another
  *  thread has resigned meanwhile may be followed by the next already: compare the term with that of
- *  zkl_election_is_leader before you resign.) */
+ *  zkl_election_check before you resign.) */
 typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
 
 /**
@@ -70,8 +70,8 @@ typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
  *   a term that was resigned with any other status.
  * - resignation_asked comes at most once for each term, between elected and its end.
  * - So each elected is followed by one end: lost, a zkl_election_resign of yours, or a close.
- * - All may come late, as other callbacks come first: zkl_election_is_leader tells how it is.
- * - None comes for want of a connection alone: zkl_election_is_leader then says ZKL_SUSPECT.
+ * - All may come late, as other callbacks come first: zkl_election_check tells how it is.
+ * - None comes for want of a connection alone: zkl_election_check then says ZKL_SUSPECT.
  * - None begins once zkl_election_close has returned.
  */
 typedef struct zkl_election_options {
@@ -104,8 +104,8 @@ typedef struct zkl_election_options {
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses,
  * ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the callbacks).
  */
-ZKL_API int zkl_election_open(zkl_client *client, const char *resource,
-                              const zkl_election_options *options, zkl_election **election);
+ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
+                                      const zkl_election_options *options, zkl_election **election);
 
 /**
  * Campaigns: waits until this candidate leads. When the session expires meanwhile, it queues
@@ -118,16 +118,18 @@ ZKL_API int zkl_election_open(zkl_client *client, const char *resource,
  * ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED, ZKL_SESSION_EXPIRED,
  * ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led and lost: call
  * zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM, ZKL_FORKED or
- * ZKL_IN_CALLBACK. On every status but ZKL_OK it does not lead, and elected is not told.
+ * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED,
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM,
+ * ZKL_FORKED or ZKL_IN_CALLBACK. On every status but ZKL_OK it does not lead, and elected is not
+ * told.
  *
  * With three of them nothing is wrong but that this campaign is over: ZKL_SESSION_EXPIRED,
  * ZKL_LEASE_ENDED and ZKL_NODE_DELETED say that it was elected, and lost the term before this call
  * could tell it. Campaign again, at once and without zkl_election_resign, as there is no term to
  * end. (Of a try, ZKL_SESSION_EXPIRED says that the servers could not be asked: as good a reason.)
  */
-ZKL_API int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *term);
+ZKL_CHECKED_API int zkl_election_campaign(zkl_election *election, int64_t timeout_ms,
+                                          int64_t *term);
 
 /** How a campaign ended: what zkl_election_campaign returns, and the term, or 0. A candidate for
  * good campaigns again, in this callback, on ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and
@@ -147,8 +149,8 @@ typedef void zkl_campaign_callback(void *arg, int status, int64_t term);
  * ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY,
  * ZKL_SYSTEM or ZKL_FORKED.
  */
-ZKL_API int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
-                                        zkl_campaign_callback *callback, void *arg);
+ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
+                                                zkl_campaign_callback *callback, void *arg);
 
 /**
  * Ends the campaign that waits: it says ZKL_CANCELLED. Whichever of election, cancel and timeout
@@ -169,8 +171,8 @@ ZKL_API int zkl_election_cancel(zkl_election *election);
  * stop, or rely on the lease or on the term), ZKL_LOST (until zkl_election_resign; never ZKL_OK
  * again for this term), ZKL_NOT_HELD, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
  */
-ZKL_API int zkl_election_is_leader(const zkl_election *election, int64_t *term,
-                                   int64_t *lease_left_ms);
+ZKL_CHECKED_API int zkl_election_check(const zkl_election *election, int64_t *term,
+                                       int64_t *lease_left_ms);
 
 /**
  * The lock underneath, to ask the servers whether this candidate leads (zkl_lock_verify), and to
@@ -284,8 +286,9 @@ typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
  * watch), ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the
  * callback).
  */
-ZKL_API int zkl_election_observe(zkl_client *client, const char *resource,
-                                 zkl_leader_callback *callback, void *arg, zkl_observer **observer);
+ZKL_CHECKED_API int zkl_election_observe(zkl_client *client, const char *resource,
+                                         zkl_leader_callback *callback, void *arg,
+                                         zkl_observer **observer);
 
 /**
  * Ends it, and frees the handle. NULL is fine. No callback begins once it has returned. Does not

@@ -66,7 +66,7 @@ typedef struct zkl_multi_lock_options {
     size_t struct_size;
     /** As in zkl_lock_options: 1 to fail when the session expires during an acquire. */
     int32_t fail_on_session_expiry;
-    int32_t reserved; /* 0 */
+    int32_t reserved; /* must be 0 */
     /** 0: no limit. Else as in zkl_lock_options, from the grant of all on. */
     int64_t max_hold_ms;
     /** As in zkl_lock_options. */
@@ -106,9 +106,9 @@ typedef struct zkl_multi_lock_grant {
  * of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
  * the state callback).
  */
-ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
-                                size_t count, const zkl_multi_lock_options *options,
-                                zkl_multi_lock **multi_lock);
+ZKL_CHECKED_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
+                                        size_t count, const zkl_multi_lock_options *options,
+                                        zkl_multi_lock **multi_lock);
 
 /**
  * Acquires all, or none.
@@ -126,8 +126,8 @@ ZKL_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member 
  * of many members with long names: see `permits` of zkl_lock_options). On every status but ZKL_OK
  * none is held, and nodes that were made are deleted in the background.
  */
-ZKL_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
-                                   zkl_multi_lock_grant *grant);
+ZKL_CHECKED_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
+                                           zkl_multi_lock_grant *grant);
 
 /**
  * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
@@ -140,12 +140,12 @@ ZKL_API int zkl_multi_lock_cancel(zkl_multi_lock *multi_lock);
  * Tells, as zkl_lock_check does, whether all are held: ZKL_LOST when one of them is lost; the
  * others are kept until they are released.
  */
-ZKL_API int zkl_multi_lock_check(zkl_multi_lock *multi_lock, int64_t *lease_left_ms);
+ZKL_CHECKED_API int zkl_multi_lock_check(zkl_multi_lock *multi_lock, int64_t *lease_left_ms);
 
 /**
- * Releases all, as zkl_lock_release does. Returns ZKL_OK, ZKL_PENDING, ZKL_LOST (one of them had
- * been lost), ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_FORKED, ZKL_IN_CALLBACK,
- * ZKL_INVALID_ARGUMENT or ZKL_INVALID_TIMEOUT.
+ * Releases all, as zkl_lock_release does: on ZKL_OK, ZKL_PENDING, ZKL_LOST (one of them had been
+ * lost) and ZKL_CLOSED none is held; on ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_FORKED,
+ * ZKL_IN_CALLBACK, ZKL_INVALID_ARGUMENT and ZKL_INVALID_TIMEOUT nothing has changed.
  */
 ZKL_API int zkl_multi_lock_release(zkl_multi_lock *multi_lock, int64_t timeout_ms);
 
@@ -184,8 +184,9 @@ typedef void zkl_multi_lock_acquire_callback(void *arg, int status,
  * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
  * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
  */
-ZKL_API int zkl_multi_lock_acquire_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
-                                         zkl_multi_lock_acquire_callback *callback, void *arg);
+ZKL_CHECKED_API int zkl_multi_lock_acquire_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
+                                                 zkl_multi_lock_acquire_callback *callback,
+                                                 void *arg);
 
 /**
  * Releases all without waiting for the nodes to be gone. The rules are those of

@@ -62,28 +62,29 @@ ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes)
  *
  * Does not block. Returns what zkl_lock_open does, and ZKL_INVALID_STRIPES.
  */
-ZKL_API int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
-                                  const zkl_lock_options *options, zkl_striped_lock **striped_lock);
+ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
+                                          const zkl_lock_options *options,
+                                          zkl_striped_lock **striped_lock);
 
 /**
- * Acquires the stripe of a key: see zkl_lock_acquire, of which mode, timeout_ms and the statuses
- * are. key: any bytes.
+ * Acquires the stripe of a key. mode, timeout_ms and the statuses are as in zkl_lock_acquire().
+ * key: any bytes.
  */
-ZKL_API int zkl_striped_lock_acquire_key(zkl_striped_lock *striped_lock, const void *key,
-                                         size_t size, zkl_mode mode, int64_t timeout_ms,
-                                         zkl_stripe_grant *grant);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_key(zkl_striped_lock *striped_lock, const void *key,
+                                                 size_t size, zkl_mode mode, int64_t timeout_ms,
+                                                 zkl_stripe_grant *grant);
 
 /**
  * Acquires a stripe, whichever is free: it tries one after the other, from one that is drawn at
  * random, and when all are taken it waits for that one; one whose queue is full, or whose sequence
  * numbers are used up, is passed over. Else as zkl_striped_lock_acquire_key.
  */
-ZKL_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                         int64_t timeout_ms, zkl_stripe_grant *grant);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                                 int64_t timeout_ms, zkl_stripe_grant *grant);
 
 /** Acquires all stripes, or none: see zkl_multi_lock_acquire. */
-ZKL_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                         int64_t timeout_ms, zkl_stripe_grant *grant);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mode mode,
+                                                 int64_t timeout_ms, zkl_stripe_grant *grant);
 
 /**
  * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
@@ -93,7 +94,7 @@ ZKL_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mod
 ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
 
 /** Tells, as zkl_lock_check does, whether what was acquired is held. */
-ZKL_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
+ZKL_CHECKED_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
 
 /** Releases what is held, as zkl_lock_release does; of all, as zkl_multi_lock_release does. */
 ZKL_API int zkl_striped_lock_release(zkl_striped_lock *striped_lock, int64_t timeout_ms);
@@ -138,18 +139,19 @@ typedef void zkl_striped_lock_acquire_callback(void *arg, int status,
  * ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random
  * numbers, or no thread for the callbacks) or ZKL_FORKED.
  */
-ZKL_API int zkl_striped_lock_acquire_key_async(zkl_striped_lock *striped_lock, const void *key,
-                                               size_t size, zkl_mode mode, int64_t timeout_ms,
-                                               zkl_striped_lock_acquire_callback *callback,
-                                               void *arg);
-ZKL_API int zkl_striped_lock_acquire_any_async(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                               int64_t timeout_ms,
-                                               zkl_striped_lock_acquire_callback *callback,
-                                               void *arg);
-ZKL_API int zkl_striped_lock_acquire_all_async(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                               int64_t timeout_ms,
-                                               zkl_striped_lock_acquire_callback *callback,
-                                               void *arg);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_key_async(zkl_striped_lock *striped_lock,
+                                                       const void *key, size_t size, zkl_mode mode,
+                                                       int64_t timeout_ms,
+                                                       zkl_striped_lock_acquire_callback *callback,
+                                                       void *arg);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_any_async(zkl_striped_lock *striped_lock,
+                                                       zkl_mode mode, int64_t timeout_ms,
+                                                       zkl_striped_lock_acquire_callback *callback,
+                                                       void *arg);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_all_async(zkl_striped_lock *striped_lock,
+                                                       zkl_mode mode, int64_t timeout_ms,
+                                                       zkl_striped_lock_acquire_callback *callback,
+                                                       void *arg);
 
 /**
  * Releases what is held without waiting for the nodes to be gone: see zkl_lock_release_async, of

@@ -25,15 +25,42 @@
  * 5. After fork() the child must not use any handle of the parent: every call
  *    on one returns ZKL_FORKED there, and touches nothing. It may open a client
  *    of its own.
+ * 6. A thread is not cancelled (pthread_cancel) inside of a zklock call, nor in a callback
+ *    that zkl_client_dispatch runs: it would take the client's mutex with it. It goes on until
+ *    the call returns, so end the call as well (zkl_lock_cancel, a deadline, the close of the
+ *    handle, but not of a striped lock's). Asynchronous cancelling (PTHREAD_CANCEL_ASYNCHRONOUS) is
+ *    not to be used.
+ * 7. Programs that the process executes (exec) inherit no connection of a client, nor its
+ *    event descriptor or files. They do inherit a connection that is just being made, and of
+ *    each session the two ends of a pipe of libzookeeper's (docs/operations.md).
+ * 8. Locks of other libraries on the same node are seen by zklock, all of them; but they do not all
+ *    see zklock. What does not see a holder is granted beside it:
+ *
+ *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  ZKL_PERMIT
+ *      Curator InterProcessMutex            yes            NO         NO        NO
+ *      Curator InterProcessReadWriteLock
+ *        readLock                           NO             yes        shares    NO
+ *        writeLock                          NO             yes        yes       NO
+ *      kazoo Lock, ReadLock, WriteLock      NO             NO         NO        NO
+ *        extra_lock_patterns=("lock-",)     yes            NO         NO        NO
+ *        ...("lock-", "__READ__",
+ *            "__WRIT__")                    yes            yes        yes       NO
+ *
+ *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its read/write lock by
+ *    ZKL_READ and ZKL_WRITE, and with kazoo only where it is given these patterns.
  *
  * Conventions
  * -----------
  * - Functions return ZKL_OK (0) or a negative zkl_status. zkl_strerror() gives
- *   its text; zkl_error_message() adds which input broke which rule.
+ *   its text; zkl_error_message() adds the details: which input was wrong, who was in the way, what
+ *   the servers refused.
  * - Every duration is in milliseconds and its name ends in _ms.
  * - Option structs begin with struct_size and are initialised with their _INIT
  *   macro, so that a program built today runs with a later library.
  * - Strings passed in are copied. Nothing returned needs free() but handles.
+ * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT and says
+ *   so, unless a newer handle has the same address by now. This finds mistakes: it does not make it
+ *   right to close a handle that another thread is about to use.
  * - Unless said otherwise, any thread may call any function at any time, and
  *   blocking calls must not be made from a zklock callback.
  *
@@ -51,8 +78,12 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define ZKL_API __attribute__((visibility("default")))
+/* Of a function whose status says whether the caller has what it asked for: the compiler warns
+ * where a program drops it (gcc also behind a cast to void). */
+#define ZKL_CHECKED_API ZKL_API __attribute__((warn_unused_result))
 #else
 #define ZKL_API
+#define ZKL_CHECKED_API ZKL_API
 #endif
 
 #define ZKL_VERSION_MAJOR 0
@@ -118,7 +149,7 @@ extern "C" {
     X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
     X(ZKL_CANCELLED, -3, "the wait was cancelled, or its handle closed")                           \
     X(ZKL_LOST, -4, "the lock was lost")                                                           \
-    X(ZKL_SUSPECT, -5, "the lock may be lost: the client is disconnected from ZooKeeper")          \
+    X(ZKL_SUSPECT, -5, "the lock may be lost: ZooKeeper is not reachable, or does not answer")     \
     X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
     X(ZKL_ALREADY_HELD, -7, "this handle holds the lock already")                                  \
     X(ZKL_HANDLE_IN_USE, -8, "another thread is in an acquire or release on this handle")          \
@@ -184,6 +215,7 @@ extern "C" {
     X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
     X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")          \
     X(ZKL_TOO_MANY_WATCHES, -82, "one request would watch more nodes than a session can")          \
+    X(ZKL_QUOTA_EXCEEDED, -60, "ZooKeeper refused the request: it would exceed a quota")           \
     X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
 
 typedef enum zkl_status {
@@ -199,11 +231,21 @@ typedef enum zkl_status {
 ZKL_API const char *zkl_strerror(int status);
 
 /**
- * What was wrong with the input of this thread's last zklock call that takes
- * a handle or hosts: names the input and the rule. Never NULL; the empty string
- * where there is no more to say than zkl_strerror does. The string is valid
- * until this thread's next such call; closes that return no status, and frees, leave it alone.
- * Any thread; does not block.
+ * What there is to say of this thread's last zklock call, beside its status. Of wrong input: the
+ * input, and the rule. Of an acquire that failed, for example:
+ *
+ *     ZKL_TIMEOUT         resource "backup": behind 1 request for 10000 ms
+ *     ZKL_DISCONNECTED    resource "backup": not connected for 9200 ms; last: 127.0.0.1:2181:
+ *                         Connection refused
+ *     ZKL_NO_PERMISSION   resource "backup": the servers refused to create a node below
+ *                         /locks/backup
+ *
+ * In the callback of an asynchronous call it is what that call would have left; in every other
+ * callback it is empty at first. The text is for people, and may change.
+ *
+ * Never NULL; the empty string where there is no more to say than zkl_strerror does. The string is
+ * valid until this thread's next call that takes a handle or hosts; void close and free functions
+ * do not change it. Any thread; does not block.
  */
 ZKL_API const char *zkl_error_message(void);
 
@@ -274,8 +316,9 @@ typedef struct zkl_log_record {
  * 1,024 wait for it), but must not call a blocking zklock function: that
  * returns ZKL_IN_CALLBACK. No call begins after zkl_client_close returned.
  *
- * libzookeeper does not say which of a process's sessions a line of its own is
- * about: each client that has a log callback receives every such line.
+ * libzookeeper does not say which of a process's sessions a line of its own is about: each client
+ * that has a log callback receives every such line. Its information counts as ZKL_LOG_DEBUG, its
+ * warnings and errors as what they are; its lines may take half of the 1,024 places.
  */
 typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
 
@@ -330,7 +373,8 @@ typedef struct zkl_client_options {
      * It costs two small committed writes per third of the session timeout while
      * the client holds or awaits locks, unless its own traffic does the same. A
      * client that had none for some time has to earn a lease first: its next
-     * acquire, a try as well, can take a tick longer. The session timeout should
+     * acquire can take a tick longer, and a try up to two thirds of the session timeout, before it
+     * gives up. The session timeout should
      * be at least five ticks (else a warning is logged); it must be more than three and a half. Not
      * for ensembles with observers behind observers, nor with local sessions. Clocks may differ in
      * rate by a thousandth. Rule: docs/protocol.md, "Lease".
@@ -380,7 +424,7 @@ typedef struct zkl_client_options {
      * anew, which tokens do not. 0: a persistent node, which stays.
      */
     int32_t container_parents;
-    int32_t reserved; /* 0 */
+    int32_t reserved; /* must be 0 */
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
@@ -392,21 +436,23 @@ typedef struct zkl_client_options {
 /**
  * Opens a client and waits until it has a ZooKeeper session.
  *
- * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets. The
- *          chroot is prefixed to every path and made where it is missing.
+ * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets, and no
+ *          spaces. The chroot comes once, behind the last server; it is prefixed to every path and
+ *          made where it is missing.
  * options  NULL for ZKL_CLIENT_OPTIONS_INIT.
  * client   receives the handle on ZKL_OK, else NULL. Close it with
  *          zkl_client_close.
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
- * ZKL_TIMEOUT (no server answered in time), ZKL_AUTH_FAILED,
+ * ZKL_DISCONNECTED (no session in time; zkl_error_message tells why the latest attempt failed),
+ * ZKL_AUTH_FAILED,
  * ZKL_CANNOT_RESOLVE, ZKL_LEASE_IMPOSSIBLE (the servers granted no more than
  * about three and a half ticks), ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
  * ZKL_INVALID_TIMEOUT, ZKL_INVALID_HOSTS, ZKL_INVALID_ROOT, ZKL_INVALID_LABEL,
  * ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_IN_CALLBACK. On any but ZKL_OK nothing is left running.
  */
-ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
-                            zkl_client **client);
+ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
+                                    zkl_client **client);
 
 /**
  * Closes a client: acquires that wait return ZKL_CLOSED, locks that are held
@@ -414,23 +460,26 @@ ZKL_API int zkl_client_open(const char *hosts, const zkl_client_options *options
  * is gone. NULL is fine.
  *
  * timeout_ms  how long to wait for the servers to confirm the deletion of our
- *             nodes; 0 does not wait for it. Ending the session afterwards
- *             takes up to 5 s more when the servers do not answer; a name that
+ *             nodes; 0 does not wait for it. In total the call takes up to timeout_ms, plus
+ *             5 s for answers that are still to come (1 s where none comes; a connection that
+ *             is closed before is reset, and the end of the session is lost on the way), plus
+ *             5 s to end the session when the servers do not answer. A name that
  *             is just being resolved, and callbacks that are still owed, are
- *             waited for as well; with ZKL_DISPATCH_CALLER they run in this call.
+ *             waited for too; with ZKL_DISPATCH_CALLER they run in this call.
  *
- * Lock handles of the client stay valid (every call on them but
- * zkl_lock_close returns ZKL_CLOSED) and must still be closed. The client
- * handle itself is invalid from here on.
+ * Lock handles must still be closed; every other call on them returns ZKL_CLOSED. Do not use the
+ * client handle again.
  *
- * Returns ZKL_OK; ZKL_PENDING when not all deletions were confirmed in time
- * (the end of the session deletes those nodes: at once when the servers heard
- * of it, else after the session timeout), or when an earlier session was given
- * up because it did not answer, and may not have ended yet (it has when the
- * client was connected for two session timeouts since);
+ * Returns ZKL_OK: the servers confirmed that all nodes of this client are gone.
+ * ZKL_PENDING: that is not confirmed, so one may be left; nobody need do anything. It goes
+ * with its session: at once when the servers heard of its end, else after the session
+ * timeout. (A session that the client gave up because it did not answer, for another, may
+ * live that long too: of its nodes there is word when the client has been connected for two
+ * session timeouts since.)
  * ZKL_INVALID_TIMEOUT when timeout_ms
  * < 0, ZKL_IN_CALLBACK when called from a callback and ZKL_FORKED in a forked
- * child, all with the client left open. Call it once, from one thread.
+ * child, all with the client left open. Call it once, from one thread: a second time it is
+ * ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once the last lock handle of the client is closed too.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
@@ -449,7 +498,7 @@ typedef struct zkl_client_information {
 
 /**
  * Tells about the client's session. Does not block. Returns ZKL_OK,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE or ZKL_FORKED.
+ * ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE or ZKL_FORKED.
  */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
 
@@ -510,7 +559,8 @@ ZKL_API int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, si
 typedef struct zkl_lock zkl_lock;
 
 typedef enum zkl_mode {
-    ZKL_EXCLUSIVE = 0, /* waits for every earlier request */
+    ZKL_EXCLUSIVE = 0, /* waits for every earlier request. Curator's read/write lock does
+                          not see it, see 8. above */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
     ZKL_WRITE = 2,     /* waits for every earlier request; differs from
                           ZKL_EXCLUSIVE in the node's name only (Curator's
@@ -582,7 +632,9 @@ typedef struct zkl_lock_news {
  *
  * News may come before zkl_lock_acquire has returned in its own thread, and
  * after the lock was released (see token); never after zkl_lock_close returned.
- * LOST is always told; the others may be left out when memory is short.
+ * LOST is always told; the others may be left out when memory is short. Where
+ * callbacks take their time, a connection that comes and goes leaves no more than two
+ * news of a handle to be told, of which the last is what is so.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
 
@@ -642,7 +694,7 @@ typedef struct zkl_lock_options {
      *  list and the removal of the watch. It is not for resources with crowds of short-lived
      * readers or permits, each of whom brings a list. 0: nothing is asked of the servers for it. */
     int32_t tell_contended;
-    int32_t reserved; /* 0 */
+    int32_t reserved; /* must be 0 */
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
@@ -686,8 +738,8 @@ typedef struct zkl_grant {
  * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
  * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
-ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *options,
-                          zkl_lock **lock);
+ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
+                                  const zkl_lock_options *options, zkl_lock **lock);
 
 /**
  * Acquires the lock.
@@ -703,8 +755,10 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * Blocks until granted, cancelled or past the deadline. A try blocks for the
  * replies to its own requests, which end with the connection at the latest.
  *
- * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT; ZKL_CANCELLED; ZKL_CLOSED;
- * ZKL_DISCONNECTED (try only: no connection, or lost before the answer);
+ * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT (not granted in time: earlier requests were
+ * there, or the servers did not answer; zkl_error_message says which); ZKL_CANCELLED;
+ * ZKL_CLOSED; ZKL_DISCONNECTED (there was no connection when the deadline passed; of a try: none,
+ * or it was lost before the answer);
  * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, a try, or when the
  * session expired between the grant and the return of this call);
  * ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT and ZKL_NODE_DELETED (the same happened to a
@@ -713,9 +767,9 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  * LOST grant call zkl_lock_release first); of a reentrant handle, by the thread
  * that holds it, ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, or ZKL_LOST (release it as
  * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
- * servers grant a shorter session timeout now); ZKL_NO_PERMISSION;
- * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: the server would not take
- * a request now); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
+ * servers grant a shorter session timeout now); ZKL_NO_PERMISSION; ZKL_QUOTA_EXCEEDED;
+ * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: no lease was earned in time, or the server
+ * took no request); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
  * can begin anew only when it is empty: it was not by the deadline, or, for a try, at once;
  * or its node holds data of an application, and is not deleted for that: unless it is deleted and
  * made anew just then, docs/protocol.md); ZKL_PERMITS_DIFFER
@@ -727,7 +781,8 @@ ZKL_API int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lo
  *
  * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/protocol.md.
  */
-ZKL_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);
+ZKL_CHECKED_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                                     zkl_grant *grant);
 
 /**
  * Ends the acquire that waits on this handle, from another thread; that call
@@ -751,7 +806,7 @@ ZKL_API int zkl_lock_cancel(zkl_lock *lock);
  * ZKL_NOT_HELD, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT. Does not block;
  * may be called from a callback.
  */
-ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
+ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
 
 /**
  * Asks the servers whether the lock is held: a transaction with nothing but a check of its node,
@@ -768,15 +823,16 @@ ZKL_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
  *
  * Returns ZKL_OK (it was held); ZKL_LOST (its node is gone, by the servers' word, or the grant was
  * lost before; in the first case the news of it is on its way to zkl_lock_check and the state
- * callback); ZKL_SUSPECT (not known: no answer in time, or the reply was lost);
+ * callback); ZKL_SUSPECT (not known: no answer in time, or before the handle was closed, or the
+ * reply was lost);
  * ZKL_NOT_HELD (also when it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED (the
  * servers, or this process for want of memory, would not take a request now); ZKL_CLOSED;
  * ZKL_NO_MEMORY; ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_FORKED; ZKL_IN_CALLBACK;
- * ZKL_CANCELLED (the handle is being closed).
+ * ZKL_CANCELLED (the handle was closed before it was sent).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */
-ZKL_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
+ZKL_CHECKED_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
 
 typedef struct zkl_lock_information {
     size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
@@ -806,24 +862,24 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
 
 /**
  * Releases the lock: deletes its node, trying again until the servers confirm
- * it or the session ends. The handle no longer holds the lock from the moment
- * of the call, whatever is returned but ZKL_NOT_OWNER. (Of a reentrant handle
- * that was acquired several times: from the last of as many releases.)
+ * it or the session ends. On ZKL_OK, ZKL_PENDING, ZKL_LOST and ZKL_CLOSED the handle
+ * does not hold the lock from the moment of the call on. (Of a reentrant handle that was acquired
+ * several times: from the last of as many releases.) On any other status nothing has changed: what
+ * was held is still held.
  *
  * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
  *             queues the deletion and returns at once.
  *
  * Returns ZKL_OK (deleted, or the servers have said that the session is over, which
  * deletes it; with timeout 0: queued); ZKL_PENDING (not confirmed
- * in time; it goes on in the background. Or, whatever the timeout: the servers did not
- * answer for so long that the session was given up; they delete its nodes when they end
- * it, after its timeout at the latest); ZKL_LOST (the grant had been lost
- * before; the handle can acquire again, and a node that is left is deleted in
- * the background); ZKL_NOT_HELD; ZKL_NOT_OWNER (of a reentrant handle only the
- * thread that holds it can release it; zkl_lock_close always can);
- * ZKL_HANDLE_IN_USE; ZKL_FORKED;
- * ZKL_CLOSED (the client is closed, or was before the deletion was confirmed);
- * ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK (only with a timeout other than 0).
+ * in time, or before the handle was closed; it goes on in the background. Or, whatever the timeout:
+ * the servers did not answer for so long that the session was given up; they delete its nodes when
+ * they end it, after its timeout at the latest); ZKL_LOST (the grant had been lost before; the
+ * handle can acquire again, and a node that is left is deleted in the background); ZKL_NOT_HELD;
+ * ZKL_NOT_OWNER (of a reentrant handle only the thread that holds it can release it; zkl_lock_close
+ * always can); ZKL_HANDLE_IN_USE; ZKL_FORKED; ZKL_CLOSED (the client is closed, or was before the
+ * deletion was confirmed); ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK (only with a
+ * timeout other than 0).
  */
 ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 
@@ -839,7 +895,7 @@ ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
  * time: it goes on, and zkl_lock_info tells which mode it is); ZKL_LOST; ZKL_NOT_HELD
  * (or released meanwhile); ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
  * ZKL_NOT_OWNER (of a reentrant handle); ZKL_HANDLE_IN_USE (another change is under
- * way); ZKL_NO_PERMISSION and ZKL_SERVER_REFUSED (still held for writing);
+ * way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing);
  * ZKL_INVALID_TIMEOUT; ZKL_INVALID_ARGUMENT; ZKL_CLOSED; ZKL_FORKED; ZKL_IN_CALLBACK.
  */
 ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
@@ -857,12 +913,12 @@ ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
  * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or goes on after
  * ZKL_PENDING); ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody has
  * deleted the reader's node, of which the news is on its way, or the new one); and what
- * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
+ * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM,
  * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_ARGUMENT, ZKL_CLOSED, ZKL_FORKED,
  * ZKL_IN_CALLBACK.
  */
-ZKL_API int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant);
+ZKL_CHECKED_API int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant);
 
 /**
  * Closes a handle: cancels an acquire, releases a held lock as
@@ -942,21 +998,23 @@ typedef zkl_status_callback zkl_release_callback;
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK or one of ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_NO_PERMISSION, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
- * ZKL_PERMITS_DIFFER, ZKL_QUEUE_FULL, ZKL_NO_MEMORY and ZKL_SYSTEM. Or it was not begun:
- * ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
- * is being closed), ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, ZKL_LOST, ZKL_TOO_MANY_REQUESTS,
- * ZKL_TOO_MANY_WATCHES,
+ * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED,
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_PERMITS_DIFFER, ZKL_QUEUE_FULL, ZKL_NO_MEMORY, ZKL_SYSTEM and
+ * ZKL_LOST (of one hold more, where the grant was lost or released before the callback began). Or
+ * it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle is being closed),
+ * ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_TOO_MANY_WATCHES,
  * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE,
  * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the
  * callbacks) or ZKL_FORKED.
  */
-ZKL_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
-                                   const void *owner, zkl_acquire_callback *callback, void *arg);
+ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
+                                           const void *owner, zkl_acquire_callback *callback,
+                                           void *arg);
 
 /**
  * Releases the lock without waiting for its node to be gone: see above, and zkl_lock_release.
- * The handle no longer holds the lock from the moment of the call.
+ * On ZKL_OK the handle does not hold the lock from the moment of the call on; on any other status
+ * nothing has changed, but that with ZKL_CLOSED the client is closed.
  *
  * timeout_ms  as in zkl_lock_release; with 0 the callback comes as soon as it can.
  * callback    NULL: nobody is told, and timeout_ms is of no account. Such a call
@@ -985,9 +1043,10 @@ ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const voi
  *
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_PENDING, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_CLOSED,
- * ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD,
- * ZKL_INVALID_MODE, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED. Or it was not begun: ZKL_LOST,
+ * ZKL_NOT_HELD, ZKL_INVALID_MODE, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED,
+ * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the
+ * callbacks) or ZKL_FORKED.
  */
 ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                      zkl_status_callback *callback, void *arg);
@@ -1005,14 +1064,14 @@ ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const v
  *
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_BUSY, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_DISCONNECTED,
- * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED,
+ * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED, each as
  * zkl_lock_try_upgrade returns it. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_INVALID_MODE,
  * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
  * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
  */
-ZKL_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
-                                       zkl_acquire_callback *callback, void *arg);
+ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
+                                               zkl_acquire_callback *callback, void *arg);
 
 /**
  * Asks the servers whether the lock is held, without waiting for the answer: see above, and
@@ -1028,8 +1087,8 @@ ZKL_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
  * begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
  * ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
  */
-ZKL_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
-                                  void *arg);
+ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
+                                          zkl_status_callback *callback, void *arg);
 
 /**
  * A descriptor for the application's own loop (epoll, poll, libuv, libev), of a client that was
@@ -1042,7 +1101,7 @@ ZKL_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status
  *
  * Does not block. Returns ZKL_OK, ZKL_NOT_DISPATCHED (the client was not opened with
  * ZKL_DISPATCH_CALLER), ZKL_SYSTEM (the process has as many descriptors as it may have),
- * ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ * ZKL_CLOSED, ZKL_INVALID_ARGUMENT or ZKL_FORKED.
  */
 ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
 
@@ -1059,7 +1118,7 @@ ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
  * a dispatch that is just running has ended).
  *
  * Does not block, unless a callback does. Returns ZKL_OK, ZKL_NOT_DISPATCHED (as above),
- * ZKL_IN_CALLBACK (it was called from a callback), ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ * ZKL_IN_CALLBACK (it was called from a callback), ZKL_CLOSED, ZKL_INVALID_ARGUMENT or ZKL_FORKED.
  */
 ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
 
@@ -1135,8 +1194,8 @@ typedef struct zkl_transaction_result {
     size_t struct_size;   /* see ZKL_TRANSACTION_RESULT_INIT */
     int failed_operation; /* counted from 0 in the order of their addition; -1: none */
     int failed_status;    /* of it: ZKL_NO_NODE, ZKL_NODE_EXISTS, ZKL_BAD_VERSION, ZKL_NOT_EMPTY,
-                             ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED (such as a child of an
-                             ephemeral node); else ZKL_OK */
+                             ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED (such as a
+                             child of an    ephemeral node); else ZKL_OK */
 } zkl_transaction_result;
 
 #define ZKL_TRANSACTION_RESULT_INIT                                                                \
@@ -1175,8 +1234,8 @@ typedef struct zkl_transaction_result {
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */
-ZKL_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
-                                   zkl_transaction_result *result);
+ZKL_CHECKED_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
+                                           zkl_transaction_result *result);
 
 /**
  * How a commit ended: what zkl_transaction_commit would have returned.
@@ -1215,8 +1274,8 @@ typedef void zkl_transaction_callback(void *arg, int status, zkl_transaction *tr
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */
-ZKL_API int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
-                                         zkl_transaction_callback *callback, void *arg);
+ZKL_CHECKED_API int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
+                                                 zkl_transaction_callback *callback, void *arg);
 
 /**
  * The path of a node that a committed transaction has created, with its number if it has one,

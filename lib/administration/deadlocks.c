@@ -5,6 +5,7 @@
 #include "administration/survey.h"
 #include "administration/wait_for_graph.h"
 #include "input.h"
+#include "threads.h"
 #include "zklock/administration.h"
 
 /* An owner's node, for finding out which belong together. */
@@ -324,6 +325,7 @@ static int find_in_one_session(zkl_inquiry *inquiry, zkl_deadlocks **deadlocks) 
 }
 
 int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     zkl_inquiry inquiry;
     int status = zkl_input_check_pointer("deadlocks", deadlocks);

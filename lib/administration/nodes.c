@@ -6,6 +6,7 @@
 #include "administration/inquiry.h"
 #include "input.h"
 #include "recipe/node_data.h"
+#include "threads.h"
 #include "zklock/administration.h"
 
 /* The servers take no longer name, and no list has shown one. */
@@ -76,10 +77,12 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
 }
 
 int zkl_node_break(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     return act(client, resource, node, timeout_ms, ZKL_QUESTION_REMOVE);
 }
 
 int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                     int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
     return act(client, resource, node, timeout_ms, ZKL_QUESTION_SET);
 }

@@ -3,6 +3,7 @@
 
 #include "administration/survey.h"
 #include "input.h"
+#include "threads.h"
 #include "zklock/administration.h"
 
 /* Persistent, with nothing written in it, as parents are made, and with so many children. */
@@ -130,6 +131,7 @@ static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
 
 int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                             size_t *removed) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     zkl_inquiry inquiry;
     size_t count = 0;

@@ -304,6 +304,7 @@ static int describe_queue(zkl_inquiry *inquiry, const char *resource, zkl_queue 
 
 int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                        zkl_queue **queue) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     zkl_inquiry inquiry;
     int status = zkl_input_check_pointer("queue", queue);

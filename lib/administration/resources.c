@@ -3,6 +3,7 @@
 
 #include "administration/survey.h"
 #include "input.h"
+#include "threads.h"
 #include "zklock/administration.h"
 
 struct zkl_resource_list {
@@ -46,6 +47,7 @@ static int fill(zkl_resource_list *list, zkl_inquiry *inquiry) {
 }
 
 int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list) {
+    ZKL_NOT_CANCELLED;
     zkl_input_clear();
     zkl_inquiry inquiry;
     int status = zkl_input_check_pointer("list", list);

@@ -19,11 +19,17 @@ static int64_t patience_of(const zkl_lease *lease) {
     return lease->period_ms / PATIENCE_PARTS + 1;
 }
 
+static int64_t later_of(int64_t one_ms, int64_t other_ms) {
+    return one_ms > other_ms ? one_ms : other_ms;
+}
+
+/* Of one that is proved by what was sent at this time. */
+static int64_t end_of_lease(const zkl_lease *lease, int64_t sent_ms) {
+    return sent_ms + lease->timeout_ms - lease->margin_ms;
+}
+
 static void extend(zkl_lease *lease, int64_t since_ms) {
-    int64_t ends = since_ms + lease->timeout_ms - lease->margin_ms;
-    if (ends > lease->ends_ms) {
-        lease->ends_ms = ends;
-    }
+    lease->ends_ms = later_of(lease->ends_ms, end_of_lease(lease, since_ms));
 }
 
 void zkl_lease_gather_anew(zkl_lease *lease) {
@@ -51,7 +57,7 @@ void zkl_lease_new_session(zkl_lease *lease, int32_t timeout_ms, int64_t begun_m
  * longer one stands only as far as that goes. */
 void zkl_lease_timeout_changed(zkl_lease *lease, int32_t timeout_ms, int64_t lost_ms) {
     take_timeout(lease, timeout_ms);
-    int64_t latest = lost_ms + lease->timeout_ms - lease->margin_ms;
+    int64_t latest = end_of_lease(lease, lost_ms);
     if (lease->ends_ms > latest) {
         lease->ends_ms = latest;
     }
@@ -137,22 +143,28 @@ bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms) {
     return lease->tick_ms > 0 && now_ms < lease->ends_ms;
 }
 
-/* When the next extension is to be expected, if all is well. */
-static int64_t next_extension(const zkl_lease *lease, int64_t now_ms) {
-    if (lease->stage != ZKL_LEASE_NOTHING) {
-        int64_t due = zkl_lease_write_due(lease);
-        return due > now_ms ? due : now_ms;
+/* Whether it lasts until a proof is done that is free to begin now. If all is well it begins with
+ * the next probe: the request of whoever asks, where one is wanted so soon. */
+static bool lasts_a_proof(const zkl_lease *lease, int64_t ends_ms, int64_t free_ms) {
+    int64_t probe_ms = lease->probe_sent_ms + lease->period_ms;
+    if (lease->has_next_probe || probe_ms < free_ms) {
+        probe_ms = free_ms;
     }
-    int64_t probe = now_ms;
-    if (lease->probe_sent_ms != INT64_MIN && lease->probe_sent_ms + lease->period_ms > now_ms) {
-        probe = lease->probe_sent_ms + lease->period_ms;
-    }
-    return probe + lease->tick_ms + patience_of(lease);
+    return ends_ms > probe_ms + lease->tick_ms + 2 * patience_of(lease);
 }
 
+/* It must last until the proof under way is done, and then, with what that adds, until the next one
+ * is: a proof that was begun long ago adds next to nothing. */
 bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms) {
-    return zkl_lease_runs(lease, now_ms) &&
-           lease->ends_ms > next_extension(lease, now_ms) + patience_of(lease);
+    if (!zkl_lease_runs(lease, now_ms)) {
+        return false;
+    }
+    if (lease->stage == ZKL_LEASE_NOTHING) {
+        return lasts_a_proof(lease, lease->ends_ms, now_ms);
+    }
+    int64_t done_ms = later_of(zkl_lease_write_due(lease), now_ms);
+    int64_t ends_ms = later_of(lease->ends_ms, end_of_lease(lease, lease->probe_sent_ms));
+    return lease->ends_ms > done_ms + patience_of(lease) && lasts_a_proof(lease, ends_ms, done_ms);
 }
 
 bool zkl_lease_is_possible(const zkl_lease *lease) {

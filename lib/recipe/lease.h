@@ -15,8 +15,8 @@
  *
  * Then the leader has heard of the probe, and expires the session no earlier
  * than the timeout after the probe was sent. A margin covers the difference of
- * the clocks' rates. Any create or delete will do as a write, also one that
- * fails: the leader commits it as an error. A new session needs no proof: it
+ * the clocks' rates. Anything will do as a write that the leader has committed,
+ * be it as an error: see zkl_is_committed. A new session needs no proof: it
  * cannot expire before its timeout has passed since we began to connect.
  *
  * It does not hold with observers behind observers, nor with local sessions.

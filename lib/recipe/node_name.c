@@ -171,10 +171,6 @@ void zkl_node_name_downgrade(char *text, const char *writer) {
     memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, READ_MARKER, sizeof(READ_MARKER) - 1);
 }
 
-void zkl_node_name_settle(char *text, const char *guid) {
-    write_name(text, guid, "-settle");
-}
-
 void zkl_node_name_stripe(char *text, int32_t stripe) {
     memcpy(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH);
     int32_t left = stripe;

@@ -15,7 +15,7 @@
  *
  * A stripe is a resource below a resource, and carries no sequence: "stripe-%04d".
  *
- * Kazoo's __lock__ and __rlock__ are understood as well. The server appends the
+ * Kazoo's __lock__ and __rlock__ are seen as well (and do not see us). The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
 #ifndef ZKLOCK_RECIPE_NODE_NAME_H
@@ -81,9 +81,6 @@ void zkl_node_name_stripe(char *text, int32_t stripe);
 /** Whether a child of a resource is named as a stripe of it: by what zkl_node_name_stripe
  *  writes, and nothing else. Any bytes are fine. */
 bool zkl_node_name_is_stripe(const char *text);
-
-/** Writes a name that no node ever has: without a sequence, and with a GUID. */
-void zkl_node_name_settle(char *text, const char *guid);
 
 /** Whether a child was created by the request with this GUID. */
 bool zkl_node_name_has_guid(const char *text, const char *guid);

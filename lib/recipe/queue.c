@@ -32,6 +32,13 @@ static zkl_queue_neighbour read_name(const char *text) {
     return (zkl_queue_neighbour){ zkl_node_name_parse(text), text };
 }
 
+zkl_listed zkl_queue_read(zkl_children children, zkl_queue_neighbour *room) {
+    for (size_t i = 0; i < children.count; i++) {
+        room[i] = read_name(children.names[i]);
+    }
+    return (zkl_listed){ room, children.count };
+}
+
 /* ---- The place of a request ----------------------------------------------------------- */
 
 static zkl_queue_neighbour own_of(const zkl_queue_place *place) {
@@ -47,9 +54,19 @@ static bool is_earlier(zkl_queue_neighbour child, zkl_queue_neighbour own) {
            (own.text == NULL || (is_before(child, own) && !is_twin(child, own)));
 }
 
+static bool is_companion(zkl_queue_neighbour child, const zkl_queue_place *place) {
+    return place->companion[0] != '\0' && strcmp(child.text, place->companion) == 0;
+}
+
 static bool counts(zkl_queue_neighbour child, zkl_queue_neighbour own,
                    const zkl_queue_place *place) {
-    return is_earlier(child, own) && strcmp(child.text, place->companion) != 0;
+    return is_earlier(child, own) && !is_companion(child, place);
+}
+
+/* Numbers first: this is asked of each child for each request. */
+static bool is_same(zkl_queue_neighbour child, zkl_queue_neighbour own) {
+    return child.name.sequence == own.name.sequence && own.text != NULL &&
+           strcmp(child.text, own.text) == 0;
 }
 
 static bool is_like(zkl_node_name one, zkl_node_name other) {
@@ -85,14 +102,14 @@ static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_nod
     }
 }
 
-zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *place) {
+zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *place) {
     zkl_queue_view view = { .accompanied = place->companion[0] == '\0' };
     zkl_queue_neighbour mine = own_of(place);
     zkl_queue_neighbour blocker = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
-        view.accompanied = view.accompanied || strcmp(child.text, place->companion) == 0;
-        if (mine.text != NULL && strcmp(child.text, mine.text) == 0) {
+        zkl_queue_neighbour child = children.all[i];
+        view.accompanied = view.accompanied || is_companion(child, place);
+        if (is_same(child, mine)) {
             view.listed = true;
             continue;
         }
@@ -115,11 +132,11 @@ zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *p
 /* ---- Who waits ------------------------------------------------------------------------- */
 
 /* The first of those before us that does not read; its text is NULL: there is none. */
-static zkl_queue_neighbour first_other(zkl_children children, const zkl_queue_place *place) {
+static zkl_queue_neighbour first_other(zkl_listed children, const zkl_queue_place *place) {
     zkl_queue_neighbour mine = own_of(place);
     zkl_queue_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
+        zkl_queue_neighbour child = children.all[i];
         bool other = counts(child, mine, place) && child.name.kind != ZKL_NODE_READ;
         if (other && (first.text == NULL || is_before(child, first))) {
             first = child;
@@ -129,7 +146,7 @@ static zkl_queue_neighbour first_other(zkl_children children, const zkl_queue_pl
 }
 
 /* Readers before all others hold; where there are none the first other does. */
-static size_t count_holding(zkl_children children, const zkl_queue_place *place) {
+static size_t count_holding(zkl_listed children, const zkl_queue_place *place) {
     zkl_queue_neighbour mine = own_of(place);
     if (mine.name.kind == ZKL_NODE_PERMIT) {
         return mine.name.permits;
@@ -137,14 +154,14 @@ static size_t count_holding(zkl_children children, const zkl_queue_place *place)
     zkl_queue_neighbour first = first_other(children, place);
     size_t readers = 0;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
+        zkl_queue_neighbour child = children.all[i];
         bool reads = counts(child, mine, place) && child.name.kind == ZKL_NODE_READ;
         readers += reads && (first.text == NULL || is_before(child, first)) ? 1 : 0;
     }
     return readers > 0 ? readers : 1;
 }
 
-size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *place) {
+size_t zkl_queue_count_waiting(zkl_listed children, const zkl_queue_place *place) {
     size_t earlier = zkl_queue_examine(children, place).earlier;
     size_t holding = count_holding(children, place);
     return earlier > holding ? earlier - holding : 0;
@@ -162,19 +179,19 @@ static bool comes_behind(zkl_queue_neighbour child, zkl_queue_neighbour mine, co
 }
 
 /* The last permit waits if any does. */
-static bool finds_no_permit(zkl_children children, zkl_queue_neighbour last) {
+static bool finds_no_permit(zkl_listed children, zkl_queue_neighbour last) {
     zkl_queue_place place = { .own = last.text, .companion = "" };
     return last.text != NULL &&
            !zkl_queue_is_permitted(last.name, zkl_queue_examine(children, &place).earlier);
 }
 
-zkl_queue_rear zkl_queue_look_behind(zkl_children children, const char *own, const char *but) {
+zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const char *but) {
     zkl_queue_rear rear = { .listed = false };
     zkl_queue_neighbour mine = read_name(own);
     zkl_queue_neighbour waiter = { .text = NULL };
     zkl_queue_neighbour last_permit = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
+        zkl_queue_neighbour child = children.all[i];
         rear.listed = rear.listed || strcmp(child.text, own) == 0;
         if (!comes_behind(child, mine, but)) {
             continue;
@@ -213,12 +230,12 @@ static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
     return count;
 }
 
-size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
+size_t zkl_queue_find_nearest(zkl_listed children, const char *own, zkl_queue_neighbour *nearest,
                               size_t most) {
     zkl_queue_neighbour mine = read_name(own);
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
+        zkl_queue_neighbour child = children.all[i];
         if (is_earlier(child, mine)) {
             count = insert(nearest, count, most, child);
         }
@@ -226,10 +243,10 @@ size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_
     return count;
 }
 
-const char *zkl_queue_find_first(zkl_children children) {
+const char *zkl_queue_find_first(zkl_listed children) {
     zkl_queue_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = read_name(children.names[i]);
+        zkl_queue_neighbour child = children.all[i];
         if (is_request(child.name) && (first.text == NULL || is_before(child, first))) {
             first = child;
         }
@@ -239,11 +256,11 @@ const char *zkl_queue_find_first(zkl_children children) {
 
 /* ---- Nodes of one request ----------------------------------------------------------------- */
 
-const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
+const char *zkl_queue_find_guid(zkl_listed children, const char *guid, const char *except,
                                 const char *after) {
     const char *first = NULL;
     for (size_t i = 0; i < children.count; i++) {
-        const char *name = children.names[i];
+        const char *name = children.all[i].text;
         if (strlen(name) < ZKL_NODE_NAME_SIZE && zkl_node_name_has_guid(name, guid) &&
             (except == NULL || strcmp(name, except) != 0) && strcmp(name, after) > 0 &&
             (first == NULL || strcmp(name, first) < 0)) {

@@ -14,11 +14,28 @@
 
 #include "recipe/node_name.h"
 
-/** A list of children, in any order, as the server sends it. */
+/** The names of a resource's children, in any order, as the server sends them. */
 typedef struct zkl_children {
     const char *const *names;
     size_t count;
 } zkl_children;
+
+/** One request of a queue. */
+typedef struct zkl_queue_neighbour {
+    zkl_node_name name;
+    const char *text; /* that it was read from */
+} zkl_queue_neighbour;
+
+/** Children whose names have been read, once for all requests that look at them. In any order;
+ *  some may be no requests. */
+typedef struct zkl_listed {
+    const zkl_queue_neighbour *all;
+    size_t count;
+} zkl_listed;
+
+/** Reads the names of children into `room`, which has room for all of them. The texts stay the
+ *  caller's. */
+zkl_listed zkl_queue_read(zkl_children children, zkl_queue_neighbour *room);
 
 typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
@@ -37,22 +54,16 @@ typedef struct zkl_queue_place {
 } zkl_queue_place;
 
 /** What a list says to the request at this place. */
-zkl_queue_view zkl_queue_examine(zkl_children children, const zkl_queue_place *place);
+zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *place);
 
 /** How many of the requests before this place have to wait themselves. */
-size_t zkl_queue_count_waiting(zkl_children children, const zkl_queue_place *place);
-
-/** One request of a queue. */
-typedef struct zkl_queue_neighbour {
-    zkl_node_name name;
-    const char *text; /* that it was read from */
-} zkl_queue_neighbour;
+size_t zkl_queue_count_waiting(zkl_listed children, const zkl_queue_place *place);
 
 /**
  * The nearest earlier requests of any kind, the furthest first, at most `most` of
  * them, for which `nearest` has room. Returns how many.
  */
-size_t zkl_queue_find_nearest(zkl_children children, const char *own, zkl_queue_neighbour *nearest,
+size_t zkl_queue_find_nearest(zkl_listed children, const char *own, zkl_queue_neighbour *nearest,
                               size_t most);
 
 /** Whether it comes before the other in the order of the queue. */
@@ -76,17 +87,17 @@ typedef struct zkl_queue_rear {
  * are refused. A node with the GUID `but` is not looked at: what the holder is to have instead
  * ("": all are).
  */
-zkl_queue_rear zkl_queue_look_behind(zkl_children children, const char *own, const char *but);
+zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const char *but);
 
 /** The first request of a list, of any kind; NULL: there is none. */
-const char *zkl_queue_find_first(zkl_children children);
+const char *zkl_queue_find_first(zkl_listed children);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply
  * can leave a second node of one request behind. Of several, the first in the
  * order of their names that comes after `after` ("": any).
  */
-const char *zkl_queue_find_guid(zkl_children children, const char *guid, const char *except,
+const char *zkl_queue_find_guid(zkl_listed children, const char *guid, const char *except,
                                 const char *after);
 
 #endif

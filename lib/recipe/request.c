@@ -259,7 +259,7 @@ static void advance(zkl_request *request, zkl_actions *actions) {
 
 /* Joining, a refusal is the verdict; leaving, it is reported, and tried again. */
 static void note_refusal(zkl_request *request, int status, zkl_actions *actions) {
-    if (request->aim == ZKL_AIM_JOIN && !request->held) {
+    if (request->aim == ZKL_AIM_JOIN && !request->decided) {
         fail(request, actions, status);
         return;
     }
@@ -280,7 +280,7 @@ static void note_failure(zkl_request *request, const zkl_event *event, zkl_actio
     if (event->outcome == ZKL_OUTCOME_NOT_NOW ||
         (event->outcome == ZKL_OUTCOME_UNKNOWN && request->connected)) {
         request->must_back_off = true;
-        if (request->only_try && !request->held) {
+        if (request->only_try && !request->decided) {
             fail(request, actions, ZKL_SERVER_REFUSED); /* a try does not wait */
         }
     } else if (event->outcome == ZKL_OUTCOME_SESSION_OVER) {
@@ -441,7 +441,7 @@ static void on_parent_inspected(zkl_request *request, const zkl_event *event,
 
 /* Looks for a node of ours that a lost create left behind. Such a list counts
  * only after a committed write: ours was created or SETTLE has gone through. */
-static bool find_twin(zkl_request *request, zkl_children children) {
+static bool find_twin(zkl_request *request, zkl_listed children) {
     bool conclusive = request->own_node == ZKL_OWN_NODE_OURS || request->settled;
     if (!request->twins || !conclusive) {
         return false;
@@ -485,7 +485,7 @@ zkl_queue_place zkl_request_place(const zkl_request *request) {
 }
 
 /* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
-static int find_refusal(const zkl_request *request, zkl_children children,
+static int find_refusal(const zkl_request *request, zkl_listed children,
                         const zkl_queue_view *view) {
     if (view->unlike != NULL) {
         return ZKL_PERMITS_DIFFER;
@@ -518,7 +518,7 @@ static void wait_behind(zkl_request *request, const zkl_queue_view *view, zkl_ac
     }
 }
 
-static void judge_queue(zkl_request *request, zkl_children children, zkl_actions *actions) {
+static void judge_queue(zkl_request *request, zkl_listed children, zkl_actions *actions) {
     zkl_queue_place place = zkl_request_place(request);
     zkl_queue_view view = zkl_queue_examine(children, &place);
     int refusal = find_refusal(request, children, &view);
@@ -540,7 +540,7 @@ static void judge_queue(zkl_request *request, zkl_children children, zkl_actions
 }
 
 /* Nothing was written yet. */
-static void on_first_list(zkl_request *request, zkl_children children, zkl_actions *actions) {
+static void on_first_list(zkl_request *request, zkl_listed children, zkl_actions *actions) {
     zkl_queue_place tail = zkl_request_place(request);
     zkl_queue_view view = zkl_queue_examine(children, &tail);
     int refusal = find_refusal(request, children, &view);
@@ -553,7 +553,7 @@ static void on_first_list(zkl_request *request, zkl_children children, zkl_actio
     }
 }
 
-static void on_children(zkl_request *request, zkl_children children, zkl_actions *actions) {
+static void on_children(zkl_request *request, zkl_listed children, zkl_actions *actions) {
     bool searching = find_twin(request, children);
     if (request->aim != ZKL_AIM_JOIN || searching || request->draining) {
         return;
@@ -572,7 +572,7 @@ static void on_listed(zkl_request *request, const zkl_event *event, zkl_actions 
         break;
     case ZKL_OUTCOME_NO_NODE:
         /* No parent: no children, neither others' nor ours. */
-        on_children(request, (zkl_children){ NULL, 0 }, actions);
+        on_children(request, (zkl_listed){ NULL, 0 }, actions);
         break;
     default:
         note_failure(request, event, actions);
@@ -700,10 +700,9 @@ static void on_deleted(zkl_request *request, const zkl_event *event, zkl_actions
     }
 }
 
-/* A write that the server refuses is committed as an error, and settles as well. */
+/* A refusal settles nothing: it may be that of a server which has not asked the leader. */
 static void on_settled(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
-    request->settled = event->outcome == ZKL_OUTCOME_OK || event->outcome == ZKL_OUTCOME_NO_NODE ||
-                       event->outcome == ZKL_OUTCOME_REFUSED;
+    request->settled = event->outcome == ZKL_OUTCOME_OK;
     if (!request->settled) {
         note_failure(request, event, actions);
     }
@@ -742,6 +741,20 @@ static void on_own_watch_fired(zkl_request *request, zkl_actions *actions) {
     if (request->aim == ZKL_AIM_JOIN) {
         watch_own(request, actions);
     }
+}
+
+/* A try that waits for a lease does so from one probe to the next at most, whatever becomes of the
+ * lease: that is long enough to earn one, if all is well. */
+static void on_probe(zkl_request *request, zkl_actions *actions) {
+    watch_held(request, actions);
+    if (!request->only_try || !request->waits_for_lease) {
+        return;
+    }
+    if (request->probed_in_vain) {
+        request->waits_for_lease = false;
+        fail_once_gone(request, ZKL_SERVER_REFUSED);
+    }
+    request->probed_in_vain = true;
 }
 
 /* While it waited for the lease everything may have changed: list again. */
@@ -905,6 +918,13 @@ static void take_reply(zkl_request *request, const zkl_event *event, zkl_actions
     }
 }
 
+static int verdict_at_deadline(const zkl_request *request) {
+    if (!request->connected) {
+        return ZKL_DISCONNECTED;
+    }
+    return request->draining ? ZKL_SEQUENCE_EXHAUSTED : ZKL_TIMEOUT;
+}
+
 static void take_news(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     switch (event->kind) {
     case ZKL_EVENT_START:
@@ -919,7 +939,7 @@ static void take_news(zkl_request *request, const zkl_event *event, zkl_actions 
         on_own_watch_fired(request, actions);
         break;
     case ZKL_EVENT_PROBE:
-        watch_held(request, actions);
+        on_probe(request, actions);
         break;
     case ZKL_EVENT_LEASE_BEGUN:
         on_lease_begun(request);
@@ -943,7 +963,7 @@ static void take_news(zkl_request *request, const zkl_event *event, zkl_actions 
         on_session_ended(request, event, actions);
         break;
     case ZKL_EVENT_TIMED_OUT:
-        give_up_waiting(request, actions, request->draining ? ZKL_SEQUENCE_EXHAUSTED : ZKL_TIMEOUT);
+        give_up_waiting(request, actions, verdict_at_deadline(request));
         break;
     case ZKL_EVENT_CANCELLED:
         give_up_waiting(request, actions, event->status);

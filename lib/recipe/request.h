@@ -54,15 +54,16 @@ typedef enum zkl_event_kind {
     /* News. */
     ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh; of several watches the first, and none is left */
     ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
-    ZKL_EVENT_PROBE,           /* time to look after the node of a lock that is held */
-    ZKL_EVENT_LEASE_BEGUN,     /* the session has a lease that is long enough for a grant */
-    ZKL_EVENT_LEASE_THIN,      /* it runs, but for too short a time to be granted anything */
-    ZKL_EVENT_LEASE_ENDED,     /* the session's lease has run out */
-    ZKL_EVENT_HOLD_LIMIT,      /* the lock has been held for as long as it may be */
-    ZKL_EVENT_CONNECTED,       /* the session has a (new) connection */
-    ZKL_EVENT_DISCONNECTED,    /* the connection of the session is lost */
-    ZKL_EVENT_SESSION_ENDED,   /* expired; guid: a fresh one for the next session, NULL: none to
-                                  be had */
+    ZKL_EVENT_PROBE,       /* time to look after the node of a lock that is held; comes once in each
+                              period of the session, in which a lease can be earned */
+    ZKL_EVENT_LEASE_BEGUN, /* the session has a lease that is long enough for a grant */
+    ZKL_EVENT_LEASE_THIN,  /* it runs, but for too short a time to be granted anything */
+    ZKL_EVENT_LEASE_ENDED, /* the session's lease has run out */
+    ZKL_EVENT_HOLD_LIMIT,  /* the lock has been held for as long as it may be */
+    ZKL_EVENT_CONNECTED,   /* the session has a (new) connection */
+    ZKL_EVENT_DISCONNECTED,  /* the connection of the session is lost */
+    ZKL_EVENT_SESSION_ENDED, /* expired; guid: a fresh one for the next session, NULL: none to
+                                be had */
     /* The user's, and the deadline's. */
     ZKL_EVENT_TIMED_OUT,
     ZKL_EVENT_CANCELLED, /* status: the verdict */
@@ -80,7 +81,7 @@ typedef struct zkl_event {
     bool holds_data;  /* PARENT_INSPECTED: somebody has written to it */
     bool deleted;     /* WATCH_FIRED: the node was deleted, and not merely changed */
     bool fresh;       /* WATCH_FIRED: our session cannot have expired since it was sent */
-    zkl_children children;
+    zkl_listed children;
     const char *guid; /* SESSION_ENDED */
 } zkl_event;
 
@@ -178,6 +179,7 @@ typedef struct zkl_request {
     bool watching_own;
     bool next_in_line; /* when the blocker is deleted nobody is left before us */
     bool waits_for_lease;
+    bool probed_in_vain; /* try: the session was probed once while it waited for the lease */
     bool held;
     bool keeps_node; /* lost, but our node stays until it is released */
     bool settled;    /* a committed write went through after the lost create */

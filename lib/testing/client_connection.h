@@ -10,6 +10,7 @@
 #define ZKLOCK_TESTING_CLIENT_CONNECTION_H
 
 #include "testing/client_watches.h"
+#include "testing/machine.h"
 #include "testing/wire.h"
 #include "zookeeper/connection.h"
 
@@ -63,8 +64,11 @@ struct zkl_connection {
     int64_t session_id;
     int64_t last_zxid;
     int32_t timeout_ms;
+    zkl_addresses addresses;
     uint32_t servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
+    uint32_t server_count;
     uint32_t next_server;
+    bool out_of_step; /* requests of a connection that was replaced wait for answers still */
     int32_t last_xid;
     zkl_client_request *pending;
     zkl_client_watches watches;
@@ -95,11 +99,15 @@ void zkl_client_answer_all(zkl_connection *self);
 /* ---- client_io.c ---- */
 
 /* Begins to look for a server. */
-void zkl_client_start(zkl_connection *self, int32_t timeout_ms);
+void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeout_ms);
+/* As zoo_set_servers does: a connection to a server that is not among them is closed, and nobody is
+ * told. */
+void zkl_client_set_servers(zkl_connection *self, const char *addresses);
 void zkl_client_send(zkl_connection *self, zkl_call *call);
 /* Cuts the connection that there is, and each one that it tries to make before that moment. */
 void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us);
-/* Ends the session, if it is connected, and the connection. */
-void zkl_client_stop(zkl_connection *self);
+/* Ends the session, if it is connected, and the connection; with replies unread the end of the
+ * session may be lost. */
+void zkl_client_stop(zkl_connection *self, bool unread);
 
 #endif

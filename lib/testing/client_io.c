@@ -20,29 +20,40 @@ static int64_t timeout_us(const zkl_connection *self) {
     return (int64_t)self->timeout_ms * ZKL_CLIENT_US_PER_MS;
 }
 
-static void shuffle_servers(zkl_connection *self, uint32_t count) {
+static void take_servers(zkl_connection *self, const char *addresses) {
+    uint32_t count = zkl_ensemble_server_count(zkl_ensemble_current());
+    self->addresses = zkl_addresses_read(addresses);
+    self->server_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        self->servers[i] = i;
+        if ((self->addresses.servers & (UINT32_C(1) << i)) != 0) {
+            self->servers[self->server_count++] = i;
+        }
     }
-    for (uint32_t i = count; i > 1; i--) {
+    for (uint32_t i = self->server_count; i > 1; i--) {
         uint32_t other = (uint32_t)zkl_world_random(i);
         uint32_t server = self->servers[i - 1];
         self->servers[i - 1] = self->servers[other];
         self->servers[other] = server;
     }
+    self->next_server = 0;
 }
 
+static void lose_connection(zkl_connection *self);
+
 static void try_next_server(zkl_connection *self) {
-    zkl_ensemble *ensemble = zkl_ensemble_current();
+    uint32_t server = self->servers[self->next_server];
+    self->next_server = (self->next_server + 1) % self->server_count;
+    if (!zkl_addresses_lead_somewhere(self->addresses)) {
+        lose_connection(self);
+        return;
+    }
     zkl_call *call = zkl_call_make(ZKL_CALL_CONNECT, 0);
     call->session_id = self->session_id;
     call->last_zxid = self->last_zxid;
     call->timeout_ms = self->timeout_ms;
     self->state = ZKL_CLIENT_CONNECTING;
     self->last_received_us = zkl_world_now_us();
-    self->wire =
-        zkl_wire_connect(self->servers[self->next_server], call, on_answer, self, self->process);
-    self->next_server = (self->next_server + 1) % zkl_ensemble_server_count(ensemble);
+    self->wire = zkl_wire_connect(server, call, on_answer, self, self->process);
     if (zkl_world_now_us() < self->cut_off_until_us) {
         zkl_wire_cut(self->wire, self->cut);
     }
@@ -60,6 +71,7 @@ void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us) {
 static void lose_connection(zkl_connection *self) {
     bool was_connected = self->state == ZKL_CLIENT_CONNECTED;
     size_t open = zkl_client_count_open(self);
+    self->out_of_step = false;
     self->wire = NULL;
     self->state = ZKL_CLIENT_WAITING;
     self->retry_us = zkl_world_now_us();
@@ -154,12 +166,38 @@ static zkl_client_request *request_of(const zkl_connection *self, const zkl_answ
     return request;
 }
 
+/* libzookeeper takes no answer but to the first request that it has sent. */
+static bool is_out_of_step(const zkl_connection *self, const zkl_answer *answer) {
+    const zkl_client_request *request = first_sent(self);
+    return self->out_of_step && request != NULL && request->xid != answer->xid;
+}
+
+static void break_connection(zkl_connection *self) {
+    zkl_wire_hang_up(self->wire);
+    lose_connection(self);
+}
+
+/* Requests that were sent wait on for their answers, which nobody gives. */
+static void replace_connection(zkl_connection *self) {
+    zkl_wire_hang_up(self->wire);
+    self->wire = NULL;
+    self->state = ZKL_CLIENT_WAITING;
+    self->out_of_step = first_sent(self) != NULL;
+    self->retry_us = zkl_world_now_us();
+    set_timer(self);
+}
+
 static void on_reply(zkl_connection *self, zkl_answer *answer) {
     if (answer->applied_zxid > 0) {
         self->last_zxid = answer->applied_zxid;
     }
     if (answer->xid < 0) {
         zkl_testing_free(answer);
+        return;
+    }
+    if (is_out_of_step(self, answer)) {
+        zkl_testing_free(answer);
+        break_connection(self);
         return;
     }
     zkl_client_request *request = request_of(self, answer);
@@ -218,6 +256,9 @@ static void on_answer(void *arg, zkl_answer *answer) {
         on_expired(self);
     } else if (kind == ZKL_ANSWER_BROKEN) {
         lose_connection(self);
+    } else if (kind == ZKL_ANSWER_REPLACE) {
+        replace_connection(self);
+        zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
     } else {
         zkl_client_delivery *item = zkl_client_make_delivery(ZKL_DELIVERY_CONNECTING);
         item->news = self->latest_news;
@@ -271,8 +312,7 @@ static void on_timer(void *arg) {
     if (self->state == ZKL_CLIENT_WAITING && self->retry_us <= now_us) {
         try_next_server(self);
     } else if (self->state != ZKL_CLIENT_WAITING && give_up_us(self) <= now_us) {
-        zkl_wire_hang_up(self->wire);
-        lose_connection(self);
+        break_connection(self);
         return;
     } else if (self->state == ZKL_CLIENT_CONNECTED && ping_us(self) <= now_us) {
         send_ping(self);
@@ -293,23 +333,46 @@ static void close_session(zkl_connection *self) {
     }
 }
 
-void zkl_client_start(zkl_connection *self, int32_t timeout_ms) {
+void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     self->timer.run = on_timer;
     self->timer.arg = self;
     self->timer.process = self->process;
-    shuffle_servers(self, zkl_ensemble_server_count(zkl_ensemble_current()));
+    take_servers(self, addresses);
     self->state = ZKL_CLIENT_WAITING;
     self->session_id = 0;
     self->last_zxid = 0;
     self->timeout_ms = timeout_ms;
-    self->next_server = 0;
+    self->out_of_step = false;
     self->retry_us = zkl_world_now_us();
     set_timer(self);
 }
 
-void zkl_client_stop(zkl_connection *self) {
+static bool is_among(const zkl_connection *self, uint32_t server) {
+    return (self->addresses.servers & (UINT32_C(1) << server)) != 0;
+}
+
+void zkl_client_set_servers(zkl_connection *self, const char *addresses) {
+    uint32_t place = self->addresses.place;
+    take_servers(self, addresses);
+    bool stays = self->wire == NULL ||
+                 (place == self->addresses.place && is_among(self, self->wire->server));
+    if (!stays) {
+        replace_connection(self);
+    }
+}
+
+static bool is_reset(bool unread) {
+    const zkl_ensemble *ensemble = zkl_ensemble_current();
+    return unread && ensemble != NULL &&
+           zkl_world_chance(zkl_ensemble_get_options(ensemble)->rates.close_reset);
+}
+
+void zkl_client_stop(zkl_connection *self, bool unread) {
     zkl_world_unschedule(&self->timer);
-    if (self->state == ZKL_CLIENT_CONNECTED) {
+    bool was_connected = self->state == ZKL_CLIENT_CONNECTED;
+    if (was_connected && is_reset(unread)) {
+        zkl_wire_cut(self->wire, ZKL_CUT_REQUESTS_LOST);
+    } else if (was_connected) {
         close_session(self);
     }
     if (self->wire != NULL) {

@@ -7,6 +7,7 @@
 #include "zookeeper/connection.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "testing/client_connection.h"
@@ -237,6 +238,12 @@ static void wake(zkl_operations *operations) {
     self->wake(self->wake_arg);
 }
 
+/* Simulated servers have no addresses to tell of. */
+static void describe_failure(zkl_operations *operations, char *text, size_t size) {
+    (void)operations;
+    snprintf(text, size, "%s", "");
+}
+
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static const zkl_operations_table table = {
@@ -253,6 +260,7 @@ static const zkl_operations_table table = {
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .wake = wake,
+    .describe_failure = describe_failure,
 };
 
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
@@ -270,34 +278,46 @@ zkl_operations *zkl_connection_operations(zkl_connection *self) {
     return &self->operations;
 }
 
+bool zkl_connection_is_idle(const zkl_connection *self) {
+    return self->pending == NULL;
+}
+
 void zkl_connection_abandon(zkl_connection *self) {
     self->abandoned = true;
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
-    (void)addresses; /* any of them leads to the one ensemble that there is */
-    if (zkl_ensemble_current() == NULL) {
+    if (zkl_ensemble_current() == NULL || !zkl_machine_opens()) {
         return ZKL_SYSTEM;
     }
     self->process = zkl_process_current();
     self->abandoned = false;
     zkl_client_begin_deliveries(self);
-    zkl_client_start(self, timeout_ms);
+    zkl_client_start(self, addresses, timeout_ms);
+    zkl_machine_is_opening();
     return ZKL_OK;
 }
 
 void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
-    (void)self;
-    (void)addresses;
+    if (self->process != NULL) {
+        zkl_client_set_servers(self, addresses);
+        pthread_mutex_lock(self->mutex);
+        if (!self->abandoned && self->state != ZKL_CLIENT_CONNECTED) {
+            self->listener.session(self->listener.arg,
+                                   &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+        }
+        pthread_mutex_unlock(self->mutex);
+    }
 }
 
 void zkl_connection_close(zkl_connection *self) {
     if (self->process == NULL) {
         return; /* it was never opened, or is closed already */
     }
+    bool unread = zkl_client_count_open(self) > 0;
     self->closing = true;
     zkl_client_answer_all(self);
-    zkl_client_stop(self);
+    zkl_client_stop(self, unread);
     self->closing = false;
     self->process = NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "testing/machine.h"
 #include "testing/servers.h"
 
 static zkl_ensemble *current;
@@ -25,6 +26,7 @@ zkl_ensemble_options zkl_ensemble_defaults(void) {
         .slow_commit_us = { 20 * ZKL_US_PER_MS, 1500 * ZKL_US_PER_MS },
         .slow_apply_us = { 5 * ZKL_US_PER_MS, 500 * ZKL_US_PER_MS },
         .slow_delivery_us = { 1 * ZKL_US_PER_MS, 300 * ZKL_US_PER_MS },
+        .rates.close_reset = 500000,
     };
 }
 
@@ -77,6 +79,7 @@ zkl_ensemble *zkl_ensemble_begin(const zkl_ensemble_options *options) {
         server->noticing.arg = server;
     }
     zkl_leader_begin(ensemble);
+    zkl_machine_begin();
     return ensemble;
 }
 
@@ -87,14 +90,6 @@ static void free_sessions(zkl_ensemble *ensemble) {
         HASH_DELETE(hh, ensemble->sessions_by_id, session);
         zkl_world_unschedule(&session->expiry);
         zkl_testing_free(session);
-    }
-}
-
-static void free_path_rules(zkl_ensemble *ensemble) {
-    while (ensemble->path_rules != NULL) {
-        zkl_path_rule *rule = ensemble->path_rules;
-        ensemble->path_rules = rule->next;
-        zkl_testing_free(rule);
     }
 }
 
@@ -110,7 +105,7 @@ void zkl_ensemble_end(void) {
     zkl_leader_end(ensemble);
     zkl_wires_end(ensemble);
     free_sessions(ensemble);
-    free_path_rules(ensemble);
+    zkl_rights_end(ensemble);
     zkl_tree_free(ensemble->tree);
     zkl_testing_free(ensemble);
 }
@@ -268,7 +263,8 @@ static void heal_server(zkl_server *server) {
 void zkl_ensemble_heal(zkl_ensemble *ensemble) {
     ensemble->options.rates = (zkl_ensemble_rates){ 0 };
     ensemble->slow_until_us = 0;
-    free_path_rules(ensemble);
+    zkl_rights_grant_again(ensemble);
+    zkl_machine_heal();
     for (uint32_t i = 0; i < ensemble->options.servers; i++) {
         heal_server(&ensemble->servers[i]);
     }
@@ -342,24 +338,20 @@ bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id) {
     return session != NULL && zkl_leader_expire(session);
 }
 
-bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id) {
+static bool ask_client(zkl_ensemble *ensemble, int64_t session_id, zkl_answer_kind kind) {
     zkl_wire *wire = wire_of(ensemble, session_id);
     if (wire != NULL) {
-        zkl_wire_answer(wire, zkl_answer_make(ZKL_ANSWER_REPEAT_NEWS, NULL));
+        zkl_wire_answer(wire, zkl_answer_make(kind, NULL));
     }
     return wire != NULL;
 }
 
-void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool creates,
-                              bool deletions, int64_t for_us) {
-    size_t size = strlen(prefix) + 1;
-    zkl_path_rule *rule = zkl_testing_allocate(sizeof(*rule) + size);
-    memcpy(rule->prefix, prefix, size);
-    rule->creates = creates;
-    rule->deletions = deletions;
-    rule->until_us = zkl_world_now_us() + for_us;
-    rule->next = ensemble->path_rules;
-    ensemble->path_rules = rule;
+bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id) {
+    return ask_client(ensemble, session_id, ZKL_ANSWER_REPEAT_NEWS);
+}
+
+bool zkl_ensemble_replace_connection(zkl_ensemble *ensemble, int64_t session_id) {
+    return ask_client(ensemble, session_id, ZKL_ANSWER_REPLACE);
 }
 
 /* ---- By hand --------------------------------------------------------------------------------- */

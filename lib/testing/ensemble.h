@@ -62,6 +62,9 @@ typedef struct zkl_ensemble_rates {
     uint32_t news_repeated;   /* per news of the session: it comes twice */
     uint32_t throttled;       /* per request: "not now" */
     uint32_t not_sent;        /* per request: the client itself cannot, as when it has no memory */
+    /* per close of a client that still awaits replies: the connection is reset before the server
+     * has read all, of which the end of the session is the last */
+    uint32_t close_reset;
 } zkl_ensemble_rates;
 
 typedef enum zkl_delivery_kind {
@@ -110,6 +113,8 @@ typedef struct zkl_ensemble_options {
     zkl_range slow_commit_us;
     zkl_range slow_apply_us;
     zkl_range slow_delivery_us;
+    bool checks_early; /* the server that is asked refuses single writes by itself, and out of turn:
+                          enableEagerACLCheck */
     zkl_ensemble_rates rates;
     zkl_ensemble_hooks hooks;
 } zkl_ensemble_options;
@@ -194,9 +199,23 @@ bool zkl_ensemble_expire(zkl_ensemble *ensemble, int64_t session_id);
  *  client of the session is there. */
 bool zkl_ensemble_repeat_news(zkl_ensemble *ensemble, int64_t session_id);
 
-/** Refuses creates, or deletions, of all whose path begins so, for want of permission. */
-void zkl_ensemble_refuse_path(zkl_ensemble *ensemble, const char *prefix, bool creates,
-                              bool deletions, int64_t for_us);
+/** The client leaves the connection for another one, and tells nobody, as libzookeeper does when it
+ *  is given other servers. False: it has none. */
+bool zkl_ensemble_replace_connection(zkl_ensemble *ensemble, int64_t session_id);
+
+/** What an ACL grants. ADMIN is not among it, as nothing here asks for it. */
+typedef enum zkl_right {
+    ZKL_RIGHT_READ = 1 << 0, /* list, exists (of a node that is there), get, check */
+    ZKL_RIGHT_WRITE = 1 << 1,
+    ZKL_RIGHT_CREATE = 1 << 2, /* of children */
+    ZKL_RIGHT_DELETE = 1 << 3  /* likewise: looked at before the child is looked for */
+} zkl_right;
+
+/** Withholds rights to the node of this path from everybody, while it is there, for so long;
+ *  ZKL_FOREVER: for good, as zkl_ensemble_heal leaves it. What was said of that path before is
+ *  over. Those below it have rights of their own. */
+void zkl_ensemble_withhold(zkl_ensemble *ensemble, const char *path, unsigned rights,
+                           int64_t for_us);
 
 /* ---- By hand: committed at once -------------------------------------------------------------- */
 

@@ -195,11 +195,22 @@ static zkl_answer *make_list(const zkl_call *call, const zkl_node *node, int64_t
     return answer;
 }
 
+static bool refuses_read(const zkl_server *server, zkl_wire *wire, zkl_call *call) {
+    bool refused = zkl_rights_lack_read(server->ensemble, call->path, server->applied_zxid);
+    if (refused) {
+        call->error = ZKL_SERVER_ERROR_NO_PERMISSION;
+        zkl_wire_answer(wire, make_reply(call));
+    }
+    return refused;
+}
+
 static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
     if (node == NULL) {
         call->error = ZKL_SERVER_ERROR_NO_NODE;
         zkl_wire_answer(wire, make_reply(call));
+    } else if (refuses_read(server, wire, call)) {
+        return;
     } else {
         if (call->watch) {
             zkl_server_watch(server, wire, call->path, ZKL_WATCH_CHILDREN);
@@ -211,6 +222,9 @@ static void answer_list(zkl_server *server, zkl_wire *wire, zkl_call *call) {
 /* Of an exists and of a get. The watch of an exists stays in both cases. */
 static void answer_node(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
+    if (refuses_read(server, wire, call)) {
+        return;
+    }
     if (call->watch) {
         zkl_server_watch(server, wire, call->path, ZKL_WATCH_NODE);
     }
@@ -417,6 +431,26 @@ static bool is_throttled(const zkl_server *server, const zkl_call *call) {
            zkl_world_chance(server->ensemble->options.rates.throttled);
 }
 
+/* As ZooKeeperServer.authWriteRequest, which does not look at transactions, and answers at once:
+ * where earlier requests wait for their answers this one comes out of turn, and the client breaks
+ * the connection. */
+static bool refuses_early(const zkl_attachment *attachment, zkl_call *call) {
+    const zkl_server *server = attachment->server;
+    bool is_screened = call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
+                       call->kind == ZKL_CALL_SET;
+    if (!server->ensemble->options.checks_early || !is_screened ||
+        !zkl_rights_lack(server->ensemble, &call->operations[0], server->applied_zxid)) {
+        return false;
+    }
+    if (attachment->calls != NULL) {
+        zkl_wire_cut(attachment->wire, ZKL_CUT_REPLIES_LOST);
+        return true;
+    }
+    call->error = ZKL_SERVER_ERROR_NO_PERMISSION;
+    zkl_wire_answer(attachment->wire, make_reply(call));
+    return true;
+}
+
 void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
     zkl_attachment *attachment = wire->attachment;
     if (call->kind == ZKL_CALL_CONNECT) {
@@ -440,6 +474,10 @@ void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
             zkl_call_release(call);
             return;
         }
+    }
+    if (refuses_early(attachment, call)) {
+        zkl_call_release(call);
+        return;
     }
     if (is_throttled(server, call)) {
         call->error = ZKL_SERVER_ERROR_THROTTLED;

@@ -3,6 +3,7 @@
  *
  *     ensemble.c         what the outside tells it and asks it
  *     leader.c           numbers and commits writes, tracks sessions, is elected
+ *     rights.c           who may do what to which node
  *     server.c           carries transactions out, answers the sessions' requests
  *     server_watches.c   the watches that a server keeps
  *     wire.c             a connection between a client and a server
@@ -111,13 +112,13 @@ struct zkl_server {
     int64_t throttle_until_us;
 };
 
-typedef struct zkl_path_rule {
-    bool creates;
-    bool deletions;
-    int64_t until_us;
-    struct zkl_path_rule *next;
-    char prefix[];
-} zkl_path_rule;
+/* What is withheld of the rights to the node of this path. */
+typedef struct zkl_acl {
+    unsigned withheld;
+    int64_t until_us; /* INT64_MAX: for good */
+    struct zkl_acl *next;
+    char path[];
+} zkl_acl;
 
 struct zkl_ensemble {
     zkl_ensemble_options options;
@@ -128,13 +129,15 @@ struct zkl_ensemble {
     zkl_server_session *first_session, *last_session;
     uint32_t sessions_made;
     zkl_wire *wires;
-    zkl_path_rule *path_rules;
+    zkl_acl *acls;
     /* The leader. */
     uint32_t leader;
     bool in_office;
     int64_t zxid;
-    int64_t term_begun_us; /* with which its ticks begin */
-    zkl_channel pipeline;  /* what is numbered, but not committed; the next leader inherits it */
+    int64_t committed_us;     /* when that was */
+    int64_t carried_out_zxid; /* as far as it has been drawn for the leader */
+    int64_t term_begun_us;    /* with which its ticks begin */
+    zkl_channel pipeline;     /* what is numbered, but not committed; the next leader inherits it */
     uint32_t last_link_number;
     int64_t containers_seen_us; /* when it looked for empty containers */
     zkl_world_event pinging;
@@ -174,6 +177,15 @@ void zkl_leader_step_down(zkl_ensemble *ensemble);
 void zkl_leader_review_quorum(zkl_ensemble *ensemble);
 /* The server has carried out more of the log. */
 void zkl_leader_trim_log(zkl_ensemble *ensemble);
+
+/* ---- rights.c ---- */
+
+/* But for what is withheld for good. */
+void zkl_rights_grant_again(zkl_ensemble *ensemble);
+void zkl_rights_end(zkl_ensemble *ensemble);
+bool zkl_rights_lack_read(const zkl_ensemble *ensemble, const char *path, int64_t zxid);
+/* Whether the operation is refused to whoever asks, in the state of that zxid. */
+bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_operation *operation, int64_t zxid);
 
 /* ---- server.c ---- */
 

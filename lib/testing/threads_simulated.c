@@ -24,6 +24,15 @@ bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     return true;
 }
 
+/* Nobody cancels a task; and all are one thread, whose state is not that of any of them. */
+int zkl_thread_forbid_cancelling(void) {
+    return 0;
+}
+
+void zkl_thread_let_be_cancelled(const int *before) {
+    (void)before;
+}
+
 void zkl_thread_join(pthread_t thread) {
     const zkl_task *task = (const zkl_task *)thread;
     while (!zkl_task_has_ended(task)) {

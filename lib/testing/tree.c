@@ -559,6 +559,11 @@ bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates) {
     return true;
 }
 
+bool zkl_tree_counts_on(const zkl_tree *tree, const char *path, int64_t zxid) {
+    const zkl_node *parent = living_parent(tree, path);
+    return parent != NULL && parent->counted_zxid == zxid && parent->counted != parent->creates;
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid) {

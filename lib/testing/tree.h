@@ -167,6 +167,10 @@ const zkl_node *zkl_node_next_child(const zkl_node *child, int64_t zxid);
 /** As if so many children had been made: the next sequence number. False: no such node. */
 bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates);
 
+/** Whether a create of that path gets another number while this transaction, which is the last, has
+ *  not been carried out: it has made a sibling past the end of the numbers. */
+bool zkl_tree_counts_on(const zkl_tree *tree, const char *path, int64_t zxid);
+
 /** A container that had children and has none; NULL: there is no such node. */
 const zkl_node *zkl_tree_find_empty_container(const zkl_tree *tree);
 

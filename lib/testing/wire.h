@@ -81,6 +81,7 @@ typedef enum zkl_answer_kind {
     ZKL_ANSWER_REPLY,
     ZKL_ANSWER_WATCH,
     ZKL_ANSWER_REPEAT_NEWS, /* the client's own doing: it tells its latest news again */
+    ZKL_ANSWER_REPLACE,     /* likewise: it goes to another server, and tells nobody */
     ZKL_ANSWER_BROKEN       /* the last one */
 } zkl_answer_kind;
 

@@ -33,9 +33,14 @@ void zkl_connection_abandon(zkl_connection *self);
  *  that connects and disconnects, without the mutex. */
 void zkl_connection_set_servers(zkl_connection *self, const char *addresses);
 
+/** Whether every request has been answered. With the mutex held. */
+bool zkl_connection_is_idle(const zkl_connection *self);
+
 /** Ends the session, if there is one, and answers every request that is still
  *  open. Call it without the mutex, and never from a callback: it joins
- *  libzookeeper's threads, and waits for the server for up to 4.5 s. */
+ *  libzookeeper's threads, and waits for the server for up to 4.5 s. While it is not
+ *  idle that may be lost on the way: the machine resets a connection that is closed
+ *  with replies unread, or before they come. */
 void zkl_connection_close(zkl_connection *self);
 
 /** Frees it, disconnected. NULL is fine. */

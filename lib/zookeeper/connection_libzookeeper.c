@@ -10,7 +10,10 @@
 #include <zookeeper/zookeeper.h>
 
 #include "log.h"
+#include "signals.h"
 #include "threads.h"
+#include "zookeeper/close_on_exec.h"
+#include "zookeeper/failures.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
  * closed, so they are all kept in a list here. */
@@ -36,6 +39,7 @@ struct zkl_connection {
     void (*wake)(void *arg);
     void *wake_arg;
     zhandle_t *handle;
+    char *addresses; /* NULL: none yet */
     bool connecting; /* the handle's first events may come before we know it */
     bool abandoned;
     pending *pending;
@@ -47,8 +51,19 @@ static zkl_connection *of(zkl_operations *operations) {
 
 /* ---- Outcomes ----------------------------------------------------------- */
 
+/* What servers say, and not every libzookeeper has a name for. */
+enum { SESSION_CLOSED_REQUIRES_SASL_AUTH = -124, QUOTA_EXCEEDED = -125 };
+
 static int status_of_refusal(int rc) {
-    return rc == ZNOAUTH || rc == ZINVALIDACL ? ZKL_NO_PERMISSION : ZKL_SERVER_REFUSED;
+    switch (rc) {
+    case ZNOAUTH:
+    case ZINVALIDACL:
+        return ZKL_NO_PERMISSION;
+    case QUOTA_EXCEEDED:
+        return ZKL_QUOTA_EXCEEDED;
+    default:
+        return ZKL_SERVER_REFUSED;
+    }
 }
 
 static zkl_outcome outcome_of(int rc) {
@@ -64,6 +79,7 @@ static zkl_outcome outcome_of(int rc) {
     case ZCLOSING:
     case ZINVALIDSTATE:
     case ZAUTHFAILED:
+    case SESSION_CLOSED_REQUIRES_SASL_AUTH:
         return ZKL_OUTCOME_SESSION_OVER;
     case ZNOAUTH:
     case ZINVALIDACL:
@@ -73,6 +89,7 @@ static zkl_outcome outcome_of(int rc) {
     case ZEPHEMERALONLOCALSESSION:
     case ZNODEEXISTS:
     case ZBADVERSION:
+    case QUOTA_EXCEEDED:
         return ZKL_OUTCOME_REFUSED;
     case ZNOTEMPTY:
         return ZKL_OUTCOME_NOT_EMPTY;
@@ -83,11 +100,13 @@ static zkl_outcome outcome_of(int rc) {
 }
 
 static zkl_reply reply_of(int rc) {
-    zkl_outcome outcome = outcome_of(rc);
-    return (zkl_reply){
-        .outcome = outcome,
-        .status = outcome == ZKL_OUTCOME_REFUSED ? status_of_refusal(rc) : ZKL_OK,
-    };
+    zkl_reply reply = { .outcome = outcome_of(rc) };
+    if (reply.outcome == ZKL_OUTCOME_REFUSED) {
+        reply.status = status_of_refusal(rc);
+    } else if (rc == SESSION_CLOSED_REQUIRES_SASL_AUTH) {
+        reply.status = ZKL_AUTH_FAILED;
+    }
+    return reply;
 }
 
 /* ---- Requests ------------------------------------------------------------ */
@@ -126,12 +145,31 @@ static zkl_outcome sent(pending *request, int rc) {
     return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
 
+/* libzookeeper would come back, and hear the same, for ever. */
+static void give_up_unauthenticated(zkl_connection *self) {
+    if (!self->abandoned) {
+        self->abandoned = true;
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_AUTH_FAILED });
+    }
+}
+
+static void tell_answered(zkl_connection *self) {
+    if (self->listener.answered != NULL) {
+        self->listener.answered(self->listener.arg);
+    }
+}
+
 static void answer(const void *data, const zkl_reply *reply) {
     pending *request = (pending *)data;
     zkl_connection *self = request->self;
     pthread_mutex_lock(self->mutex);
     DL_DELETE(self->pending, request);
+    if (reply->status == ZKL_AUTH_FAILED) {
+        give_up_unauthenticated(self);
+    }
     request->done(request->arg, reply);
+    tell_answered(self);
     pthread_mutex_unlock(self->mutex);
     free_pending(request);
 }
@@ -319,7 +357,7 @@ static size_t find_failed(const multi *all) {
 static zkl_reply reply_of_multi(int rc, const multi *all) {
     size_t failed = rc == ZOK ? all->count : find_failed(all);
     if (rc != ZOK && failed == all->count) {
-        return (zkl_reply){ .outcome = outcome_of(rc) };
+        return reply_of(rc);
     }
     for (size_t i = 0; i < all->count; i++) {
         all->told[i] = (zkl_multi_result){
@@ -478,11 +516,34 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
     return news;
 }
 
+/* Not to be inherited by programs that the application executes. */
+static void keep_to_this_process(zhandle_t *handle) {
+    struct sockaddr_storage address = { 0 };
+    socklen_t length = sizeof(address);
+    const struct sockaddr *server =
+        zookeeper_get_connected_host(handle, (struct sockaddr *)&address, &length);
+    if (server != NULL) {
+        zkl_close_on_exec(server, length);
+    }
+}
+
+/* libzookeeper tells nobody of a connection that it closes as the addresses have changed, nor that
+ * no other comes about. */
+static void tell_if_closed(zkl_connection *self) {
+    if (!self->abandoned && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
+}
+
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)path;
     zkl_connection *self = context;
     if (type != ZOO_SESSION_EVENT) {
         return;
+    }
+    if (state == ZOO_CONNECTED_STATE) {
+        keep_to_this_process(handle);
     }
     zkl_session_news news = news_of(handle, state);
     pthread_mutex_lock(self->mutex);
@@ -492,6 +553,9 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     }
     if (self->handle == handle && !self->abandoned) {
         self->listener.session(self->listener.arg, &news);
+        if (state == ZOO_CONNECTED_STATE) {
+            tell_if_closed(self);
+        }
     }
     pthread_mutex_unlock(self->mutex);
 }
@@ -529,6 +593,11 @@ static void wake(zkl_operations *operations) {
     self->wake(self->wake_arg);
 }
 
+static void describe_failure(zkl_operations *operations, char *text, size_t size) {
+    const zkl_connection *self = of(operations);
+    zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
+}
+
 /* ---- Beginning and end ----------------------------------------------------- */
 
 static const zkl_operations_table table = {
@@ -545,6 +614,7 @@ static const zkl_operations_table table = {
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .wake = wake,
+    .describe_failure = describe_failure,
 };
 
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
@@ -564,8 +634,26 @@ zkl_operations *zkl_connection_operations(zkl_connection *self) {
     return &self->operations;
 }
 
+bool zkl_connection_is_idle(const zkl_connection *self) {
+    return self->pending == NULL;
+}
+
 void zkl_connection_abandon(zkl_connection *self) {
     self->abandoned = true;
+}
+
+static void take_line(const char *line) {
+    zkl_failures_take_line(line);
+    zkl_log_zookeeper_line(line);
+}
+
+/* They are kept for people alone: without memory there are none. */
+static void keep_addresses(zkl_connection *self, const char *addresses) {
+    char *kept = strdup(addresses);
+    pthread_mutex_lock(self->mutex);
+    free(self->addresses);
+    self->addresses = kept;
+    pthread_mutex_unlock(self->mutex);
 }
 
 static void set_connecting(zkl_connection *self, bool connecting) {
@@ -576,11 +664,15 @@ static void set_connecting(zkl_connection *self, bool connecting) {
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    zkl_failures_forget(addresses);
+    keep_addresses(self, addresses);
     set_connecting(self, true);
+    sigset_t signals = zkl_signals_block();
     zhandle_t *handle =
-        zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, zkl_log_zookeeper_line);
+        zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
+    int error = errno;
+    zkl_signals_restore(signals);
     if (handle == NULL) {
-        int error = errno;
         set_connecting(self, false);
         return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
@@ -598,7 +690,11 @@ void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     zhandle_t *handle = self->handle;
     pthread_mutex_unlock(self->mutex);
     if (handle != NULL) {
+        keep_addresses(self, addresses);
         (void)zoo_set_servers(handle, addresses);
+        pthread_mutex_lock(self->mutex);
+        tell_if_closed(self);
+        pthread_mutex_unlock(self->mutex);
     }
 }
 
@@ -611,6 +707,7 @@ static void answer_forgotten(zkl_connection *self) {
         request->done(request->arg, &reply);
         free_pending(request);
     }
+    tell_answered(self);
     pthread_mutex_unlock(self->mutex);
 }
 
@@ -626,5 +723,8 @@ void zkl_connection_close(zkl_connection *self) {
 }
 
 void zkl_connection_free(zkl_connection *self) {
+    if (self != NULL) {
+        free(self->addresses);
+    }
     free(self);
 }

@@ -26,7 +26,7 @@ static void find(zkl_request_runner *runner) {
 }
 
 /* While the reply to a downgrade is lost it may have another node than is known. */
-static void on_listed(void *arg, zkl_children children) {
+static void on_listed(void *arg, zkl_listed children) {
     zkl_request_runner *runner = arg;
     zkl_queue_rear rear =
         zkl_queue_look_behind(children, runner->request.node, find_upgrade(runner));

@@ -131,7 +131,7 @@ static void on_transacted(void *arg, const zkl_reply *reply) {
     zkl_session *session = group->session;
     if (group->session_number == session->number) {
         zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply->outcome, group->sent_ms, true);
+        zkl_liveness_answered(&session->liveness, reply, group->sent_ms, true);
     }
     answer_all(group, reply);
     group->sent = false;

@@ -7,8 +7,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     zkl_session *session = write->session;
     if (write->session_number == session->number) {
         zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply->outcome, write->sent_ms,
-                              reply->outcome == ZKL_OUTCOME_OK);
+        zkl_liveness_answered(&session->liveness, reply, write->sent_ms, true);
     }
     write->ended(write->arg, reply);
 }

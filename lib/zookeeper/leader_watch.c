@@ -22,6 +22,7 @@ struct zkl_leader_watch {
     bool closed;
     char *path; /* of the first node */
     zkl_watch_waiter waiter;
+    zkl_list_waiter list;
     bool inspected;
     int64_t highest_term;
     zkl_timer pause;
@@ -92,9 +93,9 @@ static bool take_reply(zkl_leader_watch *watch) {
     return true;
 }
 
-static void fail(zkl_leader_watch *watch, const zkl_reply *reply) {
-    if (reply->outcome == ZKL_OUTCOME_REFUSED) {
-        see_nobody(watch, reply->status);
+static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
+    if (outcome == ZKL_OUTCOME_REFUSED) {
+        see_nobody(watch, status);
     } else {
         look_later(watch);
     }
@@ -111,7 +112,7 @@ static void on_inspected(void *arg, const zkl_reply *reply) {
     } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
         look(watch);
     } else {
-        fail(watch, reply);
+        fail(watch, reply->outcome, reply->status);
     }
 }
 
@@ -120,7 +121,7 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
     if (outcome == ZKL_OUTCOME_NO_NODE) {
         look(watch);
     } else if (outcome != ZKL_OUTCOME_OK) {
-        fail(watch, &(zkl_reply){ .outcome = outcome, .status = status });
+        fail(watch, outcome, status);
     }
 }
 
@@ -162,17 +163,16 @@ static bool may_lead(const char *first) {
     return kind != ZKL_NODE_READ && kind != ZKL_NODE_PERMIT;
 }
 
-static void on_listed(void *arg, const zkl_reply *reply) {
+static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_leader_watch *watch = arg;
     if (!take_reply(watch)) {
         return;
     }
-    if (reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE) {
-        fail(watch, reply);
+    if (answer->outcome != ZKL_OUTCOME_OK && answer->outcome != ZKL_OUTCOME_NO_NODE) {
+        fail(watch, answer->outcome, answer->status);
         return;
     }
-    bool listed = reply->outcome == ZKL_OUTCOME_OK;
-    const char *first = listed ? zkl_queue_find_first(reply->children) : NULL;
+    const char *first = zkl_queue_find_first(answer->children);
     if (first != NULL && may_lead(first)) {
         follow(watch, first);
     } else {
@@ -192,8 +192,7 @@ static void look(zkl_leader_watch *watch) {
     watch->inspected = false;
     watch->session_number = session->number;
     if (session->connected) {
-        zkl_operations *operations = session->operations;
-        ask(watch, operations->table->list(operations, watch->parent_path, 0, on_listed, watch));
+        ask(watch, zkl_listings_ask(&session->listings, watch->parent_path, &watch->list));
     }
 }
 
@@ -250,6 +249,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     watch->watcher = *watcher;
     watch->watched_bytes = zkl_leader_watch_watched_bytes(parent_path);
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
+    watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
     watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
     DL_APPEND(session->leader_watches, watch);
     session->leader_watch_count++;

@@ -14,8 +14,6 @@ enum { PERIODS_OF_SILENCE = 2 };
 
 enum { RETRIES_PER_PERIOD = 8 };
 
-enum { SETTLE_PATH_SIZE = 2 * ZKL_ROOT_MAX + 2 + ZKL_NODE_NAME_SIZE };
-
 static int64_t now_of(const zkl_liveness *liveness) {
     return zkl_session_now_ms(liveness->session);
 }
@@ -101,22 +99,39 @@ static bool is_of_the_server(zkl_outcome outcome) {
            outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
-/* A server that turns a request away has heard it, but has done nothing about it. */
-static bool was_carried_out(zkl_outcome outcome) {
-    return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
+bool zkl_is_committed(const zkl_reply *reply) {
+    return reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_NO_NODE ||
+           reply->outcome == ZKL_OUTCOME_NOT_EMPTY || reply->results != NULL;
 }
 
-void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
+static int64_t heard_ms(const zkl_liveness *liveness) {
+    return liveness->answered_ms > liveness->connected_ms ? liveness->answered_ms
+                                                          : liveness->connected_ms;
+}
+
+/* After a stop of this process the session may be over, and a server that lags answers all the
+ * same: until the leader has committed a write that was sent after the stop. */
+static void note_gap(zkl_liveness *liveness, int64_t sent_ms, bool is_committed) {
+    int64_t longest = PERIODS_OF_SILENCE * period_of(liveness);
+    if (is_committed && now_of(liveness) - sent_ms < longest) {
+        liveness->may_be_over = false;
+    } else if (sent_ms - heard_ms(liveness) >= longest) {
+        liveness->may_be_over = true;
+    }
+}
+
+void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
                            bool was_write) {
-    if (!is_of_the_server(outcome)) {
+    if (!is_of_the_server(reply->outcome)) {
         return;
     }
+    note_gap(liveness, sent_ms, was_write && zkl_is_committed(reply));
     if (sent_ms > liveness->answered_ms) {
         liveness->answered_ms = sent_ms;
     }
-    if (outcome != ZKL_OUTCOME_NOT_NOW &&
+    if (reply->outcome != ZKL_OUTCOME_NOT_NOW &&
         zkl_lease_answered(&liveness->lease, sent_ms, now_of(liveness),
-                           was_write && was_carried_out(outcome))) {
+                           was_write && zkl_is_committed(reply))) {
         lease_extended(liveness);
     }
     set_write_timer(liveness);
@@ -126,7 +141,7 @@ void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t 
 static void take_answer(const zkl_liveness_call *call, const zkl_reply *reply) {
     zkl_liveness *liveness = call->liveness;
     zkl_liveness_check_lease(liveness);
-    zkl_liveness_answered(liveness, reply->outcome, call->sent_ms, call->is_write);
+    zkl_liveness_answered(liveness, reply, call->sent_ms, call->is_write);
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {
@@ -135,7 +150,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     call->under_way = false;
     if (call->session_number == liveness->session->number) {
         take_answer(call, reply);
-        if (!was_carried_out(reply->outcome)) {
+        if (!zkl_is_committed(reply)) {
             put_off_write(liveness);
         }
     }
@@ -169,30 +184,28 @@ static void send_probe(zkl_liveness *liveness) {
     }
 }
 
-static bool has_name(zkl_liveness *liveness) {
-    return liveness->settle_guid[0] != '\0' ||
-           zkl_session_make_guid(liveness->session, liveness->settle_guid);
+/* Not a deletion: servers look at the rights to the parent before they look for the node. */
+zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, zkl_reply_callback *replied,
+                                       void *arg) {
+    zkl_operations *operations = liveness->session->operations;
+    const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK,
+                                        .path = liveness->session->lock_root,
+                                        .version = ZKL_ANY_VERSION };
+    return operations->table->transact(operations, &check, 1, replied, arg);
 }
 
-/* The deletion of a node that never exists: it changes nothing, and is committed
- * all the same. */
-static bool ask_for_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                            zkl_liveness_call *call) {
-    zkl_operations *operations = liveness->session->operations;
-    char name[ZKL_NODE_NAME_SIZE];
-    char path[SETTLE_PATH_SIZE];
-    zkl_node_name_settle(name, liveness->settle_guid);
-    snprintf(path, sizeof(path), "%s/%s", liveness->session->lock_root, name);
+static zkl_outcome write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
+                                 zkl_liveness_call *call) {
     begin_call(liveness, call);
-    return operations->table->remove(operations, path, replied, call) == ZKL_OUTCOME_OK;
+    return zkl_liveness_write_nothing(liveness, replied, call);
 }
 
 static void send_write(zkl_liveness *liveness) {
     zkl_liveness_call *call = &liveness->write;
-    if (call->under_way || !has_name(liveness)) {
+    if (call->under_way) {
         return;
     }
-    call->under_way = ask_for_nothing(liveness, on_reply, call);
+    call->under_way = write_nothing(liveness, on_reply, call) == ZKL_OUTCOME_OK;
     if (!call->under_way) {
         put_off_write(liveness);
     }
@@ -206,22 +219,23 @@ static bool is_behind_it(const zkl_liveness_call *call) {
 
 /* One that was sent before a stop of this process is no good, and may still be under way: so each
  * has memory of its own. */
-bool zkl_liveness_settle(zkl_liveness *liveness) {
+zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
     if (is_behind_it(&liveness->write) ||
         (liveness->settle != NULL && is_behind_it(liveness->settle))) {
-        return true;
+        return ZKL_OUTCOME_OK;
     }
-    zkl_liveness_call *call = has_name(liveness) ? calloc(1, sizeof(*call)) : NULL;
+    zkl_liveness_call *call = calloc(1, sizeof(*call));
     if (call == NULL) {
-        return false;
+        return ZKL_OUTCOME_NOT_NOW;
     }
     *call = (zkl_liveness_call){ .liveness = liveness, .is_write = true };
-    if (!ask_for_nothing(liveness, on_settled, call)) {
+    zkl_outcome outcome = write_nothing(liveness, on_settled, call);
+    if (outcome == ZKL_OUTCOME_OK) {
+        liveness->settle = call;
+    } else {
         free(call);
-        return false;
     }
-    liveness->settle = call;
-    return true;
+    return outcome;
 }
 
 /* ---- The probes ---------------------------------------------------------------- */
@@ -235,9 +249,7 @@ static bool has_work(const zkl_liveness *liveness) {
 }
 
 static int64_t silence_of(const zkl_liveness *liveness) {
-    int64_t since = liveness->answered_ms > liveness->connected_ms ? liveness->answered_ms
-                                                                   : liveness->connected_ms;
-    return now_of(liveness) - since;
+    return now_of(liveness) - heard_ms(liveness);
 }
 
 static bool holds_anything(const zkl_session *session) {
@@ -318,6 +330,8 @@ void zkl_liveness_connecting(zkl_liveness *liveness) {
 void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session) {
     liveness->connected_ms = now_of(liveness);
     liveness->answered_ms = INT64_MIN;
+    /* When the servers took it up again is not known: this process may have been stopped since. */
+    liveness->may_be_over = !is_new_session;
     liveness->awake = false;
     zkl_lease_gather_anew(&liveness->lease);
     if (is_new_session) {
@@ -334,7 +348,10 @@ void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session) {
 }
 
 void zkl_liveness_disconnected(zkl_liveness *liveness) {
-    liveness->disconnected_ms = now_of(liveness);
+    /* The news may be late; what was answered last was sent before the loss for certain. */
+    if (liveness->answered_ms != INT64_MIN) {
+        liveness->disconnected_ms = liveness->answered_ms;
+    }
 }
 
 void zkl_liveness_probe_now(zkl_liveness *liveness) {
@@ -357,7 +374,7 @@ void zkl_liveness_session_ended(zkl_liveness *liveness) {
 }
 
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
-    return liveness->answered_ms != INT64_MIN &&
+    return liveness->answered_ms != INT64_MIN && !liveness->may_be_over &&
            now_of(liveness) - liveness->answered_ms < PERIODS_OF_SILENCE * period_of(liveness);
 }
 

@@ -39,7 +39,7 @@ struct zkl_liveness {
     int64_t disconnected_ms;
     int64_t write_not_before_ms; /* one has just failed */
     int64_t answered_ms; /* when the last request answered on it was sent; INT64_MIN: none */
-    char settle_guid[ZKL_GUID_SIZE];
+    bool may_be_over;    /* so long was it silent; and no write was committed since */
     zkl_timer probe_timer;
     zkl_timer write_timer;
     zkl_timer end_timer; /* of the lease */
@@ -63,9 +63,26 @@ void zkl_liveness_probe_now(zkl_liveness *liveness);
 /** The session has a request: the probes go on until it has none. */
 void zkl_liveness_wake(zkl_liveness *liveness);
 
+/**
+ * Whether this answer to a write says that the leader has decided it, and the servers have
+ * committed what it decided: its changes, or its failure as an error. It is one rule for all that
+ * rests on a committed write (docs/protocol.md, "What counts as committed"):
+ * - OK, NO_NODE and NOT_EMPTY: only the leader can say so, as it looks at what is committed.
+ * - A transaction whose single operations have results: no server screens it, whatever the results.
+ * - Nothing else. A refusal may be that of the server that we are connected to: it can check rights
+ * by itself
+ *   (`enableEagerACLCheck`), throttle, and turn away whom it does not know.
+ */
+bool zkl_is_committed(const zkl_reply *reply);
+
 /** A request of this session came back. */
-void zkl_liveness_answered(zkl_liveness *liveness, zkl_outcome outcome, int64_t sent_ms,
+void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
                            bool was_write);
+
+/** Asks for a write that changes nothing, and is committed all the same, whatever the rights of who
+ * asks: a transaction that only checks the lock root, whether that is there or not. */
+zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, zkl_reply_callback *replied,
+                                       void *arg);
 
 /** Whether a lease is not asked for, or can be kept with the session's timeout. */
 bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness);
@@ -83,9 +100,9 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
 
 /** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
- *  it is not answered by a server that lags, and does not know yet that the session is over. False:
- *  it could not be sent. */
-bool zkl_liveness_settle(zkl_liveness *liveness);
+ *  it is not answered by a server that lags, and does not know yet that the session is over. Not
+ * OK: why it could not be sent. */
+zkl_outcome zkl_liveness_settle(zkl_liveness *liveness);
 
 /** How many session timeouts without an answer, on a connection that seems to
  *  stand, are enough to give a session up that holds nothing. */

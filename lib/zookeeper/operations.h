@@ -45,9 +45,10 @@ typedef enum zkl_watch_kind {
 /** How a request ended, and what it brought. Strings live during the callback. */
 typedef struct zkl_reply {
     zkl_outcome outcome;
-    int status;              /* REFUSED: which zkl_status tells why */
-    const char *path;        /* create: the full path that was made */
-    int64_t zxid;            /* create, exists, get: the node's czxid */
+    int status;       /* REFUSED: which zkl_status tells why; SESSION_OVER, as the servers want
+                         another authentication: ZKL_AUTH_FAILED */
+    const char *path; /* create: the full path that was made */
+    int64_t zxid;     /* create, exists, get: the node's czxid */
     int64_t ephemeral_owner; /* exists, get: the session that owns the node; 0: none */
     zkl_children children;   /* list */
     int32_t version;         /* exists, get, set: how often the node's data were set */
@@ -78,11 +79,12 @@ typedef struct zkl_session_news {
     int32_t timeout_ms; /* CONNECTED: as negotiated */
 } zkl_session_news;
 
-/** Whom to tell. Both run with the client's mutex held. */
+/** Whom to tell. All run with the client's mutex held. */
 typedef struct zkl_listener {
     void *arg;
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
+    void (*answered)(void *arg); /* a request has been, or all that were left; may be NULL */
 } zkl_listener;
 
 typedef struct zkl_operations zkl_operations;
@@ -132,6 +134,9 @@ typedef struct zkl_operations_table {
     bool (*random)(zkl_operations *self, void *bytes, size_t size);
     /* The earliest timer has changed: somebody must look at the timers again. */
     void (*wake)(zkl_operations *self);
+    /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused".
+     * Empty where that is not known. */
+    void (*describe_failure)(zkl_operations *self, char *text, size_t size);
 } zkl_operations_table;
 
 struct zkl_operations {

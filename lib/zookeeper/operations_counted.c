@@ -94,7 +94,12 @@ static void wake(zkl_operations *operations) {
     inner->table->wake(inner);
 }
 
-_Static_assert(sizeof(zkl_operations_table) == 13 * sizeof(void (*)(void)),
+static void describe_failure(zkl_operations *operations, char *text, size_t size) {
+    zkl_operations *inner = of(operations)->inner;
+    inner->table->describe_failure(inner, text, size);
+}
+
+_Static_assert(sizeof(zkl_operations_table) == 14 * sizeof(void (*)(void)),
                "an operation that is new in the table has to be handed on here");
 
 static const zkl_operations_table table = {
@@ -111,6 +116,7 @@ static const zkl_operations_table table = {
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .wake = wake,
+    .describe_failure = describe_failure,
 };
 
 zkl_operations *zkl_operations_counted_begin(zkl_operations_counted *self, zkl_operations *inner,

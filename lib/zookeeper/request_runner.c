@@ -68,8 +68,7 @@ static void note_answer(const zkl_call *call, const zkl_reply *reply) {
     zkl_session *session = call->runner->session;
     if (call->session_number == session->number) {
         zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply->outcome, call->sent_ms,
-                              is_write(call->answer));
+        zkl_liveness_answered(&session->liveness, reply, call->sent_ms, is_write(call->answer));
     }
 }
 
@@ -81,17 +80,21 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
     }
     zkl_queue_place place = zkl_request_place(&runner->request);
     zkl_queue_view view = zkl_queue_examine(event->children, &place);
+    if (runner->position < 0) {
+        runner->listed_ms = zkl_session_now_ms(runner->session);
+    }
     runner->position = view.listed ? (int64_t)view.earlier : -1;
 }
 
 /* A process that was stopped asks with a session that may be over; a server that lags would
  * still show its node. (A list that goes with a create comes after a write as it is.) */
-static bool must_settle(const zkl_request_runner *runner) {
+static bool must_settle(const void *arg) {
+    const zkl_request_runner *runner = arg;
     return runner->request.own_node == ZKL_OWN_NODE_OURS &&
            !zkl_liveness_is_fresh(&runner->session->liveness);
 }
 
-static bool would_grant(const zkl_request_runner *runner, zkl_children children) {
+static bool would_grant(const zkl_request_runner *runner, zkl_listed children) {
     zkl_queue_place place = zkl_request_place(&runner->request);
     return runner->request.aim == ZKL_AIM_JOIN &&
            zkl_queue_examine(children, &place).blocker == NULL;
@@ -99,27 +102,41 @@ static bool would_grant(const zkl_request_runner *runner, zkl_children children)
 
 /* The process was stopped between the question and the answer: what is listed may be of a session
  * that has ended since. Whoever has to wait, or leaves, does so by an old list as well. */
-static bool is_too_old(const zkl_call *call, const zkl_reply *reply) {
-    return call->answer == ZKL_EVENT_LISTED && reply->outcome == ZKL_OUTCOME_OK &&
-           call->session_number == call->runner->session->number && must_settle(call->runner) &&
-           would_grant(call->runner, reply->children);
+static bool is_too_old(const zkl_request_runner *runner, const zkl_list_answer *answer) {
+    return answer->outcome == ZKL_OUTCOME_OK && must_settle(runner) &&
+           would_grant(runner, answer->children);
 }
 
-static zkl_outcome ask_for_list(zkl_request_runner *runner);
+static zkl_outcome ask_for_list(zkl_request_runner *runner) {
+    return zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list);
+}
+
+/* Many may be told of one list, which takes time: the lease may end meanwhile. */
+static void on_listed(void *arg, const zkl_list_answer *answer) {
+    zkl_request_runner *runner = arg;
+    zkl_liveness_check_lease(&runner->session->liveness);
+    zkl_event event = {
+        .kind = ZKL_EVENT_LISTED,
+        .outcome = answer->outcome,
+        .status = answer->status,
+        .children = answer->children,
+    };
+    if (is_too_old(runner, answer)) {
+        event = (zkl_event){ .kind = ZKL_EVENT_LISTED,
+                             .outcome = ask_for_list(runner),
+                             .status = ZKL_SERVER_REFUSED };
+        if (event.outcome == ZKL_OUTCOME_OK) {
+            return;
+        }
+    }
+    note_position(runner, &event);
+    zkl_request_runner_feed(runner, &event);
+}
 
 static void on_reply(void *arg, const zkl_reply *reply) {
     const zkl_call *call = arg;
     zkl_request_runner *runner = call->runner;
     note_answer(call, reply);
-    if (is_too_old(call, reply)) {
-        zkl_outcome asked = ask_for_list(runner);
-        if (asked != ZKL_OUTCOME_OK) {
-            zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
-                                                          .outcome = asked,
-                                                          .status = ZKL_SERVER_REFUSED });
-        }
-        return;
-    }
     zkl_event event = {
         .kind = call->answer,
         .outcome = reply->outcome,
@@ -128,12 +145,10 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         .zxid = reply->zxid,
         .own_session = reply->ephemeral_owner == runner->session->id,
         .holds_data = reply->data_length > 0,
-        .children = reply->children,
     };
     if (call->session_number != runner->session->number) {
         event.outcome = ZKL_OUTCOME_SESSION_OVER;
     }
-    note_position(runner, &event);
     zkl_request_runner_feed(runner, &event);
 }
 
@@ -284,8 +299,14 @@ static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZ
              now, has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
 }
 
+/* A list that is sent from now on shows what is asked for now, or what was asked for before it. */
+static void want_new_list(zkl_request_runner *runner) {
+    runner->list.after = zkl_listings_mark(&runner->session->listings);
+}
+
 static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
     zkl_operations *operations = runner->session->operations;
+    want_new_list(runner);
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
     if (runner->group != NULL) {
@@ -345,20 +366,22 @@ static void downgrade(zkl_request_runner *runner, const char *node) {
     }
 }
 
-/* A name that never exists: nothing is deleted, and the failure is committed. */
-static void settle(zkl_request_runner *runner) {
-    char name[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_settle(name, runner->request.guid);
-    request_on_node(runner, ZKL_EVENT_SETTLED, name);
+/* Whatever its failure, if it is committed. */
+static void on_settled(void *arg, const zkl_reply *reply) {
+    zkl_reply told = *reply;
+    if (zkl_is_committed(reply)) {
+        told.outcome = ZKL_OUTCOME_OK;
+    }
+    on_reply(arg, &told);
 }
 
-static zkl_outcome ask_for_list(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
-    if (must_settle(runner) && !zkl_liveness_settle(&runner->session->liveness)) {
-        return ZKL_OUTCOME_NOT_NOW;
+static void settle(zkl_request_runner *runner) {
+    want_new_list(runner);
+    zkl_outcome outcome = zkl_liveness_write_nothing(&runner->session->liveness, on_settled,
+                                                     call_for(runner, ZKL_EVENT_SETTLED));
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_SETTLED, outcome);
     }
-    return operations->table->list(operations, runner->parent_path, 0, on_reply,
-                                   call_for(runner, ZKL_EVENT_LISTED));
 }
 
 static void request_list(zkl_request_runner *runner) {
@@ -408,7 +431,7 @@ static void free_paths(char **paths, size_t count) {
 
 /* Whoever waits for a permit of n watches the n nearest before it: n or more are there, and
  * when fewer than n are left at least one of these n has gone. */
-static void watch_nearest(zkl_request_runner *runner, zkl_children children) {
+static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
     size_t count = zkl_queue_find_nearest(children, runner->request.node, runner->nearest,
                                           runner->request.permits);
     size_t made = 0;
@@ -437,7 +460,7 @@ static void watch_blocker(zkl_request_runner *runner, const char *node) {
     }
 }
 
-static void wait_behind(zkl_request_runner *runner, const char *node, zkl_children children) {
+static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_observe_queued(runner, node);
     runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, node);
     if (runner->request.permits > 0) {
@@ -725,7 +748,7 @@ static void tell(zkl_request_runner *runner, const zkl_action *action) {
     }
 }
 
-static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_children children) {
+static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
         request_on_node(runner, ZKL_EVENT_CREATED, action->node);
@@ -780,6 +803,9 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_recorder *recorder = runner->session->recorder;
     zkl_assert(recorder, !runner->request.ended);
     zkl_actions actions;
+    if (event->outcome == ZKL_OUTCOME_REFUSED) {
+        runner->refused = event->kind;
+    }
     if (recorder != NULL) {
         zkl_recorder_begin_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
                                 &runner->request, event);
@@ -883,6 +909,9 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
     runner->max_hold_ms = options->max_hold_ms;
+    runner->list =
+        (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
+    want_new_list(runner);
     runner->own_watch = (zkl_watch_waiter){ .arg = runner,
                                             .armed = on_own_watch_armed,
                                             .fired = on_own_watch_fired };

@@ -98,12 +98,15 @@ struct zkl_request_runner {
     zkl_class_metrics *metrics;
     char *owner_text;
     int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
+    int64_t listed_ms;      /* since when one has */
+    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
     bool revoke_requested;  /* by our node's data */
     bool read_failed;       /* they are to be read again */
     zkl_data_read *reading; /* they are being read */
     zkl_contention contention;
     zkl_recorded_request recorded;
     zkl_call calls[ZKL_ANSWER_KINDS];
+    zkl_list_waiter list;
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;
     bool stepping;

@@ -22,7 +22,9 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
     };
     session->operations =
         zkl_operations_counted_begin(&session->counted, options->operations, options->metrics);
-    zkl_watch_table_begin(&session->watches, session->operations);
+    session->unconnected_ms = zkl_session_now_ms(session);
+    zkl_listings_begin(&session->listings, session);
+    zkl_watch_table_begin(&session->watches, session->operations, &session->listings);
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
 
@@ -87,7 +89,29 @@ void zkl_session_connecting(zkl_session *session) {
     zkl_liveness_connecting(&session->liveness);
 }
 
+/* What there was word of stays so, whatever becomes of the connection. */
+static void forget_what_has_ended(zkl_session *session) {
+    if (zkl_session_left_behind_ms(session) == 0) {
+        session->left_behind_ms = 0;
+    }
+}
+
+static void on_disconnected(zkl_session *session) {
+    if (!session->connected) {
+        return;
+    }
+    forget_what_has_ended(session);
+    session->connected = false;
+    session->unconnected_ms = zkl_session_now_ms(session);
+    zkl_liveness_disconnected(&session->liveness);
+    zkl_observe_disconnected(session);
+    zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+}
+
+/* A connection that libzookeeper closes itself, as the servers' addresses have changed, is lost
+ * without a word. */
 static void on_connected(zkl_session *session, const zkl_session_news *news) {
+    on_disconnected(session);
     bool is_new = !session->established;
     session->established = true;
     session->connected = true;
@@ -106,16 +130,6 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     zkl_liveness_probe_now(&session->liveness);
 }
 
-static void on_disconnected(zkl_session *session) {
-    if (!session->connected) {
-        return;
-    }
-    session->connected = false;
-    zkl_liveness_disconnected(&session->liveness);
-    zkl_observe_disconnected(session);
-    zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
-}
-
 /* Each waiting request needs a GUID of its own in the next session; one that
  * cannot have it gives up. */
 static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
@@ -126,6 +140,9 @@ static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
 }
 
 static void end_session(zkl_session *session) {
+    if (session->connected) {
+        session->unconnected_ms = zkl_session_now_ms(session);
+    }
     session->connected = false;
     session->established = false;
     session->number++;
@@ -134,6 +151,14 @@ static void end_session(zkl_session *session) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         end_session_for(session, runner);
+    }
+}
+
+/* The servers do not know of its end: nodes of requests that are under way may live on. */
+static void note_left_behind(zkl_session *session) {
+    forget_what_has_ended(session);
+    if (session->runner_count > 0) {
+        session->left_behind_ms = (int64_t)LEFT_BEHIND_TIMEOUTS * session->timeout_ms;
     }
 }
 
@@ -157,6 +182,7 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
     case ZKL_SESSION_STATE_AUTH_FAILED:
         session->auth_failed = true;
         zkl_observe_auth_failed(session);
+        note_left_behind(session);
         zkl_session_finish(session, ZKL_AUTH_FAILED);
         break;
     }
@@ -164,18 +190,19 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
 
 void zkl_session_give_up(zkl_session *session) {
     session->given_up = true;
-    if (session->runner_count > 0) {
-        session->left_behind_ms = (int64_t)LEFT_BEHIND_TIMEOUTS * session->timeout_ms;
-    }
+    note_left_behind(session);
     zkl_session_on_news(session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
 }
 
-bool zkl_session_leaves_nothing(const zkl_session *session) {
+int64_t zkl_session_left_behind_ms(const zkl_session *session) {
     if (session->left_behind_ms == 0) {
-        return true;
+        return 0;
     }
-    return session->connected &&
-           zkl_session_now_ms(session) - session->connected_ms > session->left_behind_ms;
+    if (!session->connected) {
+        return INT64_MAX;
+    }
+    int64_t passed = zkl_session_now_ms(session) - session->connected_ms;
+    return passed > session->left_behind_ms ? 0 : session->left_behind_ms - passed + 1;
 }
 
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {

@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "recorder.h"
+#include "zookeeper/listing.h"
 #include "zookeeper/liveness.h"
 #include "zookeeper/operations.h"
 #include "zookeeper/operations_counted.h"
@@ -51,12 +52,14 @@ struct zkl_session {
     bool finished; /* no session will follow */
     bool given_up; /* by us, until the next is asked for: the servers have not ended it yet */
     int64_t connected_ms;   /* since when, where it is */
+    int64_t unconnected_ms; /* since when, where it is not */
     int64_t left_behind_ms; /* so long may nodes of sessions given up live with connected servers */
     uint64_t number;        /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;
     int32_t timeout_ms;
     zkl_watch_table watches;
+    zkl_listings listings;
     zkl_timers timers;
     zkl_liveness liveness;
     size_t watched_bytes; /* that the requests may come to need for their watches */
@@ -83,10 +86,11 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool de
  *  that their nodes are gone is not known. */
 void zkl_session_give_up(zkl_session *session);
 
-/** False: nodes of a session that we gave up may still be there. The servers end it at
- *  the latest when they have been at work for its timeout: a server whose connection
- *  stays has had no new leader, who would give every session its time anew. */
-bool zkl_session_leaves_nothing(const zkl_session *session);
+/** How long nodes of a session that we gave up may still be there; 0: none is. The servers end it
+ *  at the latest when they have been at work for its timeout: a server whose connection
+ *  stays has had no new leader, who would give every session its time anew. INT64_MAX: there is
+ *  no connection, so nobody knows. */
+int64_t zkl_session_left_behind_ms(const zkl_session *session);
 
 /** The session is over for good and no other will follow: requests that are
  *  left give `status` as their verdict and end. */

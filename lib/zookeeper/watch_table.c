@@ -22,8 +22,9 @@ struct zkl_watch {
     bool reply_awaited;
     bool fired_early; /* before its exists, or its list, was answered */
     bool deleted_early;
-    bool list_again;      /* somebody has come since the list was asked for, */
-    uint64_t asked_in;    /* as an event was told; 0: at another time */
+    bool list_again;   /* somebody has come since the list was asked for, */
+    uint64_t asked_in; /* as an event was told; 0: at another time */
+    zkl_list_waiter list;
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
@@ -31,8 +32,9 @@ struct zkl_watch {
     char path[];
 };
 
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations) {
-    *table = (zkl_watch_table){ .operations = operations };
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations,
+                           zkl_listings *listings) {
+    *table = (zkl_watch_table){ .operations = operations, .listings = listings };
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
@@ -69,7 +71,7 @@ static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int statu
 
 static void on_removed(void *arg, const zkl_reply *reply);
 static void on_exists(void *arg, const zkl_reply *reply);
-static void on_listed(void *arg, const zkl_reply *reply);
+static void on_listed(void *arg, const zkl_list_answer *answer);
 
 static void send_removal(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
@@ -81,7 +83,8 @@ static void send_removal(zkl_watch *watch) {
 static zkl_outcome ask(zkl_watch *watch) {
     zkl_operations *operations = watch->table->operations;
     if (watch->kind == ZKL_WATCH_CHILDREN) {
-        return operations->table->list(operations, watch->path, watch->id, on_listed, watch);
+        watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed, .watch_id = watch->id };
+        return zkl_listings_ask(watch->table->listings, watch->path, &watch->list);
     }
     return operations->table->exists(operations, watch->path, watch->id, on_exists, watch);
 }
@@ -153,7 +156,7 @@ static void on_exists(void *arg, const zkl_reply *reply) {
     tell_armed(waiters, outcome, fired_early ? ZKL_OK : reply->status);
 }
 
-static void hand_list_over(const zkl_watch *watch, zkl_children children) {
+static void hand_list_over(const zkl_watch *watch, zkl_listed children) {
     for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
         waiter->listed(waiter->arg, children); /* who may leave */
@@ -161,14 +164,14 @@ static void hand_list_over(const zkl_watch *watch, zkl_children children) {
 }
 
 /* After a failure the watch may be there all the same, from a list before. */
-static void on_listed(void *arg, const zkl_reply *reply) {
+static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_watch *watch = arg;
     if (free_if_dead(watch)) {
         return;
     }
-    zkl_outcome outcome = reply->outcome;
+    zkl_outcome outcome = answer->outcome;
     if (outcome == ZKL_OUTCOME_OK) {
-        hand_list_over(watch, reply->children);
+        hand_list_over(watch, answer->children);
         bool is_old = watch->fired_early || watch->list_again;
         if (watch->waiters != NULL && !is_old) {
             watch->state = WATCH_ARMED;
@@ -181,7 +184,7 @@ static void on_listed(void *arg, const zkl_reply *reply) {
     }
     zkl_watch_waiter *waiters = detach_all(watch);
     send_removal(watch);
-    tell_armed(waiters, outcome, reply->status);
+    tell_armed(waiters, outcome, answer->status);
 }
 
 static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {

@@ -16,7 +16,7 @@
 #ifndef ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
 #define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
 
-#include "zookeeper/operations.h"
+#include "zookeeper/listing.h"
 
 typedef struct zkl_watch zkl_watch;
 
@@ -28,13 +28,14 @@ typedef struct zkl_watch_waiter {
     void (*fired)(void *arg, bool deleted);
     /* Of a watch on children: a list that it was armed with. It may lead to no call for another
      * waiter of the table. */
-    void (*listed)(void *arg, zkl_children children);
+    void (*listed)(void *arg, zkl_listed children);
     zkl_watch *watch;
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
 
 typedef struct zkl_watch_table {
     zkl_operations *operations;
+    zkl_listings *listings;
     zkl_watch *by_path[ZKL_WATCH_KINDS];
     zkl_watch *by_id;
     uint64_t last_id;
@@ -48,7 +49,9 @@ typedef enum zkl_watch_added {
     ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; not now */
 } zkl_watch_added;
 
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations);
+/** Lists go through `listings`. */
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations,
+                           zkl_listings *listings);
 
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter);

@@ -63,7 +63,8 @@ static void ask_and_hear(speaker *self, const char *path, int times) {
     }
 }
 
-/* One after the other: what the leader has in hand at a time is chance. */
+/* One after the other: what of several the leader has in hand at a time is chance, and of one that
+ * a follower has answered it is, too. */
 static bool numbers_at_their_end(void) {
     static const stage_age ages[] = {
         { "/near", INT64_C(2147483645) },
@@ -77,11 +78,14 @@ static bool numbers_at_their_end(void) {
         return false;
     }
     speaker *a = speaker_enter("a");
-    ask_and_hear(a, "/near/n-", 4); /* from the third on it is the same name */
-    ask_and_hear(a, "/near/m-", 2);
+    ask_and_hear(a, "/near/n-", 3);
+    create_past_the_end(a, "/near/n-", BEHIND_THE_LAST); /* the same name */
+    create_past_the_end(a, "/near/m-", BEHIND_THE_LAST);
+    create_past_the_end(a, "/near/m-", BEHIND_THE_LAST);
     ask_delete(a, "/near/n-2147483647");
     hear(a);
-    ask_and_hear(a, "/near/n-", 2);
+    create_past_the_end(a, "/near/n-", BEHIND_THE_LAST);
+    create_past_the_end(a, "/near/n-", BEHIND_THE_LAST);
     ask_and_hear(a, "/past/n-", 2);
     ask_and_hear(a, "/last/n-", 4);
     ask_list(a, "/near");

@@ -1,5 +1,6 @@
 #include "speaker.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct speaker {
     int open;             /* requests without an answer */
     const char *optional; /* may_hear; NULL: none */
     char heard[HEARD_SIZE];
+    char made[PATH_SIZE]; /* create_past_the_end: behind one in hand; empty: it was not */
 };
 
 typedef struct question {
@@ -79,6 +81,27 @@ static void on_created(void *arg, const zkl_reply *reply) {
                  transcript_zxid(reply->zxid).text);
     }
     answered(arg, reply, more);
+}
+
+/* Its number counts on: it is neither the last one nor refused. */
+static void on_created_past_the_end(void *arg, const zkl_reply *reply) {
+    question *asked = arg;
+    const char *number = reply->outcome == ZKL_OUTCOME_OK ? strstr(reply->path, "--") : NULL;
+    if (number == NULL) {
+        on_created(asked, reply);
+        return;
+    }
+    snprintf(asked->self->made, PATH_SIZE, "%s", reply->path);
+    asked->self->open--;
+    free(asked);
+}
+
+static void on_deleted_unheard(void *arg, const zkl_reply *reply) {
+    speaker *self = arg;
+    if (reply->outcome != ZKL_OUTCOME_OK) {
+        note(self, "cannot delete ", self->made);
+    }
+    self->open--;
 }
 
 static void on_exists(void *arg, const zkl_reply *reply) {
@@ -354,13 +377,10 @@ static void tell_asked(const speaker *self, const char *text, const char *more,
                    outcome != ZKL_OUTCOME_OK ? outcome_name(&reply) : "");
 }
 
-static void ask(speaker *self, sender *send, const char *what, const char *path, uint64_t watch) {
+static zkl_outcome send_question(speaker *self, sender *send, const char *what, const char *path,
+                                 uint64_t watch) {
     char full_path[PATH_SIZE];
     char text[TRANSCRIPT_LINE_SIZE];
-    char watch_text[32] = "";
-    if (watch != 0) {
-        snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)watch);
-    }
     snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), path);
     snprintf(text, sizeof(text), "%s %s", what, path);
     question *asked = make_question(self, text);
@@ -369,7 +389,17 @@ static void ask(speaker *self, sender *send, const char *what, const char *path,
     zkl_outcome outcome = send(self, full_path, watch, asked);
     note_sent(self, asked, outcome);
     pthread_mutex_unlock(&self->mutex);
-    tell_asked(self, text, watch_text, outcome);
+    return outcome;
+}
+
+static void ask(speaker *self, sender *send, const char *what, const char *path, uint64_t watch) {
+    char text[TRANSCRIPT_LINE_SIZE];
+    char watch_text[32] = "";
+    if (watch != 0) {
+        snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)watch);
+    }
+    snprintf(text, sizeof(text), "%s %s", what, path);
+    tell_asked(self, text, watch_text, send_question(self, send, what, path, watch));
 }
 
 static void tell_operation_asked(const speaker *self, const zkl_multi_operation *operation) {
@@ -416,6 +446,42 @@ void ask_container(speaker *self, const char *path) {
 
 void ask_create(speaker *self, const char *path) {
     ask(self, send_create, "create", path, 0);
+}
+
+static zkl_outcome send_create_past_the_end(speaker *self, const char *path, uint64_t watch,
+                                            question *asked) {
+    (void)watch;
+    return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
+                                                                on_created_past_the_end, asked);
+}
+
+/* False: it has been made behind one in hand, with this number. */
+static bool try_past_the_end(speaker *self, const char *path, int64_t number) {
+    char counting_on[PATH_SIZE];
+    snprintf(counting_on, sizeof(counting_on), "%s%s%" PRId64, stage_root(), path, number);
+    self->made[0] = '\0';
+    (void)send_question(self, send_create_past_the_end, "create", path, 0);
+    hear(self);
+    if (strcmp(self->made, counting_on) != 0) {
+        return true;
+    }
+    pthread_mutex_lock(&self->mutex);
+    self->open++;
+    (void)self->operations->table->remove(self->operations, self->made, on_deleted_unheard, self);
+    pthread_mutex_unlock(&self->mutex);
+    hear(self);
+    return false;
+}
+
+void create_past_the_end(speaker *self, const char *path, int64_t counting_on) {
+    transcript_add("%s > create %s", self->name, path);
+    while (!try_past_the_end(self, path, counting_on)) {
+        counting_on++;
+    }
+    if (self->made[0] != '\0') {
+        transcript_add("%s < made %s, and not number %" PRId64, self->name,
+                       transcript_path(self->made), counting_on);
+    }
 }
 
 void ask_list(speaker *self, const char *path) {

@@ -31,6 +31,12 @@ void speaker_abandon(speaker *self);
 void ask_parent(speaker *self, const char *path);
 void ask_container(speaker *self, const char *path);
 void ask_create(speaker *self, const char *path);
+/** Where the numbers of a parent have ended, and waits. While the leader still has an earlier
+ * create in hand, which is chance, the child gets the next number in 32 bits, which is
+ * `counting_on`: it is deleted then, and asked for again. Written down is the one that is behind
+ * none. */
+enum { BEHIND_THE_LAST = INT32_MIN };
+void create_past_the_end(speaker *self, const char *path, int64_t counting_on);
 void ask_list(speaker *self, const char *path);
 /** The same, with a watch on the children. */
 void ask_children(speaker *self, const char *path, uint64_t watch);

@@ -105,10 +105,8 @@ static bool numbers_in_a_transaction_at_their_end(void) {
     TRANSACT(CREATE_NUMBERED("/near/n-"), CREATE_NUMBERED("/near/n-"), CREATE_NUMBERED("/near/n-"),
              CREATE_NUMBERED("/near/n-"));
     catch_up(a);
-    ask_create(a, "/near/m-");
-    hear(a);
-    ask_create(a, "/near/m-");
-    hear(a);
+    create_past_the_end(a, "/near/m-", BEHIND_THE_LAST + 2);
+    create_past_the_end(a, "/near/m-", BEHIND_THE_LAST);
     TRANSACT(CREATE_NUMBERED("/near/k-"), CREATE_NUMBERED("/near/m-"), CREATE_NUMBERED("/near/k-"));
     TRANSACT(CREATE_NUMBERED("/near/k-"), CREATE_NUMBERED("/near/n-"));
     TRANSACT(CREATE_NUMBERED("/last/n-"), CREATE_NUMBERED("/last/n-"), CHECK("/none"));

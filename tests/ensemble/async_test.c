@@ -8,6 +8,7 @@
 #include "support/servers.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -251,6 +252,71 @@ static void two_thousand_wait_without_a_thread_and_are_told_once_each(void) {
     crowd_end(&crowd);
 }
 
+/* ---- All at one resource ----------------------------------------------------------------- */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CROWD = 2000 };
+#else
+enum { CROWD = 10000 };
+#endif
+enum { HANDED_OVER = 100, CROWD_PATIENCE_MS = 120000, BYTES_EACH_MAX = 20 * 1024 };
+
+static int64_t resident_bytes(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1) {
+        give_up("cannot read /proc/self/statm");
+    }
+    fclose(file);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static bool crowd_is_queued(struct crowd *crowd) {
+    return queued(crowd) == crowd->resources + crowd->count;
+}
+
+static bool some_were_granted(struct crowd *crowd) {
+    return atomic_load(&crowd->told) >= HANDED_OVER;
+}
+
+static bool wait_long_for(struct crowd *crowd, bool (*is_met)(struct crowd *crowd)) {
+    int64_t end = now_ms() + CROWD_PATIENCE_MS;
+    while (!is_met(crowd) && now_ms() < end) {
+        nap();
+    }
+    return is_met(crowd);
+}
+
+/* A list for each of them would make the servers write n * n / 2 names, which is more than their
+ * 256 MB of heap hold. */
+static void ten_thousand_at_one_resource_leave_the_servers_alive_and_the_queue_moving(void) {
+    struct crowd crowd;
+    crowd_begin(&crowd, SHORT_NAME, 1, CROWD);
+    int64_t epoch = servers_epoch();
+    int64_t memory = resident_bytes();
+    int64_t begun = now_ms();
+    open_jobs(&crowd, client_open(servers_hosts(), LONGEST_SESSION_MS));
+    start_jobs(&crowd);
+    CU_ASSERT_TRUE(wait_long_for(&crowd, crowd_is_queued));
+    int64_t each = (resident_bytes() - memory) / CROWD;
+    int64_t formed = now_ms();
+    printf("\n    %d in their queue after %d ms, %d bytes each; ", CROWD, (int)(formed - begun),
+           (int)each);
+    CU_ASSERT_TRUE(each <= BYTES_EACH_MAX);
+    release_holders(&crowd);
+    CU_ASSERT_TRUE(wait_long_for(&crowd, some_were_granted));
+    printf("%d hand-offs in %d ms ", HANDED_OVER, (int)(now_ms() - formed));
+    ASSERT_NUMBER(client_information(crowd.client).sessions_expired, 0);
+    client_close(crowd.client);
+    crowd.client = NULL;
+    ASSERT_NUMBER(count_told(&crowd, ZKL_OK), granted(&crowd));
+    ASSERT_NUMBER(servers_epoch(), epoch);
+    CU_ASSERT_TRUE(servers_sum("zk_uptime") > 0); /* it asks each of them */
+    crowd_end(&crowd);
+}
+
+/* ---- Called off, and closed ---------------------------------------------------------------- */
+
 /* Every third is called off, before the others are granted. */
 static void those_that_are_cancelled_are_told_so_and_the_others_granted(void) {
     struct crowd crowd;
@@ -408,15 +474,121 @@ static void callbacks_come_in_the_loop_of_the_application_and_nowhere_else(void)
     crowd_end(&crowd);
 }
 
+/* ---- Holds of a reentrant handle ----------------------------------------------------------- */
+
+struct hold {
+    int times;
+    int status;
+    zkl_grant grant;
+};
+
+static void on_hold(void *arg, int status, const zkl_grant *grant) {
+    struct hold *hold = arg;
+    hold->times++;
+    hold->status = status;
+    if (grant != NULL) {
+        hold->grant = *grant;
+    }
+}
+
+struct owned {
+    struct scene scene;
+    zkl_client *client;
+    zkl_lock *lock;
+    struct hold first;
+};
+
+static const char owner;
+
+static void dispatch_until_told(struct owned *owned, struct hold *hold) {
+    WAIT_UNTIL(zkl_client_dispatch(owned->client, NULL) == ZKL_OK && hold->times > 0);
+}
+
+static void hold_again(struct owned *owned, struct hold *hold) {
+    *hold = (struct hold){ .grant = ZKL_GRANT_INIT };
+    ASSERT_STATUS(zkl_lock_acquire_async(owned->lock, ZKL_READ, PATIENCE_MS, &owner, on_hold, hold),
+                  ZKL_OK);
+}
+
+static void owned_begin(struct owned *owned, const char *stem) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_lock_options its = ZKL_LOCK_OPTIONS_INIT;
+    scene_begin(&owned->scene, stem);
+    options.session_timeout_ms = LONG_SESSION_MS;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    its.reentrant = 1;
+    ASSERT_STATUS(zkl_client_open(servers_hosts(), &options, &owned->client), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_open(owned->client, owned->scene.resource, &its, &owned->lock), ZKL_OK);
+    hold_again(owned, &owned->first);
+    dispatch_until_told(owned, &owned->first);
+    ASSERT_STATUS(owned->first.status, ZKL_OK);
+}
+
+static void owned_end(struct owned *owned) {
+    WAIT_UNTIL(scene_queue(&owned->scene) == 0); /* before the handle is closed: nothing is held */
+    zkl_lock_close(owned->lock);
+    client_close(owned->client);
+    scene_end(&owned->scene);
+}
+
+static void give_back(struct owned *owned) {
+    ASSERT_STATUS(zkl_lock_release_async(owned->lock, 0, &owner, NULL, NULL), ZKL_OK);
+}
+
+static void hold_of_a_grant_that_is_over_is_none_of_the_next(void) {
+    struct owned owned;
+    struct hold late;
+    zkl_grant grant = ZKL_GRANT_INIT;
+    owned_begin(&owned, "hold-of-before");
+    hold_again(&owned, &late);
+    give_back(&owned);
+    give_back(&owned);
+    ASSERT_STATUS(zkl_lock_acquire(owned.lock, ZKL_READ, PATIENCE_MS, &grant), ZKL_OK);
+    CU_ASSERT_TRUE(grant.token > owned.first.grant.token);
+    dispatch_until_told(&owned, &late);
+    ASSERT_STATUS(late.status, ZKL_LOST);
+    ASSERT_STATUS(zkl_lock_release(owned.lock, PATIENCE_MS), ZKL_OK);
+    owned_end(&owned);
+}
+
+static void hold_until_decided(struct owned *owned) {
+    int descriptor = -1;
+    ASSERT_STATUS(zkl_client_event_descriptor(owned->client, &descriptor), ZKL_OK);
+    struct pollfd one = { .fd = descriptor, .events = POLLIN };
+    WAIT_UNTIL(poll(&one, 1, 0) == 1);
+}
+
+/* The upgrade is decided, and its callback waits before that of the hold. */
+static void hold_that_an_upgrade_overtakes_is_told_with_the_writers_token(void) {
+    struct owned owned;
+    struct hold upgraded = { .grant = ZKL_GRANT_INIT };
+    struct hold again;
+    owned_begin(&owned, "hold-upgraded");
+    ASSERT_STATUS(zkl_lock_try_upgrade_async(owned.lock, &owner, on_hold, &upgraded), ZKL_OK);
+    hold_until_decided(&owned);
+    hold_again(&owned, &again);
+    dispatch_until_told(&owned, &again);
+    ASSERT_STATUS(upgraded.status, ZKL_OK);
+    ASSERT_STATUS(again.status, ZKL_OK);
+    CU_ASSERT_TRUE(upgraded.grant.token > owned.first.grant.token);
+    ASSERT_NUMBER(again.grant.token, upgraded.grant.token);
+    give_back(&owned);
+    give_back(&owned);
+    owned_end(&owned);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(two_thousand_wait_without_a_thread_and_are_told_once_each),
+        TEST_CASE(ten_thousand_at_one_resource_leave_the_servers_alive_and_the_queue_moving),
         TEST_CASE(those_that_are_cancelled_are_told_so_and_the_others_granted),
         TEST_CASE(close_of_the_client_tells_all_before_it_returns),
         TEST_CASE(close_of_the_handles_tells_all_that_they_are_cancelled),
         TEST_CASE(requests_whose_session_ends_join_again_and_are_told_once),
         TEST_CASE(requests_that_are_to_fail_with_their_session_are_told_once),
         TEST_CASE(callbacks_come_in_the_loop_of_the_application_and_nowhere_else),
+        TEST_CASE(hold_of_a_grant_that_is_over_is_none_of_the_next),
+        TEST_CASE(hold_that_an_upgrade_overtakes_is_told_with_the_writers_token),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -3,6 +3,7 @@
  * whose children a watch is, so all their watches are counted.
  */
 #include "support/news.h"
+#include "support/proxy.h"
 #include "support/scene.h"
 #include "support/servers.h"
 
@@ -183,6 +184,39 @@ static void who_came_during_an_outage_of_our_server_is_told_afterwards(void) {
     cast_end(&cast);
 }
 
+/* Nobody knows which node the holder has when the waiter comes; later no child changes any more. */
+static void waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of(void) {
+    const struct proxy_plan plan = { { { PROXY_REPLY_LOST, 1 } }, 1, true };
+    struct cast cast;
+    struct waiter writer;
+    cast_begin(&cast, "contended-downgrade");
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = cast.client;
+    zkl_lock_close(cast.lock);
+    cast.client = client_open(proxy_hosts(proxy), LONG_SESSION_MS);
+    cast.lock = open_listener(&cast, &cast.news);
+    (void)acquire(&cast, ZKL_WRITE);
+    STAYS(told(&cast) == 0, QUIET_MS);
+    proxy_set_plan(proxy, &plan);
+    ASSERT_STATUS(zkl_lock_downgrade(cast.lock, QUIET_MS), ZKL_PENDING);
+    writer.done = false;
+    waiter_start(&writer, lock_open(cast.others[1], cast.scene.resource), ZKL_WRITE, PATIENCE_MS);
+    WAIT_UNTIL(scene_queue(&cast.scene) == 2);
+    proxy_admit(proxy);
+    WAIT_UNTIL(told(&cast) == 1);
+    release(cast.lock);
+    ASSERT_STATUS(waiter_join(&writer), ZKL_OK);
+    zkl_lock_close(writer.lock);
+    (void)proxy_end_plan(proxy);
+    zkl_client *behind_the_proxy = cast.client;
+    cast.client = client;
+    zkl_lock_close(cast.lock);
+    cast.lock = NULL;
+    client_close(behind_the_proxy);
+    proxy_stop(proxy);
+    cast_end(&cast);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(holder_is_told_once_when_others_come),
@@ -190,6 +224,7 @@ int main(int argc, char **argv) {
         TEST_CASE(who_waits_at_the_grant_already_is_told_with_it),
         TEST_CASE(readers_of_one_client_share_one_watch),
         TEST_CASE(who_came_during_an_outage_of_our_server_is_told_afterwards),
+        TEST_CASE(waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

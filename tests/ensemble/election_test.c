@@ -7,9 +7,12 @@
 #include "support/scene.h"
 #include "support/servers.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <zklock/administration.h>
 #include <zklock/election.h>
 
 #define SESSION_MS 6000
@@ -174,6 +177,7 @@ static void leaders_that_are_killed_or_resign_are_followed_in_order(void) {
     assert_leads(&race, 0);
     process_signal(&race.candidates[0], SIGKILL);
     assert_leads(&race, 1);
+    WAIT_UNTIL(how_often_told(&race.candidates[1], "elected") == 1); /* before it resigns */
     process_tell(&race.candidates[1], "resign\n");
     ASSERT_STATUS(process_answer(&race.candidates[1]), ZKL_OK);
     ASSERT_STATUS(leads(&race.candidates[1], &(int64_t){ 0 }), ZKL_NOT_HELD);
@@ -302,7 +306,7 @@ static void assert_lost_once_and_lead_again(struct candidate *self, int64_t term
     WAIT_UNTIL(was_told(self, 1, 1));
     ASSERT_STATUS(self->last_reason, reason);
     ASSERT_NUMBER(self->last_term, term);
-    ASSERT_STATUS(zkl_election_is_leader(self->election, &told, NULL), ZKL_LOST);
+    ASSERT_STATUS(zkl_election_check(self->election, &told, NULL), ZKL_LOST);
     ASSERT_NUMBER(told, term);
     ASSERT_STATUS(zkl_election_campaign(self->election, PATIENCE_MS, NULL), ZKL_ALREADY_HELD);
     ASSERT_STATUS(zkl_election_resign(self->election, PATIENCE_MS), ZKL_LOST);
@@ -339,7 +343,7 @@ static void leader_whose_node_was_deleted_by_hand_is_told_once_and_can_lead_agai
 }
 
 static bool is_back(zkl_election *election) {
-    return zkl_election_is_leader(election, NULL, NULL) == ZKL_OK;
+    return zkl_election_check(election, NULL, NULL) == ZKL_OK;
 }
 
 /* A lost connection is no loss, and nobody is told of it. */
@@ -355,7 +359,7 @@ static void leader_keeps_its_term_while_servers_die_and_come_back(void) {
     WAIT_UNTIL(is_back(self.election));
     ASSERT_STATUS(zkl_lock_verify(zkl_election_lock(self.election), PATIENCE_MS), ZKL_OK);
     server_start(leader);
-    ASSERT_STATUS(zkl_election_is_leader(self.election, &told, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_election_check(self.election, &told, NULL), ZKL_OK);
     ASSERT_NUMBER(told, term);
     ASSERT_STATUS(zkl_election_campaign(self.rival, 0, NULL), ZKL_BUSY);
     CU_ASSERT_TRUE(was_told(&self, 1, 0));
@@ -441,6 +445,151 @@ static void observer_whose_session_was_ended_follows_in_the_next(void) {
     candidate_end(&self);
 }
 
+/* ---- Late questions, and many who look on -------------------------------------------------- */
+
+static bool is_readable(int descriptor) {
+    struct pollfd one = { .fd = descriptor, .events = POLLIN };
+    return poll(&one, 1, 0) == 1;
+}
+
+static void on_asked(void *arg, int64_t term) {
+    int *asked = arg;
+    (void)term;
+    ++*asked;
+}
+
+/* Its server may lag behind the leader's. */
+static bool finds_one(zkl_client *client, const char *resource, char node[ZKL_NODE_PATH_SIZE]) {
+    zkl_queue *queue = NULL;
+    ASSERT_STATUS(zkl_queue_describe(client, resource, PATIENCE_MS, &queue), ZKL_OK);
+    const zkl_contender *first = zkl_queue_get(queue, 0);
+    snprintf(node, ZKL_NODE_PATH_SIZE, "%s", first != NULL ? first->node : "");
+    zkl_queue_free(queue);
+    return node[0] != '\0';
+}
+
+static void ask_to_resign(zkl_client *client, const char *resource) {
+    char node[ZKL_NODE_PATH_SIZE];
+    WAIT_UNTIL(finds_one(client, resource, node));
+    ASSERT_STATUS(zkl_node_revoke(client, resource, node, PATIENCE_MS), ZKL_OK);
+}
+
+/* The question waits for the loop of the application when that resigns. */
+static void leader_that_has_resigned_is_not_asked_to(void) {
+    struct scene scene;
+    zkl_client *client = NULL;
+    zkl_election *election = NULL;
+    int asked = 0;
+    int descriptor = -1;
+    scene_begin(&scene, "late-question");
+    zkl_client *clerk = client_open(servers_hosts(), LONG_SESSION_MS);
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    ASSERT_STATUS(zkl_client_open(servers_hosts(), &options, &client), ZKL_OK);
+    ASSERT_STATUS(zkl_client_event_descriptor(client, &descriptor), ZKL_OK);
+    zkl_election_options its = ZKL_ELECTION_OPTIONS_INIT;
+    its.resignation_asked = on_asked;
+    its.arg = &asked;
+    ASSERT_STATUS(zkl_election_open(client, scene.resource, &its, &election), ZKL_OK);
+    for (int is_late = 0; is_late <= 1; is_late++) {
+        (void)campaign(election);
+        ASSERT_STATUS(zkl_client_dispatch(client, NULL), ZKL_OK); /* elected */
+        ask_to_resign(clerk, scene.resource);
+        WAIT_UNTIL(is_readable(descriptor));
+        if (is_late) {
+            resign(election);
+        }
+        ASSERT_STATUS(zkl_client_dispatch(client, NULL), ZKL_OK);
+        ASSERT_NUMBER(asked, 1);
+        if (!is_late) {
+            resign(election);
+        }
+    }
+    zkl_election_close(election);
+    client_close(client);
+    client_close(clerk);
+    scene_end(&scene);
+}
+
+enum { ONLOOKERS = 300 };
+
+struct onlooker {
+    zkl_observer *observer;
+    atomic_llong term;
+};
+
+static void on_their_leader(void *arg, const zkl_leader *leader) {
+    struct onlooker *onlooker = arg;
+    atomic_store(&onlooker->term, (long long)leader->term);
+}
+
+static int count_who_see(struct onlooker *onlookers, int64_t term) {
+    int count = 0;
+    for (int i = 0; i < ONLOOKERS; i++) {
+        count += atomic_load(&onlookers[i].term) == term;
+    }
+    return count;
+}
+
+/* While nobody leads each of them pauses, and asks again. */
+static void hundreds_of_observers_of_one_client_are_told(void) {
+    static struct onlooker onlookers[ONLOOKERS];
+    struct candidate self;
+    candidate_begin(&self, "onlookers");
+    for (int i = 0; i < ONLOOKERS; i++) {
+        atomic_store(&onlookers[i].term, -1);
+        ASSERT_STATUS(zkl_election_observe(self.rivals_client, self.scene.resource, on_their_leader,
+                                           &onlookers[i], &onlookers[i].observer),
+                      ZKL_OK);
+    }
+    WAIT_UNTIL(count_who_see(onlookers, 0) == ONLOOKERS);
+    int64_t term = campaign(self.election);
+    WAIT_UNTIL(count_who_see(onlookers, term) == ONLOOKERS);
+    resign(self.election);
+    WAIT_UNTIL(count_who_see(onlookers, 0) == ONLOOKERS);
+    for (int i = 0; i < ONLOOKERS; i++) {
+        zkl_observer_close(onlookers[i].observer);
+    }
+    candidate_end(&self);
+}
+
+/* The time until the next request; the session's own are rare. */
+static int64_t wait_for_a_request(struct proxy *proxy) {
+    int before = proxy_requests(proxy);
+    int64_t began_ms = now_ms();
+    WAIT_UNTIL(proxy_requests(proxy) > before);
+    return now_ms() - began_ms;
+}
+
+/* Those that lost one leader together would else ask for the next one together, for ever. */
+static void observer_pauses_for_another_time_before_each_look(void) {
+    enum { LOOKS = 12 };
+    const struct proxy_plan none = { .count = 0 };
+    struct scene scene;
+    struct observation observation;
+    int64_t shortest_ms = PATIENCE_MS;
+    int64_t longest_ms = 0;
+    scene_begin(&scene, "pauses");
+    struct proxy *proxy = proxy_start(0);
+    zkl_client *client = client_open(proxy_hosts(proxy), 3 * LONG_SESSION_MS);
+    observe(&observation, client, scene.resource);
+    WAIT_UNTIL(sights(&observation) == 1);
+    proxy_set_plan(proxy, &none);
+    (void)wait_for_a_request(proxy);
+    for (int i = 0; i < LOOKS; i++) {
+        int64_t pause_ms = wait_for_a_request(proxy);
+        shortest_ms = pause_ms < shortest_ms ? pause_ms : shortest_ms;
+        longest_ms = pause_ms > longest_ms ? pause_ms : longest_ms;
+    }
+    CU_ASSERT_TRUE(longest_ms - shortest_ms > ZKL_LEADER_PAUSE_MS / 10);
+    CU_ASSERT_TRUE(shortest_ms < ZKL_LEADER_PAUSE_MS - ZKL_LEADER_PAUSE_MS / 10);
+    observation_end(&observation);
+    client_close(client);
+    proxy_stop(proxy);
+    scene_end(&scene);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(leaders_that_are_killed_or_resign_are_followed_in_order),
@@ -451,6 +600,9 @@ int main(int argc, char **argv) {
         TEST_CASE(observer_that_was_cut_off_is_told_the_last_leader_and_goes_on),
         TEST_CASE(observer_that_was_cut_off_is_not_told_again_what_has_not_changed),
         TEST_CASE(observer_whose_session_was_ended_follows_in_the_next),
+        TEST_CASE(leader_that_has_resigned_is_not_asked_to),
+        TEST_CASE(hundreds_of_observers_of_one_client_are_told),
+        TEST_CASE(observer_pauses_for_another_time_before_each_look),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -173,7 +173,7 @@ static void *wait_in_vain(void *arg) {
         int64_t timeout_ms = i % 2 == 0 ? 1 + rand_r(&worker->seed) % LONGEST_WAIT_MS : ZKL_FOREVER;
         zkl_lock *lock = worker->locks[rand_r(&worker->seed) % QUEUES];
         int status = zkl_lock_acquire(lock, mode, timeout_ms, NULL);
-        worker->timed_out += status == ZKL_TIMEOUT;
+        worker->timed_out += status == ZKL_TIMEOUT || status == ZKL_DISCONNECTED;
         worker->cancelled += status == ZKL_CANCELLED;
     }
     atomic_store(&worker->done, true);

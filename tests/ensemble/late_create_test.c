@@ -272,7 +272,7 @@ static void cancel_before_a_create_that_comes_late_leaves_nothing(void) {
 static void timeout_before_a_create_that_comes_late_leaves_nothing(void) {
     struct stage stage;
     stage_begin(&stage);
-    give_up_away(&stage, SHORT_WAIT_MS, ZKL_TIMEOUT);
+    give_up_away(&stage, SHORT_WAIT_MS, ZKL_DISCONNECTED);
     assert_late_create_goes_again(&stage);
     stage_end(&stage);
 }

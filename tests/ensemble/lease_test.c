@@ -73,7 +73,8 @@ static void hold_end(struct hold *hold) {
 
 static int64_t lease_left(const zkl_lock *lock) {
     int64_t left_ms = -2;
-    (void)zkl_lock_check(lock, &left_ms);
+    int status = zkl_lock_check(lock, &left_ms);
+    CU_ASSERT_TRUE(status != ZKL_INVALID_ARGUMENT);
     return left_ms;
 }
 

@@ -203,6 +203,14 @@ static void time_out(struct stage *stage) {
     leave_to_the_rival(stage);
 }
 
+static void time_out_away(struct stage *stage) {
+    zkl_grant rivals;
+    rival_acquires(stage, ZKL_EXCLUSIVE, &rivals);
+    int status = zkl_lock_acquire(stage->lock, ZKL_EXCLUSIVE, SHORT_WAIT_MS, NULL);
+    CU_ASSERT_TRUE(status == ZKL_TIMEOUT || (status == ZKL_DISCONNECTED && is_cut(stage)));
+    leave_to_the_rival(stage);
+}
+
 static void cancel(struct stage *stage) {
     zkl_grant rivals;
     struct waiter waiter;
@@ -255,7 +263,7 @@ static const struct path reader = { read_after_a_writer, PAIR + WATCH + LIST_AGA
                                     false };
 static const struct path readers = { read_beside_a_reader, PAIR + DELETE, false };
 static const struct path timing_out = { time_out, PAIR + WATCH + UNWATCH + DELETE, false };
-static const struct path timing_out_away = { time_out, PAIR + WATCH + UNWATCH + DELETE, true };
+static const struct path timing_out_away = { time_out_away, PAIR + WATCH + UNWATCH + DELETE, true };
 static const struct path cancelled = { cancel, PAIR + WATCH + UNWATCH + DELETE, false };
 static const struct path cancelled_away = { cancel, PAIR + WATCH + UNWATCH + DELETE, true };
 static const struct path try_free = { try_what_is_free, 1 + PAIR + MAKE_PARENTS + PAIR + DELETE,

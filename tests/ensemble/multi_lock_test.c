@@ -9,12 +9,17 @@
 #include "support/scene.h"
 #include "support/servers.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zklock/multi_lock.h>
 
 #define SESSION_MS 6000
 #define ENOUGH_MS (2 * SESSION_MS)
+/* A stop is longer than this. */
+#define HOLD_MS 500
 
 /* ---- Two resources ------------------------------------------------------------------------ */
 
@@ -42,13 +47,18 @@ static bool both_are_watched(struct pair *pair) {
     return scene_watches(&pair->one) == 1 && scene_watches(&pair->other) == 1;
 }
 
-static zkl_multi_lock *open_both(zkl_client *client, struct pair *pair) {
+static zkl_multi_lock *open_both_with(zkl_client *client, struct pair *pair,
+                                      const zkl_multi_lock_options *options) {
     zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
     members[0].resource = pair->one.resource;
     members[1].resource = pair->other.resource;
     zkl_multi_lock *both = NULL;
-    ASSERT_STATUS(zkl_multi_lock_open(client, members, 2, NULL, &both), ZKL_OK);
+    ASSERT_STATUS(zkl_multi_lock_open(client, members, 2, options, &both), ZKL_OK);
     return both;
+}
+
+static zkl_multi_lock *open_both(zkl_client *client, struct pair *pair) {
+    return open_both_with(client, pair, NULL);
 }
 
 struct sole_child {
@@ -258,6 +268,101 @@ static void reply_lost_at_every_request_leaves_no_half(void) {
     cut_at_every_request(acquire_with_a_cut, PROXY_REPLY_LOST, LEAST_REQUESTS);
 }
 
+/* ---- A stop, and a refusal ------------------------------------------------------------------ */
+
+/* As a debugger does it, or a machine that swaps: of this process, for a second. What comes next
+ * is to come before the timers. Gives the process that ends it, to be waited for. */
+static pid_t stand_still(void) {
+    const pid_t self = getpid();
+    const pid_t waker = fork();
+    if (waker == 0) {
+        (void)sleep(1);
+        (void)kill(self, SIGCONT);
+        _exit(0);
+    }
+    (void)kill(self, SIGSTOP);
+    return waker;
+}
+
+struct told {
+    int times;
+    int status;
+};
+
+static void on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
+    struct told *told = arg;
+    told->times++;
+    told->status = status;
+    CU_ASSERT_TRUE((grant != NULL) == (status == ZKL_OK));
+}
+
+static zkl_client *open_dispatching(int *descriptor) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    options.session_timeout_ms = LONG_SESSION_MS;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    ASSERT_STATUS(zkl_client_open(servers_hosts(), &options, &client), ZKL_OK);
+    ASSERT_STATUS(zkl_client_event_descriptor(client, descriptor), ZKL_OK);
+    return client;
+}
+
+static bool is_readable(int descriptor) {
+    struct pollfd one = { .fd = descriptor, .events = POLLIN };
+    return poll(&one, 1, 0) == 1;
+}
+
+static void hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_verdict(void) {
+    struct pair pair;
+    pair_begin(&pair);
+    int descriptor = -1;
+    struct told told = { 0, ZKL_OK };
+    zkl_client *client = open_dispatching(&descriptor);
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = HOLD_MS;
+    zkl_multi_lock *both = open_both_with(client, &pair, &options);
+    ASSERT_STATUS(zkl_multi_lock_acquire_async(both, PATIENCE_MS, on_acquired, &told), ZKL_OK);
+    WAIT_UNTIL(is_readable(descriptor));
+    const pid_t waker = stand_still();
+    ASSERT_STATUS(zkl_client_dispatch(client, NULL), ZKL_OK);
+    ASSERT_NUMBER(waitpid(waker, NULL, 0), waker);
+    ASSERT_NUMBER(told.times, 1);
+    ASSERT_STATUS(told.status, ZKL_HOLD_LIMIT);
+    WAIT_UNTIL(both_have(&pair, 0));
+    zkl_multi_lock_close(both);
+    client_close(client);
+    pair_end(&pair);
+}
+
+static void allow_in(struct scene *scene, int permissions) {
+    struct ACL right = { permissions, ZOO_ANYONE_ID_UNSAFE };
+    struct ACL_vector rights = { 1, &right };
+    ASSERT_NUMBER(zoo_set_acl(scene->raw, scene->path, -1, &rights), ZOK);
+    raw_sync(scene->raw);
+}
+
+static void assert_is_forbidden(struct pair *pair, struct scene *where, int64_t timeout_ms) {
+    zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
+    zkl_multi_lock *both = open_both(client, pair);
+    allow_in(where, ZOO_PERM_ALL & ~ZOO_PERM_CREATE);
+    ASSERT_STATUS(zkl_multi_lock_acquire(both, timeout_ms, NULL), ZKL_NO_PERMISSION);
+    allow_in(where, ZOO_PERM_ALL);
+    ASSERT_STATUS(zkl_multi_lock_acquire(both, PATIENCE_MS, NULL), ZKL_OK);
+    zkl_multi_lock_close(both);
+    client_close(client);
+}
+
+static void member_that_is_forbidden_is_told_as_such_and_not_as_something_to_try_again(void) {
+    struct pair pair;
+    pair_begin(&pair);
+    raw_make(pair.one.raw, pair.one.path);
+    raw_make(pair.other.raw, pair.other.path);
+    assert_is_forbidden(&pair, &pair.one, 0);
+    assert_is_forbidden(&pair, &pair.other, 0);
+    assert_is_forbidden(&pair, &pair.other, PATIENCE_MS);
+    WAIT_UNTIL(both_have(&pair, 0));
+    pair_end(&pair);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(both_are_held_with_one_token_though_nothing_was_there),
@@ -267,6 +372,8 @@ int main(int argc, char **argv) {
         TEST_CASE(expiry_while_waiting_joins_both_queues_again),
         TEST_CASE(request_lost_at_every_step_leaves_no_half),
         TEST_CASE(reply_lost_at_every_request_leaves_no_half),
+        TEST_CASE(hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_verdict),
+        TEST_CASE(member_that_is_forbidden_is_told_as_such_and_not_as_something_to_try_again),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

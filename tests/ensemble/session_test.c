@@ -1,5 +1,8 @@
 /* Sessions that expire, and connections that come and go. */
+#include "client.h"
+#include "support/news.h"
 #include "support/process.h"
+#include "support/proxy.h"
 #include "support/scene.h"
 #include "support/servers.h"
 
@@ -209,7 +212,8 @@ static void acquire_while_cut_off_keeps_its_deadline_and_a_try_does_not_wait(voi
     cut_off_begin(&cut_off, "acquire-cut-off");
     cut_off_kill(&cut_off);
     int64_t begun = now_ms();
-    ASSERT_STATUS(zkl_lock_acquire(cut_off.lock, ZKL_EXCLUSIVE, timeout_ms, NULL), ZKL_TIMEOUT);
+    ASSERT_STATUS(zkl_lock_acquire(cut_off.lock, ZKL_EXCLUSIVE, timeout_ms, NULL),
+                  ZKL_DISCONNECTED);
     int64_t took = now_ms() - begun;
     CU_ASSERT_TRUE(took >= timeout_ms);
     CU_ASSERT_TRUE(took <= timeout_ms + SLACK_MS);
@@ -217,6 +221,38 @@ static void acquire_while_cut_off_keeps_its_deadline_and_a_try_does_not_wait(voi
     cut_off_heal(&cut_off);
     ASSERT_STATUS(zkl_lock_acquire(cut_off.lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     cut_off_end(&cut_off);
+}
+
+/* Given addresses among which its server is not, libzookeeper closes the connection, and tells
+ * nobody. */
+static void reconnect_that_libzookeeper_makes_by_itself_is_suspect_and_held_again(void) {
+    struct scene scene;
+    struct news news;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = NULL;
+    scene_begin(&scene, "set-servers");
+    news_begin(&news);
+    options.state_callback = news_callback;
+    options.state_arg = &news;
+    int leader = servers_leader();
+    struct proxy *proxy = proxy_start(leader);
+    zkl_client *client = client_open_on(servers_follower());
+    ASSERT_STATUS(zkl_lock_open(client, scene.resource, &options, &lock), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
+    int64_t session_id = client_information(client).session_id;
+    zkl_connection_set_servers(client->sessions->connection, proxy_hosts(proxy));
+    WAIT_UNTIL(servers_of_session(session_id) == leader);
+    WAIT_UNTIL(news_total(&news) == 2);
+    ASSERT_NUMBER(news_first(&news, ZKL_STATE_SUSPECT).state, ZKL_STATE_SUSPECT);
+    ASSERT_NUMBER(news_last(&news).state, ZKL_STATE_HELD);
+    ASSERT_STATUS(zkl_lock_check(lock, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(lock, PATIENCE_MS), ZKL_OK);
+    ASSERT_NUMBER(client_information(client).sessions_expired, 0);
+    zkl_lock_close(lock);
+    news_end(&news);
+    client_close(client);
+    proxy_stop(proxy);
+    scene_end(&scene);
 }
 
 int main(int argc, char **argv) {
@@ -228,6 +264,7 @@ int main(int argc, char **argv) {
         TEST_CASE(release_while_cut_off_is_done_after_reconnect),
         TEST_CASE(waiter_cut_off_hears_of_a_release_after_reconnect),
         TEST_CASE(acquire_while_cut_off_keeps_its_deadline_and_a_try_does_not_wait),
+        TEST_CASE(reconnect_that_libzookeeper_makes_by_itself_is_suspect_and_held_again),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -82,6 +82,7 @@ struct patient {
     zkl_striped_lock *striped;
     int stripe; /* or ZKL_ALL_STRIPES, or ANY_STRIPE */
     int status;
+    int64_t timeout_ms;
     zkl_stripe_grant grant;
     atomic_bool done;
     pthread_t thread;
@@ -89,8 +90,8 @@ struct patient {
 
 enum { ANY_STRIPE = -2 };
 
-static int acquire_wanted(zkl_striped_lock *striped, int stripe, zkl_stripe_grant *grant) {
-    const int64_t timeout_ms = 2 * PATIENCE_MS;
+static int acquire_wanted(zkl_striped_lock *striped, int stripe, int64_t timeout_ms,
+                          zkl_stripe_grant *grant) {
     if (stripe == ZKL_ALL_STRIPES) {
         return zkl_striped_lock_acquire_all(striped, ZKL_EXCLUSIVE, timeout_ms, grant);
     }
@@ -101,17 +102,23 @@ static int acquire_wanted(zkl_striped_lock *striped, int stripe, zkl_stripe_gran
 
 static void *acquire_patiently(void *arg) {
     struct patient *self = arg;
-    self->status = acquire_wanted(self->striped, self->stripe, &self->grant);
+    self->status = acquire_wanted(self->striped, self->stripe, self->timeout_ms, &self->grant);
     atomic_store(&self->done, true);
     return NULL;
 }
 
-static void patient_start(struct patient *patient, zkl_striped_lock *striped, int stripe) {
+static void patient_start_for(struct patient *patient, zkl_striped_lock *striped, int stripe,
+                              int64_t timeout_ms) {
+    patient->timeout_ms = timeout_ms;
     patient->striped = striped;
     patient->stripe = stripe;
     patient->grant = (zkl_stripe_grant)ZKL_STRIPE_GRANT_INIT;
     atomic_init(&patient->done, false);
     thread_start(&patient->thread, acquire_patiently, patient);
+}
+
+static void patient_start(struct patient *patient, zkl_striped_lock *striped, int stripe) {
+    patient_start_for(patient, striped, stripe, 2 * PATIENCE_MS);
 }
 
 static void patient_join(struct patient *patient) {
@@ -350,7 +357,7 @@ static void use_once(struct member *self, int round) {
     int kind = (self->number + round) % 4;
     zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
     int wanted = kind == 3 ? round % STRIPES : others[kind];
-    if (acquire_wanted(self->striped, wanted, &grant) != ZKL_OK) {
+    if (acquire_wanted(self->striped, wanted, 2 * PATIENCE_MS, &grant) != ZKL_OK) {
         self->wrong++;
         return;
     }
@@ -408,6 +415,95 @@ static void crowd_with_keys_any_and_all_excludes_each_other_and_all_finish(void)
     end_scene(&scene);
 }
 
+/* ---- Cancels, and tries ------------------------------------------------------------------- */
+
+typedef int acquire_way(zkl_striped_lock *striped);
+
+static int by_key(zkl_striped_lock *striped) {
+    return acquire_stripe(striped, 0, PATIENCE_MS, NULL);
+}
+
+static int by_any(zkl_striped_lock *striped) {
+    return zkl_striped_lock_acquire_any(striped, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+}
+
+static int by_all(zkl_striped_lock *striped) {
+    return zkl_striped_lock_acquire_all(striped, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+}
+
+struct cancelled {
+    zkl_striped_lock *striped;
+    acquire_way *acquire;
+    int status;
+};
+
+static void *acquire_to_be_cancelled(void *arg) {
+    struct cancelled *self = arg;
+    self->status = self->acquire(self->striped);
+    return NULL;
+}
+
+/* As soon as it can be cancelled, which is before a stripe is asked for. */
+static bool cancel_ends(zkl_striped_lock *striped, acquire_way *acquire) {
+    struct cancelled self = { striped, acquire, 1 };
+    pthread_t thread;
+    int64_t began_ms = now_ms();
+    thread_start(&thread, acquire_to_be_cancelled, &self);
+    int status = ZKL_NOT_WAITING;
+    while (status == ZKL_NOT_WAITING) {
+        status = zkl_striped_lock_cancel(striped);
+    }
+    pthread_join(thread, NULL);
+    ASSERT_STATUS(status, ZKL_OK);
+    ASSERT_STATUS(self.status, ZKL_CANCELLED);
+    bool at_once = now_ms() - began_ms < PATIENCE_MS / 2;
+    CU_ASSERT_TRUE(at_once);
+    return at_once;
+}
+
+static void cancel_just_before_a_stripe_is_asked_for_ends_the_acquire(void) {
+    enum { CANCELS = 90 };
+    static acquire_way *const ways[] = { by_key, by_any, by_all };
+    struct cast cast;
+    cast_begin(&cast, "striped-cancel");
+    for (int i = 0; i < STRIPES; i++) {
+        hold_stripe(&cast, i);
+    }
+    bool at_once = true;
+    for (int i = 0; i < CANCELS && at_once; i++) {
+        at_once = cancel_ends(cast.other, ways[i % 3]);
+    }
+    WAIT_UNTIL(all_stripes_have(&cast.scene, 1));
+    cast_end(&cast);
+}
+
+/* The servers take longer than the search before had. */
+static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void) {
+    enum { SEARCH_MS = 1000, STOP_MS = 1500 };
+    struct scene scene;
+    struct patient patient;
+    scene_begin(&scene, "striped-try");
+    zkl_client *client = client_open_on(servers_follower());
+    zkl_striped_lock *striped = open_striped(client, &scene);
+    for (int i = 0; i < STRIPES; i++) { /* the stripes are there */
+        ASSERT_STATUS(acquire_stripe(striped, i, PATIENCE_MS, NULL), ZKL_OK);
+        release(striped);
+    }
+    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    ASSERT_STATUS(zkl_striped_lock_acquire_any(striped, ZKL_EXCLUSIVE, SEARCH_MS, &grant), ZKL_OK);
+    release(striped);
+    int leader = servers_leader();
+    server_pause(leader);
+    patient_start_for(&patient, striped, grant.stripe, 0);
+    STAYS(!atomic_load(&patient.done), STOP_MS);
+    server_resume(leader);
+    patient_join(&patient);
+    release(striped);
+    zkl_striped_lock_close(striped);
+    client_close(client);
+    end_scene(&scene);
+}
+
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(those_with_one_key_meet_at_one_stripe_and_others_pass),
@@ -417,6 +513,8 @@ int main(int argc, char **argv) {
         TEST_CASE(all_wait_for_the_one_that_is_held),
         TEST_CASE(end_of_the_session_gives_all_stripes_to_those_who_wait),
         TEST_CASE(crowd_with_keys_any_and_all_excludes_each_other_and_all_finish),
+        TEST_CASE(cancel_just_before_a_stripe_is_asked_for_ends_the_acquire),
+        TEST_CASE(try_of_a_key_has_the_time_it_takes_whatever_was_searched_before),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/listed.h"
+
 enum { NO_EVENT = -1, BASES = 5, TAIL_KINDS = 4 };
 
 /* ---- Names ------------------------------------------------------------------ */
@@ -79,7 +81,8 @@ static void give_created(conversation *talk, zkl_event *event, int32_t sequence)
 }
 
 static void give_children(conversation *talk, zkl_event *event) {
-    event->children = (zkl_children){ (const char *const *)talk->children, talk->children_count };
+    event->children =
+        listed((zkl_children){ (const char *const *)talk->children, talk->children_count });
 }
 
 static void read_children(conversation *talk, fuzz_bytes *bytes, zkl_event *event) {
@@ -137,7 +140,6 @@ void conversation_answer_truly(conversation *talk, zkl_event *event, const char 
         event->outcome = event->own_session ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE;
         break;
     case ZKL_EVENT_WATCHED:
-    case ZKL_EVENT_SETTLED:
         event->outcome = ZKL_OUTCOME_NO_NODE;
         break;
     default:
@@ -278,7 +280,7 @@ static bool shows_stranger_of_ours(const conversation *talk) {
 static void note_list(conversation *talk, const zkl_event *event) {
     talk->listed = 0;
     for (size_t i = 0; i < event->children.count; i++) {
-        snprintf(talk->list[talk->listed++], LISTED_NAME_SIZE, "%s", event->children.names[i]);
+        snprintf(talk->list[talk->listed++], LISTED_NAME_SIZE, "%s", event->children.all[i].text);
     }
     for (size_t i = 0; i < talk->ours_count; i++) {
         talk->may_live[i] = talk->may_live[i] && conversation_is_listed(talk, talk->ours[i]);
@@ -334,9 +336,8 @@ void conversation_note(conversation *talk, const zkl_event *event) {
     case ZKL_EVENT_CREATED:
         note_created(talk, event);
         break;
-    case ZKL_EVENT_SETTLED: /* refused, it was committed as an error */
-        talk->write_followed =
-            talk->write_followed || answered || event->outcome == ZKL_OUTCOME_REFUSED;
+    case ZKL_EVENT_SETTLED:
+        talk->write_followed = talk->write_followed || event->outcome == ZKL_OUTCOME_OK;
         break;
     case ZKL_EVENT_LISTED:
         if (answered) {

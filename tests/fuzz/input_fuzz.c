@@ -187,7 +187,8 @@ static bool servers_are_valid(const char *servers) {
 
 static bool chroot_is_valid(const char *chroot) {
     return chroot[0] == '\0' || strcmp(chroot, "/") == 0 ||
-           (strlen(chroot) <= ZKL_ROOT_MAX && rules_of_absolute(chroot) == 0);
+           (strlen(chroot) <= ZKL_ROOT_MAX && rules_of_absolute(chroot) == 0 &&
+            strchr(chroot, ',') == NULL);
 }
 
 /* ---- The message --------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #include "fuzz.h"
 #include "reference.h"
 #include "support/check.h"
+#include "support/listed.h"
 #include "support/names.h"
 
 enum { CHILDREN_MAX = 16, NEAREST_MAX = 4 };
@@ -75,7 +76,7 @@ static bool same_text(const char *one, const char *other) {
 
 static void check_view(zkl_children children, const char *own, const reference_view *expected) {
     zkl_queue_view actual =
-        zkl_queue_examine(children, &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
+        zkl_queue_examine(listed(children), &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
     unit_check(same_text(actual.blocker, expected->blocker), __FILE__, __LINE__,
                "\"%s\" waits for \"%s\", not for \"%s\"", own,
                actual.blocker != NULL ? actual.blocker : "nobody",
@@ -95,7 +96,7 @@ static void check_view(zkl_children children, const char *own, const reference_v
 static void check_examination(const child_list *list) {
     const char *own = list->names[0];
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
-        (void)zkl_queue_examine(children_of(list),
+        (void)zkl_queue_examine(listed(children_of(list)),
                                 &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
         return; /* ours always has a sequence; so no more than that it does not crash */
     }
@@ -121,7 +122,7 @@ static void check_nearest(const child_list *list) {
         return;
     }
     for (size_t most = 1; most <= NEAREST_MAX; most++) {
-        size_t count = zkl_queue_find_nearest(children_of(list), own, nearest, most);
+        size_t count = zkl_queue_find_nearest(listed(children_of(list)), own, nearest, most);
         EXPECT(count == (view.earlier < most ? view.earlier : most));
         for (size_t i = 0; i < count; i++) {
             EXPECT(i == 0 || nearest[i - 1].name.sequence <= nearest[i].name.sequence);
@@ -148,7 +149,7 @@ static void check_tail(const child_list *list) {
     }
     for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
         zkl_queue_place tail = { NULL, { mode, 0 }, "" };
-        EXPECT((zkl_queue_examine(children, &tail).blocker != NULL) ==
+        EXPECT((zkl_queue_examine(listed(children), &tail).blocker != NULL) ==
                has_conflict(kinds, list->count, mode));
     }
 }
@@ -171,7 +172,7 @@ static bool waits_behind(zkl_children all, const char *own, const char *child) {
 static void check_rear(const child_list *list) {
     const char *own = list->names[0];
     zkl_children all = children_of(list);
-    zkl_queue_rear rear = zkl_queue_look_behind(all, own, "");
+    zkl_queue_rear rear = zkl_queue_look_behind(listed(all), own, "");
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
         return;
     }
@@ -183,7 +184,7 @@ static void check_rear(const child_list *list) {
     EXPECT((rear.waiter != NULL) == contended);
     EXPECT(rear.waiter == NULL || waits_behind(all, own, rear.waiter));
     zkl_children others = { all.names + 1, all.count - 1 };
-    rear = zkl_queue_look_behind(others, own, "");
+    rear = zkl_queue_look_behind(listed(others), own, "");
     EXPECT(rear.listed == reference_examine(others, own).listed);
     EXPECT(rear.listed || rear.waiter == NULL);
 }
@@ -218,7 +219,7 @@ static void check_search(const child_list *list, const char *except) {
     const char *after = "";
     size_t found = 0;
     for (size_t i = 0; i <= list->count; i++) {
-        const char *next = zkl_queue_find_guid(children_of(list), guid, except, after);
+        const char *next = zkl_queue_find_guid(listed(children_of(list)), guid, except, after);
         if (next == NULL) {
             break;
         }

@@ -180,7 +180,7 @@ static void print_event(const fuzz_run *run, const zkl_event *event) {
         print_word(run, request_text_of_outcome(event->outcome), NULL);
     }
     for (size_t i = 0; i < event->children.count; i++) {
-        print_word(run, "", event->children.names[i]);
+        print_word(run, "", event->children.all[i].text);
     }
     fputs(event->deleted ? " deleted" : "", stderr);
     fputs(event->own_session ? " ours" : "", stderr);

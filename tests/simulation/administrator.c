@@ -205,8 +205,9 @@ static void *administer(void *arg) {
     (void)arg;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.label = "administrator";
-    while (administrator.client == NULL && !administrator.stops) {
-        (void)zkl_client_open("server:2181", &options, &administrator.client);
+    int status = ZKL_DISCONNECTED;
+    while (status != ZKL_OK && !administrator.stops) {
+        status = zkl_client_open("server:2181", &options, &administrator.client);
         pause_a_while();
     }
     while (!administrator.stops) {

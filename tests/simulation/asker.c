@@ -81,6 +81,12 @@ static bool may_be_told_ok(const asker *self) {
     return !self->closed && (!*self->client_closes || (self->asynchronous && !self->called_closed));
 }
 
+/* Where servers answer each request nobody is turned away for now: what is refused is refused for
+ * good, and says so. */
+static bool may_be_turned_away(void) {
+    return !plan_is_answered(oracle.plan);
+}
+
 /* Whoever does not try joins again where a place was lost. */
 static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
     bool tries = turn->timeout_ms == 0;
@@ -89,9 +95,11 @@ static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
     case ZKL_OK:
         return may_be_told_ok(self);
     case ZKL_BUSY:
-    case ZKL_DISCONNECTED:
-    case ZKL_SERVER_REFUSED:
         return tries;
+    case ZKL_DISCONNECTED:
+        return tries || is_timed_out(self, turn);
+    case ZKL_SERVER_REFUSED:
+        return tries && may_be_turned_away();
     case ZKL_LEASE_ENDED:
         return may_lose && keeps_lease(self);
     case ZKL_NODE_DELETED:
@@ -111,7 +119,7 @@ static bool may_be_told(const asker *self, const plan_turn *turn, int status) {
     case ZKL_SYSTEM: /* no queue for the callback */
         return self->asynchronous && oracle_memory_runs_short();
     case ZKL_NO_PERMISSION:
-        return asker_plan_has(oracle.plan, PLAN_REFUSE);
+        return asker_plan_has(oracle.plan, PLAN_REFUSE) || plan_lacks_rights(oracle.plan);
     case ZKL_CLOSED:
         return *self->client_closes;
     default:

@@ -236,11 +236,11 @@ static void judge_answer(candidate *self, int status, int64_t term, int64_t leas
     bool closed = status == ZKL_CLOSED && *self->asks.client_closes;
     bool fine = status == ZKL_OK || status == ZKL_SUSPECT || status == ZKL_LOST || closed;
     if (!fine || (self->knows_of_loss && status != ZKL_LOST && !closed)) {
-        oracle_violated("candidate %u leads, and is_leader says: %s", self->asks.number,
+        oracle_violated("candidate %u leads, and check says: %s", self->asks.number,
                         zkl_strerror(status));
     }
     if (!closed && term != self->term) {
-        oracle_violated("candidate %u leads with term %" PRId64 ", and is_leader says %" PRId64,
+        oracle_violated("candidate %u leads with term %" PRId64 ", and check says %" PRId64,
                         self->asks.number, self->term, term);
     }
     if (status == ZKL_LOST && !self->knows_of_loss) {
@@ -278,7 +278,7 @@ void candidate_checks(candidate *self) {
         return; /* it has resigned in a callback */
     }
     judge_told(self);
-    int status = zkl_election_is_leader(self->election, &term, &lease_ms);
+    int status = zkl_election_check(self->election, &term, &lease_ms);
     if (self->leads) {
         judge_answer(self, status, term, lease_ms);
         judge_deletion(self, status);

@@ -9,6 +9,7 @@
 #include "nodes.h"
 #include "oracle.h"
 #include "testing/ensemble.h"
+#include "testing/machine.h"
 #include "trace.h"
 
 enum { US_PER_MS = 1000, PATH_SIZE = 256, SWEEP_EVERY_US = 200 * US_PER_MS };
@@ -56,8 +57,8 @@ static int64_t session_of(const fault *self) {
     return count > 0 ? alive[self->plan->target % count] : 0;
 }
 
-static void resource_path(const fault *self, char path[PATH_SIZE]) {
-    snprintf(path, PATH_SIZE, "/locks/resource-%u", self->plan->target % all.plan->resource_count);
+static void resource_path(const fault *self, char path[PLAN_QUEUE_PATH_SIZE]) {
+    plan_queue_path(all.plan, self->plan->target % plan_queue_count(all.plan), path);
 }
 
 /* ---- Faults of one moment --------------------------------------------------------------- */
@@ -124,6 +125,23 @@ static void repeat_news(const fault *self) {
     int64_t session_id = session_of(self);
     if (session_id != 0) {
         (void)zkl_ensemble_repeat_news(zkl_ensemble_current(), session_id);
+    }
+}
+
+static void replace_connection(const fault *self) {
+    int64_t session_id = session_of(self);
+    if (session_id != 0) {
+        (void)zkl_ensemble_replace_connection(zkl_ensemble_current(), session_id);
+    }
+}
+
+/* They break off what they have; so few find them again before they are all found. */
+static void move_servers(void) {
+    zkl_ensemble *ensemble = zkl_ensemble_current();
+    int64_t session_id;
+    zkl_names_move();
+    for (size_t i = 0; (session_id = zkl_ensemble_session_at(ensemble, i)) != 0; i++) {
+        (void)zkl_ensemble_cut(ensemble, session_id, ZKL_CUT_REPLIES_LOST);
     }
 }
 
@@ -214,13 +232,50 @@ static void add_foreign_node(const fault *self) {
 static void refuse(const fault *self) {
     char path[PATH_SIZE];
     resource_path(self, path);
-    bool creates = self->plan->choice % 3 != 1;
-    bool deletions = self->plan->choice % 3 != 0;
-    zkl_ensemble_refuse_path(zkl_ensemble_current(), path, creates, deletions, duration_us(self));
+    static const unsigned rights[] = { ZKL_RIGHT_CREATE, ZKL_RIGHT_DELETE,
+                                       ZKL_RIGHT_CREATE | ZKL_RIGHT_DELETE };
+    zkl_ensemble_withhold(zkl_ensemble_current(), path, rights[self->plan->choice % 3],
+                          duration_us(self));
+}
+
+/* Names lead to one server, or to all but one. */
+static void name_few(const fault *self) {
+    uint32_t one = UINT32_C(1) << server_of(self);
+    zkl_names_lead_to(self->plan->choice % 2 == 0 ? one : ~one);
+}
+
+static void fail_names(const fault *self) {
+    zkl_names_fail(duration_us(self));
+    zkl_names_take(self->plan->choice % 1000 * US_PER_MS);
+}
+
+static void fail_opens(const fault *self) {
+    zkl_opens_fail(self->plan->choice % 4);
+    zkl_opens_take(self->plan->choice / 4 % 1000 * US_PER_MS);
 }
 
 /* ---- Beginning and end of each ----------------------------------------------------------------
  */
+
+/* Names, and connections that cannot be opened. */
+static void begin_on_machine(const fault *self) {
+    switch (self->plan->kind) {
+    case PLAN_FAIL_NAMES:
+        fail_names(self);
+        break;
+    case PLAN_FEW_NAMES:
+        name_few(self);
+        break;
+    case PLAN_MOVE_SERVERS:
+        move_servers();
+        break;
+    case PLAN_FAIL_OPENS:
+        fail_opens(self);
+        break;
+    default:
+        break;
+    }
+}
 
 static void begin(void *arg) {
     const fault *self = arg;
@@ -276,7 +331,11 @@ static void begin(void *arg) {
     case PLAN_MUTE:
         zkl_ensemble_mute_connections(ensemble, server_of(self), duration_us(self));
         break;
-    case PLAN_FAULT_KINDS:
+    case PLAN_REPLACE_CONNECTION:
+        replace_connection(self);
+        break;
+    default:
+        begin_on_machine(self);
         break;
     }
 }
@@ -297,6 +356,12 @@ static void end(void *arg) {
         (void)foreign_all_leave();
     } else if (self->plan->kind == PLAN_ALLOCATION) {
         allocation_fail_after(ALLOCATION_NEVER);
+    } else if (self->plan->kind == PLAN_FAIL_NAMES) {
+        zkl_names_take(0);
+    } else if (self->plan->kind == PLAN_FEW_NAMES) {
+        zkl_names_lead_to(UINT32_MAX);
+    } else if (self->plan->kind == PLAN_FAIL_OPENS) {
+        zkl_opens_take(0);
     }
 }
 

@@ -184,9 +184,9 @@ void foreign_comes(const char *resource_path, uint32_t choice) {
 }
 
 static const zkl_node *find_foreign_node(void) {
-    for (unsigned i = 0; all.session_id != 0 && i < all.plan->resource_count; i++) {
-        char path[PATH_SIZE];
-        snprintf(path, sizeof(path), "/locks/resource-%u", i);
+    for (size_t i = 0; all.session_id != 0 && i < plan_queue_count(all.plan); i++) {
+        char path[PLAN_QUEUE_PATH_SIZE];
+        plan_queue_path(all.plan, i, path);
         const zkl_node *child = first_child(path);
         while (child != NULL && !is_foreign(child)) {
             child = next_child(child);

@@ -7,18 +7,18 @@
 #include "asker.h"
 #include "faults.h"
 #include "oracle_records.h"
+#include "set_handle.h"
 #include "threads.h"
 #include "trace.h"
-#include "zklock/multi_lock.h"
 
-enum { PIECES_OF_A_HOLD = 3, NUMBERS_FROM = 100 };
+enum { PIECES_OF_A_HOLD = 3, NUMBERS_FROM = 100, LAG_MAX_MS = 100, STALE_MAX_MS = 5000 };
 
 typedef struct multi_contender {
     const plan_multi *plan;
     asker asks;
     zkl_client *client;
     zkl_process *process;
-    zkl_multi_lock *lock;
+    set_handle lock;
     bool started;
     bool done;
     const plan_turn *turn; /* that it takes */
@@ -27,7 +27,9 @@ typedef struct multi_contender {
     bool knows_of_loss;
     int64_t told_lost; /* the token */
     int64_t token;
-    const node_record *nodes[PLAN_MULTI_RESOURCES];
+    const node_record *nodes[PLAN_MULTI_RESOURCES]; /* of the grant */
+    size_t node_count;
+    int64_t asked_us; /* in the world's time */
 } multi_contender;
 
 static struct {
@@ -41,63 +43,142 @@ static void sleep_ms(int64_t ms) {
 
 /* ---- Grants ------------------------------------------------------------------------------- */
 
+static bool is_below(const node_record *node, const char *parent) {
+    size_t length = strlen(parent);
+    return strncmp(node->path, parent, length) == 0 && node->path[length] == '/';
+}
+
 /* The node of one of its resources that the transaction of this zxid has made. */
-static const node_record *find_node(unsigned resource, int64_t zxid) {
-    char parent[64];
-    int length = snprintf(parent, sizeof(parent), "/locks/resource-%u/", resource);
+static const node_record *find_node(const char *parent, int64_t zxid) {
     const node_record *node;
     for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
-        if (node->czxid == zxid && strncmp(node->path, parent, (size_t)length) == 0) {
+        if (node->czxid == zxid && is_below(node, parent)) {
             return node;
         }
     }
     return NULL;
 }
 
-static void judge_grant(multi_contender *self, const zkl_multi_lock_grant *grant) {
+static void judge_part(multi_contender *self, size_t number, int64_t token) {
+    char parent[SET_PARENT_SIZE];
+    set_parent(self->plan, number, parent);
+    const node_record *node = find_node(parent, token);
+    self->nodes[self->node_count++] = node;
+    if (node != NULL) {
+        asker_judge_node(&self->asks, node);
+    } else {
+        oracle_violated("multi-contender %u was granted token %" PRId64 ", which no node of %s has",
+                        self->asks.number, token, parent);
+    }
+}
+
+static void judge_stripe(const multi_contender *self, int32_t stripe) {
+    int32_t asked = set_stripe_asked(self->plan, self->turn);
+    bool is_one = stripe >= 0 && stripe < self->plan->stripes;
+    bool fits = self->plan->stripes > 0 && self->turn->way == PLAN_ANY ? is_one : stripe == asked;
+    if (!fits) {
+        oracle_violated("multi-contender %u was granted stripe %d, and asked for %d",
+                        self->asks.number, (int)stripe, (int)asked);
+    }
+}
+
+static void judge_grant(multi_contender *self, const set_grant *grant) {
     if (grant->token <= self->token) {
         oracle_violated("multi-contender %u was granted token %" PRId64 " after %" PRId64,
                         self->asks.number, grant->token, self->token);
     }
     self->token = grant->token;
-    for (size_t i = 0; i < self->plan->resource_count; i++) {
-        self->nodes[i] = find_node(self->plan->resources[i], grant->token);
-        if (self->nodes[i] != NULL) {
-            asker_judge_node(&self->asks, self->nodes[i]);
-        } else {
-            oracle_violated("multi-contender %u was granted token %" PRId64
-                            ", which no node of resource %u has",
-                            self->asks.number, grant->token, self->plan->resources[i]);
+    self->node_count = 0;
+    judge_stripe(self, grant->stripe);
+    if (grant->stripe != ZKL_ALL_STRIPES) {
+        judge_part(self, (size_t)grant->stripe, grant->token);
+        return;
+    }
+    for (size_t i = 0; i < set_count(self->plan); i++) {
+        judge_part(self, i, grant->token);
+    }
+}
+
+/* What it was told that it holds it has not lost in that very moment: the clock is asked. */
+static void judge_hold(multi_contender *self) {
+    int64_t lease_ms = 0;
+    if (!*self->asks.client_closes && set_check(&self->lock, &lease_ms) == ZKL_LOST) {
+        oracle_violated("multi-contender %u was granted what it had lost by then",
+                        self->asks.number);
+    }
+}
+
+/* ---- Tries --------------------------------------------------------------------------------- */
+
+static bool reads(const multi_contender *self, size_t number) {
+    zkl_mode mode = self->plan->stripes > 0 ? self->turn->mode : self->plan->modes[number];
+    return mode == ZKL_READ;
+}
+
+/* Somebody was there, or had just gone. */
+static bool was_taken(const multi_contender *self, size_t number) {
+    char parent[SET_PARENT_SIZE];
+    bool is_well = plan_is_by_hand(run.plan) || plan_is_answered(run.plan);
+    int64_t since_us = self->asked_us - (is_well ? LAG_MAX_MS : STALE_MAX_MS) * (int64_t)US_PER_MS;
+    set_parent(self->plan, number, parent);
+    const node_record *node;
+    for (size_t i = 0; (node = nodes_at(i)) != NULL; i++) {
+        if (is_below(node, parent) && nodes_conflicts(node, reads(self, number)) &&
+            (node->alive || node->gone_us >= since_us)) {
+            return true;
         }
     }
+    return false;
+}
+
+/* Of all one is enough; of any each must be. */
+static bool may_be_busy(const multi_contender *self) {
+    int32_t stripe = set_stripe_asked(self->plan, self->turn);
+    if (stripe != ZKL_ALL_STRIPES) {
+        return was_taken(self, (size_t)stripe);
+    }
+    size_t taken = 0;
+    for (size_t i = 0; i < set_count(self->plan); i++) {
+        taken += was_taken(self, i) ? 1 : 0;
+    }
+    bool wants_any = self->plan->stripes > 0 && self->turn->way == PLAN_ANY;
+    return taken >= (wants_any ? set_count(self->plan) : 1);
 }
 
 /* ---- A turn -------------------------------------------------------------------------------- */
 
 static void on_cancel(void *arg) {
     multi_contender *self = arg;
-    if (self->acquires && self->lock != NULL && !*self->asks.client_closes) {
-        int status = zkl_multi_lock_cancel(self->lock);
+    if (self->acquires && set_is_open(&self->lock) && !*self->asks.client_closes) {
+        int status = set_cancel(&self->lock);
         trace_call(self->asks.number, "cancel: %s", zkl_strerror(status));
         self->asks.cancelled = self->asks.cancelled || status == ZKL_OK;
     }
 }
 
-/* What traffic.c counts: a node for each, and a list behind it, and one before it for a try. */
+/* What traffic.c counts: a node for each, and a list behind it, and one before it for a try. Who
+ * wants any tries all, and waits for one of them in the end. */
 static void count_requests(const multi_contender *self) {
-    oracle.acquires += self->plan->resource_count;
-    oracle.tries += 2 * self->plan->resource_count;
+    size_t count = set_count(self->plan) + (self->plan->stripes > 0 ? 1 : 0);
+    oracle.acquires += count;
+    oracle.tries += 2 * count;
     if (run.plan->clients[self->plan->client].lease_tick_ms > 0) {
-        oracle.leased += self->plan->resource_count;
+        oracle.leased += count;
     }
 }
 
-static void told_of_acquire(multi_contender *self, int status, const zkl_multi_lock_grant *grant) {
+static void told_of_acquire(multi_contender *self, int status, const set_grant *grant) {
     self->acquires = false;
-    trace_call(self->asks.number, "acquired all: %s", zkl_strerror(status));
+    trace_call(self->asks.number, "acquired: %s", zkl_strerror(status));
     asker_judge_verdict(&self->asks, self->turn, status);
+    if (status == ZKL_BUSY && !may_be_busy(self)) {
+        oracle_violated("multi-contender %u was told that it is busy, and nobody was there",
+                        self->asks.number);
+    }
     if (status == ZKL_OK) {
+        oracle.sets++;
         judge_grant(self, grant);
+        judge_hold(self);
         self->holds = !*self->asks.client_closes;
         self->knows_of_loss = false;
     }
@@ -105,14 +186,19 @@ static void told_of_acquire(multi_contender *self, int status, const zkl_multi_l
 
 /* An asynchronous call, in memory of the world: should its callback come twice, it is there. */
 typedef struct call {
+    set_call base; /* first */
     multi_contender *self;
     unsigned times; /* that it was told */
     bool refused;
     int status;
 } call;
 
+static void on_acquired(set_call *base, int status, const set_grant *grant);
+static void on_released(set_call *base, int status);
+
 static call *make_call(multi_contender *self) {
     call *made = zkl_world_allocate(sizeof(*made));
+    made->base = (set_call){ on_acquired, on_released };
     made->self = self;
     return made;
 }
@@ -129,8 +215,8 @@ static bool tell(call *its, int status) {
     return true;
 }
 
-static void on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
-    call *its = arg;
+static void on_acquired(set_call *base, int status, const set_grant *grant) {
+    call *its = (call *)base;
     if ((grant != NULL) != (status == ZKL_OK)) {
         oracle_violated("a callback has %s grant: %s", grant != NULL ? "a" : "no",
                         zkl_strerror(status));
@@ -159,7 +245,7 @@ static int acquire_asynchronously(multi_contender *self) {
     int32_t close_after_ms = self->turn->close_after_ms;
     int64_t until_us =
         close_after_ms >= 0 ? zkl_world_now_us() + close_after_ms * (int64_t)US_PER_MS : INT64_MAX;
-    int status = zkl_multi_lock_acquire_async(self->lock, self->turn->timeout_ms, on_acquired, its);
+    int status = set_acquire_async(&self->lock, self->turn, &its->base);
     if (status != ZKL_OK) {
         its->refused = true;
         told_of_acquire(self, status, NULL);
@@ -175,8 +261,8 @@ static int acquire_asynchronously(multi_contender *self) {
 }
 
 static int acquire_and_wait(multi_contender *self) {
-    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
-    int status = zkl_multi_lock_acquire(self->lock, self->turn->timeout_ms, &grant);
+    set_grant grant = { 0, 0 };
+    int status = set_acquire(&self->lock, self->turn, &grant);
     told_of_acquire(self, status, &grant);
     return status;
 }
@@ -190,8 +276,9 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
     count_requests(self);
     self->turn = turn;
     self->acquires = true;
+    self->asked_us = zkl_world_now_us();
     asker_begins(&self->asks);
-    trace_call(self->asks.number, "acquire all, timeout %" PRId64 " ms", turn->timeout_ms);
+    trace_call(self->asks.number, "acquire, timeout %" PRId64 " ms", turn->timeout_ms);
     int status = self->plan->asynchronous ? acquire_asynchronously(self) : acquire_and_wait(self);
     zkl_world_unschedule(&cancel);
     return status;
@@ -220,7 +307,7 @@ static void on_news(void *arg, const zkl_multi_lock_news *news) {
 }
 
 static void judge_lease(const multi_contender *self, int64_t lease_ms) {
-    for (size_t i = 0; i < self->plan->resource_count; i++) {
+    for (size_t i = 0; i < self->node_count; i++) {
         const node_record *node = self->nodes[i];
         if (lease_ms > 0 && node != NULL && !node->alive && !node->by_hand) {
             oracle_violated("multi-contender %u is told of a lease of %" PRId64
@@ -232,7 +319,7 @@ static void judge_lease(const multi_contender *self, int64_t lease_ms) {
 
 static void check(multi_contender *self) {
     int64_t lease_ms = 0;
-    int status = zkl_multi_lock_check(self->lock, &lease_ms);
+    int status = set_check(&self->lock, &lease_ms);
     bool fine = *self->asks.client_closes
                     ? status == ZKL_CLOSED
                     : status == ZKL_OK || status == ZKL_SUSPECT || status == ZKL_LOST;
@@ -252,7 +339,7 @@ static void check(multi_contender *self) {
 static void judge_release(const multi_contender *self, const plan_turn *turn, int status) {
     asker_judge_release(&self->asks, turn, self->knows_of_loss, status);
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
-    for (size_t i = 0; confirmed && i < self->plan->resource_count; i++) {
+    for (size_t i = 0; confirmed && i < self->node_count; i++) {
         const node_record *node = self->nodes[i];
         if (node != NULL && node->alive && !nodes_session_told_expired(node->owner)) {
             oracle_violated("multi-contender %u was told that it has released, but %s is there",
@@ -261,8 +348,8 @@ static void judge_release(const multi_contender *self, const plan_turn *turn, in
     }
 }
 
-static void on_released(void *arg, int status) {
-    call *its = arg;
+static void on_released(set_call *base, int status) {
+    call *its = (call *)base;
     if (tell(its, status)) {
         judge_release(its->self, its->self->turn, status);
     }
@@ -272,10 +359,10 @@ static void on_released(void *arg, int status) {
 static void release_asynchronously(multi_contender *self) {
     call *its = make_call(self);
     int64_t timeout_ms = self->turn->release_timeout_ms;
-    int status = zkl_multi_lock_release_async(self->lock, timeout_ms, on_released, its);
+    int status = set_release_async(&self->lock, timeout_ms, &its->base);
     while (status == ZKL_NO_MEMORY && oracle_memory_runs_short()) {
         sleep_ms(10);
-        status = zkl_multi_lock_release_async(self->lock, timeout_ms, on_released, its);
+        status = set_release_async(&self->lock, timeout_ms, &its->base);
     }
     if (status == ZKL_OK) {
         wait_until_told(its, INT64_MAX);
@@ -286,24 +373,10 @@ static void release_asynchronously(multi_contender *self) {
 }
 
 static bool open_handle(multi_contender *self) {
-    zkl_multi_lock_member members[PLAN_MULTI_RESOURCES];
-    char names[PLAN_MULTI_RESOURCES][32];
-    for (size_t i = 0; i < self->plan->resource_count; i++) {
-        snprintf(names[i], sizeof(names[i]), "resource-%u", self->plan->resources[i]);
-        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
-        members[i].resource = names[i];
-        members[i].mode = self->plan->modes[i];
-    }
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
-    options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
-    options.max_hold_ms = self->plan->max_hold_ms;
-    if (self->plan->hears_news) {
-        options.state_callback = on_news;
-        options.state_arg = self;
-    }
+    self->lock = (set_handle){ .plan = self->plan };
     while (!*self->asks.client_closes) {
-        if (zkl_multi_lock_open(self->client, members, self->plan->resource_count, &options,
-                                &self->lock) == ZKL_OK) {
+        if (set_open(&self->lock, self->client, self->plan->hears_news ? on_news : NULL, self) ==
+            ZKL_OK) {
             return true;
         }
         if (!oracle_memory_runs_short()) {
@@ -317,9 +390,7 @@ static bool open_handle(multi_contender *self) {
 static void close_handle(multi_contender *self) {
     trace_call(self->asks.number, "close");
     self->holds = false;
-    zkl_multi_lock *lock = self->lock;
-    self->lock = NULL;
-    zkl_multi_lock_close(lock);
+    set_close(&self->lock);
 }
 
 static bool leave(multi_contender *self, const plan_turn *turn) {
@@ -328,11 +399,11 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
         return open_handle(self);
     }
     self->holds = false;
-    trace_call(self->asks.number, "release all");
+    trace_call(self->asks.number, "release");
     if (self->plan->asynchronous) {
         release_asynchronously(self);
     } else {
-        judge_release(self, turn, zkl_multi_lock_release(self->lock, turn->release_timeout_ms));
+        judge_release(self, turn, set_release(&self->lock, turn->release_timeout_ms));
     }
     return true;
 }
@@ -341,7 +412,7 @@ static bool leave(multi_contender *self, const plan_turn *turn) {
 static bool take_turn(multi_contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
     int status = acquire(self, turn);
-    if (self->lock == NULL) {
+    if (!set_is_open(&self->lock)) {
         return open_handle(self);
     }
     if (status != ZKL_OK) {
@@ -360,7 +431,7 @@ static void *run_contender(void *arg) {
     for (size_t i = 0; goes_on && i < self->plan->turn_count; i++) {
         goes_on = take_turn(self, &self->plan->turns[i]);
     }
-    if (self->lock != NULL) {
+    if (set_is_open(&self->lock)) {
         close_handle(self);
     }
     self->done = true;
@@ -444,7 +515,7 @@ void multi_contenders_client_closes(unsigned client) {
 void multi_contenders_deleted(const node_record *node) {
     for (unsigned i = 0; i < run.plan->multi_count; i++) {
         const multi_contender *one = &run.all[i];
-        for (size_t k = 0; one->holds && k < one->plan->resource_count; k++) {
+        for (size_t k = 0; one->holds && k < one->node_count; k++) {
             if (one->nodes[k] == node && one->plan->max_hold_ms == 0) {
                 oracle_violated("the node %s is deleted by its session, and multi-contender %u "
                                 "has not left",

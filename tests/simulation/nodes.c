@@ -629,8 +629,8 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
     nodes.on_step();
 }
 
-bool nodes_session_moved_now(void) {
-    return nodes.moved_us == zkl_world_now_us();
+bool nodes_session_moved_since(int64_t us) {
+    return nodes.moved_us >= us;
 }
 
 zkl_ensemble_hooks nodes_hooks(void) {

@@ -85,8 +85,9 @@ uint32_t nodes_session_process(int64_t session_id);
 /** The leader has begun to end it, as somebody asked for; it is by hand once this is committed. */
 void nodes_ends_by_hand(int64_t session_id);
 
-/** Whether a client is told at this moment that its session has moved to another server. */
-bool nodes_session_moved_now(void);
+/** Whether somebody was told since then that a request came by an earlier connection of its
+ * session. */
+bool nodes_session_moved_since(int64_t us);
 
 /** Whether no node and no watch of a request is left. */
 bool nodes_are_gone(void);

@@ -513,6 +513,7 @@ void oracle_deleted(const node_record *node) {
 void oracle_count(simulation_counts *counts) {
     counts->grants += oracle.grants;
     counts->waits += oracle.waits;
+    counts->sets += oracle.sets;
     counts->refusals += oracle.refusals;
     counts->losses += oracle.losses;
     counts->contended += oracle.contended;

@@ -18,8 +18,11 @@ typedef struct told_counts {
 
 static told_counts told_by[PLAN_CLIENTS_MAX][PLAN_RESOURCES_MAX];
 
-/* NULL: of a client that is closed, or about to be. */
+/* NULL: of a client that is closed, or about to be; or of a resource of no class. */
 static told_counts *counts_of(const zkl_lock *lock) {
+    if (strncmp(lock->resource, "resource-", strlen("resource-")) != 0) {
+        return NULL;
+    }
     unsigned resource = (unsigned)strtoul(strrchr(lock->resource, '-') + 1, NULL, 10);
     for (size_t i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client == lock->client) {

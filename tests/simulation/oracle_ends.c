@@ -6,8 +6,8 @@
 #include "threads.h"
 
 enum {
-    END_SESSION_MAX_MS = 5000, /* when the servers do not answer */
-    CLOSE_CALM_MS = 1000,      /* so long is enough for deletions where nothing goes wrong */
+    END_SESSION_MAX_MS = 10000, /* when the servers do not answer, or slowly */
+    CLOSE_CALM_MS = 1000,       /* so long is enough for deletions where nothing goes wrong */
     ELECTION_MAX_MS = 10000
 };
 
@@ -58,6 +58,7 @@ static const node_record *node_left(unsigned number) {
 void oracle_client_closed(unsigned number, int status, int64_t timeout_ms, int64_t took_ms) {
     client_record *one = &oracle.clients[number];
     one->closed = true;
+    one->closed_us = zkl_world_now_us();
     int64_t stopped_ms = (one->stopped_us - one->close_stopped_us) / US_PER_MS;
     if (took_ms > timeout_ms + END_SESSION_MAX_MS + stopped_ms + LATE_MAX_MS) {
         oracle_violated("client %u was closed with %" PRId64 " ms, which took %" PRId64, number,
@@ -84,11 +85,26 @@ void oracle_is_healed(void) {
     }
 }
 
+/* The servers have heard of the end of the session, however short the close. */
+static void judge_calm_close(unsigned number) {
+    const client_record *one = &oracle.clients[number];
+    const node_record *left = node_left(number);
+    if (left != NULL && zkl_world_now_us() > one->closed_us + CLOSE_CALM_MS * (int64_t)US_PER_MS) {
+        oracle_violated(
+            "client %u was closed %d ms ago, and %s is still there, though nothing went "
+            "wrong",
+            number, CLOSE_CALM_MS, left->path);
+    }
+}
+
 /* What is not deleted ends with the session. */
 static void judge_early_end(unsigned number) {
     const client_record *one = &oracle.clients[number];
     if (one->process == NULL || one->ends_us < 0 || oracle.healed_us == INT64_MAX) {
         return;
+    }
+    if (one->closed && plan_is_calm(oracle.plan)) {
+        judge_calm_close(number);
     }
     int64_t since_us = one->ends_us > oracle.healed_us ? one->ends_us : oracle.healed_us;
     const plan_client *plan = &oracle.plan->clients[number];

@@ -62,7 +62,8 @@ typedef struct client_record {
     bool closes;             /* it is about to be, or is closed */
     uint64_t sessions_ended; /* until then */
     bool closed;
-    int64_t ends_us; /* when it was to be closed before its contenders were done, or died; -1 */
+    int64_t closed_us; /* when that was done */
+    int64_t ends_us;   /* when it was to be closed before its contenders were done, or died; -1 */
     int64_t close_stopped_us; /* stopped_us of then */
     int64_t waits_since_us;   /* in the first session, and holds nothing; -1: it does not */
 } client_record;
@@ -80,6 +81,7 @@ struct oracle_state {
     int64_t healed_us;                                 /* INT64_MAX: things still go wrong */
     uint64_t grants;
     uint64_t waits;
+    uint64_t sets; /* of which multi-contenders were told */
     uint64_t refusals;
     uint64_t losses;
     uint64_t acquires;

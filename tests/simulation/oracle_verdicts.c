@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asker.h"
 #include "candidate.h"
+#include "closer.h"
 #include "lock.h"
 #include "multi_contender.h"
 #include "oracle_records.h"
+#include "recipe/lease.h"
 #include "recipe/node_name.h"
 #include "threads.h"
 
@@ -34,11 +37,18 @@ bool oracle_went_wrong_meanwhile(const record *one, unsigned kinds) {
     return false;
 }
 
-/* Who waits asks again; a try does not wait. */
-static bool was_turned_away(const record *one, const plan_turn *turn) {
+/* Who waits asks again; a try does not wait. A connection that is replaced is told of only when the
+ * next one stands, so until then its requests are lost on one that seems to be there; who was
+ * stopped when that happened comes to it later. */
+static bool was_turned_away(unsigned contender, const plan_turn *turn) {
+    const record *one = &oracle.records[contender];
+    const unsigned kinds =
+        1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION | 1U << PLAN_REPLACE_CONNECTION;
+    bool comes_later =
+        oracle_stopped_us_of(contender) > 0 && asker_plan_has(oracle.plan, PLAN_REPLACE_CONNECTION);
     return turn->timeout_ms == 0 &&
-           (oracle.plan->strange_ppm > 0 || nodes_session_moved_now() ||
-            oracle_went_wrong_meanwhile(one, 1U << PLAN_THROTTLE | 1U << PLAN_ALLOCATION));
+           (oracle.plan->strange_ppm > 0 || nodes_session_moved_since(one->asked_us) ||
+            comes_later || oracle_went_wrong_meanwhile(one, kinds));
 }
 
 static bool is_of_request(const record *one, const node_record *node) {
@@ -107,14 +117,25 @@ static bool may_be_full(unsigned contender) {
     return limit > 0 && count_there(contender, false) >= limit + least_holding(contender);
 }
 
-/* Where nothing goes wrong a connection that is made lasts. */
+/* Where nothing goes wrong a connection that is made lasts. (A further session of the client may
+ * only be about to connect.) */
 static bool was_disconnected(unsigned contender) {
-    return !plan_is_calm(oracle.plan) || !oracle.records[contender].was_connected ||
-           !oracle_is_connected(contender);
+    const plan_client *client = &oracle.plan->clients[oracle_plan_of(contender)->client];
+    return !plan_is_calm(oracle.plan) || client->watched_bytes_max > 0 ||
+           !oracle.records[contender].was_connected || !oracle_is_connected(contender);
 }
 
 static bool is_timed_out(const record *one, const plan_turn *turn) {
     return turn->timeout_ms > 0 && zkl_clock_ms() - one->asked_ms >= turn->timeout_ms - ROUNDING_MS;
+}
+
+/* A try waits for one from one probe to the next, which is long enough where all is well. */
+static bool got_no_lease(unsigned contender, const plan_turn *turn) {
+    const plan_client *client = &oracle.plan->clients[oracle_plan_of(contender)->client];
+    int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
+    bool is_well = plan_is_by_hand(oracle.plan) || plan_is_answered(oracle.plan);
+    return turn->timeout_ms == 0 && client->lease_tick_ms > 0 && !is_well &&
+           took_ms >= zkl_lease_probe_period(client->session_timeout_ms) - ROUNDING_MS;
 }
 
 static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
@@ -130,7 +151,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_PERMITS_DIFFER:
         return turn->mode == ZKL_PERMIT && was_unlike_there(contender);
     case ZKL_DISCONNECTED:
-        return turn->timeout_ms == 0 && was_disconnected(contender);
+        return (turn->timeout_ms == 0 || is_timed_out(one, turn)) && was_disconnected(contender);
     case ZKL_TIMEOUT:
         return is_timed_out(one, turn);
     case ZKL_CANCELLED:
@@ -152,9 +173,10 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
         return was_deleted_by_hand(one) ||
                (one->upgrading && one->node != NULL && one->node->by_hand);
     case ZKL_NO_PERMISSION:
-        return oracle_went_wrong_meanwhile(one, 1U << PLAN_REFUSE);
+        return oracle_went_wrong_meanwhile(one, 1U << PLAN_REFUSE) ||
+               plan_lacks_rights(oracle.plan);
     case ZKL_SERVER_REFUSED:
-        return was_turned_away(one, turn);
+        return was_turned_away(contender, turn) || got_no_lease(contender, turn);
     default:
         return false;
     }
@@ -236,7 +258,7 @@ static bool is_alone_in_its_client(unsigned contender) {
         }
     }
     unsigned client = oracle_plan_of(contender)->client;
-    return !multi_contenders_are_of(client) && !candidates_are_of(client);
+    return !multi_contenders_are_of(client) && !candidates_are_of(client) && !closer_is_of(client);
 }
 
 static bool has_made_a_node(unsigned contender) {
@@ -252,13 +274,18 @@ static bool has_made_a_node(unsigned contender) {
     return false;
 }
 
-/* A try does not wait, and does not write where a look is enough. */
+static int64_t longest_wait_for_lease(unsigned contender) {
+    const plan_client *client = &oracle.plan->clients[oracle_plan_of(contender)->client];
+    return client->lease_tick_ms > 0 ? client->session_timeout_ms : 0;
+}
+
+/* A try does not wait, but for a lease, and does not write where a look is enough. */
 static void judge_try(unsigned contender, const plan_turn *turn, int status) {
     if (turn->timeout_ms != 0 || !plan_is_answered(oracle.plan)) {
         return;
     }
     int64_t took_ms = zkl_clock_ms() - oracle.records[contender].asked_ms;
-    if (took_ms > TRY_MAX_MS && !oracle_keeps_lease(contender)) {
+    if (took_ms > TRY_MAX_MS + longest_wait_for_lease(contender)) {
         oracle_violated("contender %u tried, and got its answer after %" PRId64 " ms", contender,
                         took_ms);
     }

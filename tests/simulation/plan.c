@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "testing/ensemble.h"
 #include "testing/world.h"
 
 /* So that the stream of numbers that draws the plan is not the one of the run. */
@@ -10,8 +11,14 @@
 
 enum {
     FAULTS_LAST_MS = 12000,
+    COMMON_FAULTS_MAX = 24,
+    COMMON_FAULT_KINDS = PLAN_REPLACE_CONNECTION, /* what comes before it */
+    MACHINE_FAULTS_MAX = 4,
+    MULTI_LOCKS_MAX = 4,
+    STRIPED_LOCKS_MAX = PLAN_MULTI_MAX - MULTI_LOCKS_MAX,
+    KEYS = 5,
     HEALED_AFTER_MS = 1000,
-    RATE_PARTS = 4,
+    RATE_PARTS = 5,     /* and the rights that are withheld */
     ACTS_OF_OTHERS = 2, /* break, and revoke */
     LEADS_LAST_MS = 6000,
     ADMINISTERED_ONE_IN = 4
@@ -94,7 +101,7 @@ static void draw_contender(const run_plan *plan, plan_contender *contender, unsi
 
 static void draw_fault(plan_fault *fault, const bool *wanted) {
     do {
-        fault->kind = (plan_fault_kind)zkl_world_random(PLAN_FAULT_KINDS);
+        fault->kind = (plan_fault_kind)zkl_world_random(COMMON_FAULT_KINDS);
     } while (!wanted[fault->kind]);
     fault->at_ms = between(0, FAULTS_LAST_MS);
     fault->duration_ms = about(8000);
@@ -108,10 +115,10 @@ static void draw_faults(run_plan *plan) {
     bool wanted[PLAN_FAULT_KINDS] = { false };
     size_t kinds = one_in(8) ? 0 : (size_t)between(1, 4);
     for (size_t i = 0; i < kinds; i++) {
-        wanted[zkl_world_random(PLAN_FAULT_KINDS)] = true;
+        wanted[zkl_world_random(COMMON_FAULT_KINDS)] = true;
     }
     if (kinds > 0) {
-        plan->fault_count = (size_t)between(1, PLAN_FAULTS_MAX);
+        plan->fault_count = (size_t)between(1, COMMON_FAULTS_MAX);
         for (size_t i = 0; i < plan->fault_count; i++) {
             draw_fault(&plan->faults[i], wanted);
         }
@@ -227,7 +234,7 @@ static void draw_asynchronous_multi(plan_multi *multi) {
 
 /* Behind all others, as before. */
 static void draw_multis(run_plan *plan, unsigned flavour) {
-    plan->multi_count = one_in(3) ? (size_t)between(1, PLAN_MULTI_MAX) : 0;
+    plan->multi_count = one_in(3) ? (size_t)between(1, MULTI_LOCKS_MAX) : 0;
     for (size_t i = 0; i < plan->multi_count; i++) {
         draw_multi(plan, &plan->multis[i], flavour);
     }
@@ -346,6 +353,75 @@ static void draw_containers(run_plan *plan) {
     }
 }
 
+/* Of the clients' own machines. Names are looked up again after ten seconds only. */
+static void draw_machine_faults(run_plan *plan) {
+    size_t count = one_in(4) ? (size_t)between(1, MACHINE_FAULTS_MAX) : 0;
+    for (size_t i = 0; i < count && plan->fault_count > 0; i++) {
+        plan_fault *fault = &plan->faults[plan->fault_count++];
+        fault->kind = (plan_fault_kind)between(COMMON_FAULT_KINDS, (int32_t)PLAN_FAULT_KINDS - 1);
+        fault->at_ms = between(0, FAULTS_LAST_MS);
+        fault->duration_ms = about(FAULTS_LAST_MS);
+        fault->target = (uint32_t)zkl_world_random(UINT32_MAX);
+        fault->choice = (uint32_t)zkl_world_random(UINT32_MAX);
+    }
+}
+
+/* So that a few requests need another session. */
+static void draw_small_sessions(run_plan *plan) {
+    bool some = one_in(4);
+    for (size_t i = 0; i < plan->client_count; i++) {
+        plan->clients[i].watched_bytes_max = some && !one_in(4) ? between(600, 1500) : 0;
+    }
+}
+
+static void draw_striped(const run_plan *plan, plan_multi *multi, unsigned flavour) {
+    multi->client = (unsigned)zkl_world_random(plan->client_count);
+    multi->stripes = plan->stripes;
+    multi->fail_on_session_expiry = one_in(4);
+    multi->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
+    multi->asynchronous = one_in(2);
+    multi->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < multi->turn_count; i++) {
+        plan_turn *turn = &multi->turns[i];
+        draw_turn(turn, draw_mode(flavour));
+        turn->close_after_ms = multi->asynchronous && one_in(8) ? about(3000) : -1;
+        turn->way = one_in(4) ? PLAN_ALL : one_in(2) ? PLAN_ANY : PLAN_BY_KEY;
+        turn->key = (uint32_t)zkl_world_random(KEYS);
+    }
+}
+
+/* The last to be drawn, for the same reason. */
+static void draw_stripes(run_plan *plan) {
+    if (!one_in(4)) {
+        return;
+    }
+    unsigned flavour = (unsigned)zkl_world_random(3);
+    plan->stripes = between(1, PLAN_MULTI_RESOURCES);
+    for (size_t count = (size_t)between(1, STRIPED_LOCKS_MAX); count > 0; count--) {
+        draw_striped(plan, &plan->multis[plan->multi_count++], flavour);
+    }
+}
+
+/* Where nothing at all goes wrong each request is counted: none there. */
+static void draw_closer(run_plan *plan) {
+    bool some = one_in(4) && !plan_is_calm(plan);
+    plan->closer_client = some ? (int)zkl_world_random(plan->client_count) : -1;
+}
+
+/* Not creates where servers check early: whoever may not make a resource's node, and asks for that
+ * among other requests, breaks the connection for all of them, again and again. */
+static void draw_rights(run_plan *plan) {
+    static const unsigned rights[] = { ZKL_RIGHT_READ, ZKL_RIGHT_CREATE, ZKL_RIGHT_DELETE };
+    bool some = one_in(8);
+    for (size_t i = 0; some && i < sizeof(rights) / sizeof(rights[0]); i++) {
+        plan->withheld |= one_in(2) ? rights[i] : 0;
+    }
+    plan->checks_early = some && one_in(2);
+    if (plan->checks_early) {
+        plan->withheld &= ~(uint32_t)ZKL_RIGHT_CREATE;
+    }
+}
+
 void plan_draw(run_plan *plan, uint64_t seed) {
     zkl_world_begin(seed ^ PLAN_STREAM);
     memset(plan, 0, sizeof(*plan));
@@ -372,6 +448,11 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_contended(plan);
     draw_election(plan);
     draw_administrator(plan);
+    draw_machine_faults(plan);
+    draw_small_sessions(plan);
+    draw_stripes(plan);
+    draw_closer(plan);
+    draw_rights(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -402,17 +483,44 @@ static bool has_only(const run_plan *plan, unsigned kinds) {
     return loses_nothing(plan) && nobody_dies(plan);
 }
 
+/* Where a resource's node goes it cannot be made again, or cannot be deleted for another one. */
+bool plan_lacks_rights(const run_plan *plan) {
+    bool ends = plan->first_sequence_to_end >= 0;
+    return ((plan->withheld & ZKL_RIGHT_CREATE) != 0 && !plan_is_calm(plan)) ||
+           ((plan->withheld & ZKL_RIGHT_DELETE) != 0 && ends);
+}
+
 bool plan_is_calm(const run_plan *plan) {
     return has_only(plan, 0) && !plan->breaks && !plan->revokes;
 }
 
+/* A server that refuses by itself answers out of turn. */
+static bool refusals_break_connections(const run_plan *plan) {
+    return plan->checks_early && plan->fault_count > 0;
+}
+
 bool plan_is_by_hand(const run_plan *plan) {
     return has_only(plan,
-                    1U << PLAN_DELETE_NODE | 1U << PLAN_FOREIGN_NODE | 1U << PLAN_DELETE_PARENT);
+                    1U << PLAN_DELETE_NODE | 1U << PLAN_FOREIGN_NODE | 1U << PLAN_DELETE_PARENT) &&
+           !refusals_break_connections(plan);
 }
 
 bool plan_is_answered(const run_plan *plan) {
-    return has_only(plan, 1U << PLAN_REFUSE | 1U << PLAN_FOREIGN_NODE);
+    return has_only(plan, 1U << PLAN_REFUSE | 1U << PLAN_FOREIGN_NODE) &&
+           !refusals_break_connections(plan);
+}
+
+size_t plan_queue_count(const run_plan *plan) {
+    return plan->resource_count + (size_t)plan->stripes;
+}
+
+void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_PATH_SIZE]) {
+    if (number < plan->resource_count) {
+        snprintf(path, PLAN_QUEUE_PATH_SIZE, "/locks/resource-%zu", number);
+    } else {
+        snprintf(path, PLAN_QUEUE_PATH_SIZE, PLAN_STRIPED "/stripe-%04zu",
+                 number - plan->resource_count);
+    }
 }
 
 unsigned plan_most_permits(const run_plan *plan) {
@@ -427,7 +535,7 @@ unsigned plan_most_permits(const run_plan *plan) {
 
 size_t plan_part_count(const run_plan *plan) {
     size_t count = RATE_PARTS + ACTS_OF_OTHERS + plan->client_count + plan->multi_count +
-                   plan->candidate_count + plan->observer_count + plan->fault_count;
+                   plan->candidate_count + plan->observer_count + plan->fault_count + 1;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
     }
@@ -449,7 +557,7 @@ static bool reset(uint32_t *rate) {
 /* Rates, and early ends, cannot be taken in again: the caller keeps a copy. */
 static bool leave_rate_out(run_plan *plan, size_t part) {
     uint32_t *const rates[RATE_PARTS] = { &plan->lost_before_ppm, &plan->lost_after_ppm,
-                                          &plan->slow_ppm, &plan->strange_ppm };
+                                          &plan->slow_ppm, &plan->strange_ppm, &plan->withheld };
     return reset(rates[part]);
 }
 
@@ -457,6 +565,12 @@ static bool leave_early_end_out(plan_client *client) {
     bool changes = client->closes_at_ms >= 0 || client->dies_at_ms >= 0;
     client->closes_at_ms = -1;
     client->dies_at_ms = -1;
+    return changes;
+}
+
+static bool leave_closer_out(run_plan *plan) {
+    bool changes = plan->closer_client >= 0;
+    plan->closer_client = -1;
     return changes;
 }
 
@@ -497,7 +611,10 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
         }
         part -= contender->turn_count;
     }
-    return part < plan->fault_count && flip(&plan->faults[part].left_out, left_out);
+    if (part < plan->fault_count) {
+        return flip(&plan->faults[part].left_out, left_out);
+    }
+    return left_out && leave_closer_out(plan);
 }
 
 /* ---- Text -------------------------------------------------------------------------- */
@@ -539,6 +656,9 @@ static void print_client(const plan_client *client, size_t number, FILE *file) {
     if (client->containers) {
         fprintf(file, ", with containers");
     }
+    if (client->watched_bytes_max > 0) {
+        fprintf(file, ", watches %d bytes in each session", (int)client->watched_bytes_max);
+    }
     if (client->closes_at_ms >= 0) {
         fprintf(file, ", closed at %d ms with %d ms", (int)client->closes_at_ms,
                 (int)client->close_timeout_ms);
@@ -575,7 +695,13 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
 }
 
 static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
-    fprintf(file, "  multi-contender %zu: client %u, resources", number, multi->client);
+    static const char *const ways[PLAN_WAYS] = { "by key", "any", "all" };
+    fprintf(file, "  multi-contender %zu: client %u, ", number, multi->client);
+    if (multi->stripes > 0) {
+        fprintf(file, "%d stripes", (int)multi->stripes);
+    } else {
+        fprintf(file, "resources");
+    }
     for (size_t i = 0; i < multi->resource_count; i++) {
         fprintf(file, " %u (%s)", multi->resources[i], zkl_lock_mode_name((int)multi->modes[i]));
     }
@@ -587,6 +713,9 @@ static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
     }
     fputc('\n', file);
     for (size_t i = 0; i < multi->turn_count; i++) {
+        if (multi->stripes > 0) {
+            fprintf(file, "    %s (%u):\n", ways[multi->turns[i].way], multi->turns[i].key);
+        }
         print_turn(&multi->turns[i], file);
     }
 }
@@ -629,6 +758,10 @@ void plan_print(const run_plan *plan, FILE *file) {
     if (plan->first_sequence_to_end >= 0) {
         fprintf(file, ", sequences from 2^31 - %d", (int)plan->first_sequence_to_end);
     }
+    if (plan->withheld != 0) {
+        fprintf(file, ", rights %u to the lock root withheld%s", plan->withheld,
+                plan->checks_early ? " and checked early" : "");
+    }
     fprintf(file,
             ", of a million lost before %u and after %u, slow %u, strange %u, healed after %d ms\n",
             plan->lost_before_ppm, plan->lost_after_ppm, plan->slow_ppm, plan->strange_ppm,
@@ -648,6 +781,10 @@ void plan_print(const run_plan *plan, FILE *file) {
         }
     }
     print_election(plan, file);
+    if (plan->closer_client >= 0) {
+        fprintf(file, "  a handle of client %d is closed in the middle of its calls\n",
+                plan->closer_client);
+    }
     if (plan->administered) {
         fprintf(file, "  an administrator looks%s%s\n", plan->breaks ? ", breaks" : "",
                 plan->revokes ? ", revokes" : "");

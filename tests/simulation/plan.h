@@ -19,9 +19,11 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 24,
-    PLAN_MULTI_MAX = 4,
-    PLAN_MULTI_RESOURCES = 3, /* one of them is used by nobody else */
+    PLAN_FAULTS_MAX = 28,
+    PLAN_MULTI_MAX = 8,
+    PLAN_MULTI_RESOURCES =
+        3, /* one of them is used by nobody else; and stripes of a striped lock */
+    PLAN_QUEUE_PATH_SIZE = 64,
     PLAN_CANDIDATES_MAX = 4,
     PLAN_OBSERVERS_MAX = 3
 };
@@ -32,12 +34,19 @@ typedef struct plan_client {
     int32_t lease_tick_ms; /* 0: no lease */
     int32_t rate_ppm;      /* of its clock */
     bool logs;
-    bool dispatches;          /* its callbacks itself, rather than have a thread for them */
-    bool containers;          /* it makes resources' nodes as such */
-    int32_t closes_at_ms;     /* though its contenders may not be done; -1: when they are */
-    int32_t close_timeout_ms; /* of that */
-    int32_t dies_at_ms;       /* as by kill -9; -1: it does not */
+    bool dispatches;           /* its callbacks itself, rather than have a thread for them */
+    bool containers;           /* it makes resources' nodes as such */
+    int32_t watched_bytes_max; /* of each of its sessions; 0: the usual */
+    int32_t closes_at_ms;      /* though its contenders may not be done; -1: when they are */
+    int32_t close_timeout_ms;  /* of that */
+    int32_t dies_at_ms;        /* as by kill -9; -1: it does not */
 } plan_client;
+
+/** The resource that is in stripes. */
+#define PLAN_STRIPED "/locks/striped"
+
+/** Which stripes. */
+typedef enum plan_way { PLAN_BY_KEY, PLAN_ANY, PLAN_ALL, PLAN_WAYS } plan_way;
 
 /** One acquire, and what follows it. */
 typedef struct plan_turn {
@@ -55,6 +64,8 @@ typedef struct plan_turn {
     int64_t release_timeout_ms;
     bool changes; /* the mode of what it holds: a writer downgrades, a reader tries to upgrade */
     int64_t downgrade_timeout_ms;
+    plan_way way; /* of a striped lock, */
+    uint32_t key;
 } plan_turn;
 
 /** One handle, and the thread that uses it. */
@@ -75,13 +86,15 @@ typedef struct plan_contender {
     plan_turn turns[PLAN_TURNS_MAX];
 } plan_contender;
 
-/** One multi-lock, and the thread that uses it; of its turns what multi_contender.c knows. */
+/** One multi-lock, or striped lock, and the thread that uses it; of its turns what
+ *  multi_contender.c knows. */
 typedef struct plan_multi {
     bool left_out;
     unsigned client;
     size_t resource_count;
     unsigned resources[PLAN_MULTI_RESOURCES]; /* in the order in which it names them */
     zkl_mode modes[PLAN_MULTI_RESOURCES];
+    int32_t stripes;   /* it is a striped lock; 0: a multi-lock */
     bool asynchronous; /* its thread waits for a callback, rather than in the call */
     bool hears_news;
     bool fail_on_session_expiry;
@@ -129,7 +142,12 @@ typedef struct plan_observer {
     X(PLAN_THROTTLE, "throttle")                                                                   \
     X(PLAN_ALLOCATION, "allocation")                                                               \
     X(PLAN_REPEAT_NEWS, "repeat-news")                                                             \
-    X(PLAN_MUTE, "mute")
+    X(PLAN_MUTE, "mute")                                                                           \
+    X(PLAN_REPLACE_CONNECTION, "replace-connection")                                               \
+    X(PLAN_FAIL_NAMES, "fail-names")                                                               \
+    X(PLAN_FEW_NAMES, "few-names")                                                                 \
+    X(PLAN_MOVE_SERVERS, "move-servers")                                                           \
+    X(PLAN_FAIL_OPENS, "fail-opens")
 
 typedef enum plan_fault_kind {
 #define PLAN_FAULT_ENUM(name, text) name,
@@ -155,6 +173,7 @@ typedef struct run_plan {
     plan_client clients[PLAN_CLIENTS_MAX];
     size_t contender_count;
     plan_contender contenders[PLAN_CONTENDERS_MAX];
+    int32_t stripes; /* of the striped locks among the next; 0: there are none */
     size_t multi_count;
     plan_multi multis[PLAN_MULTI_MAX];
     size_t candidate_count;
@@ -166,12 +185,16 @@ typedef struct run_plan {
     bool revokes;      /* ... and asks holders for their locks */
     size_t fault_count;
     plan_fault faults[PLAN_FAULTS_MAX];
-    int32_t faults_end_ms;         /* from here on nothing goes wrong any more */
-    uint32_t lost_before_ppm;      /* of requests: the connection breaks before they are applied */
-    uint32_t lost_after_ppm;       /* ... and after */
-    uint32_t slow_ppm;             /* of messages, commits and deliveries: they take long */
-    uint32_t strange_ppm;          /* of calls, connections and news: not sent, refused, repeated */
+    int32_t faults_end_ms;    /* from here on nothing goes wrong any more */
+    uint32_t lost_before_ppm; /* of requests: the connection breaks before they are applied */
+    uint32_t lost_after_ppm;  /* ... and after */
+    uint32_t slow_ppm;        /* of messages, commits and deliveries: they take long */
+    uint32_t strange_ppm;     /* of calls, connections and news: not sent, refused, repeated */
+    int closer_client; /* that has a handle which is closed in the middle of its calls; -1: none */
     int32_t first_sequence_to_end; /* >= 0: so far from 2^31 the counters of the resources begin */
+    uint32_t
+        withheld; /* rights to the lock root, which is another team's; the resources are there */
+    bool checks_early; /* servers refuse by themselves */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */
@@ -182,11 +205,19 @@ size_t plan_part_count(const run_plan *plan);
 /** Leaves a part out, or takes it in again. False: it is not there, or was so already. */
 bool plan_leave_out(run_plan *plan, size_t part, bool left_out);
 
+/** The queues that are contended for, in one way or another: those of resources, then those of
+ *  stripes. */
+size_t plan_queue_count(const run_plan *plan);
+void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_PATH_SIZE]);
+
 /** The most permits of a contender's semaphore, or 1. */
 unsigned plan_most_permits(const run_plan *plan);
 
 /** Writes it, without what is left out, for people to read. */
 void plan_print(const run_plan *plan, FILE *file);
+
+/** Whether a request may be refused for want of a right to the lock root. */
+bool plan_lacks_rights(const run_plan *plan);
 
 /** Whether nothing goes wrong in it. */
 bool plan_is_calm(const run_plan *plan);

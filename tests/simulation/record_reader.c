@@ -91,6 +91,11 @@ static void expect_end(record_reader *reader) {
     }
 }
 
+/* Whether that comes next. */
+static bool is_field(const record_reader *reader, const char *name) {
+    return !at_end(reader) && strncmp(reader->word, name, strlen(name)) == 0;
+}
+
 /* The value of the field that comes next: of "name=value". */
 static char *take_field(record_reader *reader, const char *name) {
     char *word = take_word(reader, name);
@@ -263,7 +268,8 @@ static void take_children(record_reader *reader, record_entry *record) {
         refuse(reader, "a shortened list has at most %d names, and no more than count",
                ZKL_RECORD_SHORTENED_MAX);
     }
-    record->event.children = (zkl_children){ reader->names, count };
+    record->event.children =
+        zkl_queue_read((zkl_children){ reader->names, count }, reader->children);
 }
 
 static void take_guid(record_reader *reader, zkl_event *event) {
@@ -318,10 +324,10 @@ static void take_action(record_reader *reader, zkl_actions *actions, const char 
     }
     zkl_action action = { .kind = (zkl_action_kind)parse_name(reader, "action", name,
                                                               &zkl_record_actions) };
-    if (is_good(reader) && zkl_record_action_has_node(action.kind)) {
+    if (is_good(reader) && is_field(reader, "node=")) {
         action.node = take_filled_text(reader, "node");
     }
-    if (is_good(reader) && zkl_record_action_has_status(action.kind)) {
+    if (is_good(reader) && is_field(reader, "status=")) {
         action.status = take_status(reader);
     }
     actions->list[actions->count++] = action;
@@ -484,8 +490,7 @@ static void take_record(record_reader *reader, record_entry *record, const char 
                expected);
     }
     record->ms = parse_number(reader, "the time", take_word(reader, "the time"), INT64_MIN);
-    bool is_news = !at_end(reader) && strncmp(reader->word, "session=", 8) == 0;
-    if (is_news) {
+    if (is_field(reader, "session=")) {
         record->kind = RECORD_NEWS;
         record->session = (uint64_t)take_number(reader, "session", 1);
         take_news(reader, record);

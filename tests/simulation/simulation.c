@@ -7,6 +7,7 @@
 #include "administrator.h"
 #include "candidate.h"
 #include "client.h"
+#include "closer.h"
 #include "contender.h"
 #include "election_observer.h"
 #include "faults.h"
@@ -79,6 +80,9 @@ static void open_client(client_run *self) {
     }
     while (zkl_client_open("server:2181", &options, &self->client) != ZKL_OK) {
         zkl_world_sleep_us(10 * (int64_t)US_PER_MS);
+    }
+    if (self->plan->watched_bytes_max > 0) {
+        self->client->watched_bytes_max = (size_t)self->plan->watched_bytes_max;
     }
     oracle_client(self->number, self->client, self->process);
 }
@@ -168,6 +172,7 @@ static void start_contenders(const client_run *self) {
         (void)zkl_task_start(contender_run, &run.contenders[i]);
     }
     multi_contenders_start(self->number, self->client, self->process, &self->closes);
+    closer_start(self->number, self->client, &self->closes);
     candidates_start(self->number, self->client, self->process, &self->closes);
     election_observers_start(self->number, self->client, &self->closes);
 }
@@ -181,6 +186,7 @@ static void wait_for_contenders(const client_run *self, int64_t until_us) {
         }
     }
     multi_contenders_wait(self->number, until_us);
+    closer_wait(self->number, until_us);
     candidates_wait(self->number, until_us);
 }
 
@@ -191,7 +197,8 @@ static bool has_contenders(const client_run *self) {
             return true;
         }
     }
-    return !multi_contenders_are_done(self->number) || !candidates_are_done(self->number);
+    return !multi_contenders_are_done(self->number) || !candidates_are_done(self->number) ||
+           !closer_is_done(self->number);
 }
 
 static void close_client(client_run *self, int64_t timeout_ms) {
@@ -251,6 +258,7 @@ static void begin_servers(void) {
     options.rates.connect_refused = run.plan->strange_ppm;
     options.rates.connection_mute = run.plan->strange_ppm;
     options.rates.news_repeated = run.plan->strange_ppm;
+    options.checks_early = run.plan->checks_early;
     options.hooks = nodes_hooks();
     (void)zkl_ensemble_begin(&options);
 }
@@ -264,19 +272,46 @@ static void make_guarded_nodes(void) {
     }
 }
 
+static void make_node(const char *path) {
+    (void)zkl_ensemble_create(zkl_ensemble_current(), 0, path, NULL, false, false, NULL, 0);
+}
+
+static void make_queues(void) {
+    make_node("/locks");
+    make_node(PLAN_STRIPED);
+    for (size_t i = 0; i < plan_queue_count(run.plan); i++) {
+        char path[PLAN_QUEUE_PATH_SIZE];
+        plan_queue_path(run.plan, i, path);
+        make_node(path);
+    }
+}
+
 /* As if the resources had seen nearly 2^31 requests. */
 static void age_resources(void) {
     if (run.plan->first_sequence_to_end < 0) {
         return;
     }
-    zkl_ensemble *ensemble = zkl_ensemble_current();
-    (void)zkl_ensemble_create(ensemble, 0, "/locks", NULL, false, false, NULL, 0);
-    for (unsigned i = 0; i < run.plan->resource_count; i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "/locks/resource-%u", i);
-        (void)zkl_ensemble_create(ensemble, 0, path, NULL, false, false, NULL, 0);
-        (void)zkl_ensemble_set_creates(ensemble, path, INT32_MAX - run.plan->first_sequence_to_end);
+    make_queues();
+    for (size_t i = 0; i < plan_queue_count(run.plan); i++) {
+        char path[PLAN_QUEUE_PATH_SIZE];
+        plan_queue_path(run.plan, i, path);
+        (void)zkl_ensemble_set_creates(zkl_ensemble_current(), path,
+                                       INT32_MAX - run.plan->first_sequence_to_end);
     }
+}
+
+/* Another team's root, in which it has made our resources. */
+static void withhold_rights(void) {
+    if (run.plan->withheld == 0) {
+        return;
+    }
+    make_queues();
+    for (unsigned i = 0; i < PLAN_MULTI_RESOURCES; i++) {
+        char path[PLAN_QUEUE_PATH_SIZE];
+        snprintf(path, sizeof(path), "/locks/resource-%u", i);
+        make_node(path);
+    }
+    zkl_ensemble_withhold(zkl_ensemble_current(), "/locks", run.plan->withheld, ZKL_FOREVER);
 }
 
 /* ---- The course of a run ----------------------------------------------------------------- */
@@ -336,6 +371,7 @@ static void name_the_stuck(void) {
         }
     }
     multi_contenders_name_the_stuck();
+    closer_name_the_stuck();
     candidates_name_the_stuck();
     oracle_violated("a client is stuck");
 }
@@ -391,11 +427,13 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     zkl_world_begin(plan->seed);
     oracle_begin(plan);
     multi_contenders_begin(plan);
+    closer_begin(plan);
     candidates_begin(plan);
     election_observers_begin(plan);
     begin_servers();
     make_guarded_nodes();
     age_resources();
+    withhold_rights();
     start_clients();
     administrator_begin(plan);
     faults_begin(plan, run.processes);
@@ -416,6 +454,7 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
 void simulation_counts_add(simulation_counts *sum, const simulation_counts *one) {
     sum->runs += one->runs;
     sum->grants += one->grants;
+    sum->sets += one->sets;
     sum->refusals += one->refusals;
     sum->losses += one->losses;
     sum->contended += one->contended;
@@ -431,7 +470,7 @@ void simulation_counts_add(simulation_counts *sum, const simulation_counts *one)
 static bool are_idle(const simulation_counts *counts) {
     return counts->grants < counts->runs || counts->waits < counts->runs ||
            counts->refusals < counts->runs || counts->losses < counts->runs / 10 ||
-           counts->contended < counts->runs / 10;
+           counts->contended < counts->runs / 10 || counts->sets < counts->runs / 2;
 }
 
 const char *simulation_counts_judge(const simulation_counts *counts) {
@@ -445,10 +484,10 @@ void simulation_counts_print(const simulation_counts *counts, FILE *file) {
     fprintf(file,
             "%" PRIu64 " runs over %" PRIu64 " hours of virtual time: %" PRIu64
             " requests in %" PRIu64 " sessions, %" PRIu64 " grants (%" PRIu64
-            " after a wait, %" PRIu64 " told that somebody waits), %" PRIu64 " refusals, %" PRIu64
-            " locks lost; %" PRIu64 " pauses before retries, %" PRIu64
-            " as long as the one before\n",
+            " after a wait, %" PRIu64 " told that somebody waits), %" PRIu64
+            " of sets or stripes, %" PRIu64 " refusals, %" PRIu64 " locks lost; %" PRIu64
+            " pauses before retries, %" PRIu64 " as long as the one before\n",
             counts->runs, counts->virtual_seconds / 3600, counts->requests, counts->sessions,
-            counts->grants, counts->waits, counts->contended, counts->refusals, counts->losses,
-            counts->pauses, counts->equal_pauses);
+            counts->grants, counts->waits, counts->contended, counts->sets, counts->refusals,
+            counts->losses, counts->pauses, counts->equal_pauses);
 }

@@ -641,6 +641,43 @@ static void circle_that_is_gone_at_the_second_look_is_not_told(void) {
     EXPECT(found > 0); /* circles that the first look had shown */
 }
 
+static void *end_session_in_a_task(void *arg) {
+    zkl_world_sleep_us((int64_t)zkl_world_random(8000));
+    (void)zkl_ensemble_expire(ensemble, *(int64_t *)arg);
+    return NULL;
+}
+
+/* A session may see an older state than the one before it, where servers give them out by
+ * themselves (localSessionsEnabled): two looks prove that a circle was there at one moment only if
+ * they are of one session. */
+static void circle_is_looked_at_anew_when_the_session_ends_between_the_looks(void) {
+    size_t ended = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        begin(seed);
+        make("/locks");
+        make("/locks/a");
+        make("/locks/b");
+        int64_t one = zkl_ensemble_make_session(ensemble);
+        int64_t two = zkl_ensemble_make_session(ensemble);
+        add_node(one, "/locks/a/x-lock-0000000001", "1");
+        add_node(two, "/locks/b/x-lock-0000000001", "2");
+        add_node(one, "/locks/b/x-lock-0000000002", "1");
+        add_node(two, "/locks/a/x-lock-0000000002", "2");
+        pthread_t task;
+        int64_t first = session_of();
+        EXPECT(zkl_thread_start(&task, end_session_in_a_task, &first));
+        zkl_deadlocks *deadlocks = NULL;
+        EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
+        EXPECT_INT(zkl_deadlocks_count(deadlocks), 1);
+        EXPECT(count_requests(ZKL_CALL_LIST) >= 3); /* of all resources, in the session of now */
+        ended += session_of() != first ? 1 : 0;
+        zkl_deadlocks_free(deadlocks);
+        zkl_thread_join(task);
+        end();
+    }
+    EXPECT(ended > 0);
+}
+
 static void tangle_is_told_up_to_the_limit(void) {
     enum { TANGLE = 9 };
     begin(24);
@@ -839,13 +876,12 @@ static void refusal_names_the_path(void) {
     begin(32);
     zkl_lock *lock = hold_as("stock", NULL, ZKL_EXCLUSIVE);
     zkl_queue *queue = describe("stock");
-    zkl_ensemble_refuse_path(ensemble, "/locks/stock", false, true, INT32_MAX);
+    zkl_ensemble_withhold(ensemble, "/locks/stock", ZKL_RIGHT_DELETE, INT32_MAX);
     EXPECT_INT(zkl_node_break(client, "stock", zkl_queue_get(queue, 0)->node, WITHIN_MS),
                ZKL_NO_PERMISSION);
     EXPECT(strstr(zkl_error_message(), "path \"/locks/stock/_c_") == zkl_error_message());
     zkl_ensemble_heal(ensemble);
     zkl_queue_free(queue);
-    zkl_ensemble_refuse_path(ensemble, "/locks/stock", false, true, 0);
     zkl_lock_close(lock);
     sleep_ms(SESSION_MS);
     (void)zkl_client_close(client, 0);
@@ -899,6 +935,7 @@ static CU_TestInfo tests[] = {
     TEST(owners_of_one_session_are_told_apart),
     TEST(owners_of_one_name_in_two_sessions_are_two),
     TEST(circle_that_is_gone_at_the_second_look_is_not_told),
+    TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks),
     TEST(tangle_is_told_up_to_the_limit),
     TEST(only_parents_that_are_idle_and_empty_are_removed),
     TEST(parent_that_was_used_meanwhile_is_not_idle),

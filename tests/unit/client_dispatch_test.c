@@ -4,10 +4,12 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/async_caller.h"
+#include "zklock/administration.h"
 
 enum { SOON_MS = 200 };
 
@@ -214,6 +216,88 @@ static void wrong_arguments_are_refused(void) {
     end();
 }
 
+/* ---- News that nobody takes --------------------------------------------------------------- */
+
+/* Holds, and nobody has heard of what has become of that. */
+static void begin_held(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    acquire_and_wait();
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired ");
+}
+
+static void flap(int times) {
+    for (int i = 0; i < times; i++) {
+        zkl_testing_disconnect(self.client, 1);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_OK);
+    }
+}
+
+/* And stays so, for less than the session timeout. */
+static void disconnect(void) {
+    zkl_testing_disconnect(self.client, ASYNC_TIMEOUT_MS / 2);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_SUSPECT);
+}
+
+static void flapping_connection_leaves_two_news_of_a_handle(void) {
+    begin_held();
+    flap(100);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "suspect held ");
+    flap(1);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "suspect held ");
+    end();
+}
+
+static void flapping_connection_that_stays_away_ends_with_suspect(void) {
+    begin_held();
+    flap(3);
+    disconnect();
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "suspect ");
+    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_HELD, ASYNC_TIMEOUT_MS), 1);
+    flap(3);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "held ");
+    end();
+}
+
+static void loss_behind_a_flapping_connection_is_told_last(void) {
+    begin_held();
+    flap(20);
+    zkl_testing_expire_session(self.client);
+    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_LOST, SOON_MS), 1);
+    EXPECT(async_dispatch(&self) <= 4);
+    ASYNC_HEARD(&self, "suspect lost(-12) ");
+    end();
+}
+
+static void news_of_the_next_grant_are_not_taken_for_those_of_the_last(void) {
+    begin_held();
+    flap(2);
+    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    flap(2);
+    EXPECT_INT(async_dispatch(&self), 4);
+    ASYNC_HEARD(&self, "suspect held suspect held ");
+    end();
+}
+
+static void request_for_the_lock_is_told_in_its_place(void) {
+    begin_held();
+    flap(2);
+    const char *node = strrchr(self.grant.node, '/') + 1;
+    EXPECT_INT(zkl_node_revoke(self.client, "stock", node, ASYNC_TIMEOUT_MS), ZKL_OK);
+    zkl_testing_sleep(ASYNC_TIMEOUT_MS / 2);
+    flap(2);
+    EXPECT_INT(async_dispatch(&self), 5);
+    ASYNC_HEARD(&self, "suspect held revoke requested suspect held ");
+    end();
+}
+
 static CU_TestInfo tests[] = {
     TEST(descriptor_is_readable_while_callbacks_wait),
     TEST(descriptor_that_is_asked_for_late_is_readable_at_once),
@@ -225,6 +309,11 @@ static CU_TestInfo tests[] = {
     TEST(client_close_waits_for_a_dispatch_that_runs),
     TEST(clients_with_a_thread_have_nothing_to_dispatch),
     TEST(wrong_arguments_are_refused),
+    TEST(flapping_connection_leaves_two_news_of_a_handle),
+    TEST(flapping_connection_that_stays_away_ends_with_suspect),
+    TEST(loss_behind_a_flapping_connection_is_told_last),
+    TEST(news_of_the_next_grant_are_not_taken_for_those_of_the_last),
+    TEST(request_for_the_lock_is_told_in_its_place),
     TEST_END,
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/candidate.h"
+#include "testing/ensemble.h"
 
 enum {
     LONG_MS = 60000,
@@ -94,6 +95,69 @@ static int is_told_of(void *arg) {
 
 static void expect_told(int64_t term) {
     EXPECT_INT(zkl_testing_wait_until(is_told_of, &term, PAUSE_MS), 1);
+}
+
+/* ---- Many, and how often they ask ----------------------------------------------------- */
+
+enum { MANY = 1000, ROUNDS = 40 };
+
+static unsigned told_of_it;
+
+static void on_any_leader(void *arg, const zkl_leader *leader) {
+    (void)arg;
+    told_of_it += leader->term == one.term && leader->term > 0 ? 1 : 0;
+}
+
+/* All of them pause at once, so that each needs a timer of its session. */
+static void thousand_observers_of_one_client_are_told(void) {
+    zkl_observer *observers[MANY];
+    begin(ZKL_DISPATCH_THREAD);
+    told_of_it = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        EXPECT_INT(zkl_election_observe(self.client, "service", on_any_leader, NULL, &observers[i]),
+                   ZKL_OK);
+    }
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(PAUSE_MS);
+    EXPECT_INT(told_of_it, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        zkl_observer_close(observers[i]);
+    }
+    end();
+}
+
+static uint64_t count_lists(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
+    return zkl_ensemble_request_count(zkl_ensemble_current(), information.session_id,
+                                      ZKL_CALL_LIST);
+}
+
+static int64_t wait_for_a_list(void) {
+    int64_t began_ms = zkl_testing_now_ms();
+    for (uint64_t before = count_lists(); count_lists() == before;) {
+        zkl_testing_sleep(1);
+    }
+    return zkl_testing_now_ms() - began_ms;
+}
+
+/* Observers that lost one leader together would else ask for the next one together, for ever. */
+static void observer_pauses_for_another_time_before_each_look(void) {
+    int64_t shortest_ms = LONG_MS;
+    int64_t longest_ms = 0;
+    begin(ZKL_DISPATCH_THREAD);
+    expect_told(0);
+    (void)wait_for_a_list();
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t pause_ms = wait_for_a_list();
+        shortest_ms = pause_ms < shortest_ms ? pause_ms : shortest_ms;
+        longest_ms = pause_ms > longest_ms ? pause_ms : longest_ms;
+    }
+    EXPECT(shortest_ms >= ZKL_LEADER_PAUSE_MS / 2);
+    EXPECT(longest_ms <= ZKL_LEADER_PAUSE_MS + 5);
+    EXPECT(longest_ms - shortest_ms > ZKL_LEADER_PAUSE_MS / 4);
+    end();
 }
 
 /* ---- What is told ------------------------------------------------------------------- */
@@ -261,7 +325,7 @@ static void last_leader_is_told_whatever_goes_wrong(void *arg) {
     }
     zkl_testing_heal();
     zkl_testing_sleep(LONG_MS);
-    if (candidate_is_leader(leader) == ZKL_OK) {
+    if (candidate_check(leader) == ZKL_OK) {
         EXPECT_INT(self.term, leader->term);
     }
     (void)zkl_election_resign(leader->election, ZKL_FOREVER);
@@ -366,6 +430,8 @@ static void bad_input_is_named(void) {
 
 int main(void) {
     CU_TestInfo tests[] = {
+        TEST(thousand_observers_of_one_client_are_told),
+        TEST(observer_pauses_for_another_time_before_each_look),
         TEST(leaders_and_nobody_are_told),
         TEST(leader_that_was_there_before_is_told),
         TEST(candidates_that_wait_are_not_told_and_cost_nothing),

@@ -333,6 +333,48 @@ static void lease_is_ample_as_long_as_it_will_be_extended_before_it_ends(void) {
     EXPECT(!zkl_lease_is_ample(&lease, FIRST_END_MS));
 }
 
+/* Found by the simulation, seed 1068042: a client that is in touch but has no work for the writes
+ * acquires late in its first lease, by a proof that was begun at its start. */
+static void proof_that_was_begun_long_ago_is_not_enough_for_a_grant(void) {
+    zkl_lease lease;
+    zkl_lease_begin(&lease, 100);
+    zkl_lease_new_session(&lease, 1100, 0);
+    EXPECT(!probe(&lease, 14, 15));
+    EXPECT(zkl_lease_is_ample(&lease, 100)); /* while its writes are not late */
+    EXPECT(!write(&lease, 685, 686));
+    EXPECT(!probe(&lease, 685, 687));
+    EXPECT_INT(lease.ends_ms, 733);
+    EXPECT(!zkl_lease_is_ample(&lease, 687));
+    EXPECT(write(&lease, 687, 689));
+    EXPECT_INT(lease.ends_ms, 747);
+    EXPECT(!zkl_lease_is_ample(&lease, 689));
+    EXPECT(!write(&lease, 811, 812));
+    EXPECT(write(&lease, 813, 814));
+    EXPECT_INT(lease.ends_ms, 685 + 733);
+    EXPECT(zkl_lease_is_ample(&lease, 814));
+}
+
+/* However long the answers take in between, as long as the lease runs for one more of them. */
+static void lease_that_is_kept_up_is_ample_all_the_time(void) {
+    static const int32_t timeouts[] = { 3600, 4000, 5000, 9000 };
+    for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
+        zkl_lease lease;
+        zkl_lease_begin(&lease, TICK_MS);
+        zkl_lease_new_session(&lease, timeouts[i], BEGUN_MS);
+        int64_t period = zkl_lease_probe_period(timeouts[i]);
+        for (int64_t sent = BEGUN_MS + 10; sent < BEGUN_MS + 20 * period; sent += period) {
+            EXPECT(zkl_lease_is_ample(&lease, sent));
+            EXPECT(!probe(&lease, sent, sent + 2));
+            int64_t first = zkl_lease_write_due(&lease);
+            EXPECT(zkl_lease_is_ample(&lease, first));
+            EXPECT(!write(&lease, first, first + 2));
+            EXPECT(zkl_lease_is_ample(&lease, first + 2));
+            EXPECT(write(&lease, first + 3, first + 5));
+            EXPECT(zkl_lease_is_ample(&lease, first + 5));
+        }
+    }
+}
+
 static void lease_is_possible_with_about_four_ticks(void) {
     static const struct {
         int32_t timeout_ms;
@@ -409,6 +451,8 @@ static CU_TestInfo tests[] = {
     TEST(other_timeout_lengthens_nothing),
     TEST(other_timeout_is_no_lease_where_there_was_none),
     TEST(lease_is_ample_as_long_as_it_will_be_extended_before_it_ends),
+    TEST(proof_that_was_begun_long_ago_is_not_enough_for_a_grant),
+    TEST(lease_that_is_kept_up_is_ample_all_the_time),
     TEST(lease_is_possible_with_about_four_ticks),
     TEST(write_is_due_a_tick_after_the_probe_and_one_more_after_the_first),
     TEST(writes_that_are_sent_when_they_are_due_keep_the_lease),

@@ -4,6 +4,7 @@
  * clock (live_stage.h).
  */
 #include "support/live_stage.h"
+#include "zookeeper/guarded_write.h"
 
 /* ---- The writes ---------------------------------------------------------------------- */
 
@@ -86,10 +87,10 @@ static void own_create_that_comes_too_early_serves_for_nothing(void) {
     stage_pass(stage, TICK_MS);
     stage_hold(stage, &stage->b);
     stage_pass(stage, WRITE_DUE_MS - TICK_MS);
-    FAKE_HEARD(&stage->fake, "remove /locks/#3-settle"); /* the first, still */
-    stage_answer(stage, "remove /locks", ZKL_OUTCOME_NO_NODE);
+    FAKE_HEARD(&stage->fake, WRITE); /* the first, still */
+    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
     stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, "remove /locks/#3-settle");
+    FAKE_HEARD(&stage->fake, WRITE);
     live_finish(stage);
 }
 
@@ -104,7 +105,7 @@ static void own_reads_serve_as_no_write(void) {
     stage_pass(stage, WRITE_DUE_MS - TICK_MS - 2);
     FAKE_HEARD(&stage->fake, ""); /* a second one would be due at once */
     stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, "remove /locks/#3-settle");
+    FAKE_HEARD(&stage->fake, WRITE);
     live_finish(stage);
 }
 
@@ -135,18 +136,55 @@ static void write_that_cannot_be_sent_is_sent_after_a_pause(void) {
     live_finish(stage);
 }
 
-static void write_without_random_numbers_is_sent_later(void) {
+/* What a single request, and what a transaction, say of themselves. */
+static void what_only_the_leader_can_say_is_committed(void) {
+    static const struct {
+        zkl_outcome outcome;
+        bool alone;
+        bool with_results;
+    } rows[] = {
+        { ZKL_OUTCOME_OK, true, true },        { ZKL_OUTCOME_NO_NODE, true, true },
+        { ZKL_OUTCOME_NOT_EMPTY, true, true }, { ZKL_OUTCOME_REFUSED, false, true },
+        { ZKL_OUTCOME_NOT_NOW, false, true },  { ZKL_OUTCOME_UNKNOWN, false, true },
+    };
+    static const zkl_multi_result result = { .outcome = ZKL_OUTCOME_OK };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        zkl_reply reply = { .outcome = rows[i].outcome };
+        EXPECT_INT(zkl_is_committed(&reply), rows[i].alone);
+        reply.results = &result;
+        EXPECT_INT(zkl_is_committed(&reply), rows[i].with_results);
+    }
+}
+
+static bool goes_on(void *arg) {
+    (void)arg;
+    return true;
+}
+
+static void ended(void *arg, const zkl_reply *reply) {
+    (void)reply;
+    *(bool *)arg = true;
+}
+
+/* Its guard is gone, which the leader has said: a write like any other. */
+static void guarded_write_that_was_not_applied_serves_as_a_write(void) {
+    static const zkl_multi_result result = { .outcome = ZKL_OUTCOME_NO_NODE };
+    static const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK, .path = "/r/own" };
     run_stage *stage = live_open(TICK_MS);
-    stage_hold(stage, &stage->a);
-    stage->fake.random_fails = true;
-    stage_pass(stage, WRITE_DUE_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage->fake.random_fails = false;
-    stage_pass(stage, PERIOD_MS - WRITE_DUE_MS);
+    stage_hold(stage, &stage->a); /* its create is the probe */
+    for (int i = 0; i < 2; i++) {
+        bool done = false;
+        zkl_guarded_write write = {
+            .operations = &check, .count = 1, .prepare = goes_on, .ended = ended, .arg = &done
+        };
+        live_stop_for(stage, TICK_MS + 1);
+        zkl_guarded_write_start(&write, &stage->session);
+        FAKE_ANSWER(&stage->fake, "check /r/own", .outcome = ZKL_OUTCOME_NO_NODE,
+                    .results = &result, .result_count = 1);
+        EXPECT(done);
+    }
+    EXPECT_INT(live_lease_left(stage), LEASE_MS - 2 * (TICK_MS + 1));
     stage_hush(stage);
-    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
-    stage_pass(stage, 0);
-    FAKE_HEARD(&stage->fake, WRITE);
     live_finish(stage);
 }
 
@@ -398,7 +436,8 @@ static CU_TestInfo tests[] = {
     TEST(own_reads_serve_as_no_write),
     TEST(write_that_is_not_answered_is_not_sent_twice),
     TEST(write_that_cannot_be_sent_is_sent_after_a_pause),
-    TEST(write_without_random_numbers_is_sent_later),
+    TEST(what_only_the_leader_can_say_is_committed),
+    TEST(guarded_write_that_was_not_applied_serves_as_a_write),
     TEST(write_that_fails_proves_nothing_and_is_sent_again_after_a_pause),
     TEST(new_connection_gathers_anew),
     TEST(lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node),

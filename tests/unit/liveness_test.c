@@ -176,7 +176,7 @@ static void request_that_is_turned_away_has_been_answered(void) {
     stage_close(stage);
 }
 
-static void nothing_is_fresh_on_a_new_connection_before_an_answer(void) {
+static void nothing_is_fresh_on_a_new_connection_before_a_write_is_committed(void) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     EXPECT(live_is_fresh(stage));
@@ -184,6 +184,9 @@ static void nothing_is_fresh_on_a_new_connection_before_an_answer(void) {
     stage_connect(stage, SESSION_ID);
     EXPECT(!live_is_fresh(stage));
     stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
+    EXPECT(!live_is_fresh(stage));
+    EXPECT_INT(zkl_liveness_settle(&stage->session.liveness), ZKL_OUTCOME_OK);
+    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
     EXPECT(live_is_fresh(stage));
     stage_hush(stage);
     live_finish(stage);
@@ -453,7 +456,7 @@ static CU_TestInfo tests[] = {
     TEST(probes_keep_it_fresh),
     TEST(failures_that_are_not_the_servers_make_nothing_fresh),
     TEST(request_that_is_turned_away_has_been_answered),
-    TEST(nothing_is_fresh_on_a_new_connection_before_an_answer),
+    TEST(nothing_is_fresh_on_a_new_connection_before_a_write_is_committed),
     TEST(session_is_silent_two_periods_after_its_connection_or_last_answer),
     TEST(end_of_the_session_ends_lease_and_timers),
     TEST(next_session_begins_with_a_lease_of_its_own),

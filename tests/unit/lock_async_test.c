@@ -420,6 +420,27 @@ static void release_is_told_pending_when_it_takes_too_long(void) {
     end();
 }
 
+static void release_and_wait_in_the_callback(async_caller *caller) {
+    caller->react = NULL;
+    EXPECT_INT(zkl_lock_release(caller->lock, 1), ZKL_IN_CALLBACK);
+    caller->said = zkl_lock_check(caller->lock, NULL);
+}
+
+static void release_that_is_refused_has_released_nothing(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    self.said = ZKL_CLOSED;
+    self.react = release_and_wait_in_the_callback;
+    async_acquire(&self, ZKL_FOREVER);
+    async_wait(&self);
+    EXPECT_INT(self.said, ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_lock_release_async(self.lock, -2, NULL, NULL, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 1);
+    ASYNC_HEARD(&self, "acquired ");
+    end();
+}
+
 static void release_with_a_timeout_is_told_once(void) {
     begin_held(ZKL_DISPATCH_THREAD);
     async_release(&self, 1000);
@@ -558,6 +579,44 @@ static void hold_that_was_lost_before_its_callback_was_not_acquired_again(void) 
     end();
 }
 
+/* The callback of an earlier hold comes late: a thread holds the lock by then. */
+static void hold_of_a_grant_that_is_over_is_none_of_the_next(void) {
+    begin_owned();
+    int64_t token = self.grant.token;
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, LONG_MS, &self.grant), ZKL_OK);
+    EXPECT(self.grant.token > token);
+    EXPECT_INT(async_dispatch(&self), 3);
+    ASYNC_HEARD(&self, "acquired(-4) released released ");
+    EXPECT_INT(holds(), 1);
+    EXPECT_INT(zkl_lock_release(self.lock, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    end();
+}
+
+/* It is acquired once more while the callback of the upgrade waits, before that of the hold. */
+static void hold_that_an_upgrade_overtakes_is_told_with_the_writers_token(void) {
+    begin_owned();
+    int64_t token = self.grant.token;
+    EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, &one, async_on_upgraded, &self), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "upgraded acquired ");
+    EXPECT(self.grant.token > token);
+    EXPECT_INT(self.grant.mode, ZKL_WRITE);
+    EXPECT_INT(holds(), 2);
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(release_as(&one), ZKL_OK);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "released released ");
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
+    end();
+}
+
 /* ---- Many -------------------------------------------------------------------------------------
  */
 
@@ -645,6 +704,7 @@ static CU_TestInfo tests[] = {
     TEST(release_under_way_is_told_in_client_close),
     TEST(who_waits_is_told_before_the_servers_are_waited_for),
     TEST(release_is_told_pending_when_it_takes_too_long),
+    TEST(release_that_is_refused_has_released_nothing),
     TEST(release_with_a_timeout_is_told_once),
     TEST(deadline_of_a_release_ends_with_it),
     TEST(release_that_does_not_wait_is_told_at_once),
@@ -653,6 +713,8 @@ static CU_TestInfo tests[] = {
     TEST(others_than_the_owner_can_neither_acquire_nor_release),
     TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again),
     TEST(hold_that_was_lost_before_its_callback_was_not_acquired_again),
+    TEST(hold_of_a_grant_that_is_over_is_none_of_the_next),
+    TEST(hold_that_an_upgrade_overtakes_is_told_with_the_writers_token),
     TEST(five_thousand_requests_of_one_client_are_granted_once_each),
     TEST_END,
 };

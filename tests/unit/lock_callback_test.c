@@ -20,6 +20,10 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 bool __real_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+void __real_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
+void __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
+void __real_zkl_thread_join(pthread_t thread);
+void __wrap_zkl_thread_join(pthread_t thread);
 
 void *__wrap_calloc(size_t count, size_t size) {
     bool fails = atomic_load(&no_memory) || (atomic_load(&failing_allocation) > 0 &&
@@ -166,24 +170,66 @@ static void slow_callback_delays_nobody_and_keeps_the_order(void) {
     ear_close_desk(desk, &ear);
 }
 
+/* Whether the close has come to where it waits for callbacks, or has returned without: of a handle
+ * that is a condition, of a client the end of a thread. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool under_way;
+    bool of_client;
+    pthread_t thread;
+} close_call = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void close_waits_or_returns(bool of_client) {
+    pthread_mutex_lock(&close_call.mutex);
+    if (close_call.under_way && close_call.of_client == of_client &&
+        pthread_equal(close_call.thread, pthread_self())) {
+        close_call.under_way = false;
+        pthread_cond_broadcast(&close_call.changed);
+    }
+    pthread_mutex_unlock(&close_call.mutex);
+}
+
+static void begin_close(lock_desk *desk, desk_task *task, bool of_client) {
+    pthread_mutex_lock(&close_call.mutex);
+    close_call.under_way = true;
+    close_call.of_client = of_client;
+    close_call.thread = desk->contender;
+    pthread_mutex_unlock(&close_call.mutex);
+    desk_begin(desk, task, 0);
+}
+
+static void wait_until_close_waits_or_has_returned(void) {
+    pthread_mutex_lock(&close_call.mutex);
+    while (close_call.under_way) {
+        pthread_cond_wait(&close_call.changed, &close_call.mutex);
+    }
+    pthread_mutex_unlock(&close_call.mutex);
+}
+
+void __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
+    close_waits_or_returns(false);
+    __real_zkl_condition_wait(condition, mutex, ms);
+}
+
+void __wrap_zkl_thread_join(pthread_t thread) {
+    close_waits_or_returns(true);
+    __real_zkl_thread_join(thread);
+}
+
 static int close_handle(lock_desk *desk) {
     zkl_lock_close(desk->lock);
     desk->lock = NULL;
     return ZKL_OK;
 }
 
-/* A close that does not wait gets every chance to return before the gate opens. */
-static void give_way(void) {
-    for (int i = 0; i < 2000; i++) {
-        sched_yield();
-    }
-}
-
 static news_ear *closing_ear;
 
 static int close_handle_and_look(lock_desk *desk) {
     (void)close_handle(desk);
-    return ear_has_returned(closing_ear, 1) ? ZKL_OK : ZKL_BUSY;
+    bool waited = ear_has_returned(closing_ear, 1);
+    close_waits_or_returns(false);
+    return waited ? ZKL_OK : ZKL_BUSY;
 }
 
 static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
@@ -197,10 +243,8 @@ static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
     fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
     desk_leave(desk);
     closing_ear = &ear;
-    desk_begin(desk, close_handle_and_look, 0);
-    desk_enter_at_calls(desk, 1); /* its deletion is sent: it has come as far as the wait */
-    desk_leave(desk);
-    give_way();
+    begin_close(desk, close_handle_and_look, false);
+    wait_until_close_waits_or_has_returned();
     ear_set_gate(&ear, false);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     TOLD(desk, &ear, "suspect 4711");
@@ -266,7 +310,9 @@ static void closed_handle_does_not_silence_the_others(void) {
 
 static int close_client_and_look(lock_desk *desk) {
     (void)zkl_client_close(desk->client, 0);
-    return ear_has_returned(closing_ear, 2) ? ZKL_OK : ZKL_BUSY;
+    bool waited = ear_has_returned(closing_ear, 2);
+    close_waits_or_returns(true);
+    return waited ? ZKL_OK : ZKL_BUSY;
 }
 
 static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
@@ -277,8 +323,8 @@ static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
     ear_wait_until_entered(&ear, 1);
     closing_ear = &ear;
-    desk_begin(desk, close_client_and_look, 0);
-    give_way();
+    begin_close(desk, close_client_and_look, true);
+    wait_until_close_waits_or_has_returned();
     ear_set_gate(&ear, false);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     desk->client = NULL;
@@ -314,9 +360,9 @@ static void client_info_in_a_callback_that_client_close_waits_for_is_fine(void) 
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
     ear_wait_until_entered(&ear, 1);
-    desk_begin(desk, close_client_and_look, 0);
+    begin_close(desk, close_client_and_look, true);
     wait_until_sessions_are_finished(desk);
-    give_way();
+    wait_until_close_waits_or_has_returned();
     ear_set_gate(&ear, false);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     desk->client = NULL;

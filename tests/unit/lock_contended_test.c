@@ -456,6 +456,25 @@ static void downgrade_whose_reply_is_lost_goes_on_looking(void) {
     }
 }
 
+static int is_suspect(void *arg) {
+    (void)arg;
+    return zkl_lock_check(holder.lock, NULL) == ZKL_SUSPECT;
+}
+
+/* It comes while nobody knows which node the holder has: the list of then shows neither. */
+static void waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of(void) {
+    begin_held(ZKL_WRITE);
+    zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_MULTI,
+                          ZKL_CUT_WHEN_ANSWERED, 0);
+    relative_start_downgrade(&holder, ZKL_FOREVER);
+    EXPECT_INT(zkl_testing_wait_until(is_suspect, NULL, RELATIVE_SESSION_MS), 1);
+    add(ZKL_WRITE, NULL);
+    EXPECT_INT(relative_join(&holder), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
+    expect_told(&first_ear, "suspect held contended");
+    end();
+}
+
 static void upgrade_is_no_contender_and_a_grant_of_its_own(void) {
     begin_held(ZKL_READ);
     EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_OK);
@@ -504,6 +523,7 @@ static CU_TestInfo tests[] = {
     TEST(downgraded_reader_is_judged_anew_if_it_was_not_told),
     TEST(downgraded_reader_is_not_told_again),
     TEST(downgrade_whose_reply_is_lost_goes_on_looking),
+    TEST(waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of),
     TEST(upgrade_is_no_contender_and_a_grant_of_its_own),
     TEST(upgrade_that_takes_long_is_no_contender),
     TEST_END,

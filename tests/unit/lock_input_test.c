@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "support/lock_desk.h"
+#include "zklock/multi_lock.h"
+#include "zklock/striped_lock.h"
 
 static void expect_refused(int actual, int status, const char *message, int line) {
     unit_expect_int(actual, status, "the status", __FILE__, line);
@@ -103,6 +105,31 @@ static void level_of_the_log_is_one_of_four(void) {
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 0: must be from 1 to 4");
     options.log_level = (zkl_log_level)5;
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 5: must be from 1 to 4");
+}
+
+/* A later version may give it a meaning: who sets it today would be surprised then. */
+static void reserved_fields_are_refused_until_they_mean_something(void) {
+    static const char message[] = "reserved 1: must be 0";
+    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_multi_lock_options set_options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock *lock = NULL;
+    zkl_multi_lock *set = NULL;
+    zkl_striped_lock *stripes = NULL;
+    client_options.reserved = 1;
+    lock_options.reserved = 1;
+    set_options.reserved = 1;
+    member.resource = "stock";
+    REFUSED(open_client(&client_options), ZKL_INVALID_ARGUMENT, message);
+    REFUSED(zkl_lock_open(desk->client, "stock", &lock_options, &lock), ZKL_INVALID_ARGUMENT,
+            message);
+    REFUSED(zkl_multi_lock_open(desk->client, &member, 1, &set_options, &set), ZKL_INVALID_ARGUMENT,
+            message);
+    REFUSED(zkl_striped_lock_open(desk->client, "stock", 2, &lock_options, &stripes),
+            ZKL_INVALID_ARGUMENT, message);
+    desk_close(desk);
 }
 
 static void null_pointers_for_a_client_are_named(void) {
@@ -340,6 +367,7 @@ static CU_TestInfo tests[] = {
     TEST(edges_of_the_ranges_of_client_options_are_good),
     TEST(acquire_that_can_have_no_lease_says_why),
     TEST(level_of_the_log_is_one_of_four),
+    TEST(reserved_fields_are_refused_until_they_mean_something),
     TEST(null_pointers_for_a_client_are_named),
     TEST(client_is_left_open_where_its_close_is_refused),
     TEST(size_of_client_structs_must_be_known),

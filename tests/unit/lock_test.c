@@ -1,6 +1,7 @@
 /*
  * The lock handle: what its blocking calls return, over scripted operations.
  */
+#include <sched.h>
 #include <stdio.h>
 
 #include "support/lock_desk.h"
@@ -64,6 +65,46 @@ static void deadline_ends_the_acquire(void) {
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_TIMEOUT);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
+    desk_close(desk);
+}
+
+/* The message is that of the thread that acquires. */
+static char message[256];
+
+static int acquire_and_keep_the_message(lock_desk *desk) {
+    int status = desk_acquire(desk);
+    snprintf(message, sizeof(message), "%s", zkl_error_message());
+    return status;
+}
+
+static void deadline_without_a_connection_names_the_last_failure(void) {
+    lock_desk *desk = desk_open_offline(NULL);
+    desk_stand_still(desk, 700);
+    desk_begin(desk, acquire_and_keep_the_message, 500);
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    while (information.state != ZKL_STATE_ACQUIRING) {
+        sched_yield();
+        EXPECT_INT(zkl_lock_info(desk->lock, &information), ZKL_OK);
+    }
+    desk_pass(desk, 500);
+    EXPECT_INT(desk_join(desk), ZKL_DISCONNECTED);
+    EXPECT_TEXT(message, "resource \"stock\": not connected for 1200 ms; last: 127.0.0.1:2181: "
+                         "Connection refused");
+    desk_close(desk);
+}
+
+static void refusal_names_the_node_that_was_not_made(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_begin(desk, acquire_and_keep_the_message, ZKL_FOREVER);
+    desk_enter_at_calls(desk, 2);
+    FAKE_ANSWER(&desk->fake, "create", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_NO_NODE);
+    FAKE_ANSWER(&desk->fake, "make", .outcome = ZKL_OUTCOME_NO_NODE); /* nor that above it */
+    FAKE_ANSWER(&desk->fake, "make", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
+    FAKE_ANSWER(&desk->fake, "exists", .outcome = ZKL_OUTCOME_NO_NODE);
+    desk_leave(desk);
+    EXPECT_INT(desk_join(desk), ZKL_NO_PERMISSION);
+    EXPECT_TEXT(message, "resource \"stock\": the servers refused to create /app/locks");
     desk_close(desk);
 }
 
@@ -287,6 +328,15 @@ static void handle_outlives_its_client_and_says_so(void) {
     desk_close(desk);
 }
 
+/* The servers go on with the session, as far as anybody knows. */
+static void close_after_a_failed_authentication_is_not_confirmed(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk_hold(desk);
+    desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
+    EXPECT_INT(desk_close_client(desk), ZKL_PENDING);
+    desk_close(desk);
+}
+
 static void acquire_that_waits_ends_with_its_client(void) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -305,6 +355,9 @@ static void acquire_that_is_granted_when_its_client_closes_has_nothing(void) {
     desk->client->closed = true; /* the mutex is still ours */
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_CLOSED);
+    desk_enter(desk);
+    desk->client->closed = false; /* so that it can be closed in earnest */
+    desk_leave(desk);
     desk_close(desk);
 }
 
@@ -352,6 +405,8 @@ static CU_TestInfo tests[] = {
     TEST(grant_tells_the_mode),
     TEST(absolute_resource_stands_below_the_chroot_only),
     TEST(deadline_ends_the_acquire),
+    TEST(deadline_without_a_connection_names_the_last_failure),
+    TEST(refusal_names_the_node_that_was_not_made),
     TEST(try_returns_without_a_wait),
     TEST(acquire_refuses_bad_arguments_and_changes_nothing),
     TEST(acquire_without_random_numbers_leaves_the_handle_idle),
@@ -370,6 +425,7 @@ static CU_TestInfo tests[] = {
     TEST(close_releases_in_the_background),
     TEST(close_ends_an_acquire_of_another_thread),
     TEST(handle_outlives_its_client_and_says_so),
+    TEST(close_after_a_failed_authentication_is_not_confirmed),
     TEST(acquire_that_waits_ends_with_its_client),
     TEST(acquire_that_is_granted_when_its_client_closes_has_nothing),
     TEST(release_that_waits_ends_with_its_client),

@@ -48,12 +48,12 @@ static bool asks_again(lock_desk *desk) {
 static void verify_that_hears_of_the_loss_after_the_reconnect_asks_again(void) {
     lock_desk *desk = begin_verify();
     tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_UNKNOWN);
+    FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_UNKNOWN);
     tell(desk, ZKL_SESSION_STATE_CONNECTED);
     fake_answer_all(&desk->fake, ZKL_OUTCOME_OK); /* the new connection's probe */
     desk_leave(desk);
     if (asks_again(desk)) {
-        FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_OK);
+        FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_OK);
         desk_leave(desk);
     }
     EXPECT_INT(desk_join(desk), ZKL_OK);
@@ -63,7 +63,7 @@ static void verify_that_hears_of_the_loss_after_the_reconnect_asks_again(void) {
 /* An answer that says nothing, on a connection that goes on: it would say the same again. */
 static void verify_that_is_not_answered_on_a_connection_that_stays_is_suspect(void) {
     lock_desk *desk = begin_verify();
-    FAKE_ANSWER(&desk->fake, "transact", .outcome = ZKL_OUTCOME_UNKNOWN);
+    FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_UNKNOWN);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_SUSPECT);
     desk_close(desk);

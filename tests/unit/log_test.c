@@ -302,7 +302,7 @@ static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
     zkl_log_zookeeper_line("nobody listens");
     EXPECT_INT(warnings.listener->count, 2);
     EXPECT_INT(all.listener->count, 5);
-    static const zkl_log_level levels[] = { ZKL_LOG_ERROR, ZKL_LOG_WARN, ZKL_LOG_INFO,
+    static const zkl_log_level levels[] = { ZKL_LOG_ERROR, ZKL_LOG_WARN, ZKL_LOG_DEBUG,
                                             ZKL_LOG_DEBUG, ZKL_LOG_ERROR };
     for (size_t i = 0; i < all.listener->count; i++) {
         EXPECT_INT(all.listener->records[i].level, levels[i]);
@@ -312,6 +312,41 @@ static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
                 "2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
     close_bench(&all);
     close_bench(&warnings);
+}
+
+/* It says a dozen things about each session that begins. */
+static void zookeepers_information_does_not_bury_ours(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_INFO@log_env@1: os.name=Linux");
+    write_message(bench.log, ZKL_LOG_INFO, "ours");
+    zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
+    finish(&bench);
+    EXPECT_INT(bench.listener->count, 2);
+    EXPECT_TEXT(bench.listener->records[0].message, "ours");
+    EXPECT_INT(bench.listener->records[1].event, ZKL_LOG_ZOOKEEPER);
+    close_bench(&bench);
+}
+
+/* With two servers that refuse libzookeeper 3.8.0 writes 15,000 lines a second. */
+static void flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours(void) {
+    log_bench bench = open_bench(ZKL_LOG_INFO);
+    stand_at_the_gate(&bench);
+    for (int i = 0; i < 2 * ZKL_LOG_QUEUE_MAX; i++) {
+        zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: refused");
+    }
+    write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX / 2);
+    open_gate(bench.listener);
+    finish(&bench);
+    size_t ours = 0;
+    for (size_t i = 0; i < bench.listener->count; i++) {
+        const heard_record *heard = &bench.listener->records[i];
+        if (heard->event != ZKL_LOG_ZOOKEEPER && heard->event != ZKL_LOG_DROPPED) {
+            EXPECT_INT(atoi(heard->message), ours);
+            ours++;
+        }
+    }
+    EXPECT_INT(ours, ZKL_LOG_QUEUE_MAX / 2 + 1);
+    close_bench(&bench);
 }
 
 /* ---- The callback thread -------------------------------------------------------------------- */
@@ -424,6 +459,8 @@ static CU_TestInfo tests[] = {
     TEST(dropped_records_are_counted_and_told_once),
     TEST(slow_callback_keeps_no_writer_waiting),
     TEST(zookeeper_lines_go_to_every_open_log_that_wants_them),
+    TEST(zookeepers_information_does_not_bury_ours),
+    TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours),
     TEST(callbacks_run_in_the_order_of_each_poster),
     TEST(thread_without_work_stops),
     TEST(callbacks_take_no_signals_from_the_application),

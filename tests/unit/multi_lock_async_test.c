@@ -213,7 +213,6 @@ static void half_that_was_deleted_before_its_callback_gives_the_other_back(void)
     end();
 }
 
-/* A process that stood still: no timer has told. */
 static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
     zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
@@ -222,6 +221,20 @@ static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
     multi_expect_nodes(0, 0);
     EXPECT_INT(multi_dispatch(&self), 1);
     MULTI_HEARD(&self, "acquired(-24) ");
+    end();
+}
+
+/* A process that stood still between the grant and its callback. */
+static void hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired(void) {
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    options.max_hold_ms = 1000;
+    begin_granted_with(&options);
+    zkl_testing_pause(NULL, 3000);
+    multi_expect_nodes(1, 1);
+    EXPECT_INT(multi_dispatch(&self), 1);
+    MULTI_HEARD(&self, "acquired(-24) ");
+    zkl_testing_sleep(SOON_MS);
+    multi_expect_nodes(0, 0);
     end();
 }
 
@@ -545,6 +558,7 @@ static CU_TestInfo tests[] = {
     TEST(locks_lost_before_their_callback_were_never_held),
     TEST(half_that_was_deleted_before_its_callback_gives_the_other_back),
     TEST(hold_limit_that_passed_before_the_callback_is_the_verdict),
+    TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired),
     TEST(session_that_expires_while_waiting_joins_all_queues_again),
     TEST(session_that_expires_is_the_verdict_where_that_is_asked_for),
     TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline),

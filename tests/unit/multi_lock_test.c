@@ -182,6 +182,26 @@ static void close_ends_the_wait(void) {
     zkl_testing_end();
 }
 
+/* Whichever of them it is: a caller would try again where the servers had only turned it away. */
+static void member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits(void) {
+    static const char *const forbidden[] = { MULTI_STOCK, MULTI_ORDERS };
+    static const int64_t timeouts_ms[] = { 0, LONG_MS };
+    for (size_t i = 0; i < 4; i++) {
+        caller self;
+        begin(&self);
+        acquire(&self); /* the resources are there */
+        EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+        zkl_ensemble_withhold(zkl_ensemble_current(), forbidden[i / 2], ZKL_RIGHT_CREATE,
+                              LONG_MS * 1000LL);
+        self.timeout_ms = timeouts_ms[i % 2];
+        acquire(&self);
+        EXPECT_INT(self.status, ZKL_NO_PERMISSION);
+        zkl_testing_sleep(SOON_MS);
+        multi_expect_nodes(0, 0);
+        end(&self);
+    }
+}
+
 /* ---- Circles -------------------------------------------------------------------------------- */
 
 static void two_that_name_them_the_other_way_round_both_get_them(void) {
@@ -548,6 +568,7 @@ static CU_TestInfo tests[] = {
     TEST(deadline_that_passes_leaves_nothing),
     TEST(cancel_leaves_nothing),
     TEST(close_ends_the_wait),
+    TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits),
     TEST(two_that_name_them_the_other_way_round_both_get_them),
     TEST(single_requests_of_two_callers_wait_in_a_circle),
     TEST(lost_replies_leave_no_half),

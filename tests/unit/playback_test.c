@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/listed.h"
 #include "support/record_bench.h"
 
 /* ---- Changing records -------------------------------------------------------------- */
@@ -82,7 +83,8 @@ static char *conversation(void) {
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     feed(&bench, ZKL_EVENT_START);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 900 });
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { names, 2 } });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .children = listed((zkl_children){ names, 2 }) });
     feed(&bench, ZKL_EVENT_WATCHED);
     feed(&bench, ZKL_EVENT_OWN_WATCHED);
     bench_step(&bench,
@@ -117,6 +119,31 @@ static void changed_action_is_found(void) {
     DIFFERS(replaced(text, "WATCH node=_c_1", "WATCH node=_c_2"),
             "LISTED: the record has -> WATCH");
     DIFFERS(replaced(text, "-> END", "-> WARN status=ZKL_BUSY"), "DELETED: the record has");
+}
+
+static const char *downgrade(void) {
+    static const char *const names[] = { BENCH_WRITER };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN,
+               &(zkl_request_options){ .kind = { ZKL_WRITE, 0 }, .guid = BENCH_GUID });
+    feed(&bench, ZKL_EVENT_START);
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_WRITER, .zxid = 9 });
+    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .children = listed((zkl_children){ names, 1 }) });
+    feed(&bench, ZKL_EVENT_DOWNGRADE);
+    feed(&bench, ZKL_EVENT_HOLD_LIMIT);
+    static char text[BENCH_TEXT_SIZE];
+    snprintf(text, sizeof(text), "%s", bench_text(&bench));
+    bench_close(&bench);
+    return text;
+}
+
+static void changed_node_or_end_of_a_downgrade_is_found(void) {
+    SAME(downgrade());
+    DIFFERS(replaced(downgrade(), "DOWNGRADE node=" BENCH_READER, "DOWNGRADE node=another"),
+            "but the recipe does -> DOWNGRADE node=" BENCH_READER);
+    DIFFERS(replaced(downgrade(), "DOWNGRADE_ENDED status=ZKL_LOST", "DOWNGRADE_ENDED"),
+            "but the recipe does -> DOWNGRADE_ENDED status=ZKL_LOST");
 }
 
 static void changed_event_is_found(void) {
@@ -249,7 +276,7 @@ static zkl_event random_event(unit_random *random, zkl_event_kind kind, const ch
         .holds_data = unit_random_below(random, 8) == 0,
         .deleted = unit_random_below(random, 2) == 0,
         .fresh = unit_random_below(random, 2) == 0,
-        .children = { names, unit_random_below(random, 6) },
+        .children = listed((zkl_children){ names, unit_random_below(random, 6) }),
         .guid = unit_random_below(random, 4) == 0 ? NULL : BENCH_GUID,
     };
     if (unit_random_below(random, 2) == 0) {
@@ -352,6 +379,7 @@ int main(void) {
     CU_TestInfo tests[] = {
         TEST(what_was_done_is_accepted),
         TEST(changed_action_is_found),
+        TEST(changed_node_or_end_of_a_downgrade_is_found),
         TEST(changed_event_is_found),
         TEST(changed_number_is_found_at_the_next_state),
         TEST(changed_state_is_found),

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/listed.h"
 #include "support/names.h"
 #include "support/unit.h"
 
@@ -158,18 +159,18 @@ static queue make_contest(size_t count, size_t number, const numbers *numbering)
 }
 
 /* The server lists children in no order. */
-static zkl_children list_in_order(const queue *contest, unsigned order,
-                                  const char *names[QUEUE_MAX]) {
+static zkl_listed list_in_order(const queue *contest, unsigned order,
+                                const char *names[QUEUE_MAX]) {
     size_t count = contest->count;
     for (size_t i = 0; i < count; i++) {
         size_t from[ORDERS] = { i, count - 1 - i, (i + count / 2) % count, 0 };
         from[3] = i % 2 == 0 ? i / 2 : count - 1 - i / 2;
         names[i] = contest->list[from[order]].name;
     }
-    return (zkl_children){ names, count };
+    return listed((zkl_children){ names, count });
 }
 
-static void expect_rule(const queue *contest, const queued *own, zkl_children children,
+static void expect_rule(const queue *contest, const queued *own, zkl_listed children,
                         const char *what) {
     zkl_queue_place place = { .own = own->name, .companion = "" };
     zkl_queue_view view = zkl_queue_examine(children, &place);
@@ -208,7 +209,7 @@ static bool has_equal_names(const queue *contest) {
 static void expect_rule_for_all(const queue *contest, const char *what) {
     const char *names[QUEUE_MAX];
     for (unsigned order = 0; order < ORDERS; order++) {
-        zkl_children children = list_in_order(contest, order, names);
+        zkl_listed children = list_in_order(contest, order, names);
         for (size_t i = 0; i < contest->count; i++) {
             if (strchr("xrwpt", contest->list[i].letter) != NULL) { /* the kinds that we make */
                 expect_rule(contest, &contest->list[i], children, what);
@@ -262,7 +263,7 @@ static void swap(const char **one, const char **other) {
 static void expect_in_all_orders(const queue *contest, const queued *own, const char **names,
                                  size_t fixed) {
     if (fixed == contest->count) {
-        expect_rule(contest, own, (zkl_children){ names, contest->count }, "permuted");
+        expect_rule(contest, own, listed((zkl_children){ names, contest->count }), "permuted");
         return;
     }
     for (size_t i = fixed; i < contest->count; i++) {
@@ -290,12 +291,12 @@ static void list_may_come_in_any_order(void) {
 
 /* ---- At the tail -------------------------------------------------------------------- */
 
-static bool is_blocked_at_tail(zkl_children children, zkl_mode mode) {
+static bool is_blocked_at_tail(zkl_listed children, zkl_mode mode) {
     zkl_queue_place tail = { .kind = { mode, 0 }, .companion = "" };
     return zkl_queue_examine(children, &tail).blocker != NULL;
 }
 
-static void expect_tail_rule(const queue *contest, zkl_children children) {
+static void expect_tail_rule(const queue *contest, zkl_listed children) {
     bool blocks_reader = false;
     bool blocks_others = false;
     for (size_t i = 0; i < contest->count; i++) {
@@ -319,7 +320,7 @@ static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
 }
 
 static void nobody_blocks_the_tail_of_an_empty_queue(void) {
-    zkl_children nobody = { NULL, 0 };
+    zkl_listed nobody = listed((zkl_children){ NULL, 0 });
     EXPECT(!is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
     EXPECT(!is_blocked_at_tail(nobody, ZKL_READ));
     EXPECT(!is_blocked_at_tail(nobody, ZKL_WRITE));
@@ -329,7 +330,7 @@ static void nobody_blocks_the_tail_of_an_empty_queue(void) {
 
 static zkl_queue_view examine(const char *const *names, size_t count, const char *own) {
     zkl_queue_place place = { .own = own, .companion = "" };
-    return zkl_queue_examine((zkl_children){ names, count }, &place);
+    return zkl_queue_examine(listed((zkl_children){ names, count }), &place);
 }
 
 static void list_without_our_node_does_not_count(void) {
@@ -366,7 +367,7 @@ static void permit_waits_while_as_many_are_earlier(void) {
 static void companion_is_in_nobodys_way(void) {
     static const char *const names[] = { "a-__READ__0000000001", "b-__WRIT__0000000002" };
     zkl_queue_place place = { .own = names[1], .companion = names[0] };
-    zkl_children children = { names, 2 };
+    zkl_listed children = listed((zkl_children){ names, 2 });
     EXPECT(zkl_queue_examine(children, &place).blocker == NULL);
     EXPECT_INT(zkl_queue_examine(children, &place).earlier, 0);
     zkl_queue_place tail = { .kind = { ZKL_WRITE, 0 }, .companion = names[0] };
@@ -388,8 +389,8 @@ static void nearest_are_found_in_any_order(void) {
             names[i] = texts[i];
         }
         zkl_queue_neighbour nearest[2];
-        size_t count =
-            zkl_queue_find_nearest((zkl_children){ names, 5 }, "x-permit-2-0000000003", nearest, 2);
+        size_t count = zkl_queue_find_nearest(listed((zkl_children){ names, 5 }),
+                                              "x-permit-2-0000000003", nearest, 2);
         EXPECT_INT(count, 2);
         EXPECT_INT(nearest[0].name.sequence, 1);
         EXPECT_INT(nearest[1].name.sequence, 2);
@@ -403,13 +404,13 @@ static void those_who_wait_are_counted(void) {
     static const size_t waiting[] = { 0, 0, 0, 1, 2 };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         zkl_queue_place place = { .own = names[i], .companion = "" };
-        EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &place), waiting[i]);
+        EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &place), waiting[i]);
     }
     zkl_queue_place tail = { .kind = { ZKL_READ, 0 }, .companion = "" };
-    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &tail), 3);
+    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &tail), 3);
     tail.kind = (zkl_contender_kind){ ZKL_PERMIT, 4 };
-    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ names, 5 }, &tail), 1);
-    EXPECT_INT(zkl_queue_count_waiting((zkl_children){ NULL, 0 }, &tail), 0);
+    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &tail), 1);
+    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
 }
 
 /* Curator's writer, on its way down to a reader, leaves both under one number. */
@@ -452,7 +453,8 @@ static void expect_waiter(const char *briefs, const char *expected) {
         for (size_t i = 0; i < count; i++) {
             ordered[i] = names[backwards != 0 ? count - 1 - i : i];
         }
-        zkl_queue_rear rear = zkl_queue_look_behind((zkl_children){ ordered, count }, names[0], "");
+        zkl_queue_rear rear =
+            zkl_queue_look_behind(listed((zkl_children){ ordered, count }), names[0], "");
         char brief[NAME_SIZE] = "nobody";
         if (rear.waiter != NULL) {
             name_shorten(brief, rear.waiter, "me");
@@ -504,10 +506,10 @@ static void permits_of_others_are_refused_and_do_not_wait(void) {
 static void list_without_the_holder_shows_nobody_behind_it(void) {
     static const char *const names[] = { "x-lock-0000000007" };
     zkl_queue_rear rear =
-        zkl_queue_look_behind((zkl_children){ names, 1 }, "y-lock-0000000003", "");
+        zkl_queue_look_behind(listed((zkl_children){ names, 1 }), "y-lock-0000000003", "");
     EXPECT(!rear.listed);
     EXPECT(rear.waiter == NULL);
-    rear = zkl_queue_look_behind((zkl_children){ NULL, 0 }, "y-lock-0000000003", "");
+    rear = zkl_queue_look_behind(listed((zkl_children){ NULL, 0 }), "y-lock-0000000003", "");
     EXPECT(!rear.listed);
 }
 
@@ -519,23 +521,23 @@ static void nobody_waits_behind_itself(void) {
     static const char *const names[] = { "x-__READ__0000000003", "_c_" GUID "-__WRIT__0000000004" };
     static const char *const twins[] = { "_c_" GUID "-__WRIT__0000000004",
                                          "_c_" GUID "-__READ__0000000004" };
-    zkl_children children = { names, 2 };
+    zkl_listed children = listed((zkl_children){ names, 2 });
     EXPECT(zkl_queue_look_behind(children, names[0], "").waiter == names[1]);
     EXPECT(zkl_queue_look_behind(children, names[0], GUID).waiter == NULL);
-    children.names = twins;
+    children = listed((zkl_children){ twins, 2 });
     EXPECT(zkl_queue_look_behind(children, twins[0], "").waiter == NULL);
 }
 
 static void node_of_a_lost_create_is_found_by_its_guid(void) {
     static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
                                          "_c_" GUID "-lock-0000000004", "lock-0000000001" };
-    zkl_children children = { names, COUNT_OF(names) };
+    zkl_listed children = listed((zkl_children){ names, COUNT_OF(names) });
     EXPECT(zkl_queue_find_guid(children, GUID, NULL, "") == names[2]);
     EXPECT(zkl_queue_find_guid(children, GUID, NULL, names[2]) == names[1]);
     EXPECT(zkl_queue_find_guid(children, GUID, names[1], "") == names[2]);
     EXPECT(zkl_queue_find_guid(children, GUID, names[3], "") == names[2]);
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, names[1], "") == NULL);
-    EXPECT(zkl_queue_find_guid((zkl_children){ NULL, 0 }, GUID, NULL, "") == NULL);
+    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 2 }), GUID, names[1], "") == NULL);
+    EXPECT(zkl_queue_find_guid(listed((zkl_children){ NULL, 0 }), GUID, NULL, "") == NULL);
     EXPECT(zkl_queue_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL, "") == NULL);
 }
 
@@ -549,17 +551,17 @@ static void name_that_is_too_long_to_be_ours_is_not_found(void) {
     longest[sizeof(longest) - 1] = '\0';
     too_long[sizeof(too_long) - 1] = '\0';
     const char *names[] = { too_long, longest };
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 2 }, GUID, NULL, "") == longest);
-    EXPECT(zkl_queue_find_guid((zkl_children){ names, 1 }, GUID, NULL, "") == NULL);
+    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 2 }), GUID, NULL, "") == longest);
+    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 1 }), GUID, NULL, "") == NULL);
 }
 
 static void first_is_that_with_the_lowest_sequence_of_any_kind(void) {
     const char *names[] = { "foreign", "x-lock-0000000007", "x-__READ__0000000003",
                             "x-unheard-of-0000000002" };
-    EXPECT(zkl_queue_find_first((zkl_children){ names, 4 }) == names[3]);
-    EXPECT(zkl_queue_find_first((zkl_children){ names, 3 }) == names[2]);
-    EXPECT(zkl_queue_find_first((zkl_children){ names, 1 }) == NULL);
-    EXPECT(zkl_queue_find_first((zkl_children){ NULL, 0 }) == NULL);
+    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 4 })) == names[3]);
+    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 3 })) == names[2]);
+    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 1 })) == NULL);
+    EXPECT(zkl_queue_find_first(listed((zkl_children){ NULL, 0 })) == NULL);
 }
 
 static CU_TestInfo tests[] = {

@@ -159,8 +159,9 @@ static void events_are_held_to_their_rules(void) {
         { EVENT("START -> WAIT"), "line 2: \"WAIT\" is no action" },
         { EVENT("START -> nothing LIST"), "line 2: \"LIST\" is one word too many" },
         { EVENT("START -> LIST nothing"), "line 2: \"nothing\" is no action" },
-        { EVENT("START -> WATCH"), "line 2: node is missing" },
-        { EVENT("START -> FAIL node=x"), "line 2: \"node=x\" stands where status= must be" },
+        { EVENT("START -> WATCH node="), "line 2: node must not be empty" },
+        { EVENT("START -> FAIL status=BUSY"), "line 2: status \"BUSY\" is not a decimal number" },
+        { EVENT("START -> FAIL status=ZKL_BUSY node=x"), "line 2: \"node=x\" is no action" },
         { EVENT("START -> END END END END END END END END END"),
           "line 2: a step has at most 8 actions" },
     };

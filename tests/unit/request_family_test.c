@@ -136,7 +136,7 @@ static void member_whose_create_was_lost_looks_for_its_node_and_creates_none(voi
     static const char *const found[] = {
         "start           -> CREATE", "disconnected    -> ",
         "created UNKNOWN -> ",       "connected       -> SETTLE LIST",
-        "settled NO_NODE -> ",       "listed x1 me3   -> INSPECT me3",
+        "settled OK      -> ",       "listed x1 me3   -> INSPECT me3",
         "inspected ours  -> LIST",   "listed x1 me3   -> WATCH x1 WATCH_OWN me3",
     };
     static const char *const never_made[] = {
@@ -144,7 +144,7 @@ static void member_whose_create_was_lost_looks_for_its_node_and_creates_none(voi
         "disconnected    -> ",
         "created UNKNOWN -> ",
         "connected       -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed x1       -> CREATE", /* which waits for those of the others */
     };
     PLAY(member, found);
@@ -166,7 +166,7 @@ static void member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again(
         "start                      -> CREATE",
         "created me3 in_transaction -> INSPECT me3",
         "inspected NO_NODE          -> SETTLE LIST",
-        "settled NO_NODE            -> ",
+        "settled OK                 -> ",
         "listed nobody              -> CREATE",
         "created REFUSED silently   -> FAIL SERVER_REFUSED END", /* the others have theirs */
     };
@@ -217,7 +217,7 @@ static void lost_reply_to_a_downgrade_is_looked_for(void) {
         "disconnected       -> ",
         "downgraded UNKNOWN -> ",
         "connected          -> SETTLE",
-        "settled NO_NODE    -> INSPECT r3",
+        "settled OK         -> INSPECT r3",
         "inspected ours     -> DOWNGRADE_ENDED OK WATCH_OWN r3",
     };
     static const char *const not_applied[] = {
@@ -226,7 +226,7 @@ static void lost_reply_to_a_downgrade_is_looked_for(void) {
         "disconnected       -> ",
         "downgraded UNKNOWN -> ",
         "connected          -> SETTLE",
-        "settled NO_NODE    -> INSPECT r3",
+        "settled OK         -> INSPECT r3",
         "inspected NO_NODE  -> WATCH_OWN me3",
         "own_watched OK     -> DOWNGRADE r3",
     };
@@ -242,7 +242,7 @@ static void release_during_a_lost_downgrade_deletes_the_node_that_is_there(void)
         "downgraded UNKNOWN -> ",
         "released           -> DOWNGRADE_ENDED NOT_HELD",
         "connected          -> SETTLE",
-        "settled NO_NODE    -> INSPECT r3",
+        "settled OK         -> INSPECT r3",
         "inspected ours     -> DELETE r3",
         "deleted OK         -> END",
     };

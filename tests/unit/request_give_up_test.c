@@ -67,7 +67,7 @@ static void timeout_offline_is_told_at_once_and_cleaned_up_later(void) {
         "watched OK    -> ",
         "own_watched OK -> ",
         "disconnected  -> ",
-        "timed_out     -> FAIL TIMEOUT UNWATCH",
+        "timed_out     -> FAIL DISCONNECTED UNWATCH",
         "connected     -> DELETE me3",
         "deleted OK    -> END",
     };
@@ -80,13 +80,13 @@ static void timeout_after_a_lost_create_finds_and_deletes_the_node(void) {
         "disconnected    -> ",
         "created UNKNOWN -> ",
         "listed UNKNOWN  -> ",
-        "timed_out       -> FAIL TIMEOUT",
+        "timed_out       -> FAIL DISCONNECTED",
         "connected       -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed x1 me3   -> INSPECT me3",
         "inspected ours  -> DELETE me3",
         "deleted OK      -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed x1       -> END",
     };
     PLAY(exclusive, lines);
@@ -105,7 +105,7 @@ static void timeout_with_two_nodes_deletes_both(void) {
         "inspected ours  -> DELETE me4",
         "deleted OK      -> DELETE me3",
         "deleted OK      -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed nobody   -> END",
     };
     PLAY(exclusive, lines);
@@ -292,11 +292,11 @@ static void try_that_is_cut_off_while_it_queues_cleans_up(void) {
         "created UNKNOWN -> ",
         "listed UNKNOWN  -> ",
         "connected       -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed me0      -> INSPECT me0",
         "inspected ours  -> DELETE me0",
         "deleted OK      -> SETTLE LIST",
-        "settled NO_NODE -> ",
+        "settled OK      -> ",
         "listed nobody   -> END",
     };
     PLAY(try_exclusive, lines);

@@ -13,6 +13,12 @@ static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
 static const trace_setup leased_try = {
     .mode = ZKL_EXCLUSIVE, .only_try = true, .needs_lease = true, .lease_runs = true
 };
+static const trace_setup leased_writer = { .mode = ZKL_WRITE,
+                                           .needs_lease = true,
+                                           .lease_runs = true };
+static const trace_setup leased_writing_try = {
+    .mode = ZKL_WRITE, .only_try = true, .needs_lease = true, .lease_runs = true
+};
 static const trace_setup without_lease = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
 static const trace_setup without_lease_or_rejoining = { .mode = ZKL_EXCLUSIVE,
                                                         .needs_lease = true,
@@ -318,6 +324,42 @@ static void try_that_lost_its_lease_keeps_its_node_over_a_disconnect(void) {
     PLAY(leased_try, lines);
 }
 
+/* Its holder may be at work: what is asked of the node meanwhile may fail (seed 89425). */
+static void kept_node_of_a_try_stays_when_its_downgrade_is_turned_away(void) {
+    static const char *const turned_away[] = {
+        "start              -> LIST",
+        "listed nobody      -> CREATE LIST",
+        "created me0        -> ",
+        "listed me0         -> GRANT",
+        "downgrade          -> DOWNGRADE r0",
+        "lease_ended        -> DOWNGRADE_ENDED LOST LOSE LEASE_ENDED",
+        "downgraded NOT_NOW -> BACK_OFF",
+        "backed_off         -> ",
+        "released           -> DELETE me0",
+        "deleted OK         -> END",
+    };
+    PLAY(leased_writing_try, turned_away);
+}
+
+static void kept_node_stays_when_it_may_not_be_looked_for(void) {
+    static const char *const refused[] = {
+        "start              -> CREATE LIST",
+        "created me0        -> ",
+        "listed me0         -> GRANT",
+        "downgrade          -> DOWNGRADE r0",
+        "lease_ended        -> DOWNGRADE_ENDED LOST LOSE LEASE_ENDED",
+        "downgraded UNKNOWN -> BACK_OFF",
+        "backed_off         -> SETTLE",
+        "settled OK         -> INSPECT r0",
+        "inspected REFUSED  -> WARN NO_PERMISSION BACK_OFF",
+        "released           -> ",
+        "backed_off         -> INSPECT r0",
+        "inspected NO_NODE  -> DELETE me0",
+        "deleted OK         -> END",
+    };
+    PLAY(leased_writer, refused);
+}
+
 static void kept_node_that_is_deleted_by_hand_ends_the_request(void) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
@@ -400,6 +442,8 @@ static CU_TestInfo tests[] = {
     TEST(old_news_of_the_blocker_does_not_bring_the_lock_back),
     TEST(session_end_while_the_node_is_kept_ends_the_request),
     TEST(try_that_lost_its_lease_keeps_its_node_over_a_disconnect),
+    TEST(kept_node_of_a_try_stays_when_its_downgrade_is_turned_away),
+    TEST(kept_node_stays_when_it_may_not_be_looked_for),
     TEST(kept_node_that_is_deleted_by_hand_ends_the_request),
     TEST(kept_node_that_was_changed_is_kept),
     TEST(node_gone_by_hand_before_it_is_released_needs_a_delete_only),

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "support/listed.h"
 #include "support/monitor.h"
 #include "support/names.h"
 #include "support/unit.h"
@@ -277,7 +278,7 @@ static void send(random_walk *walk, const zkl_action *action) {
 static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
     zkl_queue_neighbour nearest[PERMITS_MAX];
     small_world *world = &walk->world;
-    zkl_children list = { walk->listed, walk->listed_count };
+    zkl_listed list = listed((zkl_children){ walk->listed, walk->listed_count });
     world->to_watch_count = 1;
     snprintf(world->to_watch[0], NAME_SIZE, "%s", blocker);
     if (walk->kind.permits > 0) {
@@ -428,7 +429,7 @@ static void serve_list(random_walk *walk) {
     feed(walk, &(zkl_event){
                    .kind = ZKL_EVENT_LISTED,
                    .outcome = walk->world.parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
-                   .children = { names, count },
+                   .children = listed((zkl_children){ names, count }),
                });
 }
 
@@ -557,7 +558,7 @@ static void serve_well(random_walk *walk, const sent_operation *operation) {
         feed(walk, &(zkl_event){ .kind = ZKL_EVENT_PARENT_MADE });
         break;
     default:
-        feed(walk, &(zkl_event){ .kind = ZKL_EVENT_SETTLED, .outcome = ZKL_OUTCOME_NO_NODE });
+        feed(walk, &(zkl_event){ .kind = ZKL_EVENT_SETTLED });
         break;
     }
 }

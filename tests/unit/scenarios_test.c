@@ -10,6 +10,7 @@
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SLOW_SESSIONS = 60, SERVERS = 3 };
+enum { LATE_IN_A_LEASE_MS = 2 * SESSION_MS / 3 - 100 };
 
 static zkl_ensemble *ensemble;
 
@@ -26,12 +27,17 @@ static void end(void) {
     zkl_world_end();
 }
 
-static zkl_client *open_client(void) {
+static zkl_client *open_client_with(int32_t lease_tick_ms) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = SESSION_MS;
+    options.lease_tick_ms = lease_tick_ms;
     zkl_client *client = NULL;
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
     return client;
+}
+
+static zkl_client *open_client(void) {
+    return open_client_with(0);
 }
 
 static zkl_lock *hold(zkl_client *client) {
@@ -160,12 +166,45 @@ static void removal_of_a_watch_that_is_turned_away_is_sent_again(void) {
     end();
 }
 
+static void try_at(int64_t us, zkl_lock *lock) {
+    zkl_world_sleep_us(us - zkl_world_now_us());
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+}
+
+/* Seed 1068042: tries that write nothing, one when the session began and one when it was to be
+ * probed; and then a grant late in the first lease, on the proof that the first of them began. */
+static void grant_late_in_the_first_lease_is_kept(void) {
+    begin(1068042);
+    zkl_client *holder = open_client();
+    zkl_lock *held = hold(holder);
+    zkl_client *client = open_client_with(TICK_MS);
+    zkl_lock *busy = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &busy), ZKL_OK);
+    int64_t began_us = (zkl_world_now_us() / US_PER_MS + 1) * US_PER_MS;
+    try_at(began_us, busy);
+    try_at(began_us + SESSION_MS / 3 * US_PER_MS + US_PER_MS - 200, busy);
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "sales", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_ensemble_create(ensemble, 0, "/locks/sales", NULL, false, false, NULL, 0), 0);
+    zkl_world_sleep_us(began_us + LATE_IN_A_LEASE_MS * US_PER_MS - zkl_world_now_us());
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
+    zkl_world_sleep_us(2 * SESSION_MS * (int64_t)US_PER_MS);
+    EXPECT_INT(zkl_lock_check(lock, NULL), ZKL_OK);
+    zkl_lock_close(lock);
+    zkl_lock_close(busy);
+    zkl_lock_close(held);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    EXPECT_INT(zkl_client_close(holder, 1000), ZKL_OK);
+    end();
+}
+
 static CU_TestInfo tests[] = {
     TEST(servers_that_turn_requests_away_for_long_keep_the_session),
     TEST(release_whose_session_is_given_up_is_not_confirmed),
     TEST(release_under_way_whose_session_is_given_up_is_not_confirmed),
     TEST(close_after_a_session_is_given_up_is_not_confirmed),
     TEST(removal_of_a_watch_that_is_turned_away_is_sent_again),
+    TEST(grant_late_in_the_first_lease_is_kept),
     TEST_END,
 };
 

@@ -81,6 +81,7 @@ static const struct {
     { ZKL_NOT_A_CONTENDER, -59 },
     { ZKL_INVALID_CANDIDATE, -66 },
     { ZKL_TOO_MANY_WATCHES, -82 },
+    { ZKL_QUOTA_EXCEEDED, -60 },
 };
 
 static const int all[] = {

@@ -95,6 +95,21 @@ static void any_stripe_is_looked_for_until_the_deadline(void) {
     end();
 }
 
+/* What the tries of a search had left is not what a try of a key has, which asks but once. */
+static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void) {
+    begin();
+    zkl_striped_lock *one = NULL;
+    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, &one), ZKL_OK);
+    EXPECT_INT(acquire_key(one, "a", LONG_MS, NULL), ZKL_OK); /* the resource is there */
+    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_slow_servers(2 * SOON_MS, LONG_MS);
+    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_OK);
+    zkl_striped_lock_close(one);
+    end();
+}
+
 typedef struct waiter {
     zkl_striped_lock *striped_lock;
     int status;
@@ -266,6 +281,7 @@ static CU_TestInfo tests[] = {
     TEST(who_comes_with_one_key_meets_at_one_stripe),
     TEST(any_stripe_is_found_until_all_are_taken),
     TEST(any_stripe_is_looked_for_until_the_deadline),
+    TEST(try_of_a_key_has_the_time_it_takes_whatever_was_searched_before),
     TEST(full_stripe_is_passed_over),
     TEST(all_wait_for_each_and_keep_each_out),
     TEST(cancel_ends_every_wait),

@@ -362,18 +362,76 @@ static void path_without_permission_is_refused_for_its_time(void) {
     make("/p");
     make("/q");
     caller_open_on(&self, TIMEOUT_MS, leader);
-    zkl_ensemble_refuse_path(ensemble, "/p", true, false, 50 * MS);
+    zkl_ensemble_withhold(ensemble, "/p", ZKL_RIGHT_CREATE, 50 * MS);
     caller_create(&self, "/p/n-");
     caller_create(&self, "/q/n-");
     caller_delete(&self, "/p");
     run_ms(10);
     EXPECT_LOG(&self, "create REFUSED", "create OK /q/n-0000000000", "delete OK");
-    zkl_ensemble_refuse_path(ensemble, "/q", false, true, 50 * MS);
+    zkl_ensemble_withhold(ensemble, "/q", ZKL_RIGHT_DELETE, 50 * MS);
     caller_delete(&self, "/q/n-0000000000");
     run_ms(60);
     caller_delete(&self, "/q/n-0000000000");
     run_ms(10);
     EXPECT_LOG(&self, "delete REFUSED", "delete OK");
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* The parent's rights are looked at before the node is looked for, and a node's own only where it
+ * is there. */
+static void rights_are_looked_at_before_the_node(void) {
+    caller self;
+    begin();
+    make("/p");
+    make("/p/x");
+    caller_open_on(&self, TIMEOUT_MS, leader);
+    zkl_ensemble_withhold(ensemble, "/p", ZKL_RIGHT_READ | ZKL_RIGHT_DELETE, ZKL_FOREVER);
+    zkl_ensemble_withhold(ensemble, "/none", ZKL_RIGHT_READ | ZKL_RIGHT_DELETE, ZKL_FOREVER);
+    caller_delete(&self, "/p/none");
+    caller_delete(&self, "/none/x");
+    caller_list(&self, "/p");
+    caller_exists(&self, "/p", 0);
+    caller_exists(&self, "/none", 0);
+    caller_list(&self, "/p/x");
+    run_ms(10);
+    EXPECT_LOG(&self, "delete REFUSED", "delete NO_NODE", "list REFUSED", "exists REFUSED",
+               "exists NO_NODE", "list OK");
+    zkl_ensemble_heal(ensemble); /* it is no fault */
+    caller_list(&self, "/p");
+    run_ms(10);
+    EXPECT_LOG(&self, "list REFUSED");
+    caller_close(&self);
+    caller_world_end();
+}
+
+/* Seen on 3.9.3 with enableEagerACLCheck: libzookeeper leaves a connection on which an answer comes
+ * before its turn. Transactions are not looked at. */
+static void early_refusal_that_overtakes_an_answer_breaks_the_connection(void) {
+    const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
+                                          .path = "/p/none",
+                                          .version = ZKL_ANY_VERSION };
+    zkl_ensemble_options options = caller_options();
+    caller self;
+    options.checks_early = true;
+    begin_with(&options);
+    make("/p");
+    caller_open_on(&self, TIMEOUT_MS, follower);
+    zkl_ensemble_withhold(ensemble, "/p", ZKL_RIGHT_DELETE, ZKL_FOREVER);
+    int64_t before = zkl_ensemble_committed_zxid(ensemble);
+    caller_delete(&self, "/p/none");
+    run_ms(10);
+    EXPECT_LOG(&self, "delete REFUSED");
+    EXPECT_INT(zkl_ensemble_committed_zxid(ensemble), before); /* nobody has asked the leader */
+    caller_transact(&self, &removal, 1);
+    run_ms(10);
+    EXPECT_LOG(&self, "transact REFUSED : REFUSED!");
+    EXPECT_INT(zkl_ensemble_committed_zxid(ensemble), before + 1);
+    caller_make_parent(&self, "/q");
+    caller_delete(&self, "/p/none");
+    run_ms(10);
+    EXPECT_LOG(&self, "connecting", "parent UNKNOWN", "delete UNKNOWN", "connected");
+    EXPECT(exists("/q"));
     caller_close(&self);
     caller_world_end();
 }
@@ -442,6 +500,48 @@ static void others_make_and_delete_what_they_like(void) {
     EXPECT_INT(zkl_ensemble_delete(ensemble, "/p"), ZKL_SERVER_ERROR_NONE);
     EXPECT_INT(zkl_ensemble_session_at(ensemble, 0), 0);
     caller_world_end();
+}
+
+/* ---- Numbers at their end ----------------------------------------------------------------- */
+
+/* What a create gets behind the one with the last number: refused, as the name is there, or the
+ * next number in 32 bits. */
+static bool number_behind_the_last_is_negative(uint64_t seed, bool on_leader) {
+    caller self;
+    ensemble = caller_world_begin(seed, NULL);
+    leader = zkl_ensemble_leader(ensemble);
+    make("/p");
+    run_ms(5);
+    caller_open_on(&self, TIMEOUT_MS, on_leader ? leader : (leader + 1) % 3);
+    EXPECT(zkl_ensemble_set_creates(ensemble, "/p", INT32_MAX));
+    caller_create(&self, "/p/n-");
+    while (strstr(self.log, "create") == NULL) {
+        zkl_world_sleep_us(100);
+    }
+    EXPECT_LOG(&self, "create OK /p/n-2147483647");
+    caller_create(&self, "/p/n-");
+    run_ms(20);
+    bool negative = strstr(self.log, "REFUSED") == NULL;
+    if (negative) {
+        EXPECT_LOG(&self, "create OK /p/n--2147483648");
+        caller_create(&self, "/p/m-"); /* which the leader has in hand no more */
+        run_ms(20);
+        EXPECT_LOG(&self, "create OK /p/m-2147483647");
+    }
+    caller_close(&self);
+    caller_world_end();
+    return negative;
+}
+
+static void number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand(void) {
+    int negative = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        negative += number_behind_the_last_is_negative(seed, false) ? 1 : 0;
+        EXPECT(
+            !number_behind_the_last_is_negative(seed, true)); /* it answers when it has done it */
+    }
+    EXPECT(negative >= 5);
+    EXPECT(negative <= 35);
 }
 
 /* ---- Chance
@@ -616,9 +716,12 @@ static CU_TestInfo tests[] = {
     TEST(server_that_is_started_again_knows_all),
     TEST(client_is_turned_away_by_a_server_that_has_seen_less_than_it),
     TEST(path_without_permission_is_refused_for_its_time),
+    TEST(rights_are_looked_at_before_the_node),
+    TEST(early_refusal_that_overtakes_an_answer_breaks_the_connection),
     TEST(busy_server_turns_requests_away_unapplied),
     TEST(mute_connection_answers_pings_and_nothing_else),
     TEST(others_make_and_delete_what_they_like),
+    TEST(number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand),
     TEST(same_seed_gives_the_same_stream_of_deliveries_and_another_another),
     TEST(all_faults_at_once_leave_nothing_behind),
     TEST_END,

@@ -64,7 +64,7 @@ static void expect_failure(const zkl_multi_operation *operation, const char *lin
     begin();
     (void)zkl_ensemble_create(ensemble, 0, "/p", "old", false, false, NULL, 0);
     (void)zkl_ensemble_create(ensemble, 0, "/p/y", "", false, false, NULL, 0);
-    zkl_ensemble_refuse_path(ensemble, "/p/secret", true, true, INT32_MAX);
+    zkl_ensemble_withhold(ensemble, "/p/y", ZKL_RIGHT_CREATE, ZKL_FOREVER);
     open_connected(&self);
     const zkl_multi_operation operations[] = { writes[2], *operation, writes[3] };
     EXPECT_INT(caller_transact(&self, operations, COUNT_OF(operations)), ZKL_OUTCOME_OK);
@@ -87,7 +87,7 @@ static void transaction_of_which_one_operation_fails_changes_nothing(void) {
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_REMOVE, "/p", NULL, 0, ZKL_ANY_VERSION },
                    "transact NOT_EMPTY : NOT_NOW, NOT_EMPTY!, NOT_NOW");
-    expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_PERSISTENT, "/p/secret", NULL, 0, 0 },
+    expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_PERSISTENT, "/p/y/z", NULL, 0, 0 },
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");
 }
 

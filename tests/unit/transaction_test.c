@@ -311,12 +311,13 @@ static int delete_a_parent(zkl_transaction *transaction) {
 }
 
 static int create_a_secret(zkl_transaction *transaction) {
-    return zkl_transaction_create(transaction, "/data/secret", NULL, 0, 0);
+    return zkl_transaction_create(transaction, "/closed/secret", NULL, 0, 0);
 }
 
 static void failed_operation_is_named_and_nothing_is_applied(void) {
     begin();
-    zkl_ensemble_refuse_path(ensemble, "/data/secret", true, true, INT32_MAX);
+    make("/closed");
+    zkl_ensemble_withhold(ensemble, "/closed", ZKL_RIGHT_CREATE, ZKL_FOREVER);
     expect_failure(check_nothing, ZKL_NO_NODE);
     expect_failure(create_again, ZKL_NODE_EXISTS);
     expect_failure(set_another_version, ZKL_BAD_VERSION);
@@ -504,37 +505,6 @@ static void wait_ends_with_the_close_of_the_client(void) {
     zkl_world_end();
 }
 
-/* The lease's own writes are refused: what else is committed can extend it, or nothing does. */
-static int check_after_four_seconds(bool verifies) {
-    begin();
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.session_timeout_ms = SESSION_MS;
-    options.lease_tick_ms = TICK_MS;
-    zkl_client *leased = NULL;
-    EXPECT_INT(zkl_client_open("server:2181", &options, &leased), ZKL_OK);
-    zkl_lock *other = NULL;
-    EXPECT_INT(zkl_lock_open(leased, "other", NULL, &other), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(other, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
-    zkl_ensemble_refuse_path(ensemble, "/locks", false, true, INT32_MAX);
-    for (int i = 0; i < 400; i++) {
-        sleep_ms(10);
-        if (verifies) {
-            EXPECT_INT(zkl_lock_verify(other, ENOUGH_MS), ZKL_OK);
-        }
-    }
-    int status = zkl_lock_check(other, NULL);
-    zkl_ensemble_heal(ensemble);
-    zkl_lock_close(other);
-    EXPECT_INT(zkl_client_close(leased, ENOUGH_MS), ZKL_OK);
-    end();
-    return status;
-}
-
-static void transaction_that_was_committed_extends_the_lease(void) {
-    EXPECT_INT(check_after_four_seconds(false), ZKL_LOST);
-    EXPECT_INT(check_after_four_seconds(true), ZKL_OK);
-}
-
 /* ---- Input ------------------------------------------------------------------------- */
 
 static void wrong_input_is_named(void) {
@@ -671,7 +641,6 @@ static CU_TestInfo tests[] = {
     TEST(nothing_is_sent_without_a_connection),
     TEST(wait_ends_with_the_release_of_the_lock),
     TEST(wait_ends_with_the_close_of_the_client),
-    TEST(transaction_that_was_committed_extends_the_lease),
     TEST(wrong_input_is_named),
     TEST(limits_are_kept_and_reached),
     TEST(transaction_goes_on_after_a_downgrade),

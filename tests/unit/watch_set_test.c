@@ -25,7 +25,7 @@ static void on_fired(void *arg, bool deleted) {
 static void begin(void) {
     desk = watch_desk_open();
     set = (zkl_watch_set){ .armed = on_armed, .fired = on_fired };
-    EXPECT(zkl_watch_set_begin(&set, &desk->table, SIZE));
+    EXPECT(zkl_watch_set_begin(&set, &desk->session.watches, SIZE));
 }
 
 static void end(void) {
@@ -60,7 +60,7 @@ static void begin_armed(void) {
 
 static void set_is_armed_when_the_last_of_its_watches_is(void) {
     begin_armed();
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 2);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 2);
     end();
 }
 
@@ -68,7 +68,7 @@ static void first_that_fires_is_told_and_no_other(void) {
     begin_armed();
     watch_desk_fire(desk, true); /* b */
     FAKE_HEARD(&desk->fake, "one fired");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id - 1, true);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id - 1, true);
     FAKE_HEARD(&desk->fake, "");
     end();
 }

@@ -133,7 +133,7 @@ static void list_that_cannot_be_sent_leaves_the_others_watch(void) {
     EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/other"), ZKL_WATCH_NOT_SENT);
     FAKE_HEARD(&desk->fake, "unsent list and watch /other");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_fired(&desk->table, first, false);
+    zkl_watch_table_fired(&desk->session.watches, first, false);
     FAKE_HEARD(&desk->fake, "changed a");
     watch_desk_close(desk);
 }
@@ -148,7 +148,7 @@ static void list_that_cannot_be_sent_again_is_told_as_failed(void) {
     FAKE_HEARD(&desk->fake, "listed a 1; listed b 1; unsent list and watch /r; unsent unwatch "
                             "children of /r; armed a NOT_NOW; armed b NOT_NOW");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch children of /r");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
@@ -173,7 +173,7 @@ static void node_and_its_children_are_watched_apart(void) {
     arm(desk, &desk->b);
     watch_desk_fire(desk, false);
     FAKE_HEARD(&desk->fake, "changed b");
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unwatch /r");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
@@ -183,10 +183,10 @@ static void node_and_its_children_are_watched_apart(void) {
 static void end_of_the_session_tells_who_waits_for_a_list(void) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
-    zkl_watch_table_clear(&desk->table);
+    zkl_watch_table_clear(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_add_children(desk, &desk->b, "/r");
-    zkl_watch_table_clear(&desk->table);
+    zkl_watch_table_clear(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "list and watch /r; armed b SESSION_OVER");
     answer_list(desk, 1);
     FAKE_HEARD(&desk->fake, "");

@@ -48,7 +48,7 @@ static void watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_a
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "unsent watch /r/x; unsent unwatch /r/x; armed a NOT_NOW");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
@@ -84,8 +84,8 @@ static void newcomer_is_not_told_of_the_old_watch(void) {
 static void watch_that_nobody_knows_is_ignored(void) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id + 1, true);
-    zkl_watch_table_fired(&desk->table, 0, true);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id + 1, true);
+    zkl_watch_table_fired(&desk->session.watches, 0, true);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a");
@@ -102,8 +102,8 @@ static void removal_lost_in_disconnect_is_sent_again_after_reconnect(void) {
     for (int i = 0; i < 3; i++) {
         FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
         FAKE_HEARD(&desk->fake, "");
-        EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
-        zkl_watch_table_remove_again(&desk->table);
+        EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
+        zkl_watch_table_remove_again(&desk->session.watches);
         FAKE_HEARD(&desk->fake, "unwatch /r/x");
     }
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
@@ -117,7 +117,7 @@ static void removal_that_cannot_be_sent_is_sent_after_reconnect(void) {
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unsent unwatch /r/x");
     desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
@@ -130,7 +130,7 @@ static void reconnect_leaves_watches_and_running_removals_alone(void) {
     watch_desk_add(desk, &desk->c, "/r/z");
     watch_desk_leave(desk, &desk->b);
     FAKE_HEARD(&desk->fake, "watch /r/z; unwatch /r/y");
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_UNKNOWN);
@@ -149,7 +149,7 @@ static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "watch /r/x");
@@ -172,13 +172,13 @@ static void session_end_forgets_watches_in_every_state(void) {
     watch_desk_leave(desk, &desk->b);
     watch_desk_add(desk, &desk->b, "/r/arming");
     watch_desk_add(desk, &desk->c, "/r/removing");
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 4);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 4);
     FAKE_HEARD(&desk->fake, "unwatch /r/removing; watch /r/arming");
-    zkl_watch_table_clear(&desk->table);
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_clear(&desk->session.watches);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
+    zkl_watch_table_remove_again(&desk->session.watches);
     for (uint64_t id = 0; id <= desk->fake.last_watch_id; id++) {
-        zkl_watch_table_fired(&desk->table, id, true);
+        zkl_watch_table_fired(&desk->session.watches, id, true);
     }
     FAKE_HEARD(&desk->fake, "armed c SESSION_OVER; armed b SESSION_OVER");
     fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
@@ -191,7 +191,7 @@ static void waiters_may_leave_after_the_sessions_end(void) {
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/y");
     desk->fake.heard[0] = '\0';
-    zkl_watch_table_clear(&desk->table);
+    zkl_watch_table_clear(&desk->session.watches);
     watch_desk_leave(desk, &desk->a);
     watch_desk_leave(desk, &desk->b);
     FAKE_HEARD(&desk->fake, "armed b SESSION_OVER"); /* who waits for a reply gets one */
@@ -204,13 +204,13 @@ static void reply_of_the_last_session_does_not_touch_the_watch_of_the_next(void)
     watch_desk_add(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
     FAKE_HEARD(&desk->fake, "watch /r/x");
-    zkl_watch_table_clear(&desk->table);
+    zkl_watch_table_clear(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "armed a SESSION_OVER");
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
     FAKE_HEARD(&desk->fake, "watch /r/x");
     EXPECT(desk->fake.last_watch_id != first);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* the old one: the oldest */
-    zkl_watch_table_fired(&desk->table, first, true);
+    zkl_watch_table_fired(&desk->session.watches, first, true);
     FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
@@ -235,11 +235,11 @@ static void many_watches_are_told_apart(void) {
         watch_desk_arm(desk, &waiters[i], path);
         ids[i] = desk->fake.last_watch_id;
     }
-    EXPECT_INT(zkl_watch_table_count(&desk->table), MANY);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), MANY);
     for (size_t i = 0; i < MANY; i++) {
         char expected[32];
         snprintf(expected, sizeof(expected), "fired %zu", MANY - 1 - i);
-        zkl_watch_table_fired(&desk->table, ids[MANY - 1 - i], true);
+        zkl_watch_table_fired(&desk->session.watches, ids[MANY - 1 - i], true);
         FAKE_HEARD(&desk->fake, expected);
     }
     watch_desk_close(desk);

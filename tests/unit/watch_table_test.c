@@ -36,7 +36,7 @@ static void waiter_that_leaves_takes_its_watch_away(void) {
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "");
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_close(desk);
@@ -116,12 +116,12 @@ static void waiter_may_wait_again_as_it_is_told(void) {
     watch_desk_arm(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
     desk->a.adds = "/r/x";
-    zkl_watch_table_fired(&desk->table, first, true);
+    zkl_watch_table_fired(&desk->session.watches, first, true);
     FAKE_HEARD(&desk->fake, "fired a; watch /r/x");
     EXPECT(desk->fake.last_watch_id != first);
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK");
-    zkl_watch_table_fired(&desk->table, first, true); /* of the old watch, late */
+    zkl_watch_table_fired(&desk->session.watches, first, true); /* of the old watch, late */
     FAKE_HEARD(&desk->fake, "");
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a");
@@ -136,7 +136,7 @@ static void siblings_share_one_watch(void) {
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMED);
     EXPECT_INT(watch_desk_add(desk, &desk->c, "/r/x"), ZKL_WATCH_ARMED);
     FAKE_HEARD(&desk->fake, "");
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 1);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a; fired b; fired c");
     watch_desk_close(desk);
@@ -223,8 +223,8 @@ static void watches_of_other_paths_are_left_alone(void) {
     watch_desk_arm(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
     watch_desk_arm(desk, &desk->b, "/r/xy");
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 2);
-    zkl_watch_table_fired(&desk->table, first, true);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 2);
+    zkl_watch_table_fired(&desk->session.watches, first, true);
     FAKE_HEARD(&desk->fake, "fired a");
     watch_desk_leave(desk, &desk->b);
     FAKE_HEARD(&desk->fake, "unwatch /r/xy");
@@ -284,7 +284,7 @@ static void newcomer_is_told_when_the_removal_is_lost(void) {
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
     FAKE_HEARD(&desk->fake, "armed b UNKNOWN");
-    zkl_watch_table_remove_again(&desk->table);
+    zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);

@@ -1,16 +1,20 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.Collection;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
  * A contender of Curator's, which obeys some of the commands of contender.h, and answers them as it
- * says there: {@code acquire}, {@code release}; and
+ * says there: {@code acquire} (its mutex, or the reader or writer of its pair, by the mode),
+ * {@code release}; and
  *
  *     revoke NODE    STATUS         asks the holder of that node, by Curator's Revoker
  *     told revoked   STATUS COUNT   how often its own lock was asked for
@@ -23,26 +27,33 @@ final class CuratorContender {
 
     private final CuratorFramework client;
     private final InterProcessMutex mutex;
+    private final InterProcessLock[] locks; // by zkl_mode
+    private InterProcessLock held;
     private final AtomicInteger revoked = new AtomicInteger();
 
     private CuratorContender(CuratorFramework client, String path) {
         this.client = client;
         mutex = new InterProcessMutex(client, path);
-        mutex.makeRevocable(held -> revoked.incrementAndGet());
+        mutex.makeRevocable(asked -> revoked.incrementAndGet());
+        InterProcessReadWriteLock pair = new InterProcessReadWriteLock(client, path);
+        locks = new InterProcessLock[] {mutex, pair.readLock(), pair.writeLock()};
     }
 
-    private String acquire(long timeoutMs) throws Exception {
-        return mutex.acquire(timeoutMs, TimeUnit.MILLISECONDS)
-                ? OK + " 0 " + mutex.getParticipantNodes().iterator().next()
-                : TIMEOUT + " 0";
+    private String acquire(int mode, long timeoutMs) throws Exception {
+        if (!locks[mode].acquire(timeoutMs, TimeUnit.MILLISECONDS)) {
+            return TIMEOUT + " 0";
+        }
+        held = locks[mode];
+        Collection<String> nodes = ((InterProcessMutex) held).getParticipantNodes();
+        return OK + " 0 " + nodes.iterator().next();
     }
 
     private String obey(String[] words) throws Exception {
         switch (words[0]) {
             case "acquire":
-                return acquire(Long.parseLong(words[2]));
+                return acquire(Integer.parseInt(words[1]), Long.parseLong(words[2]));
             case "release":
-                mutex.release();
+                held.release();
                 return OK + "";
             case "revoke":
                 Revoker.attemptRevoke(client, words[1]);

@@ -42,7 +42,7 @@ bool contender_obey_about_leading(const char *command, struct contender *self) {
         int status = campaign(self, timeout_ms, text, &term);
         printf("%d %" PRId64 "\n", status, term);
     } else if (strcmp(command, "leads\n") == 0) {
-        int status = zkl_election_is_leader(self->election, &term, NULL);
+        int status = zkl_election_check(self->election, &term, NULL);
         printf("%d %" PRId64 "\n", status, term);
     } else if (strcmp(command, "resign\n") == 0) {
         printf("%d\n", zkl_election_resign(self->election, ZKL_FOREVER));

@@ -12,6 +12,7 @@
 
 /* Longer than any command of a contender that can still answer. */
 #define ANSWER_WITHIN_MS (3 * PATIENCE_MS)
+#define KAZOO_PATTERNS_MAX 4
 #define ANSWER_SIZE (ZKL_NODE_PATH_SIZE + 64)
 
 /* Close-on-exec: the next contender must not keep this one's pipe open. */
@@ -96,6 +97,22 @@ void process_start_curator(struct process *process, const char *hosts, const cha
     snprintf(path_copy, sizeof path_copy, "%s", path);
     spawn(process, (char *[]){ java, heap, class_path_option, class_path, program, hosts_copy,
                                path_copy, NULL });
+    be_introduced(process);
+}
+
+void process_start_kazoo(struct process *process, const char *hosts, const char *path,
+                         char *const patterns[]) {
+    char python[] = "/usr/bin/python3";
+    char program[] = KAZOO_CONTENDER;
+    char hosts_copy[ZKL_HOSTS_MAX + 1];
+    char path_copy[ZKL_NODE_PATH_SIZE];
+    char *command[4 + KAZOO_PATTERNS_MAX + 1] = { python, program, hosts_copy, path_copy };
+    snprintf(hosts_copy, sizeof hosts_copy, "%s", hosts);
+    snprintf(path_copy, sizeof path_copy, "%s", path);
+    for (size_t i = 0; i < KAZOO_PATTERNS_MAX && patterns[i] != NULL; i++) {
+        command[4 + i] = patterns[i];
+    }
+    spawn(process, command);
     be_introduced(process);
 }
 

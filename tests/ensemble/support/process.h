@@ -1,6 +1,6 @@
 /*
  * A contender in a process of its own: the program contender.c, or one of
- * Curator's, which reads one command a line from a pipe and answers each with
+ * Curator's or kazoo's, which reads one command a line from a pipe and answers each with
  * one line. One command at a time.
  */
 #ifndef ZKLOCK_ENSEMBLE_PROCESS_H
@@ -33,6 +33,9 @@ struct process_options {
 void process_start(struct process *process, const struct process_options *options);
 /** A contender of Curator's for the resource whose node has that path: CuratorContender.java. */
 void process_start_curator(struct process *process, const char *hosts, const char *path);
+/** One of kazoo's: kazoo_contender.py. Its extra_lock_patterns, and NULL behind them. */
+void process_start_kazoo(struct process *process, const char *hosts, const char *path,
+                         char *const patterns[]);
 /** The client is closed first, unless it was killed; returns when it is gone. */
 void process_end(struct process *process);
 /** SIGKILL, SIGSTOP or SIGCONT; after the first, process_end is still due. */

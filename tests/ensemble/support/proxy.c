@@ -386,9 +386,10 @@ static void *run(void *arg) {
 
 /* ---- Beginning and end -------------------------------------------------- */
 
+/* Not where servers listen: libzookeeper takes all ports of one address for the same server. */
 static void listen_somewhere(struct proxy *proxy) {
     struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1) };
     socklen_t size = sizeof address;
     proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (proxy->listener < 0 ||
@@ -397,7 +398,7 @@ static void listen_somewhere(struct proxy *proxy) {
         getsockname(proxy->listener, (struct sockaddr *)&address, &size) != 0) {
         give_up("the proxy cannot listen");
     }
-    snprintf(proxy->hosts, sizeof proxy->hosts, "127.0.0.1:%d", ntohs(address.sin_port));
+    snprintf(proxy->hosts, sizeof proxy->hosts, "127.0.0.2:%d", ntohs(address.sin_port));
 }
 
 struct proxy *proxy_start(int server) {

@@ -181,6 +181,7 @@ zkl_ensemble_options caller_options(void) {
     options.apply_us = (zkl_range){ 0, 0 };
     options.election_us = (zkl_range){ 300 * MS, 300 * MS };
     options.join_us = (zkl_range){ 10 * MS, 10 * MS };
+    options.rates.close_reset = 0;
     return options;
 }
 

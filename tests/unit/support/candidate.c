@@ -99,8 +99,8 @@ void candidate_resign(candidate *self, int64_t timeout_ms) {
     EXPECT_INT(zkl_election_resign_async(self->election, timeout_ms, on_resigned, self), ZKL_OK);
 }
 
-int candidate_is_leader(const candidate *self) {
-    return zkl_election_is_leader(self->election, NULL, NULL);
+int candidate_check(const candidate *self) {
+    return zkl_election_check(self->election, NULL, NULL);
 }
 
 size_t candidate_dispatch(candidate *self) {

@@ -47,7 +47,7 @@ void candidate_begin(candidate *self, int64_t timeout_ms);
 /** Likewise; it writes down "resigned(the status) ". */
 void candidate_resign(candidate *self, int64_t timeout_ms);
 
-int candidate_is_leader(const candidate *self);
+int candidate_check(const candidate *self);
 size_t candidate_dispatch(candidate *self);
 
 /** Compares what was written down since the last time. */

@@ -49,7 +49,8 @@ static void shorten(char *text, size_t size, const char *verb, const char *path)
 
 static zkl_outcome call(fake_operations *fake, const char *verb, const char *path,
                         zkl_reply_callback *done, void *arg) {
-    if (fake->silent_path != NULL && strcmp(path, fake->silent_path) == 0) {
+    if (fake->silent_path != NULL && strcmp(path, fake->silent_path) == 0 &&
+        strcmp(verb, "exists") == 0) {
         return ZKL_OUTCOME_OK;
     }
     fake_call made = { .done = done, .arg = arg };
@@ -86,6 +87,8 @@ static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *ope
     char verb[32] = "transact";
     if (count == 1 && operations[0].kind == ZKL_MULTI_REMOVE) {
         snprintf(verb, sizeof(verb), "remove version %d of", (int)operations[0].version);
+    } else if (count == 1 && operations[0].kind == ZKL_MULTI_CHECK) {
+        snprintf(verb, sizeof(verb), "check");
     }
     return call(of(self), verb, operations[0].path, done, arg);
 }
@@ -152,6 +155,11 @@ static void wake(zkl_operations *self) {
     of(self)->wakes++;
 }
 
+static void describe_failure(zkl_operations *self, char *text, size_t size) {
+    (void)self;
+    snprintf(text, size, "127.0.0.1:2181: Connection refused");
+}
+
 static const zkl_operations_table table = {
     .create_ephemeral_sequential = create_ephemeral_sequential,
     .create_persistent = create_persistent,
@@ -166,6 +174,7 @@ static const zkl_operations_table table = {
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .wake = wake,
+    .describe_failure = describe_failure,
 };
 
 /* ---- Answers ------------------------------------------------------------------ */

@@ -37,7 +37,7 @@ typedef struct fake_operations {
     size_t call_count;
     char heard[FAKE_TEXT_SIZE];
     char data[FAKE_CALL_SIZE]; /* of the last create */
-    const char *silent_path;   /* requests about it are neither heard nor answered */
+    const char *silent_path;   /* whether it is there is asked without being heard or answered */
     zkl_outcome sends;         /* what each send returns; not OK: nothing is sent */
     uint64_t last_watch_id;
     unsigned guids;

@@ -47,7 +47,7 @@ unsigned live_pass_served(run_stage *stage, int64_t ms, unsigned *probes) {
     for (int64_t i = 0; i < ms; i++) {
         stage_pass(stage, 1);
         *probes += answer_any(stage, PROBE, ZKL_OUTCOME_OK);
-        writes += answer_any(stage, "remove /locks/", ZKL_OUTCOME_NO_NODE);
+        writes += answer_any(stage, WRITE, ZKL_OUTCOME_OK);
         answer_any(stage, "watch", ZKL_OUTCOME_OK);
     }
     stage_hush(stage);

@@ -15,7 +15,7 @@ enum { WRITE_DUE_MS = TICK_MS + 187 + 1 }; /* after the answer to a probe */
 
 #define OWN_NODE "/r/#1-lock-0000000003"
 #define PROBE "exists /locks"
-#define WRITE "remove /locks/#2-settle"
+#define WRITE "check /locks"
 
 /** Connected. lease_tick_ms 0: no lease is kept. */
 run_stage *live_open(int32_t lease_tick_ms);

@@ -15,18 +15,31 @@ static void on_state(void *arg, const zkl_lock_news *news) {
     }
 }
 
-void participant_open(participant *self, int64_t limit_ms, bool lease) {
-    const int32_t tick_ms = 2000;
+static void open_client(participant *self, int32_t session_timeout_ms, int32_t lease_tick_ms) {
     *self = (participant){ .grant = ZKL_GRANT_INIT };
-    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
-    client_options.session_timeout_ms = PARTICIPANT_TIMEOUT_MS;
-    client_options.lease_tick_ms = lease ? tick_ms : 0;
-    EXPECT_INT(zkl_client_open("server:2181", &client_options, &self->client), ZKL_OK);
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = session_timeout_ms;
+    options.lease_tick_ms = lease_tick_ms;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &self->client), ZKL_OK);
+}
+
+static void open_lock(participant *self, int64_t limit_ms) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = limit_ms;
     options.state_callback = on_state;
     options.state_arg = self;
     EXPECT_INT(zkl_lock_open(self->client, "stock", &options, &self->lock), ZKL_OK);
+}
+
+void participant_open(participant *self, int64_t limit_ms, bool lease) {
+    const int32_t tick_ms = 2000;
+    open_client(self, PARTICIPANT_TIMEOUT_MS, lease ? tick_ms : 0);
+    open_lock(self, limit_ms);
+}
+
+void participant_open_with(participant *self, int32_t session_timeout_ms) {
+    open_client(self, session_timeout_ms, 0);
+    open_lock(self, 0);
 }
 
 void participant_close(participant *self) {

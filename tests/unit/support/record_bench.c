@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "support/listed.h"
+
 static const zkl_request_options exclusive = { .kind = { ZKL_EXCLUSIVE, 0 }, .guid = BENCH_GUID };
 
 void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
@@ -34,7 +36,8 @@ void bench_acquire_and_release(record_bench *bench) {
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_START });
     bench_step(bench,
                &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 4294967338 });
-    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = { names, 1 } });
+    bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                    .children = listed((zkl_children){ names, 1 }) });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DELETED });
 }

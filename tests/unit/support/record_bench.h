@@ -30,6 +30,9 @@ void bench_acquire_and_release(record_bench *bench);
 /** The GUID of its requests, and the name that a server would make of its prefix. */
 #define BENCH_GUID "0f000000-0000-4000-8000-00000000000f"
 #define BENCH_NODE "_c_" BENCH_GUID "-lock-0000000003"
+#define BENCH_WRITER "_c_" BENCH_GUID "-__WRIT__0000000003"
+/** What a downgrade makes of that. */
+#define BENCH_READER "_c_" BENCH_GUID "-__READ__0000000003"
 
 /** What the ring would be as a file. Valid until the next call. */
 char *bench_text(const record_bench *bench);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/listed.h"
 #include "support/monitor.h"
 #include "support/names.h"
 #include "support/request_text.h"
@@ -65,7 +66,7 @@ static void read_children(conversation *play, zkl_event *event, const word_list 
         name_expand(play->names[i], words->list[i + 1], play->prefix);
         play->children[i] = play->names[i];
     }
-    event->children = (zkl_children){ count > 0 ? play->children : NULL, count };
+    event->children = listed((zkl_children){ count > 0 ? play->children : NULL, count });
 }
 
 static void read_success(conversation *play, zkl_event *event, const word_list *words) {

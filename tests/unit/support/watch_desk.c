@@ -13,12 +13,12 @@ static void react(table_user *self) {
     if (self->adds != NULL) {
         const char *path = self->adds;
         self->adds = NULL;
-        zkl_watch_table_add(&self->desk->table, path, &self->link);
+        zkl_watch_table_add(&self->desk->session.watches, path, &self->link);
     }
     if (self->lists != NULL) {
         const char *path = self->lists;
         self->lists = NULL;
-        zkl_watch_table_add_children(&self->desk->table, path, &self->link);
+        zkl_watch_table_add_children(&self->desk->session.watches, path, &self->link);
     }
 }
 
@@ -35,7 +35,7 @@ static void on_fired(void *arg, bool deleted) {
     react(self);
 }
 
-static void on_listed(void *arg, zkl_children children) {
+static void on_listed(void *arg, zkl_listed children) {
     table_user *self = arg;
     fake_note(&self->desk->fake, "listed %s %zu", self->name, children.count);
     react(self);
@@ -53,7 +53,7 @@ watch_desk *watch_desk_open(void) {
     static watch_desk desk;
     desk.a = desk.b = desk.c = (table_user){ .adds = NULL };
     fake_begin(&desk.fake);
-    zkl_watch_table_begin(&desk.table, &desk.fake.operations);
+    zkl_session_begin(&desk.session, &(zkl_session_options){ .operations = &desk.fake.operations });
     watch_desk_begin_waiter(&desk.a, &desk, "a");
     watch_desk_begin_waiter(&desk.b, &desk, "b");
     watch_desk_begin_waiter(&desk.c, &desk, "c");
@@ -61,17 +61,17 @@ watch_desk *watch_desk_open(void) {
 }
 
 void watch_desk_close(watch_desk *desk) {
-    EXPECT_INT(zkl_watch_table_count(&desk->table), 0);
-    zkl_watch_table_clear(&desk->table);
+    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 0);
+    zkl_session_destroy(&desk->session);
     fake_end(&desk->fake);
 }
 
 zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
-    return zkl_watch_table_add(&desk->table, path, &waiter->link);
+    return zkl_watch_table_add(&desk->session.watches, path, &waiter->link);
 }
 
 zkl_watch_added watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path) {
-    return zkl_watch_table_add_children(&desk->table, path, &waiter->link);
+    return zkl_watch_table_add_children(&desk->session.watches, path, &waiter->link);
 }
 
 void watch_desk_leave(watch_desk *desk, table_user *waiter) {
@@ -86,5 +86,5 @@ void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path) {
 }
 
 void watch_desk_fire(watch_desk *desk, bool deleted) {
-    zkl_watch_table_fired(&desk->table, desk->fake.last_watch_id, deleted);
+    zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id, deleted);
 }

@@ -1,5 +1,5 @@
 /*
- * A watch table and three who wait, over scripted operations. What the table
+ * The watch table of a session and three who wait, over scripted operations. What the table
  * asks of ZooKeeper and what it tells its waiters is one text
  * (fake_operations.h); the waiters' part of it is "armed <waiter> <outcome>",
  * "fired <waiter>" (the node was deleted), "changed <waiter>", and "listed <waiter> <children>".
@@ -9,7 +9,7 @@
 
 #include "support/fake_operations.h"
 #include "support/unit.h"
-#include "zookeeper/watch_table.h"
+#include "zookeeper/session.h"
 
 typedef struct table_user {
     zkl_watch_waiter link;
@@ -22,7 +22,7 @@ typedef struct table_user {
 
 typedef struct watch_desk {
     fake_operations fake;
-    zkl_watch_table table;
+    zkl_session session;
     table_user a, b, c;
 } watch_desk;
 

@@ -1,0 +1,21 @@
+/* Which handles are open, in the whole process: a call on one that is closed is refused without a
+ * look at what it pointed to. (Where a new handle has its address by now, that is taken for it.) */
+#ifndef ZKLOCK_HANDLES_H
+#define ZKLOCK_HANDLES_H
+
+#include <stdbool.h>
+
+/** The first field of each kind of handle. */
+typedef struct zkl_handle {
+    struct zkl_handle *next;
+} zkl_handle;
+
+void zkl_handle_open(zkl_handle *handle);
+/** The last thing before it is freed. */
+void zkl_handle_close(zkl_handle *handle);
+bool zkl_handle_is_open(const void *handle);
+
+/** ZKL_OK, or ZKL_INVALID_ARGUMENT with a message: NULL, or not open. */
+int zkl_handle_check(const char *what, const void *handle);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * libzookeeper, as distributions build it, opens its sockets without close-on-exec, and tells
+ * nobody which descriptors they are; only who is at the other end.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H
+#define ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H
+
+#include <sys/socket.h>
+
+/** Programs that this process executes do not inherit its connections to that address: a connection
+ *  to the same server that somebody else has made in this process is one of them. Without /proc
+ *  nothing happens. */
+void zkl_close_on_exec(const struct sockaddr *peer, socklen_t length);
+
+#endif

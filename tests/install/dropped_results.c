@@ -1,0 +1,47 @@
+/* A program that does not look whether it has what it asked for: the compiler says so of each call.
+ */
+#include <zklock/administration.h>
+#include <zklock/election.h>
+#include <zklock/multi_lock.h>
+#include <zklock/striped_lock.h>
+
+void drop(zkl_client *client, zkl_lock *lock, zkl_transaction *transaction);
+void drop_sets(zkl_client *client, zkl_multi_lock *set, zkl_striped_lock *stripes);
+void drop_terms(zkl_client *client, zkl_election *election, zkl_observer *observer);
+
+void drop(zkl_client *client, zkl_lock *lock, zkl_transaction *transaction) {
+    zkl_client_open("server:2181", NULL, &client);
+    zkl_lock_open(client, "stock", NULL, &lock);
+    zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_lock_acquire_async(lock, ZKL_EXCLUSIVE, 0, NULL, NULL, NULL);
+    zkl_lock_check(lock, NULL);
+    zkl_lock_verify(lock, 1);
+    zkl_lock_verify_async(lock, 1, NULL, NULL);
+    zkl_lock_try_upgrade(lock, NULL);
+    zkl_lock_try_upgrade_async(lock, NULL, NULL, NULL);
+    zkl_transaction_commit(transaction, 1, NULL);
+    zkl_transaction_commit_async(transaction, 1, NULL, NULL);
+}
+
+void drop_sets(zkl_client *client, zkl_multi_lock *set, zkl_striped_lock *stripes) {
+    zkl_multi_lock_open(client, NULL, 0, NULL, &set);
+    zkl_multi_lock_acquire(set, 0, NULL);
+    zkl_multi_lock_acquire_async(set, 0, NULL, NULL);
+    zkl_multi_lock_check(set, NULL);
+    zkl_striped_lock_open(client, "stock", 8, NULL, &stripes);
+    zkl_striped_lock_acquire_key(stripes, NULL, 0, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire_any(stripes, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire_all(stripes, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire_key_async(stripes, NULL, 0, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_acquire_any_async(stripes, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_acquire_all_async(stripes, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_check(stripes, NULL);
+}
+
+void drop_terms(zkl_client *client, zkl_election *election, zkl_observer *observer) {
+    zkl_election_open(client, "service", NULL, &election);
+    zkl_election_campaign(election, 0, NULL);
+    zkl_election_campaign_async(election, 0, NULL, NULL);
+    zkl_election_check(election, NULL, NULL);
+    zkl_election_observe(client, "service", NULL, NULL, &observer);
+}

@@ -1,0 +1,174 @@
+#include "set_handle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_SIZE = 16 };
+
+static bool has_stripes(const set_handle *self) {
+    return self->plan->stripes > 0;
+}
+
+/* ---- What it is of -----------------------------------------------------------------------------
+ */
+
+size_t set_count(const plan_multi *plan) {
+    return plan->stripes > 0 ? (size_t)plan->stripes : plan->resource_count;
+}
+
+void set_parent(const plan_multi *plan, size_t number, char parent[SET_PARENT_SIZE]) {
+    if (plan->stripes > 0) {
+        snprintf(parent, SET_PARENT_SIZE, PLAN_STRIPED "/stripe-%04zu", number);
+    } else {
+        snprintf(parent, SET_PARENT_SIZE, "/locks/resource-%u", plan->resources[number]);
+    }
+}
+
+static size_t write_key(const plan_turn *turn, char key[KEY_SIZE]) {
+    return (size_t)snprintf(key, KEY_SIZE, "key-%u", turn->key);
+}
+
+int32_t set_stripe_asked(const plan_multi *plan, const plan_turn *turn) {
+    char key[KEY_SIZE];
+    size_t size = write_key(turn, key);
+    bool is_one = plan->stripes > 0 && turn->way == PLAN_BY_KEY;
+    return is_one ? zkl_stripe_of_key(key, size, plan->stripes) : ZKL_ALL_STRIPES;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------------
+ */
+
+static int open_striped(set_handle *self, zkl_client *client) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
+    options.max_hold_ms = self->plan->max_hold_ms;
+    return zkl_striped_lock_open(client, PLAN_STRIPED, self->plan->stripes, &options,
+                                 &self->striped_lock);
+}
+
+int set_open(set_handle *self, zkl_client *client, zkl_multi_lock_state_callback *news, void *arg) {
+    if (has_stripes(self)) {
+        return open_striped(self, client);
+    }
+    zkl_multi_lock_member members[PLAN_MULTI_RESOURCES];
+    char names[PLAN_MULTI_RESOURCES][SET_PARENT_SIZE];
+    for (size_t i = 0; i < self->plan->resource_count; i++) {
+        set_parent(self->plan, i, names[i]);
+        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
+        members[i].resource = names[i];
+        members[i].mode = self->plan->modes[i];
+    }
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
+    options.max_hold_ms = self->plan->max_hold_ms;
+    options.state_callback = news;
+    options.state_arg = arg;
+    return zkl_multi_lock_open(client, members, self->plan->resource_count, &options,
+                               &self->multi_lock);
+}
+
+bool set_is_open(const set_handle *self) {
+    return self->multi_lock != NULL || self->striped_lock != NULL;
+}
+
+/* The handle is not there any more for who looks meanwhile. */
+void set_close(set_handle *self) {
+    zkl_multi_lock *multi_lock = self->multi_lock;
+    zkl_striped_lock *striped_lock = self->striped_lock;
+    self->multi_lock = NULL;
+    self->striped_lock = NULL;
+    zkl_multi_lock_close(multi_lock);
+    zkl_striped_lock_close(striped_lock);
+}
+
+/* ---- Calls that wait
+ * ------------------------------------------------------------------------------ */
+
+static int acquire_stripes(set_handle *self, const plan_turn *turn, zkl_stripe_grant *grant) {
+    char key[KEY_SIZE];
+    switch (turn->way) {
+    case PLAN_BY_KEY:
+        return zkl_striped_lock_acquire_key(self->striped_lock, key, write_key(turn, key),
+                                            turn->mode, turn->timeout_ms, grant);
+    case PLAN_ANY:
+        return zkl_striped_lock_acquire_any(self->striped_lock, turn->mode, turn->timeout_ms,
+                                            grant);
+    default:
+        return zkl_striped_lock_acquire_all(self->striped_lock, turn->mode, turn->timeout_ms,
+                                            grant);
+    }
+}
+
+int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant) {
+    if (has_stripes(self)) {
+        zkl_stripe_grant its = ZKL_STRIPE_GRANT_INIT;
+        int status = acquire_stripes(self, turn, &its);
+        *grant = (set_grant){ its.token, its.stripe };
+        return status;
+    }
+    zkl_multi_lock_grant its = ZKL_MULTI_LOCK_GRANT_INIT;
+    int status = zkl_multi_lock_acquire(self->multi_lock, turn->timeout_ms, &its);
+    *grant = (set_grant){ its.token, ZKL_ALL_STRIPES };
+    return status;
+}
+
+int set_release(set_handle *self, int64_t timeout_ms) {
+    return has_stripes(self) ? zkl_striped_lock_release(self->striped_lock, timeout_ms)
+                             : zkl_multi_lock_release(self->multi_lock, timeout_ms);
+}
+
+int set_cancel(set_handle *self) {
+    return has_stripes(self) ? zkl_striped_lock_cancel(self->striped_lock)
+                             : zkl_multi_lock_cancel(self->multi_lock);
+}
+
+int set_check(set_handle *self, int64_t *lease_left_ms) {
+    return has_stripes(self) ? zkl_striped_lock_check(self->striped_lock, lease_left_ms)
+                             : zkl_multi_lock_check(self->multi_lock, lease_left_ms);
+}
+
+/* ---- Calls that are told
+ * ---------------------------------------------------------------------------- */
+
+static void on_stripe(void *arg, int status, const zkl_stripe_grant *grant) {
+    set_call *call = arg;
+    set_grant its = { .token = grant != NULL ? grant->token : 0,
+                      .stripe = grant != NULL ? grant->stripe : 0 };
+    call->acquired(call, status, grant != NULL ? &its : NULL);
+}
+
+static void on_all(void *arg, int status, const zkl_multi_lock_grant *grant) {
+    set_call *call = arg;
+    set_grant its = { .token = grant != NULL ? grant->token : 0, .stripe = ZKL_ALL_STRIPES };
+    call->acquired(call, status, grant != NULL ? &its : NULL);
+}
+
+static void on_released(void *arg, int status) {
+    set_call *call = arg;
+    call->released(call, status);
+}
+
+int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call) {
+    char key[KEY_SIZE];
+    zkl_striped_lock *striped_lock = self->striped_lock;
+    if (!has_stripes(self)) {
+        return zkl_multi_lock_acquire_async(self->multi_lock, turn->timeout_ms, on_all, call);
+    }
+    switch (turn->way) {
+    case PLAN_BY_KEY:
+        return zkl_striped_lock_acquire_key_async(striped_lock, key, write_key(turn, key),
+                                                  turn->mode, turn->timeout_ms, on_stripe, call);
+    case PLAN_ANY:
+        return zkl_striped_lock_acquire_any_async(striped_lock, turn->mode, turn->timeout_ms,
+                                                  on_stripe, call);
+    default:
+        return zkl_striped_lock_acquire_all_async(striped_lock, turn->mode, turn->timeout_ms,
+                                                  on_stripe, call);
+    }
+}
+
+int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call) {
+    return has_stripes(self)
+               ? zkl_striped_lock_release_async(self->striped_lock, timeout_ms, on_released, call)
+               : zkl_multi_lock_release_async(self->multi_lock, timeout_ms, on_released, call);
+}

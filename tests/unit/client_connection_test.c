@@ -1,0 +1,244 @@
+/*
+ * How a client keeps its sessions connected: names that cannot be resolved, or lead elsewhere,
+ * connections that cannot be opened, and what happens while one is opened.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "support/participant.h"
+#include "testing/ensemble.h"
+#include "testing/machine.h"
+#include "zookeeper/resolve.h"
+
+enum {
+    SECOND_US = 1000000,
+    SOON_MS = 500,
+    RETRY_MS = 1000,          /* service.c: RETRY_PAUSE_MS */
+    LOOK_UP_AGAIN_MS = 10000, /* and LOOK_UP_AGAIN_MS */
+    LONG_TIMEOUT_MS = 40000   /* 20 ticks */
+};
+
+static participant holder;
+
+/* Holds, in a session that outlives what is done to its connections. */
+static void begin_with(int32_t session_timeout_ms) {
+    zkl_testing_begin(NULL);
+    participant_open_with(&holder, session_timeout_ms);
+    EXPECT_INT(participant_acquire(&holder, 0), ZKL_OK);
+}
+
+static void end(int release_status) {
+    EXPECT_INT(zkl_lock_release(holder.lock, LONG_TIMEOUT_MS), release_status);
+    EXPECT_INT(participant_acquire(&holder, LONG_TIMEOUT_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(holder.lock, LONG_TIMEOUT_MS), ZKL_OK);
+    participant_close(&holder);
+    EXPECT_INT(zkl_testing_count_sessions(), 0);
+    zkl_testing_end();
+}
+
+static zkl_client_information information(void) {
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    EXPECT_INT(zkl_client_info(holder.client, &information), ZKL_OK);
+    return information;
+}
+
+static int is_connected(void *arg) {
+    (void)arg;
+    return information().connected;
+}
+
+static int is_disconnected(void *arg) {
+    return !is_connected(arg);
+}
+
+/* How long it takes until the client has a connection. */
+static int64_t time_to_connect(int64_t within_ms) {
+    int64_t start = zkl_testing_now_ms();
+    EXPECT_INT(zkl_testing_wait_until(is_connected, NULL, within_ms), 1);
+    return zkl_testing_now_ms() - start;
+}
+
+static uint32_t server_of_session(void) {
+    int32_t server = zkl_ensemble_session_server(zkl_ensemble_current(), information().session_id);
+    EXPECT(server >= 0);
+    return (uint32_t)server;
+}
+
+/* ---- Addresses ---------------------------------------------------------------------- */
+
+/* libzookeeper closes a connection to a server that is not in the new list, and says nothing. */
+static void reconnect_that_nobody_told_of_is_suspect_and_held_again(void) {
+    begin_with(LONG_TIMEOUT_MS);
+    uint32_t before = server_of_session();
+    char *addresses = NULL;
+    zkl_names_lead_to(~(UINT32_C(1) << before));
+    EXPECT_INT(zkl_resolve_servers("server:2181", &addresses), ZKL_OK);
+    zkl_connection_set_servers(holder.client->sessions->connection, addresses);
+    free(addresses);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT(server_of_session() != before);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end(ZKL_OK);
+}
+
+/* As before, but none of the other servers answers: libzookeeper says nothing of that either, as it
+ * takes itself for one that connects. */
+static void connection_that_nobody_told_of_and_does_not_come_back_is_suspect(void) {
+    begin_with(LONG_TIMEOUT_MS);
+    uint32_t before = server_of_session();
+    char *addresses = NULL;
+    zkl_names_lead_to(~(UINT32_C(1) << before));
+    EXPECT_INT(zkl_resolve_servers("server:2181", &addresses), ZKL_OK);
+    zkl_names_move(); /* these lead nowhere from now on */
+    zkl_connection_set_servers(holder.client->sessions->connection, addresses);
+    free(addresses);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect ");
+    (void)time_to_connect(LOOK_UP_AGAIN_MS + 2000);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end(ZKL_OK);
+}
+
+static void look_up_that_ends_after_the_reconnect_leaves_the_connection_alone(void) {
+    begin_with(LONG_TIMEOUT_MS);
+    zkl_names_take(5 * (int64_t)SECOND_US);
+    zkl_testing_disconnect(holder.client, LOOK_UP_AGAIN_MS + 2000);
+    zkl_testing_sleep(LOOK_UP_AGAIN_MS + 3000);
+    EXPECT_INT(is_connected(NULL), 1);
+    EXPECT_INT(zkl_names_looked_up(), 2);
+    uint32_t server = server_of_session();
+    zkl_names_lead_to(~(UINT32_C(1) << server));
+    zkl_testing_sleep(5000);
+    EXPECT_INT(server_of_session(), server);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end(ZKL_OK);
+}
+
+static void servers_that_have_moved_are_found_again_in_the_same_session(void) {
+    begin_with(LONG_TIMEOUT_MS);
+    zkl_names_move();
+    zkl_testing_disconnect(holder.client, 1);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    int64_t taken_ms = time_to_connect(LOOK_UP_AGAIN_MS + 2000);
+    EXPECT(taken_ms > LOOK_UP_AGAIN_MS - SOON_MS);
+    EXPECT_INT(zkl_names_looked_up(), 2);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end(ZKL_OK);
+}
+
+/* The first look-up is in vain, as the names of the new place are not known yet. */
+static void servers_that_have_moved_are_looked_up_until_they_are_found(void) {
+    begin_with(LONG_TIMEOUT_MS);
+    zkl_names_move();
+    zkl_names_fail((LOOK_UP_AGAIN_MS + 5000) * (int64_t)1000);
+    zkl_testing_disconnect(holder.client, 1);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    int64_t taken_ms = time_to_connect(3LL * LOOK_UP_AGAIN_MS);
+    EXPECT(taken_ms > 2 * LOOK_UP_AGAIN_MS - SOON_MS);
+    EXPECT_INT(zkl_names_looked_up(), 3);
+    end(ZKL_OK);
+}
+
+/* ---- The next session --------------------------------------------------------------- */
+
+static void expire(void) {
+    zkl_testing_expire_session(holder.client);
+    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, SOON_MS), 1);
+}
+
+static void session_that_cannot_be_opened_is_tried_again_after_a_pause(void) {
+    const uint32_t times = 5;
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    zkl_opens_fail(times);
+    expire();
+    int64_t taken_ms = time_to_connect(2LL * times * RETRY_MS);
+    EXPECT(taken_ms > times * RETRY_MS - SOON_MS);
+    EXPECT_INT(zkl_names_looked_up(), 1 + times + 1);
+    EXPECT_INT(information().sessions_expired, 1);
+    end(ZKL_LOST);
+}
+
+static void names_that_cannot_be_resolved_are_tried_again_after_a_pause(void) {
+    const int64_t seconds = 30;
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    zkl_names_fail(seconds * SECOND_US);
+    zkl_names_take(1000); /* so that time passes where nobody pauses */
+    expire();
+    int64_t taken_ms = time_to_connect(2 * seconds * RETRY_MS);
+    EXPECT(taken_ms > seconds * RETRY_MS - SOON_MS - RETRY_MS);
+    EXPECT(zkl_names_looked_up() > (size_t)seconds / 2);
+    EXPECT(zkl_names_looked_up() < (size_t)seconds + 3);
+    end(ZKL_LOST);
+}
+
+/* The thread that opens a session goes on only when that has come and gone. */
+static void session_that_expires_while_it_is_opened_is_followed_by_another(void) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    int64_t first = information().session_id;
+    zkl_opens_take(2 * (int64_t)SECOND_US);
+    expire();
+    (void)time_to_connect(1000);
+    int64_t second = information().session_id;
+    EXPECT(second != first);
+    zkl_testing_expire_session(holder.client);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    zkl_opens_take(0);
+    (void)time_to_connect(4000);
+    EXPECT(information().session_id != second);
+    EXPECT_INT(information().sessions_expired, 2);
+    end(ZKL_LOST);
+}
+
+static void client_closes_while_its_session_cannot_be_opened(void) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    zkl_names_fail(3600 * (int64_t)SECOND_US);
+    zkl_names_take(1000);
+    expire();
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_EXCLUSIVE, 100, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_release(holder.lock, 0), ZKL_LOST);
+    EXPECT_INT(zkl_lock_acquire(holder.lock, ZKL_EXCLUSIVE, 3000, NULL), ZKL_DISCONNECTED);
+    int64_t start = zkl_testing_now_ms();
+    participant_close(&holder);
+    EXPECT(zkl_testing_now_ms() - start < SOON_MS);
+    zkl_testing_end();
+}
+
+/* ---- The first session -------------------------------------------------------------- */
+
+static void open_says_why_it_cannot_begin(void) {
+    zkl_client *client = NULL;
+    zkl_testing_begin(NULL);
+    zkl_names_fail(SECOND_US);
+    EXPECT_INT(zkl_client_open("nowhere:2181", NULL, &client), ZKL_CANNOT_RESOLVE);
+    EXPECT(strstr(zkl_error_message(), "no host of it could be resolved") != NULL);
+    EXPECT(client == NULL);
+    zkl_testing_sleep(1000);
+    zkl_opens_fail(1);
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_SYSTEM);
+    EXPECT(client == NULL);
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    zkl_testing_end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again),
+    TEST(connection_that_nobody_told_of_and_does_not_come_back_is_suspect),
+    TEST(look_up_that_ends_after_the_reconnect_leaves_the_connection_alone),
+    TEST(servers_that_have_moved_are_found_again_in_the_same_session),
+    TEST(servers_that_have_moved_are_looked_up_until_they_are_found),
+    TEST(session_that_cannot_be_opened_is_tried_again_after_a_pause),
+    TEST(names_that_cannot_be_resolved_are_tried_again_after_a_pause),
+    TEST(session_that_expires_while_it_is_opened_is_followed_by_another),
+    TEST(client_closes_while_its_session_cannot_be_opened),
+    TEST(open_says_why_it_cannot_begin),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("client connection", tests);
+}

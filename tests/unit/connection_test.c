@@ -1,0 +1,217 @@
+/* The connection on libzookeeper: what each error of a server comes to, and what becomes of
+ * requests that libzookeeper forgets. */
+#include "zookeeper/connection.h"
+
+#include <sched.h>
+
+#include "support/scripted_server.h"
+#include "support/unit.h"
+#include "threads.h"
+#include "zklock/zklock.h"
+
+enum { REQUESTS = 20, ROUNDS = 100 };
+
+static scripted_server server;
+
+/* Who asks; the fields belong to the mutex. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    zkl_connection *connection;
+    bool connected;
+    size_t answered;
+    zkl_outcome outcome; /* of the latest */
+    int status;
+} client;
+
+static void on_session(void *arg, const zkl_session_news *news) {
+    (void)arg;
+    client.connected = news->state == ZKL_SESSION_STATE_CONNECTED;
+    zkl_condition_signal(&client.changed);
+}
+
+static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
+    (void)arg;
+    (void)watch_id;
+    (void)deleted;
+}
+
+static void on_wake(void *arg) {
+    (void)arg;
+}
+
+static void on_answered(void *arg, const zkl_reply *reply) {
+    (void)arg;
+    client.answered++;
+    client.outcome = reply->outcome;
+    client.status = reply->status;
+    zkl_condition_signal(&client.changed);
+}
+
+static void begin(int error) {
+    zkl_listener listener = { .session = on_session, .watch_fired = on_watch_fired };
+    scripted_server_begin(&server);
+    server.error = error;
+    pthread_mutex_init(&client.mutex, NULL);
+    zkl_condition_begin(&client.changed);
+    client.connected = false;
+    client.answered = 0;
+    client.connection = zkl_connection_make(&client.mutex, &listener, on_wake, NULL);
+    EXPECT_INT(zkl_connection_open(client.connection, server.hosts, SCRIPTED_SESSION_MS), ZKL_OK);
+    pthread_mutex_lock(&client.mutex);
+    while (!client.connected) {
+        zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+    }
+    pthread_mutex_unlock(&client.mutex);
+}
+
+static void end(void) {
+    zkl_connection_close(client.connection);
+    zkl_connection_free(client.connection);
+    zkl_condition_end(&client.changed);
+    pthread_mutex_destroy(&client.mutex);
+    scripted_server_end(&server);
+}
+
+static void ask(void) {
+    zkl_operations *operations = zkl_connection_operations(client.connection);
+    EXPECT_INT(operations->table->remove(operations, "/locks/stock/node", on_answered, NULL),
+               ZKL_OUTCOME_OK);
+}
+
+/* ---- Errors --------------------------------------------------------------------------- */
+
+/* As org.apache.zookeeper.KeeperException.Code has them. */
+enum {
+    RUNTIME_INCONSISTENCY = -2,
+    DATA_INCONSISTENCY = -3,
+    CONNECTION_LOSS = -4,
+    MARSHALLING_ERROR = -5,
+    UNIMPLEMENTED = -6,
+    OPERATION_TIMEOUT = -7,
+    BAD_ARGUMENTS = -8,
+    NO_NODE = -101,
+    NO_AUTH = -102,
+    BAD_VERSION = -103,
+    NO_CHILDREN_FOR_EPHEMERALS = -108,
+    NODE_EXISTS = -110,
+    NOT_EMPTY = -111,
+    SESSION_EXPIRED = -112,
+    INVALID_ACL = -114,
+    AUTH_FAILED = -115,
+    SESSION_MOVED = -118,
+    NOT_READ_ONLY = -119,
+    EPHEMERAL_ON_LOCAL_SESSION = -120,
+    THROTTLED = -127,
+    YET_TO_COME = -999
+};
+
+static const struct {
+    int error;
+    zkl_outcome outcome;
+    int status;
+} errors[] = {
+    { 0, ZKL_OUTCOME_OK, ZKL_OK },
+    { RUNTIME_INCONSISTENCY, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { DATA_INCONSISTENCY, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { CONNECTION_LOSS, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { MARSHALLING_ERROR, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { UNIMPLEMENTED, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { OPERATION_TIMEOUT, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { BAD_ARGUMENTS, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { NO_NODE, ZKL_OUTCOME_NO_NODE, ZKL_OK },
+    { NO_AUTH, ZKL_OUTCOME_REFUSED, ZKL_NO_PERMISSION },
+    { BAD_VERSION, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { NO_CHILDREN_FOR_EPHEMERALS, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { NODE_EXISTS, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { NOT_EMPTY, ZKL_OUTCOME_NOT_EMPTY, ZKL_OK },
+    { SESSION_EXPIRED, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { INVALID_ACL, ZKL_OUTCOME_REFUSED, ZKL_NO_PERMISSION },
+    { AUTH_FAILED, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { SESSION_MOVED, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+    { NOT_READ_ONLY, ZKL_OUTCOME_NOT_NOW, ZKL_OK },
+    { EPHEMERAL_ON_LOCAL_SESSION, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { THROTTLED, ZKL_OUTCOME_NOT_NOW, ZKL_OK },
+    { YET_TO_COME, ZKL_OUTCOME_UNKNOWN, ZKL_OK },
+};
+
+/* Whatever does not prove that nothing was applied, or will be, is unknown: the session may have
+ * moved, and the time be over, when the leader has the request already. */
+static void error_that_proves_nothing_is_unknown(void) {
+    begin(0);
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        server.error = errors[i].error;
+        pthread_mutex_lock(&client.mutex);
+        size_t before = client.answered;
+        ask();
+        while (client.answered == before) {
+            zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+        }
+        unit_check(client.outcome == errors[i].outcome && client.status == errors[i].status,
+                   __FILE__, __LINE__, "error %d comes to %d, status %d", errors[i].error,
+                   (int)client.outcome, client.status);
+        pthread_mutex_unlock(&client.mutex);
+    }
+    end();
+}
+
+/* ---- What libzookeeper forgets --------------------------------------------------------- */
+
+static void close_in_the_middle_of_requests(void) {
+    begin(SCRIPTED_MUTE);
+    pthread_mutex_lock(&client.mutex);
+    for (size_t i = 0; i < REQUESTS; i++) {
+        ask();
+    }
+    pthread_mutex_unlock(&client.mutex);
+    while (server.requests < REQUESTS) {
+        (void)sched_yield();
+    }
+    EXPECT_INT(client.answered, 0);
+    zkl_connection_close(client.connection);
+    EXPECT_INT(client.answered, REQUESTS);
+    EXPECT_INT(client.outcome, ZKL_OUTCOME_SESSION_OVER);
+    end();
+}
+
+/* It forgets some only where its completion thread ends before the last of them is passed on: one
+ * time in four. */
+static void requests_under_way_are_answered_at_the_close(void) {
+    for (int i = 0; i < ROUNDS; i++) {
+        close_in_the_middle_of_requests();
+    }
+}
+
+/* ---- Other servers ------------------------------------------------------------------------ */
+
+/* libzookeeper closes the connection and says nothing; nor does it when no other comes about. */
+static void connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers(void) {
+    enum { WAIT_MS = 3000 };
+    begin(0);
+    zkl_connection_set_servers(client.connection, "127.0.0.9:1");
+    int64_t start = zkl_clock_ms();
+    pthread_mutex_lock(&client.mutex);
+    while (client.connected && zkl_clock_ms() - start < WAIT_MS) {
+        zkl_condition_wait(&client.changed, &client.mutex, 100);
+    }
+    EXPECT(!client.connected);
+    size_t before = client.answered;
+    ask();
+    while (client.answered == before) {
+        zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+    }
+    EXPECT_INT(client.outcome, ZKL_OUTCOME_UNKNOWN);
+    pthread_mutex_unlock(&client.mutex);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers),
+    TEST(error_that_proves_nothing_is_unknown),
+    TEST(requests_under_way_are_answered_at_the_close),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("connection", tests);
+}

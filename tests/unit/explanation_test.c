@@ -1,0 +1,235 @@
+/*
+ * What zkl_error_message says of a call that the servers, or their silence, have failed: to the
+ * thread that waits, and in callbacks.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/async_caller.h"
+#include "testing/ensemble.h"
+#include "zklock/election.h"
+#include "zklock/multi_lock.h"
+#include "zklock/striped_lock.h"
+
+enum { SOON_MS = 200, WAIT_MS = 10000, LONG_MS = 60000, CLOSE_MS = 50, SAID_SIZE = 256 };
+
+static async_caller self;
+static char said[SAID_SIZE];
+
+static void begin(zkl_dispatch dispatch) {
+    zkl_testing_begin(NULL);
+    async_open(&self, dispatch, NULL);
+    said[0] = '\0';
+}
+
+static void end(void) {
+    async_close(&self);
+    zkl_testing_end();
+}
+
+static void keep_message(async_caller *caller) {
+    (void)caller;
+    snprintf(said, sizeof(said), "%s", zkl_error_message());
+}
+
+/* "<before><a number near ms> ms<behind>" */
+static void expect_said(const char *text, const char *before, int64_t ms, const char *behind,
+                        int line) {
+    long long told = -1;
+    char rest[SAID_SIZE] = "";
+    bool begins = strncmp(text, before, strlen(before)) == 0;
+    int found = begins ? sscanf(text + strlen(before), "%lld ms%255[^\n]", &told, rest) : 0;
+    bool near = found >= 1 && told >= ms - CLOSE_MS && told <= ms + CLOSE_MS;
+    unit_check(near && strcmp(rest, behind) == 0, __FILE__, line,
+               "it says \"%s\", not \"%s%lld ms%s\"", text, before, (long long)ms, behind);
+}
+
+#define EXPECT_SAID(text, before, ms, behind)                                                      \
+    expect_said((text), (before), (ms), (behind), __LINE__)
+
+/* ---- A deadline ----------------------------------------------------------------------- */
+
+static void timeout_says_behind_how_many_and_for_how_long(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_TIMEOUT);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", WAIT_MS, "");
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_READ, node);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, 1000, NULL), ZKL_TIMEOUT);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 2 requests for ", 1000, "");
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    EXPECT_TEXT(zkl_error_message(), ""); /* not the last one's */
+    end();
+}
+
+static void deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long(void) {
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_stop_servers();
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_DISCONNECTED);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": not connected for ", WAIT_MS + SOON_MS,
+                "");
+    zkl_testing_start_servers();
+    end();
+}
+
+/* It was behind somebody, and lost the connection on the way. */
+static void deadline_after_a_disconnection_counts_from_there(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    self.react = keep_message;
+    async_acquire(&self, WAIT_MS);
+    zkl_testing_sleep(WAIT_MS - 3000);
+    zkl_testing_stop_servers();
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired(-11) ");
+    EXPECT_SAID(said, "resource \"stock\": not connected for ", 3000, "");
+    zkl_testing_start_servers();
+    end();
+}
+
+static void members_and_stripes_and_candidates_say_so_too(void) {
+    zkl_multi_lock *set = NULL;
+    zkl_striped_lock *stripes = NULL;
+    zkl_election *election = NULL;
+    zkl_multi_lock_member members[2] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    char node[ZKL_NODE_PATH_SIZE];
+    members[0].resource = "free";
+    members[1].resource = "stock";
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    zkl_testing_add_contender("/locks/hot/stripe-0000", ZKL_EXCLUSIVE, node);
+    EXPECT_INT(zkl_multi_lock_open(self.client, members, 2, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_TIMEOUT);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
+    EXPECT_INT(zkl_striped_lock_open(self.client, "hot", 1, NULL, &stripes), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_key(stripes, "k", 1, ZKL_EXCLUSIVE, 1000, NULL),
+               ZKL_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "stripe-0000\": behind 1 request for ") != NULL);
+    EXPECT_INT(zkl_election_open(self.client, "stock", NULL, &election), ZKL_OK);
+    EXPECT_INT(zkl_election_campaign(election, 1000, NULL), ZKL_TIMEOUT);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
+    zkl_testing_stop_servers();
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_DISCONNECTED);
+    EXPECT(strstr(zkl_error_message(), "\": not connected for ") != NULL);
+    EXPECT_INT(zkl_striped_lock_acquire_any(stripes, ZKL_EXCLUSIVE, 1000, NULL), ZKL_DISCONNECTED);
+    zkl_testing_start_servers();
+    zkl_election_close(election);
+    zkl_striped_lock_close(stripes);
+    zkl_multi_lock_close(set);
+    end();
+}
+
+static void open_without_servers_says_so(void) {
+    zkl_client *client = NULL;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.connect_timeout_ms = 2000;
+    zkl_testing_begin(NULL);
+    zkl_testing_stop_servers();
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_DISCONNECTED);
+    EXPECT_SAID(zkl_error_message(), "host list \"server:2181\": not connected for ", 2000, "");
+    zkl_testing_end();
+}
+
+/* ---- A refusal ------------------------------------------------------------------------ */
+
+static void refused_request_names_its_path_and_operation(void) {
+    zkl_lock *other = NULL;
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, WAIT_MS), ZKL_OK);
+    zkl_ensemble_withhold(zkl_ensemble_current(), "/locks", ZKL_RIGHT_CREATE, ZKL_FOREVER);
+    zkl_ensemble_withhold(zkl_ensemble_current(), ASYNC_RESOURCE, ZKL_RIGHT_CREATE, ZKL_FOREVER);
+    EXPECT_INT(zkl_lock_open(self.client, "other", NULL, &other), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(other, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_NO_PERMISSION);
+    EXPECT_TEXT(zkl_error_message(),
+                "resource \"other\": the servers refused to create /locks/other");
+    self.react = keep_message;
+    async_acquire(&self, WAIT_MS);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired(-14) ");
+    EXPECT_TEXT(said,
+                "resource \"stock\": the servers refused to create a node below /locks/stock");
+    zkl_lock_close(other);
+    end();
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------ */
+
+static void callback_has_the_message_of_its_call(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    self.react = keep_message;
+    async_acquire(&self, 1000);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired(-2) ");
+    EXPECT_SAID(said, "resource \"stock\": behind 1 request for ", 1000, "");
+    EXPECT_INT(zkl_testing_delete_node(node), 1);
+    async_acquire(&self, 1000);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired ");
+    EXPECT_TEXT(said, "");
+    end();
+}
+
+/* What was decided before the close is told after it; and close leaves its own thread's alone. */
+static void message_outlives_the_handle(void) {
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_CALLER);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    self.react = keep_message;
+    async_acquire(&self, 1000);
+    zkl_testing_sleep(1000 + SOON_MS);
+    EXPECT_INT(zkl_lock_verify(self.lock, 0), ZKL_INVALID_TIMEOUT);
+    EXPECT_TEXT(zkl_error_message(), "timeout_ms 0: must be at least 1");
+    zkl_lock_close(self.lock);
+    self.lock = NULL;
+    EXPECT_TEXT(zkl_error_message(), "timeout_ms 0: must be at least 1");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired(-2) ");
+    EXPECT_SAID(said, "resource \"stock\": behind 1 request for ", 1000, "");
+    end();
+}
+
+/* The callback before it was told of a failure. */
+static void news_have_no_message_of_another_call(void) {
+    zkl_lock *other = NULL;
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(self.client, "other", NULL, &other), ZKL_OK);
+    zkl_testing_add_contender("/locks/other", ZKL_EXCLUSIVE, node);
+    self.react = keep_message;
+    EXPECT_INT(zkl_lock_acquire_async(other, ZKL_EXCLUSIVE, 1000, NULL, async_on_acquired, &self),
+               ZKL_OK);
+    async_wait(&self);
+    EXPECT(said[0] != '\0');
+    ASYNC_HEARD(&self, "acquired(-2) ");
+    zkl_testing_disconnect(self.client, 100);
+    async_wait(&self);
+    EXPECT(strstr(self.heard, "suspect") != NULL);
+    EXPECT_TEXT(said, "");
+    zkl_lock_close(other);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(timeout_says_behind_how_many_and_for_how_long),
+    TEST(deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long),
+    TEST(deadline_after_a_disconnection_counts_from_there),
+    TEST(members_and_stripes_and_candidates_say_so_too),
+    TEST(open_without_servers_says_so),
+    TEST(refused_request_names_its_path_and_operation),
+    TEST(callback_has_the_message_of_its_call),
+    TEST(message_outlives_the_handle),
+    TEST(news_have_no_message_of_another_call),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("explanation", tests);
+}

@@ -1,0 +1,176 @@
+/* Calls on handles that are closed, on simulated servers: named, and without a look at what is
+ * gone. */
+#include "handles.h"
+
+#include <stdlib.h>
+
+#include "support/unit.h"
+#include "zklock/election.h"
+#include "zklock/multi_lock.h"
+#include "zklock/striped_lock.h"
+#include "zklock/testing.h"
+
+enum { WAIT_MS = 10000 };
+
+static zkl_client *client;
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
+}
+
+static void end(void) {
+    EXPECT_INT(zkl_client_close(client, WAIT_MS), ZKL_OK);
+    zkl_testing_end();
+}
+
+#define CLOSED(call, what)                                                                         \
+    do {                                                                                           \
+        EXPECT_INT((call), ZKL_INVALID_ARGUMENT);                                                  \
+        EXPECT_TEXT(zkl_error_message(), what ": it is closed, or was never opened");              \
+    } while (0)
+
+static void lock_that_is_closed_is_named(void) {
+    zkl_lock *lock = NULL;
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    zkl_transaction *transaction = NULL;
+    begin();
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
+    zkl_lock_close(lock);
+    CLOSED(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), "lock");
+    CLOSED(zkl_lock_check(lock, NULL), "lock");
+    CLOSED(zkl_lock_info(lock, &information), "lock");
+    CLOSED(zkl_lock_verify(lock, WAIT_MS), "lock");
+    CLOSED(zkl_lock_release(lock, WAIT_MS), "lock");
+    CLOSED(zkl_lock_downgrade(lock, WAIT_MS), "lock");
+    CLOSED(zkl_lock_cancel(lock), "lock");
+    CLOSED(zkl_transaction_begin(lock, &transaction), "lock");
+    zkl_lock_close(lock); /* once more is nothing */
+    end();
+}
+
+static void client_that_is_closed_is_named(void) {
+    zkl_lock *lock = NULL;
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, WAIT_MS), ZKL_OK);
+    CLOSED(zkl_lock_open(client, "stock", NULL, &lock), "client");
+    CLOSED(zkl_client_info(client, &information), "client");
+    CLOSED(zkl_client_write_record(client, "/nowhere"), "client");
+    CLOSED(zkl_client_close(client, WAIT_MS), "client");
+    zkl_testing_end();
+}
+
+/* Its memory is there for as long as its handles. */
+static void client_that_is_closed_before_its_handles_says_so(void) {
+    zkl_lock *lock = NULL;
+    zkl_lock *other = NULL;
+    int descriptor = 0;
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.dispatch = ZKL_DISPATCH_CALLER;
+    zkl_testing_begin(NULL);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, WAIT_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &other), ZKL_CLOSED);
+    EXPECT_INT(zkl_client_close(client, WAIT_MS), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_CLOSED);
+    EXPECT_INT(zkl_client_info(client, &information), ZKL_CLOSED);
+    EXPECT_INT(zkl_client_event_descriptor(client, &descriptor), ZKL_CLOSED);
+    EXPECT_INT(zkl_client_dispatch(client, NULL), ZKL_CLOSED);
+    zkl_lock_close(lock);
+    CLOSED(zkl_client_close(client, WAIT_MS), "client");
+    zkl_testing_end();
+}
+
+static void transaction_whose_lock_is_closed_or_that_is_freed_is_named(void) {
+    zkl_lock *lock = NULL;
+    zkl_transaction *transaction = NULL;
+    begin();
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_transaction_begin(lock, &transaction), ZKL_OK);
+    zkl_lock_close(lock);
+    CLOSED(zkl_transaction_set(transaction, "/mark", "1", 1, ZKL_ANY_VERSION), "lock");
+    CLOSED(zkl_transaction_commit(transaction, WAIT_MS, NULL), "lock");
+    zkl_transaction_free(transaction);
+    CLOSED(zkl_transaction_commit(transaction, WAIT_MS, NULL), "transaction");
+    zkl_transaction_free(transaction);
+    end();
+}
+
+static void on_leader(void *arg, const zkl_leader *leader) {
+    (void)arg;
+    (void)leader;
+}
+
+static void observer_that_is_closed_twice_is_closed_once(void) {
+    zkl_observer *observer = NULL;
+    begin();
+    EXPECT_INT(zkl_election_observe(client, "service", on_leader, NULL, &observer), ZKL_OK);
+    zkl_observer_close(observer);
+    zkl_observer_close(observer);
+    end();
+}
+
+static void other_handles_that_are_closed_are_named(void) {
+    zkl_multi_lock *set = NULL;
+    zkl_striped_lock *stripes = NULL;
+    zkl_election *election = NULL;
+    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
+    member.resource = "stock";
+    begin();
+    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_open(client, "hot", 2, NULL, &stripes), ZKL_OK);
+    EXPECT_INT(zkl_election_open(client, "service", NULL, &election), ZKL_OK);
+    zkl_multi_lock_close(set);
+    zkl_striped_lock_close(stripes);
+    zkl_election_close(election);
+    CLOSED(zkl_multi_lock_acquire(set, WAIT_MS, NULL), "multi_lock");
+    CLOSED(zkl_striped_lock_check(stripes, NULL), "striped_lock");
+    CLOSED(zkl_election_campaign(election, WAIT_MS, NULL), "election");
+    CLOSED(zkl_election_check(election, NULL, NULL), "election");
+    EXPECT(zkl_election_lock(election) == NULL);
+    zkl_multi_lock_close(set);
+    zkl_striped_lock_close(stripes);
+    zkl_election_close(election);
+    end();
+}
+
+static void many_handles_are_told_apart(void) {
+    enum { MANY = 20000 };
+    zkl_handle *all = calloc(MANY, sizeof(*all));
+    EXPECT(all != NULL);
+    for (size_t i = 0; all != NULL && i < MANY; i += 2) {
+        zkl_handle_open(&all[i]);
+    }
+    for (size_t i = 0; all != NULL && i < MANY; i += 6) {
+        zkl_handle_close(&all[i]);
+    }
+    for (size_t i = 0; all != NULL && i < MANY; i++) {
+        EXPECT(zkl_handle_is_open(&all[i]) == (i % 2 == 0 && i % 6 != 0));
+    }
+    for (size_t i = 0; all != NULL && i < MANY; i++) {
+        zkl_handle_close(&all[i]);
+    }
+    EXPECT(!zkl_handle_is_open(NULL));
+    free(all);
+}
+
+static CU_TestInfo tests[] = {
+    TEST(lock_that_is_closed_is_named),
+    TEST(client_that_is_closed_is_named),
+    TEST(client_that_is_closed_before_its_handles_says_so),
+    TEST(transaction_whose_lock_is_closed_or_that_is_freed_is_named),
+    TEST(observer_that_is_closed_twice_is_closed_once),
+    TEST(other_handles_that_are_closed_are_named),
+    TEST(many_handles_are_told_apart),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("handles", tests);
+}

@@ -1,0 +1,94 @@
+/*
+ * What a client makes of errors that real servers give rarely: over libzookeeper itself, and a
+ * server that speaks just enough of ZooKeeper's protocol to give them.
+ */
+#include <unistd.h>
+
+#include "support/scripted_server.h"
+#include "support/unit.h"
+#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
+
+enum {
+    PATIENCE_MS = 20000,
+    QUIET_US = 300 * 1000, /* libzookeeper comes back 15 times a second */
+    NO_NODE = -101,
+    SESSION_CLOSED_REQUIRES_SASL_AUTH = -124,
+    QUOTA_EXCEEDED = -125,
+};
+
+static scripted_server server;
+
+static void begin(int error, bool hangs_up) {
+    scripted_server_begin(&server);
+    server.error_of_creates = error;
+    server.error = hangs_up ? error : NO_NODE;
+    server.hangs_up = hangs_up;
+}
+
+static void end(void) {
+    scripted_server_end(&server);
+}
+
+static zkl_client *open_client(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    options.session_timeout_ms = SCRIPTED_SESSION_MS;
+    EXPECT_INT(zkl_client_open(server.hosts, &options, &client), ZKL_OK);
+    return client;
+}
+
+static int acquire(zkl_client *client, int64_t timeout_ms) {
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, timeout_ms, NULL);
+    zkl_lock_close(lock);
+    return status;
+}
+
+static int acquire_several(zkl_client *client) {
+    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_multi_lock *lock = NULL;
+    members[0].resource = "stock";
+    members[1].resource = "sales";
+    EXPECT_INT(zkl_multi_lock_open(client, members, COUNT_OF(members), NULL, &lock), ZKL_OK);
+    int status = zkl_multi_lock_acquire(lock, PATIENCE_MS, NULL);
+    zkl_multi_lock_close(lock);
+    return status;
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static void quota_that_is_exceeded_is_the_verdict_at_once(void) {
+    begin(QUOTA_EXCEEDED, false);
+    zkl_client *client = open_client();
+    EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_QUOTA_EXCEEDED);
+    EXPECT_INT(acquire(client, 0), ZKL_QUOTA_EXCEEDED);
+    EXPECT_INT(server.connections, 1);
+    (void)zkl_client_close(client, 1000);
+    end();
+}
+
+static void session_that_wants_authentication_is_refused_for_good(void) {
+    begin(SESSION_CLOSED_REQUIRES_SASL_AUTH, true);
+    zkl_client *client = open_client();
+    EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_AUTH_FAILED);
+    usleep(QUIET_US); /* it may just have been coming back */
+    int connections = server.connections;
+    usleep(QUIET_US);
+    EXPECT_INT(server.connections, connections);
+    EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_AUTH_FAILED);
+    EXPECT_INT(acquire_several(client), ZKL_AUTH_FAILED);
+    (void)zkl_client_close(client, 1000);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(quota_that_is_exceeded_is_the_verdict_at_once),
+    TEST(session_that_wants_authentication_is_refused_for_good),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("refusals", tests);
+}
