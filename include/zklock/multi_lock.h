@@ -4,7 +4,7 @@
  * A multi-lock takes any set of resources, each in its own mode, within one deadline.
  * All its nodes are made by one ZooKeeper transaction. So whatever order callers name
  * resources in, they cannot wait for one another in a circle: each waits only for
- * nodes that an earlier transaction has made (docs/protocol.md, "Multi-lock"). What
+ * nodes that an earlier transaction has made (docs/internals/protocol.md, "Multi-lock"). What
  * is acquired one after the other, or all at once but by single requests, deadlocks
  * when two callers name two resources the other way round.
  *

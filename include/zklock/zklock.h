@@ -377,7 +377,7 @@ typedef struct zkl_client_options {
      * gives up. The session timeout should
      * be at least five ticks (else a warning is logged); it must be more than three and a half. Not
      * for ensembles with observers behind observers, nor with local sessions. Clocks may differ in
-     * rate by a thousandth. Rule: docs/protocol.md, "Lease".
+     * rate by a thousandth. Rule: docs/internals/protocol.md, "Lease".
      *
      * How much is left in calm operation, and the longest disconnection that the
      * lease survives, from the worst moment for it to the best (measured on
@@ -772,14 +772,14 @@ ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
  * took no request); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
  * can begin anew only when it is empty: it was not by the deadline, or, for a try, at once;
  * or its node holds data of an application, and is not deleted for that: unless it is deleted and
- * made anew just then, docs/protocol.md); ZKL_PERMITS_DIFFER
+ * made anew just then, docs/internals/protocol.md); ZKL_PERMITS_DIFFER
  * and ZKL_TOO_MANY_WATCHES (of a semaphore); ZKL_QUEUE_FULL (with max_waiting);
  * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
  * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
  * ZKL_FORKED; ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
  * that was made is deleted in the background.
  *
- * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/protocol.md.
+ * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/internals/protocol.md.
  */
 ZKL_CHECKED_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                                      zkl_grant *grant);

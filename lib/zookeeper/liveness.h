@@ -66,7 +66,7 @@ void zkl_liveness_wake(zkl_liveness *liveness);
 /**
  * Whether this answer to a write says that the leader has decided it, and the servers have
  * committed what it decided: its changes, or its failure as an error. It is one rule for all that
- * rests on a committed write (docs/protocol.md, "What counts as committed"):
+ * rests on a committed write (docs/internals/protocol.md, "What counts as committed"):
  * - OK, NO_NODE and NOT_EMPTY: only the leader can say so, as it looks at what is committed.
  * - A transaction whose single operations have results: no server screens it, whatever the results.
  * - Nothing else. A refusal may be that of the server that we are connected to: it can check rights

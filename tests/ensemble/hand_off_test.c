@@ -1,7 +1,7 @@
 /*
  * How many requests an acquire takes, and the hand-off: who is next in line is
  * granted by the deletion of its blocker alone. Each of the conditions of
- * docs/protocol.md meets the fault that it is for.
+ * docs/internals/protocol.md meets the fault that it is for.
  */
 #include "support/process.h"
 #include "support/proxy.h"

@@ -1,7 +1,7 @@
 /*
  * Who sees whom: Curator's and kazoo's own locks, each in a process of its own, beside ours on the
- * same resource. docs/protocol.md has the table. What does not see the other is granted beside it:
- * these tests are the counter-examples too.
+ * same resource. docs/internals/protocol.md has the table. What does not see the other is granted
+ * beside it: these tests are the counter-examples too.
  */
 #include "support/process.h"
 #include "support/scene.h"

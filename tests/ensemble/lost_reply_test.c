@@ -246,7 +246,7 @@ static void try_what_is_held(struct stage *stage) {
 
 struct path {
     void (*run)(struct stage *stage);
-    int requests;   /* as docs/protocol.md tells; there may be more, not fewer */
+    int requests;   /* as docs/internals/protocol.md tells; there may be more, not fewer */
     bool stay_away; /* no reconnect before the verdict */
 };
 

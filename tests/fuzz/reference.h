@@ -1,5 +1,5 @@
 /*
- * The rules for names and queues once more, as docs/protocol.md states them and
+ * The rules for names and queues once more, as docs/internals/protocol.md states them and
  * in the plainest way: write the number and compare the text; sort, and walk.
  * Nothing of lib/ is used but its types.
  */

@@ -1,5 +1,5 @@
 /*
- * What travels between clients and servers, judged by docs/protocol.md: who is
+ * What travels between clients and servers, judged by docs/internals/protocol.md: who is
  * woken by a deletion, how many requests an acquisition takes, and when a
  * client last heard of the servers.
  */

@@ -1,7 +1,7 @@
 /*
  * A model of the downgrade: a writer holds, others come, and it goes on as a
  * reader. One transaction creates a reader's node with the sequence of the
- * writer's and deletes the writer's. Run by tests/spin/run; docs/protocol.md
+ * writer's and deletes the writer's. Run by tests/spin/run; docs/internals/protocol.md
  * ("The model") maps the steps to functions.
  *
  * Servers, positions and reads are as in lock.pml. Contender 0 is the writer that holds. The others

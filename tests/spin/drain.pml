@@ -2,8 +2,8 @@
  * A model of the drain: what requests do when the sequence numbers of a parent
  * come to their end. Who gets a number from LIMIT on deletes its node again and
  * waits until the parent is gone; whoever finds the parent empty, and without data,
- * deletes it; then it is made anew, and counts from 0. Run by tests/spin/run; docs/protocol.md
- * ("The model") maps the steps to functions.
+ * deletes it; then it is made anew, and counts from 0. Run by tests/spin/run;
+ * docs/internals/protocol.md ("The model") maps the steps to functions.
  *
  * What is abstract, and why that loses nothing:
  * - The limit is 2, not 2^31 - 2^20. From LAST on the servers give the same number

@@ -1,7 +1,7 @@
 /*
  * A model of zklock's queue: requests for one resource, the servers that they
  * queue on, and everything that can go wrong in between. Written from
- * docs/protocol.md ("The model" there maps each step to the function that
+ * docs/internals/protocol.md ("The model" there maps each step to the function that
  * implements it); run by tests/spin/run, which sets the bounds below. Whom a request waits for is
  * in predecessor.pml, or semaphore.pml.
  *

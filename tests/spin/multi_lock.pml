@@ -2,7 +2,7 @@
  * A model of multi-locks: callers that each want several resources, all or none.
  * All nodes of a caller are created in one transaction; each of them, a member,
  * then waits by the rule of its queue; whoever has all of them holds. Run by
- * tests/spin/run; docs/protocol.md ("The model") maps the steps to functions.
+ * tests/spin/run; docs/internals/protocol.md ("The model") maps the steps to functions.
  *
  * What is abstract, and why that loses nothing:
  * - What a single member does on servers that lag is in lock.pml. A member is

@@ -9,8 +9,8 @@
 typedef int cut_round(enum proxy_fault fault, int request);
 
 /** Rounds until one passes without its request having come: then each has had its turn. Asserts
- * that there were `least` of them, as docs/protocol.md tells; there may be more, not fewer. A
- * failure ends them: what it has left behind would fail the others. */
+ * that there were `least` of them, as docs/internals/protocol.md tells; there may be more, not
+ * fewer. A failure ends them: what it has left behind would fail the others. */
 void cut_at_every_request(cut_round *run, enum proxy_fault fault, int least);
 
 #endif
