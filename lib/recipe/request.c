@@ -2,20 +2,15 @@
 
 #include <string.h>
 
-enum operation {
-    OPERATION_CREATE = 1U << 0,
-    OPERATION_LIST = 1U << 1,
-    OPERATION_MAKE_PARENT = 1U << 2,
-    OPERATION_WATCH = 1U << 3,
-    OPERATION_INSPECT = 1U << 4,
-    OPERATION_DELETE = 1U << 5,
-    OPERATION_SETTLE = 1U << 6,
-    OPERATION_BACK_OFF = 1U << 7,
-    OPERATION_WATCH_OWN = 1U << 8,
-    OPERATION_REMOVE_PARENT = 1U << 9,
-    OPERATION_DOWNGRADE = 1U << 10,
-    OPERATION_INSPECT_PARENT = 1U << 11
-};
+/* The events that answer operations come in the order of these. */
+static unsigned bit_of(zkl_action_kind operation) {
+    return 1U << operation;
+}
+
+static unsigned bit_answered_by(zkl_event_kind kind) {
+    bool is_answer = kind >= ZKL_EVENT_CREATED && kind <= ZKL_EVENT_BACKED_OFF;
+    return is_answer ? bit_of((zkl_action_kind)(kind - ZKL_EVENT_CREATED)) : 0;
+}
 
 /* ---- Names ------------------------------------------------------------- */
 
@@ -43,22 +38,22 @@ static void emit(zkl_actions *actions, zkl_action_kind kind, const char *node, i
     zkl_actions_add(actions, &(zkl_action){ kind, node, status });
 }
 
-static void start_operation(zkl_request *request, zkl_actions *actions, enum operation operation,
-                            zkl_action_kind kind, const char *node) {
-    request->outstanding |= operation;
-    emit(actions, kind, node, ZKL_OK);
+static void ask(zkl_request *request, zkl_actions *actions, zkl_action_kind operation,
+                const char *node) {
+    request->outstanding |= bit_of(operation);
+    emit(actions, operation, node, ZKL_OK);
 }
 
 static void list(zkl_request *request, zkl_actions *actions) {
-    start_operation(request, actions, OPERATION_LIST, ZKL_ACTION_LIST, NULL);
+    ask(request, actions, ZKL_ACTION_LIST, NULL);
 }
 
 static void settle(zkl_request *request, zkl_actions *actions) {
-    start_operation(request, actions, OPERATION_SETTLE, ZKL_ACTION_SETTLE, NULL);
+    ask(request, actions, ZKL_ACTION_SETTLE, NULL);
 }
 
 static void delete_node(zkl_request *request, zkl_actions *actions, const char *node) {
-    start_operation(request, actions, OPERATION_DELETE, ZKL_ACTION_DELETE, node);
+    ask(request, actions, ZKL_ACTION_DELETE, node);
 }
 
 /* ---- Verdicts ---------------------------------------------------------- */
@@ -153,8 +148,7 @@ static void advance_drain(zkl_request *request, zkl_actions *actions) {
     } else if (ours) {
         delete_node(request, actions, request->node);
     } else {
-        start_operation(request, actions, OPERATION_INSPECT_PARENT, ZKL_ACTION_INSPECT_PARENT,
-                        NULL);
+        ask(request, actions, ZKL_ACTION_INSPECT_PARENT, NULL);
     }
 }
 
@@ -204,12 +198,12 @@ static void advance_join(zkl_request *request, zkl_actions *actions) {
     } else if (request->own_node == ZKL_OWN_NODE_OURS || must_look_first(request)) {
         list(request, actions);
     } else if (!request->is_member) {
-        start_operation(request, actions, OPERATION_CREATE, ZKL_ACTION_CREATE, request->prefix);
+        ask(request, actions, ZKL_ACTION_CREATE, request->prefix);
         list(request, actions);
     } else if (request->own_node == ZKL_OWN_NODE_UNSURE) {
         look_for_lost_node(request, actions);
     } else {
-        start_operation(request, actions, OPERATION_CREATE, ZKL_ACTION_CREATE, request->prefix);
+        ask(request, actions, ZKL_ACTION_CREATE, request->prefix);
     }
 }
 
@@ -218,8 +212,7 @@ static void advance_join(zkl_request *request, zkl_actions *actions) {
 static void resolve_downgrade(zkl_request *request, zkl_actions *actions) {
     if (request->settled) {
         copy_name(request->candidate, request->downgraded);
-        start_operation(request, actions, OPERATION_INSPECT, ZKL_ACTION_INSPECT,
-                        request->candidate);
+        ask(request, actions, ZKL_ACTION_INSPECT, request->candidate);
     } else {
         settle(request, actions);
     }
@@ -228,8 +221,7 @@ static void resolve_downgrade(zkl_request *request, zkl_actions *actions) {
 static void downgrade(zkl_request *request, zkl_actions *actions) {
     request->settled = false;
     zkl_node_name_downgrade(request->downgraded, request->node);
-    start_operation(request, actions, OPERATION_DOWNGRADE, ZKL_ACTION_DOWNGRADE,
-                    request->downgraded);
+    ask(request, actions, ZKL_ACTION_DOWNGRADE, request->downgraded);
 }
 
 static void advance(zkl_request *request, zkl_actions *actions) {
@@ -238,16 +230,15 @@ static void advance(zkl_request *request, zkl_actions *actions) {
     }
     if (request->must_back_off) {
         request->must_back_off = false;
-        start_operation(request, actions, OPERATION_BACK_OFF, ZKL_ACTION_BACK_OFF, NULL);
+        ask(request, actions, ZKL_ACTION_BACK_OFF, NULL);
     } else if (request->downgrade_unsure && request->connected) {
         resolve_downgrade(request, actions);
     } else if (request->candidate[0] != '\0' && request->connected) {
-        start_operation(request, actions, OPERATION_INSPECT, ZKL_ACTION_INSPECT,
-                        request->candidate);
+        ask(request, actions, ZKL_ACTION_INSPECT, request->candidate);
     } else if (request->aim == ZKL_AIM_LEAVE) {
         advance_leave(request, actions);
     } else if (request->parent_missing && request->connected) {
-        start_operation(request, actions, OPERATION_MAKE_PARENT, ZKL_ACTION_MAKE_PARENT, NULL);
+        ask(request, actions, ZKL_ACTION_MAKE_PARENT, NULL);
     } else if (request->downgrade_wanted && request->connected) {
         downgrade(request, actions);
     } else {
@@ -430,7 +421,7 @@ static void on_parent_inspected(zkl_request *request, const zkl_event *event,
     bool may_go = event->outcome == ZKL_OUTCOME_OK && event->zxid <= request->zxid &&
                   !event->holds_data && request->connected;
     if (may_go) {
-        start_operation(request, actions, OPERATION_REMOVE_PARENT, ZKL_ACTION_REMOVE_PARENT, NULL);
+        ask(request, actions, ZKL_ACTION_REMOVE_PARENT, NULL);
     } else if (request->aim == ZKL_AIM_JOIN) {
         take_inspection(request, event, actions);
     }
@@ -461,11 +452,13 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
 }
 
 static void watch_own(zkl_request *request, zkl_actions *actions) {
-    bool changes = request->downgrade_unsure || (request->outstanding & OPERATION_DOWNGRADE) != 0;
+    bool changes =
+        request->downgrade_unsure || (request->outstanding & bit_of(ZKL_ACTION_DOWNGRADE)) != 0;
     bool possible = request->connected && request->own_node == ZKL_OWN_NODE_OURS && !changes &&
-                    !request->watching_own && (request->outstanding & OPERATION_WATCH_OWN) == 0;
+                    !request->watching_own &&
+                    (request->outstanding & bit_of(ZKL_ACTION_WATCH_OWN)) == 0;
     if (possible) {
-        start_operation(request, actions, OPERATION_WATCH_OWN, ZKL_ACTION_WATCH_OWN, request->node);
+        ask(request, actions, ZKL_ACTION_WATCH_OWN, request->node);
     }
 }
 
@@ -512,7 +505,7 @@ static bool is_next_in_line(const zkl_queue_view *view) {
 
 static void wait_behind(zkl_request *request, const zkl_queue_view *view, zkl_actions *actions) {
     request->next_in_line = is_next_in_line(view);
-    start_operation(request, actions, OPERATION_WATCH, ZKL_ACTION_WATCH, view->blocker);
+    ask(request, actions, ZKL_ACTION_WATCH, view->blocker);
     if (request->next_in_line) {
         watch_own(request, actions);
     }
@@ -786,7 +779,7 @@ static void on_hold_limit(zkl_request *request, zkl_actions *actions) {
 /* With the session all its nodes and watches are gone. */
 static void on_session_ended(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     bool had_place = request->own_node != ZKL_OWN_NODE_NONE;
-    request->outstanding &= ~(unsigned)OPERATION_BACK_OFF; /* nothing is left to spare */
+    request->outstanding &= ~bit_of(ZKL_ACTION_BACK_OFF); /* nothing is left to spare */
     request->must_back_off = false;
     request->connected = false;
     request->draining = false;
@@ -846,37 +839,6 @@ static void on_released(zkl_request *request, zkl_actions *actions) {
 }
 
 /* ---- The machine ------------------------------------------------------- */
-
-static unsigned operation_answered_by(zkl_event_kind kind) {
-    switch (kind) {
-    case ZKL_EVENT_CREATED:
-        return OPERATION_CREATE;
-    case ZKL_EVENT_LISTED:
-        return OPERATION_LIST;
-    case ZKL_EVENT_PARENT_MADE:
-        return OPERATION_MAKE_PARENT;
-    case ZKL_EVENT_WATCHED:
-        return OPERATION_WATCH;
-    case ZKL_EVENT_INSPECTED:
-        return OPERATION_INSPECT;
-    case ZKL_EVENT_DELETED:
-        return OPERATION_DELETE;
-    case ZKL_EVENT_SETTLED:
-        return OPERATION_SETTLE;
-    case ZKL_EVENT_OWN_WATCHED:
-        return OPERATION_WATCH_OWN;
-    case ZKL_EVENT_PARENT_REMOVED:
-        return OPERATION_REMOVE_PARENT;
-    case ZKL_EVENT_PARENT_INSPECTED:
-        return OPERATION_INSPECT_PARENT;
-    case ZKL_EVENT_DOWNGRADED:
-        return OPERATION_DOWNGRADE;
-    case ZKL_EVENT_BACKED_OFF:
-        return OPERATION_BACK_OFF;
-    default:
-        return 0;
-    }
-}
 
 static void take_reply(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     switch (event->kind) {
@@ -1001,7 +963,7 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions) {
     actions->count = 0;
     actions->overflowed = false;
-    unsigned answered = operation_answered_by(event->kind);
+    unsigned answered = bit_answered_by(event->kind);
     if (answered != 0 && (request->outstanding & answered) == 0) {
         return; /* nobody asked: a node must not become ours, or be deleted, by such a reply */
     }

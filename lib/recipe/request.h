@@ -25,97 +25,149 @@
  *  node, and begin anew, with the sequence 0. */
 #define ZKL_SEQUENCE_LIMIT (INT32_MAX - (1 << 20))
 
+/*
+ * Kinds and fields are listed once each. Of these lists the enumerations and the structs are
+ * made, and so is all that the record of a client has to know of them (record_format.c): what is
+ * not in a list does not exist.
+ */
+
 /** How an operation ended. */
+#define ZKL_OUTCOME_LIST(OUTCOME)                                                                  \
+    OUTCOME(OK)                                                                                    \
+    OUTCOME(NO_NODE)      /* the node, or the parent of the node, does not exist */                \
+    OUTCOME(UNKNOWN)      /* the reply was lost: applied, not applied, or applied later */         \
+    OUTCOME(NOT_NOW)      /* not applied; the same again later may be */                           \
+    OUTCOME(REFUSED)      /* not applied, and never will be: see the event's status */             \
+    OUTCOME(SESSION_OVER) /* not applied, or gone with the session */                              \
+    OUTCOME(NOT_EMPTY)    /* a deletion, not applied: the node has children */
+
 typedef enum zkl_outcome {
-    ZKL_OUTCOME_OK,
-    ZKL_OUTCOME_NO_NODE,      /* the node, or the parent of the node, does not exist */
-    ZKL_OUTCOME_UNKNOWN,      /* the reply was lost: applied, not applied, or applied later */
-    ZKL_OUTCOME_NOT_NOW,      /* not applied; the same again later may be */
-    ZKL_OUTCOME_REFUSED,      /* not applied, and never will be: see the event's status */
-    ZKL_OUTCOME_SESSION_OVER, /* not applied, or gone with the session */
-    ZKL_OUTCOME_NOT_EMPTY     /* a deletion, not applied: the node has children */
+#define OUTCOME(name) ZKL_OUTCOME_##name,
+    ZKL_OUTCOME_LIST(OUTCOME)
+#undef OUTCOME
 } zkl_outcome;
+
+/** What a request asks for, and the event that answers it, which has an outcome. An answer that
+ *  nobody awaits is ignored. */
+#define ZKL_OPERATION_LIST(OPERATION)                                                              \
+    /* an ephemeral sequential node; node: its prefix. OK: node, zxid (0: not known) */            \
+    OPERATION(CREATE, CREATED)                                                                     \
+    /* the children of the resource. OK: children */                                               \
+    OPERATION(LIST, LISTED)                                                                        \
+    /* the resource and whatever is missing above it */                                            \
+    OPERATION(MAKE_PARENT, PARENT_MADE)                                                            \
+    /* node: whose deletion to wait for; of a permit of n that of any of the n nearest earlier     \
+     * ones in the event's list, of which it is one. OK: all watches are armed; NO_NODE: one of    \
+     * the nodes is gone */                                                                        \
+    OPERATION(WATCH, WATCHED)                                                                      \
+    /* node: whose owner and czxid to read. OK: zxid, own_session; NO_NODE */                      \
+    OPERATION(INSPECT, INSPECTED)                                                                  \
+    /* node. OK, NO_NODE: it is gone */                                                            \
+    OPERATION(DELETE, DELETED)                                                                     \
+    /* any committed write; what was sent before is then decided. OK: it is done */                \
+    OPERATION(SETTLE, SETTLED)                                                                     \
+    /* node: ours, to hear of it when somebody deletes it. OK: the watch is armed; NO_NODE: our    \
+     * node is gone */                                                                             \
+    OPERATION(WATCH_OWN, OWN_WATCHED)                                                              \
+    /* the resource's node, if it has no children and nobody has written to it since it was        \
+     * inspected. OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */                              \
+    OPERATION(REMOVE_PARENT, PARENT_REMOVED)                                                       \
+    /* the resource's node: its czxid, and whether it holds data. OK: zxid, holds_data; NO_NODE */ \
+    OPERATION(INSPECT_PARENT, PARENT_INSPECTED)                                                    \
+    /* in one transaction make node, and delete ours. OK: our node is now the reader's; NO_NODE:   \
+     * ours is gone */                                                                             \
+    OPERATION(DOWNGRADE, DOWNGRADED)                                                               \
+    /* pause, longer each time, with jitter. The answer has no outcome: the pause is over */       \
+    OPERATION(BACK_OFF, BACKED_OFF)
+
+/** What else a request is told. */
+#define ZKL_NEWS_LIST(NEWS)                                                                        \
+    NEWS(WATCH_FIRED)     /* deleted, fresh; of several watches the first, and none is left */     \
+    NEWS(OWN_WATCH_FIRED) /* something happened to our own node */                                 \
+    NEWS(PROBE) /* time to look after the node of a lock that is held; comes once in each period   \
+                   of the session, in which a lease can be earned */                               \
+    NEWS(LEASE_BEGUN)   /* the session has a lease that is long enough for a grant */              \
+    NEWS(LEASE_THIN)    /* it runs, but for too short a time to be granted anything */             \
+    NEWS(LEASE_ENDED)   /* the session's lease has run out */                                      \
+    NEWS(HOLD_LIMIT)    /* the lock has been held for as long as it may be */                      \
+    NEWS(CONNECTED)     /* the session has a (new) connection */                                   \
+    NEWS(DISCONNECTED)  /* the connection of the session is lost */                                \
+    NEWS(SESSION_ENDED) /* guid: a fresh one for the next session, NULL: none to be had */         \
+    /* The user's, and the deadline's. */                                                          \
+    NEWS(TIMED_OUT)                                                                                \
+    NEWS(CANCELLED) /* status: the verdict */                                                      \
+    NEWS(RELEASED)                                                                                 \
+    NEWS(DOWNGRADE) /* hold what is held for writing for reading */
 
 typedef enum zkl_event_kind {
     ZKL_EVENT_START,
-    /* Replies: each carries an outcome. One that nobody awaits is ignored. */
-    ZKL_EVENT_CREATED,          /* OK: node, zxid (0: not known) */
-    ZKL_EVENT_LISTED,           /* OK: children */
-    ZKL_EVENT_PARENT_MADE,      /* OK */
-    ZKL_EVENT_WATCHED,          /* OK: all watches are armed; NO_NODE: one of the nodes is gone */
-    ZKL_EVENT_INSPECTED,        /* OK: zxid, own_session; NO_NODE */
-    ZKL_EVENT_DELETED,          /* OK, NO_NODE: it is gone */
-    ZKL_EVENT_SETTLED,          /* OK: the committed write of ACTION_SETTLE is done */
-    ZKL_EVENT_OWN_WATCHED,      /* OK: the watch is armed; NO_NODE: our node is gone */
-    ZKL_EVENT_PARENT_REMOVED,   /* OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */
-    ZKL_EVENT_PARENT_INSPECTED, /* OK: zxid, holds_data; NO_NODE */
-    ZKL_EVENT_DOWNGRADED,       /* OK: our node is now the reader's; NO_NODE: ours is gone */
-    ZKL_EVENT_BACKED_OFF,       /* no outcome: the pause is over */
-    /* News. */
-    ZKL_EVENT_WATCH_FIRED,     /* deleted, fresh; of several watches the first, and none is left */
-    ZKL_EVENT_OWN_WATCH_FIRED, /* something happened to our own node */
-    ZKL_EVENT_PROBE,       /* time to look after the node of a lock that is held; comes once in each
-                              period of the session, in which a lease can be earned */
-    ZKL_EVENT_LEASE_BEGUN, /* the session has a lease that is long enough for a grant */
-    ZKL_EVENT_LEASE_THIN,  /* it runs, but for too short a time to be granted anything */
-    ZKL_EVENT_LEASE_ENDED, /* the session's lease has run out */
-    ZKL_EVENT_HOLD_LIMIT,  /* the lock has been held for as long as it may be */
-    ZKL_EVENT_CONNECTED,   /* the session has a (new) connection */
-    ZKL_EVENT_DISCONNECTED,  /* the connection of the session is lost */
-    ZKL_EVENT_SESSION_ENDED, /* expired; guid: a fresh one for the next session, NULL: none to
-                                be had */
-    /* The user's, and the deadline's. */
-    ZKL_EVENT_TIMED_OUT,
-    ZKL_EVENT_CANCELLED, /* status: the verdict */
-    ZKL_EVENT_RELEASED,
-    ZKL_EVENT_DOWNGRADE /* hold what is held for writing for reading */
+#define ANSWER(asked, answered) ZKL_EVENT_##answered,
+#define NEWS(name) ZKL_EVENT_##name,
+    ZKL_OPERATION_LIST(ANSWER) ZKL_NEWS_LIST(NEWS)
+#undef NEWS
+#undef ANSWER
 } zkl_event_kind;
+
+/** What a request asks for that has no answer. */
+#define ZKL_ORDER_LIST(ORDER)                                                                      \
+    ORDER(UNWATCH)         /* forget that watch, or those */                                       \
+    ORDER(UNWATCH_OWN)     /* forget that watch */                                                 \
+    ORDER(GRANT)           /* the verdict: held */                                                 \
+    ORDER(FAIL)            /* the verdict: status */                                               \
+    ORDER(LOSE)            /* the lock that was granted is lost; status: why */                    \
+    ORDER(DOWNGRADE_ENDED) /* the verdict of a downgrade: status */                                \
+    ORDER(REJOIN)          /* news: the place in the queue was lost, it joins again */             \
+    ORDER(REPORT)          /* news: node, a child of unknown kind, is in the way */                \
+    ORDER(WARN)            /* news: the server refuses to delete our node; status: why */          \
+    ORDER(END)             /* the last action of all */
+
+typedef enum zkl_action_kind {
+#define OPERATION(asked, answered) ZKL_ACTION_##asked,
+#define ORDER(name) ZKL_ACTION_##name,
+    ZKL_OPERATION_LIST(OPERATION) ZKL_ORDER_LIST(ORDER)
+#undef ORDER
+#undef OPERATION
+} zkl_action_kind;
+
+/** The types of fields. */
+typedef bool zkl_field_FLAG;
+typedef unsigned zkl_field_COUNT;
+typedef unsigned zkl_field_BITS;
+typedef int64_t zkl_field_NUMBER;
+typedef int zkl_field_STATUS;
+typedef const char *zkl_field_STRING; /* NULL: there is none */
+typedef char zkl_field_GUID[ZKL_GUID_SIZE];
+typedef char zkl_field_NAME[ZKL_NODE_NAME_SIZE];
+typedef zkl_listed zkl_field_CHILDREN;
+typedef zkl_mode zkl_field_MODE;
+typedef zkl_outcome zkl_field_OUTCOME;
+
+#define ZKL_FIELD(type, name) zkl_field_##type name;
+
+#define ZKL_EVENT_FIELDS(FIELD)                                                                    \
+    FIELD(OUTCOME, outcome)                                                                        \
+    FIELD(STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                            \
+    FIELD(STRING, node)      /* CREATED: the name that the server gave */                          \
+    FIELD(NUMBER, zxid)      /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */          \
+    FIELD(FLAG, own_session) /* INSPECTED: the node's owner is our session */                      \
+    FIELD(FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                    \
+    FIELD(FLAG, deleted)     /* WATCH_FIRED: the node was deleted, and not merely changed */       \
+    FIELD(FLAG, fresh)       /* WATCH_FIRED: our session cannot have expired since it was sent */  \
+    FIELD(CHILDREN, children)                                                                      \
+    FIELD(STRING, guid) /* SESSION_ENDED */
 
 typedef struct zkl_event {
     zkl_event_kind kind;
-    zkl_outcome outcome;
-    int status;       /* REFUSED: why; CANCELLED: the verdict */
-    const char *node; /* CREATED: the name that the server gave */
-    int64_t zxid;     /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */
-    bool own_session; /* INSPECTED: the node's owner is our session */
-    bool holds_data;  /* PARENT_INSPECTED: somebody has written to it */
-    bool deleted;     /* WATCH_FIRED: the node was deleted, and not merely changed */
-    bool fresh;       /* WATCH_FIRED: our session cannot have expired since it was sent */
-    zkl_listed children;
-    const char *guid; /* SESSION_ENDED */
+    ZKL_EVENT_FIELDS(ZKL_FIELD)
 } zkl_event;
 
-typedef enum zkl_action_kind {
-    ZKL_ACTION_CREATE,          /* an ephemeral sequential node; node: its prefix */
-    ZKL_ACTION_LIST,            /* the children of the resource */
-    ZKL_ACTION_MAKE_PARENT,     /* the resource and whatever is missing above it */
-    ZKL_ACTION_WATCH,           /* node: whose deletion to wait for; of a permit of n that of any of
-                                   the n nearest earlier ones in the event's list, of which it is one */
-    ZKL_ACTION_UNWATCH,         /* forget that watch, or those; no reply */
-    ZKL_ACTION_WATCH_OWN,       /* node: ours, to hear of it when somebody deletes it */
-    ZKL_ACTION_UNWATCH_OWN,     /* forget that watch; no reply */
-    ZKL_ACTION_INSPECT,         /* node: whose owner and czxid to read */
-    ZKL_ACTION_INSPECT_PARENT,  /* the resource's node: its czxid, and whether it holds data */
-    ZKL_ACTION_DELETE,          /* node */
-    ZKL_ACTION_REMOVE_PARENT,   /* the resource's node, if it has no children and nobody has written
-                                   to it since it was inspected */
-    ZKL_ACTION_DOWNGRADE,       /* in one transaction make node, and delete ours */
-    ZKL_ACTION_SETTLE,          /* any committed write; what was sent before is then decided */
-    ZKL_ACTION_BACK_OFF,        /* pause, longer each time, with jitter */
-    ZKL_ACTION_GRANT,           /* the verdict: held */
-    ZKL_ACTION_FAIL,            /* the verdict: status */
-    ZKL_ACTION_LOSE,            /* the lock that was granted is lost; status: why */
-    ZKL_ACTION_DOWNGRADE_ENDED, /* the verdict of a downgrade: status */
-    ZKL_ACTION_REJOIN,          /* news: the place in the queue was lost, it joins again */
-    ZKL_ACTION_REPORT,          /* news: node, a child of unknown kind, is in the way */
-    ZKL_ACTION_WARN,            /* news: the server refuses to delete our node; status: why */
-    ZKL_ACTION_END              /* the last action of all */
-} zkl_action_kind;
+#define ZKL_ACTION_FIELDS(FIELD)                                                                   \
+    FIELD(STRING, node) /* valid until the next step, or as long as the event's strings */         \
+    FIELD(STATUS, status)
 
 typedef struct zkl_action {
     zkl_action_kind kind;
-    const char *node; /* valid until the next step, or as long as the event's strings */
-    int status;
+    ZKL_ACTION_FIELDS(ZKL_FIELD)
 } zkl_action;
 
 /** The most actions that one step can ask for. */
@@ -151,59 +203,78 @@ typedef struct zkl_request_options {
  * node is not known until it is inspected.
  */
 
-typedef enum zkl_request_aim { ZKL_AIM_JOIN, ZKL_AIM_LEAVE } zkl_request_aim;
+#define ZKL_AIM_LIST(AIM)                                                                          \
+    AIM(JOIN)                                                                                      \
+    AIM(LEAVE)
+
+typedef enum zkl_request_aim {
+#define AIM(name) ZKL_AIM_##name,
+    ZKL_AIM_LIST(AIM)
+#undef AIM
+} zkl_request_aim;
+
+#define ZKL_OWN_NODE_LIST(OWN_NODE)                                                                \
+    OWN_NODE(NONE)                                                                                 \
+    OWN_NODE(UNSURE) /* a create was sent, its reply lost */                                       \
+    OWN_NODE(OURS)
 
 typedef enum zkl_own_node {
-    ZKL_OWN_NODE_NONE,
-    ZKL_OWN_NODE_UNSURE, /* a create was sent, its reply lost */
-    ZKL_OWN_NODE_OURS
+#define OWN_NODE(name) ZKL_OWN_NODE_##name,
+    ZKL_OWN_NODE_LIST(OWN_NODE)
+#undef OWN_NODE
 } zkl_own_node;
+
+typedef zkl_request_aim zkl_field_AIM;
+typedef zkl_own_node zkl_field_OWN_NODE;
+
+#define ZKL_REQUEST_FIELDS(FIELD)                                                                  \
+    FIELD(MODE, mode) /* after a downgrade ZKL_READ */                                             \
+    FIELD(COUNT, permits)                                                                          \
+    FIELD(COUNT, max_waiting)                                                                      \
+    FIELD(FLAG, is_member)                                                                         \
+    FIELD(FLAG, only_try)                                                                          \
+    FIELD(FLAG, fail_on_session_expiry)                                                            \
+    FIELD(FLAG, needs_lease)                                                                       \
+    FIELD(FLAG, lease_runs)                                                                        \
+    FIELD(FLAG, connected)                                                                         \
+    FIELD(AIM, aim)                                                                                \
+    FIELD(OWN_NODE, own_node)                                                                      \
+    FIELD(FLAG, way_was_free)   /* try, and where few may wait: the first list showed no reason */ \
+    FIELD(FLAG, parent_missing) /* make it before anything else */                                 \
+    FIELD(FLAG, must_back_off)                                                                     \
+    FIELD(FLAG, watching)                                                                          \
+    FIELD(FLAG, watching_own)                                                                      \
+    FIELD(FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */           \
+    FIELD(FLAG, waits_for_lease)                                                                   \
+    FIELD(FLAG, probed_in_vain) /* try: the session was probed once while it waited for it */      \
+    FIELD(FLAG, held)                                                                              \
+    FIELD(FLAG, keeps_node) /* lost, but our node stays until it is released */                    \
+    FIELD(FLAG, settled)    /* a committed write went through after the lost create */             \
+    FIELD(FLAG, twins)      /* a lost create may have left a second node of ours */                \
+    FIELD(FLAG, decided)    /* the verdict was given */                                            \
+    FIELD(FLAG, ended)                                                                             \
+    FIELD(FLAG, unknown_reported)                                                                  \
+    FIELD(FLAG, refusal_reported)                                                                  \
+    FIELD(FLAG, draining) /* the resource's sequence is used up: its node must go first */         \
+    FIELD(FLAG, downgrade_wanted)                                                                  \
+    FIELD(FLAG, downgrade_unsure) /* its reply was lost */                                         \
+    FIELD(STATUS, late_verdict)   /* given when our node is gone; ZKL_OK: none */                  \
+    FIELD(BITS, outstanding)      /* operations whose answer is awaited */                         \
+    FIELD(COUNT, parents_made)    /* without a node coming of it; likewise rejoins */              \
+    FIELD(COUNT, rejoins)                                                                          \
+    FIELD(NUMBER, zxid) /* of our node */                                                          \
+    FIELD(GUID, guid)                                                                              \
+    FIELD(NAME, prefix)                                                                            \
+    FIELD(NAME, node)       /* ours */                                                             \
+    FIELD(NAME, candidate)  /* has our GUID, to be inspected */                                    \
+    FIELD(NAME, surplus)    /* ours too, to be deleted */                                          \
+    FIELD(NAME, rejected)   /* up to here, candidates were somebody else's */                      \
+    FIELD(NAME, downgraded) /* the reader that is to take our writer's place */                    \
+    FIELD(NAME, companion)
 
 /** Read its fields freely; only this module writes them. */
 typedef struct zkl_request {
-    zkl_mode mode; /* after a downgrade ZKL_READ */
-    unsigned permits;
-    unsigned max_waiting;
-    bool is_member;
-    bool only_try;
-    bool fail_on_session_expiry;
-    bool needs_lease;
-    bool lease_runs;
-    bool connected;
-    zkl_request_aim aim;
-    zkl_own_node own_node;
-    bool way_was_free;   /* try, and where few may wait: the first list showed no reason to fail */
-    bool parent_missing; /* make it before anything else */
-    bool must_back_off;
-    bool watching;
-    bool watching_own;
-    bool next_in_line; /* when the blocker is deleted nobody is left before us */
-    bool waits_for_lease;
-    bool probed_in_vain; /* try: the session was probed once while it waited for the lease */
-    bool held;
-    bool keeps_node; /* lost, but our node stays until it is released */
-    bool settled;    /* a committed write went through after the lost create */
-    bool twins;      /* a lost create may have left a second node of ours */
-    bool decided;    /* the verdict was given */
-    bool ended;
-    bool unknown_reported;
-    bool refusal_reported;
-    bool draining; /* the resource's sequence is used up: its node must go first */
-    bool downgrade_wanted;
-    bool downgrade_unsure; /* its reply was lost */
-    int late_verdict;      /* given when our node is gone; ZKL_OK: none */
-    unsigned outstanding;  /* operations whose reply is awaited, a bit each */
-    unsigned parents_made; /* without a node coming of it; likewise rejoins */
-    unsigned rejoins;
-    int64_t zxid; /* of our node */
-    char guid[ZKL_GUID_SIZE];
-    char prefix[ZKL_NODE_NAME_SIZE];
-    char node[ZKL_NODE_NAME_SIZE];       /* ours */
-    char candidate[ZKL_NODE_NAME_SIZE];  /* has our GUID, to be inspected */
-    char surplus[ZKL_NODE_NAME_SIZE];    /* ours too, to be deleted */
-    char rejected[ZKL_NODE_NAME_SIZE];   /* up to here, candidates were somebody else's */
-    char downgraded[ZKL_NODE_NAME_SIZE]; /* the reader that is to take our writer's place */
-    char companion[ZKL_NODE_NAME_SIZE];
+    ZKL_REQUEST_FIELDS(ZKL_FIELD)
 } zkl_request;
 
 /** From where a request looks at a list: from its node, or from the tail. */

@@ -53,24 +53,21 @@ __attribute__((format(printf, 3, 4))) static void differ(playback *self, const r
          record->request, kind, what);
 }
 
-typedef struct text_line {
-    char text[ZKL_RECORD_LINE_MAX];
-} text_line;
-
-static zkl_text text_of(text_line *line) {
+static zkl_text text_of(playback_line *line) {
     return (zkl_text){ .bytes = line->text, .size = sizeof(line->text) - 1 };
 }
 
-static void write_actions(text_line *line, const zkl_actions *actions) {
+static void write_actions(playback_line *line, const zkl_actions *actions) {
     zkl_text text = text_of(line);
     zkl_record_write_actions(&text, actions);
     line->text[text.length] = '\0';
 }
 
-static void write_field(text_line *line, const zkl_record_field *field,
-                        const zkl_request *request) {
+void playback_write_field(playback_line *line, const zkl_record_field *field,
+                          const zkl_request *request) {
     zkl_text text = text_of(line);
-    if (zkl_record_field_is_silent(field, request)) {
+    bool has_name = zkl_record_names_of(field->type) != NULL;
+    if (zkl_record_field_is_silent(field, request) && !has_name) {
         zkl_text_add(&text, "no ");
         zkl_text_add(&text, field->name);
     } else {
@@ -111,12 +108,12 @@ static void free_requests(playback *self) {
 
 static bool is_same_state(playback *self, const record_entry *record, const zkl_request *recorded,
                           const zkl_request *played, const char *who) {
-    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
-        const zkl_record_field *field = &zkl_record_state_fields[i];
-        text_line expected;
-        text_line actual;
-        write_field(&expected, field, played);
-        write_field(&actual, field, recorded);
+    for (size_t i = 0; i < zkl_record_state_fields.count; i++) {
+        const zkl_record_field *field = &zkl_record_state_fields.list[i];
+        playback_line expected;
+        playback_line actual;
+        playback_write_field(&expected, field, played);
+        playback_write_field(&actual, field, recorded);
         if (strcmp(expected.text, actual.text) != 0) {
             differ(self, record, "the record has %s, but %s has %s", actual.text, who,
                    expected.text);
@@ -175,8 +172,8 @@ static bool is_same_beginning(playback *self, const record_entry *record,
 static bool step(playback *self, const record_entry *record, played_request *request) {
     zkl_actions actions;
     zkl_request_step(&request->state, &record->event, &actions);
-    text_line actual;
-    text_line expected;
+    playback_line actual;
+    playback_line expected;
     write_actions(&actual, &record->actions);
     write_actions(&expected, &actions);
     if (strcmp(expected.text, actual.text) != 0) {

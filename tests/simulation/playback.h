@@ -51,6 +51,14 @@ typedef struct playback_result {
     char message[PLAYBACK_MESSAGE_SIZE]; /* what differs, or why it was refused */
 } playback_result;
 
+typedef struct playback_line {
+    char text[ZKL_RECORD_LINE_MAX];
+} playback_line;
+
+/** What a request's field is: also where a record is silent about it. */
+void playback_write_field(playback_line *line, const zkl_record_field *field,
+                          const zkl_request *request);
+
 /** Plays a record of `length` bytes, and one more for a NUL; they are changed. */
 void playback_play(char *text, size_t length, const playback_options *options,
                    playback_result *result);

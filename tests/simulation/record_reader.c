@@ -215,26 +215,13 @@ static int parse_status(record_reader *reader, const char *name) {
     return is_good(reader) ? (int)number : 0;
 }
 
-static int take_status(record_reader *reader) {
-    return parse_status(reader, take_field(reader, "status"));
-}
-
-static bool take_flag(record_reader *reader, const char *name) {
-    const char *value = take_field(reader, name);
-    bool yes = strcmp(value, "yes") == 0;
-    if (is_good(reader) && !yes && strcmp(value, "no") != 0) {
-        refuse(reader, "%s must be yes or no", name);
-    }
-    return yes;
-}
-
 static void check_guid(record_reader *reader, const char *guid) {
     if (is_good(reader) && strlen(guid) != ZKL_GUID_SIZE - 1) {
         refuse(reader, "guid \"%.60s\" must have %d characters", guid, ZKL_GUID_SIZE - 1);
     }
 }
 
-/* ---- Events ------------------------------------------------------------------------- */
+/* ---- Fields ------------------------------------------------------------------------- */
 
 static size_t split_names(record_reader *reader, char *value) {
     size_t count = 0;
@@ -254,66 +241,121 @@ static size_t split_names(record_reader *reader, char *value) {
     return count;
 }
 
-static void take_children(record_reader *reader, record_entry *record) {
-    static const char whole[] = "children";
-    static const char shortened[] = "shortened";
-    record->listed = (uint64_t)take_number(reader, "count", 0);
-    bool is_whole = !at_end(reader) && strncmp(reader->word, whole, sizeof(whole) - 1) == 0;
-    size_t count = split_names(reader, take_field(reader, is_whole ? whole : shortened));
-    if (is_good(reader) && is_whole && count != record->listed) {
-        refuse(reader, "has %zu children, but count=%" PRIu64, count, record->listed);
-    }
-    if (is_good(reader) && !is_whole &&
-        (count > ZKL_RECORD_SHORTENED_MAX || count > record->listed)) {
-        refuse(reader, "a shortened list has at most %d names, and no more than count",
-               ZKL_RECORD_SHORTENED_MAX);
-    }
-    record->event.children =
-        zkl_queue_read((zkl_children){ reader->names, count }, reader->children);
+static void *at(const zkl_record_field *field, void *object) {
+    return (char *)object + field->offset;
 }
 
-static void take_guid(record_reader *reader, zkl_event *event) {
-    const char *guid = take_text(reader, "guid");
-    event->guid = NULL;
-    if (strcmp(guid, "none") != 0) {
-        check_guid(reader, guid);
-        event->guid = guid;
+static void store_unsigned(record_reader *reader, const zkl_record_field *field, void *object,
+                           uint64_t value) {
+    unsigned narrow = (unsigned)value;
+    if (is_good(reader) && narrow != value) {
+        refuse(reader, "%s is too large", field->name);
+    }
+    *(unsigned *)at(field, object) = narrow;
+}
+
+static void store_text(record_reader *reader, const zkl_record_field *field, void *object,
+                       const char *value) {
+    size_t length = strlen(value);
+    if (length >= field->size) {
+        refuse(reader, "%s must not be longer than %zu bytes", field->name, field->size - 1);
+    } else {
+        memcpy(at(field, object), value, length + 1);
     }
 }
+
+static zkl_listed take_names(record_reader *reader, char *value) {
+    size_t count = split_names(reader, value);
+    return zkl_queue_read((zkl_children){ reader->names, count }, reader->children);
+}
+
+static void take_value(record_reader *reader, const zkl_record_field *field, void *object) {
+    char *value = take_field(reader, field->name);
+    switch (field->type) {
+    case ZKL_RECORD_FLAG:
+        break;
+    case ZKL_RECORD_COUNT:
+        store_unsigned(reader, field, object,
+                       (uint64_t)parse_number(reader, field->name, value, 0));
+        break;
+    case ZKL_RECORD_BITS:
+        store_unsigned(reader, field, object, parse_bits(reader, field->name, value));
+        break;
+    case ZKL_RECORD_NUMBER:
+        *(int64_t *)at(field, object) = parse_number(reader, field->name, value, INT64_MIN);
+        break;
+    case ZKL_RECORD_STATUS:
+        *(int *)at(field, object) = parse_status(reader, value);
+        break;
+    case ZKL_RECORD_STRING:
+        unescape(reader, value);
+        *(const char **)at(field, object) = value;
+        break;
+    case ZKL_RECORD_GUID:
+    case ZKL_RECORD_NAME:
+        unescape(reader, value);
+        store_text(reader, field, object, value);
+        break;
+    case ZKL_RECORD_CHILDREN:
+        *(zkl_listed *)at(field, object) = take_names(reader, value);
+        break;
+    default:
+        store_unsigned(reader, field, object,
+                       parse_name(reader, field->name, value, zkl_record_names_of(field->type)));
+        break;
+    }
+}
+
+/* Whether the next word is this field: its name alone, or with a value. */
+static bool is_next(const record_reader *reader, const zkl_record_field *field) {
+    size_t length = strlen(field->name);
+    if (!is_field(reader, field->name)) {
+        return false;
+    }
+    char after = reader->word[length];
+    return field->type == ZKL_RECORD_FLAG ? after == '\0' || after == ' ' : after == '=';
+}
+
+static void take_next(record_reader *reader, const zkl_record_field *field, void *object) {
+    if (field->type == ZKL_RECORD_FLAG) {
+        (void)take_word(reader, field->name);
+        *(bool *)at(field, object) = true;
+        return;
+    }
+    take_value(reader, field, object);
+    bool is_empty = field->type == ZKL_RECORD_STRING ? **(const char **)at(field, object) == '\0'
+                                                     : zkl_record_field_is_silent(field, object);
+    if (is_good(reader) && is_empty) {
+        refuse(reader, "%s is not to be written when it is zero or empty", field->name);
+    }
+}
+
+/* Those that are there, in their order. */
+static void take_fields(record_reader *reader, const zkl_record_fields *fields, void *object) {
+    for (size_t i = 0; i < fields->count && is_good(reader); i++) {
+        if (is_next(reader, &fields->list[i])) {
+            take_next(reader, &fields->list[i], object);
+        }
+    }
+}
+
+/* ---- Events ------------------------------------------------------------------------- */
 
 static void take_event(record_reader *reader, record_entry *record, const char *kind) {
+    static const char shortened[] = "shortened_from";
     zkl_event *event = &record->event;
     *event = (zkl_event){ .kind = (zkl_event_kind)parse_name(reader, "event", kind,
                                                              &zkl_record_events) };
-    if ((zkl_record_event_fields(event->kind, ZKL_OUTCOME_OK) & ZKL_EVENT_HAS_OUTCOME) != 0) {
-        event->outcome = (zkl_outcome)parse_name(reader, "outcome", take_word(reader, "outcome"),
-                                                 &zkl_record_outcomes);
+    bool is_shortened = is_field(reader, shortened);
+    int64_t whole = is_shortened ? take_number(reader, shortened, 1) : 0;
+    take_fields(reader, &zkl_record_event_fields, event);
+    int64_t names = (int64_t)event->children.count;
+    if (is_good(reader) && is_shortened && (names > ZKL_RECORD_SHORTENED_MAX || names > whole)) {
+        refuse(reader, "a shortened list has at most %d names, and no more than it had",
+               ZKL_RECORD_SHORTENED_MAX);
     }
-    unsigned fields = zkl_record_event_fields(event->kind, event->outcome);
-    if ((fields & ZKL_EVENT_HAS_STATUS) != 0) {
-        event->status = take_status(reader);
-    }
-    if ((fields & ZKL_EVENT_HAS_NODE) != 0) {
-        event->node = take_filled_text(reader, "node");
-    }
-    if ((fields & ZKL_EVENT_HAS_ZXID) != 0) {
-        event->zxid = take_number(reader, "zxid", INT64_MIN);
-    }
-    if ((fields & ZKL_EVENT_HAS_OWN_SESSION) != 0) {
-        event->own_session = take_flag(reader, "own_session");
-    }
-    if ((fields & ZKL_EVENT_HAS_DATA) != 0) {
-        event->holds_data = take_flag(reader, "holds_data");
-    }
-    if ((fields & ZKL_EVENT_HAS_CHILDREN) != 0) {
-        take_children(reader, record);
-    }
-    if ((fields & ZKL_EVENT_HAS_FIRED) != 0) {
-        event->deleted = take_flag(reader, "deleted");
-        event->fresh = take_flag(reader, "fresh");
-    }
-    if ((fields & ZKL_EVENT_HAS_GUID) != 0) {
-        take_guid(reader, event);
+    if (event->guid != NULL) {
+        check_guid(reader, event->guid);
     }
 }
 
@@ -324,12 +366,7 @@ static void take_action(record_reader *reader, zkl_actions *actions, const char 
     }
     zkl_action action = { .kind = (zkl_action_kind)parse_name(reader, "action", name,
                                                               &zkl_record_actions) };
-    if (is_good(reader) && is_field(reader, "node=")) {
-        action.node = take_filled_text(reader, "node");
-    }
-    if (is_good(reader) && is_field(reader, "status=")) {
-        action.status = take_status(reader);
-    }
+    take_fields(reader, &zkl_record_action_fields, &action);
     actions->list[actions->count++] = action;
 }
 
@@ -351,97 +388,11 @@ static void take_actions(record_reader *reader, zkl_actions *actions) {
 
 /* ---- States --------------------------------------------------------------------------- */
 
-static void store(const zkl_record_field *field, zkl_request *request, const void *value) {
-    memcpy((char *)request + field->offset, value, field->size);
-}
-
-static void store_unsigned(record_reader *reader, const zkl_record_field *field,
-                           zkl_request *request, uint64_t value) {
-    unsigned narrow = (unsigned)value;
-    if (is_good(reader) && narrow != value) {
-        refuse(reader, "%s is too large", field->name);
-    }
-    store(field, request, &narrow);
-}
-
-static void store_text(record_reader *reader, const zkl_record_field *field, zkl_request *request,
-                       const char *value) {
-    size_t length = strlen(value);
-    if (length >= field->size) {
-        refuse(reader, "%s must not be longer than %zu bytes", field->name, field->size - 1);
-    } else {
-        memcpy((char *)request + field->offset, value, length + 1);
-    }
-}
-
-static void take_state_value(record_reader *reader, const zkl_record_field *field,
-                             zkl_request *request) {
-    char *value = take_field(reader, field->name);
-    switch (field->type) {
-    case ZKL_RECORD_BOOL:
-        break;
-    case ZKL_RECORD_NAME:
-        store_unsigned(reader, field, request,
-                       parse_name(reader, field->name, value, field->names));
-        break;
-    case ZKL_RECORD_STATUS:
-        store_unsigned(reader, field, request, (unsigned)parse_status(reader, value));
-        break;
-    case ZKL_RECORD_BITS:
-        store_unsigned(reader, field, request, parse_bits(reader, field->name, value));
-        break;
-    case ZKL_RECORD_COUNT:
-        store_unsigned(reader, field, request,
-                       (uint64_t)parse_number(reader, field->name, value, 0));
-        break;
-    case ZKL_RECORD_NUMBER: {
-        int64_t number = parse_number(reader, field->name, value, INT64_MIN);
-        store(field, request, &number);
-        break;
-    }
-    case ZKL_RECORD_TEXT:
-        unescape(reader, value);
-        store_text(reader, field, request, value);
-        break;
-    }
-}
-
-/* Whether the next word is this field: its name alone, or with a value. */
-static bool is_next(const record_reader *reader, const zkl_record_field *field) {
-    size_t length = strlen(field->name);
-    if (at_end(reader) || strncmp(reader->word, field->name, length) != 0) {
-        return false;
-    }
-    char after = reader->word[length];
-    return field->type == ZKL_RECORD_BOOL ? after == '\0' || after == ' ' : after == '=';
-}
-
-static void take_state_field(record_reader *reader, const zkl_record_field *field,
-                             zkl_request *request) {
-    if (!is_next(reader, field)) {
-        if (field->type == ZKL_RECORD_NAME) {
-            refuse(reader, "%s= is missing", field->name);
-        }
-    } else if (field->type == ZKL_RECORD_BOOL) {
-        bool yes = true;
-        (void)take_word(reader, field->name);
-        store(field, request, &yes);
-    } else {
-        take_state_value(reader, field, request);
-        if (is_good(reader) && zkl_record_field_is_silent(field, request) &&
-            field->type != ZKL_RECORD_NAME) {
-            refuse(reader, "%s is not to be written when it is zero or empty", field->name);
-        }
-    }
-}
-
 static void take_state(record_reader *reader, record_entry *record) {
     record->session = (uint64_t)take_number(reader, "session", 1);
     record->path = take_filled_text(reader, "path");
     record->state = (zkl_request){ .mode = ZKL_EXCLUSIVE };
-    for (size_t i = 0; i < zkl_record_state_field_count && is_good(reader); i++) {
-        take_state_field(reader, &zkl_record_state_fields[i], &record->state);
-    }
+    take_fields(reader, &zkl_record_state_fields, &record->state);
     if (is_good(reader) && !at_end(reader)) {
         refuse(reader, "\"%.60s\" is no field of a request's state, or not in its place",
                reader->word);

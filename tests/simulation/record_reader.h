@@ -26,7 +26,6 @@ typedef struct record_entry {
     const char *path;
     zkl_request state;
     zkl_event event;
-    uint64_t listed; /* LISTED: names in the list, though it may have been shortened */
     zkl_actions actions;
 } record_entry;
 

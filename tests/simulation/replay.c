@@ -17,34 +17,14 @@
 
 enum { MS_PER_SECOND = 1000, EXIT_REFUSED = 2 };
 
-static void show_field(const char *before, const zkl_record_field *field,
-                       const zkl_request *request) {
-    char line[ZKL_RECORD_LINE_MAX] = "";
-    zkl_text text = { .bytes = line, .size = sizeof(line) };
-    if (zkl_record_field_is_silent(field, request)) {
-        zkl_text_add(&text, "no ");
-        zkl_text_add(&text, field->name);
-    } else {
-        zkl_record_write_field(&text, field, request);
-    }
-    printf("%s%.*s", before, (int)text.length, line);
-}
-
-static bool is_same_field(const zkl_record_field *field, const zkl_request *one,
-                          const zkl_request *other) {
-    const char *first = (const char *)one + field->offset;
-    const char *second = (const char *)other + field->offset;
-    return field->type == ZKL_RECORD_TEXT ? strcmp(first, second) == 0
-                                          : memcmp(first, second, field->size) == 0;
-}
-
 static void show_changes(const playback_view *view) {
-    for (size_t i = 0; i < zkl_record_state_field_count; i++) {
-        const zkl_record_field *field = &zkl_record_state_fields[i];
-        if (!is_same_field(field, view->before, view->after)) {
-            show_field("                  state  ", field, view->before);
-            show_field("  =>  ", field, view->after);
-            putchar('\n');
+    for (size_t i = 0; i < zkl_record_state_fields.count; i++) {
+        playback_line before;
+        playback_line after;
+        playback_write_field(&before, &zkl_record_state_fields.list[i], view->before);
+        playback_write_field(&after, &zkl_record_state_fields.list[i], view->after);
+        if (strcmp(before.text, after.text) != 0) {
+            printf("                  state  %s  =>  %s\n", before.text, after.text);
         }
     }
 }

@@ -128,7 +128,7 @@ static void written_record_tells_what_the_client_did(void) {
     REFUSED(zkl_client_write_record(desk->client, path), ZKL_OK, "");
     EXPECT_INT(play(path)->counts.steps, 3);
     EXPECT(contains(path, "session=1 CONNECTED id=0x4d timeout_ms=10000\n"));
-    EXPECT(contains(path, " path=/app/locks/stock mode=EXCLUSIVE "));
+    EXPECT(contains(path, " path=/app/locks/stock connected "));
     EXPECT(contains(path, " -> GRANT\n"));
     expect_owner_only(path);
     char name[256];
@@ -364,7 +364,7 @@ static void closed_client_that_a_handle_keeps_still_has_its_record(void) {
     zkl_client *client = desk->client; /* its memory is the handle's as well */
     (void)desk_close_client(desk);
     EXPECT_INT(zkl_client_write_record(client, path_of("record")), ZKL_OK);
-    EXPECT(contains(path_of("record"), " RELEASED -> DELETE "));
+    EXPECT(contains(path_of("record"), " RELEASED status=ZKL_CLOSED -> DELETE "));
     (void)play(path_of("record"));
     remove_directory();
     desk_close(desk);

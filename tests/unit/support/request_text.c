@@ -1,73 +1,18 @@
 #include "support/request_text.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "support/check.h"
 
-static const char *const event_names[] = {
-    [ZKL_EVENT_START] = "start",
-    [ZKL_EVENT_CREATED] = "created",
-    [ZKL_EVENT_LISTED] = "listed",
-    [ZKL_EVENT_PARENT_MADE] = "parent_made",
-    [ZKL_EVENT_WATCHED] = "watched",
-    [ZKL_EVENT_INSPECTED] = "inspected",
-    [ZKL_EVENT_DELETED] = "deleted",
-    [ZKL_EVENT_SETTLED] = "settled",
-    [ZKL_EVENT_OWN_WATCHED] = "own_watched",
-    [ZKL_EVENT_PARENT_REMOVED] = "parent_removed",
-    [ZKL_EVENT_PARENT_INSPECTED] = "parent_inspected",
-    [ZKL_EVENT_DOWNGRADED] = "downgraded",
-    [ZKL_EVENT_BACKED_OFF] = "backed_off",
-    [ZKL_EVENT_WATCH_FIRED] = "watch_fired",
-    [ZKL_EVENT_OWN_WATCH_FIRED] = "own_watch_fired",
-    [ZKL_EVENT_PROBE] = "probe",
-    [ZKL_EVENT_LEASE_BEGUN] = "lease_begun",
-    [ZKL_EVENT_LEASE_THIN] = "lease_thin",
-    [ZKL_EVENT_LEASE_ENDED] = "lease_ended",
-    [ZKL_EVENT_HOLD_LIMIT] = "hold_limit",
-    [ZKL_EVENT_CONNECTED] = "connected",
-    [ZKL_EVENT_DISCONNECTED] = "disconnected",
-    [ZKL_EVENT_SESSION_ENDED] = "session_ended",
-    [ZKL_EVENT_TIMED_OUT] = "timed_out",
-    [ZKL_EVENT_CANCELLED] = "cancelled",
-    [ZKL_EVENT_RELEASED] = "released",
-    [ZKL_EVENT_DOWNGRADE] = "downgrade",
-};
+#define NAME(name) #name,
+#define ASKED(asked, answered) #asked,
+#define ANSWERED(asked, answered) #answered,
 
-static const char *const outcome_names[] = {
-    [ZKL_OUTCOME_OK] = "OK",
-    [ZKL_OUTCOME_NO_NODE] = "NO_NODE",
-    [ZKL_OUTCOME_UNKNOWN] = "UNKNOWN",
-    [ZKL_OUTCOME_NOT_NOW] = "NOT_NOW",
-    [ZKL_OUTCOME_REFUSED] = "REFUSED",
-    [ZKL_OUTCOME_SESSION_OVER] = "SESSION_OVER",
-    [ZKL_OUTCOME_NOT_EMPTY] = "NOT_EMPTY",
-};
-
-static const char *const action_names[] = {
-    [ZKL_ACTION_CREATE] = "CREATE",
-    [ZKL_ACTION_LIST] = "LIST",
-    [ZKL_ACTION_MAKE_PARENT] = "MAKE_PARENT",
-    [ZKL_ACTION_WATCH] = "WATCH",
-    [ZKL_ACTION_UNWATCH] = "UNWATCH",
-    [ZKL_ACTION_WATCH_OWN] = "WATCH_OWN",
-    [ZKL_ACTION_UNWATCH_OWN] = "UNWATCH_OWN",
-    [ZKL_ACTION_INSPECT] = "INSPECT",
-    [ZKL_ACTION_INSPECT_PARENT] = "INSPECT_PARENT",
-    [ZKL_ACTION_DELETE] = "DELETE",
-    [ZKL_ACTION_REMOVE_PARENT] = "REMOVE_PARENT",
-    [ZKL_ACTION_DOWNGRADE] = "DOWNGRADE",
-    [ZKL_ACTION_SETTLE] = "SETTLE",
-    [ZKL_ACTION_BACK_OFF] = "BACK_OFF",
-    [ZKL_ACTION_GRANT] = "GRANT",
-    [ZKL_ACTION_FAIL] = "FAIL",
-    [ZKL_ACTION_LOSE] = "LOSE",
-    [ZKL_ACTION_DOWNGRADE_ENDED] = "DOWNGRADE_ENDED",
-    [ZKL_ACTION_REJOIN] = "REJOIN",
-    [ZKL_ACTION_REPORT] = "REPORT",
-    [ZKL_ACTION_WARN] = "WARN",
-    [ZKL_ACTION_END] = "END",
-};
+static const char *const event_names[] = { "START",
+                                           ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME) };
+static const char *const action_names[] = { ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME) };
+static const char *const outcome_names[] = { ZKL_OUTCOME_LIST(NAME) };
 
 static const struct {
     int status;
@@ -101,7 +46,7 @@ const char *request_text_of_status(int status) {
 
 static size_t find(const char *const *names, size_t count, const char *word) {
     size_t i = 0;
-    while (i < count && strcmp(names[i], word) != 0) {
+    while (i < count && strcasecmp(names[i], word) != 0) {
         i++;
     }
     return i;
