@@ -89,13 +89,13 @@ static int resign_and_campaign(service *self) {
 /* One step of work, where this instance leads. ZKL_SUSPECT: perhaps it does no more, so it pauses.
  */
 static int step(service *self) {
-    int64_t term = 0;
-    int status = zkl_election_check(self->election, &term, NULL);
-    if (status == ZKL_LOST || (term != 0 && term == self->asked_term)) {
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+    (void)zkl_lock_info(zkl_election_lock(self->election), &now);
+    if (now.state == ZKL_STATE_LOST || (now.token != 0 && now.token == self->asked_term)) {
         return resign_and_campaign(self);
     }
-    if (status == ZKL_OK) {
-        work(term);
+    if (now.state == ZKL_STATE_HELD) {
+        work(now.token);
     }
     return self->campaign_status;
 }

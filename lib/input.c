@@ -16,11 +16,10 @@ enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
 HAS_NO_TAIL(zkl_client_information, pending_deletions);
-HAS_NO_TAIL(zkl_lock_options, reserved);
+HAS_NO_TAIL(zkl_lock_options, note);
 HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
-HAS_NO_TAIL(zkl_election_options, resource_class);
 
 static _Thread_local char message[MESSAGE_SIZE];
 
@@ -154,8 +153,8 @@ int zkl_input_check_owner(const char *owner) {
     return check_short_text("owner", owner, ZKL_OWNER_MAX, ZKL_INVALID_LABEL);
 }
 
-int zkl_input_check_candidate(const char *candidate) {
-    return check_short_text("candidate", candidate, ZKL_CANDIDATE_MAX, ZKL_INVALID_CANDIDATE);
+int zkl_input_check_note(const char *note) {
+    return check_short_text("note", note, ZKL_NOTE_MAX, ZKL_INVALID_CANDIDATE);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */

@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "zklock/election.h"
+#include "zklock/zklock.h"
 
 /** Splits "host:port,...[/chroot]". `chroot` points into `hosts`; "" if there
  *  is none; `servers_length` is what comes before it. */
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
-int zkl_input_check_candidate(const char *candidate);
+int zkl_input_check_note(const char *note);
 int zkl_input_check_resource_class(const char *name);
 int zkl_input_check_owner(const char *owner);
 /** A resource: a name, or an absolute path. */

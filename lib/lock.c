@@ -135,8 +135,11 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     lock->resource = strdup(resource);
     lock->path = strdup(path);
     lock->owner_text = options->owner != NULL ? strdup(options->owner) : NULL;
+    lock->note = options->note != NULL ? strdup(options->note) : NULL;
     bool has_owner = options->owner == NULL || lock->owner_text != NULL;
-    if (lock->resource == NULL || lock->path == NULL || !has_owner) {
+    bool has_note = options->note == NULL || lock->note != NULL;
+    if (lock->resource == NULL || lock->path == NULL || !has_owner || !has_note) {
+        free(lock->note);
         free(lock->owner_text);
         free(lock->resource);
         free(lock->path);
@@ -150,6 +153,7 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     lock->permits = (unsigned)options->permits;
     lock->max_waiting = (unsigned)options->max_waiting;
     lock->tell_contended = options->tell_contended != 0;
+    lock->tell_granted = options->tell_granted != 0;
     zkl_condition_begin(&lock->changed);
     return lock;
 }
@@ -166,11 +170,10 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-static int check_tell_contended(const zkl_lock_options *options) {
-    int status = zkl_input_check_range("tell_contended", options->tell_contended, 0, 1,
-                                       ZKL_INVALID_ARGUMENT);
-    if (status == ZKL_OK && options->tell_contended != 0 && options->state_callback == NULL) {
-        zkl_input_note("tell_contended", "1", "needs a state_callback, which is told");
+static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
+    int status = zkl_input_check_range(what, value, 0, 1, ZKL_INVALID_ARGUMENT);
+    if (status == ZKL_OK && value != 0 && options->state_callback == NULL) {
+        zkl_input_note(what, "1", "needs a state_callback, which is told");
         return ZKL_INVALID_ARGUMENT;
     }
     return status;
@@ -199,16 +202,19 @@ static int check_options(const zkl_lock_options *options) {
                                        ZKL_INVALID_LIMIT);
     }
     if (status == ZKL_OK) {
-        status = check_tell_contended(options);
+        status = check_told(options, "tell_contended", options->tell_contended);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+        status = check_told(options, "tell_granted", options->tell_granted);
     }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);
     }
     if (status == ZKL_OK && options->owner != NULL) {
         status = zkl_input_check_owner(options->owner);
+    }
+    if (status == ZKL_OK && options->note != NULL) {
+        status = zkl_input_check_note(options->note);
     }
     return status;
 }

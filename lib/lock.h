@@ -33,11 +33,11 @@ struct zkl_lock {
     unsigned permits;     /* of the semaphore; 0: a lock */
     unsigned max_waiting; /* 0: any number */
     bool tell_contended;
-    char *owner_text; /* NULL: the thread that acquires */
+    bool tell_granted; /* HELD at the grant as well: exactly once, before all else of it */
+    char *owner_text;  /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
     int64_t try_within_ms;   /* how long a try may take; 0, ZKL_FOREVER: until it is answered */
-    bool tells_grants;       /* HELD at the grant as well: exactly once, before all else of it */
     char *note;              /* in its nodes' data; NULL: none */
     zkl_class_metrics *metrics;
 
@@ -118,9 +118,6 @@ void zkl_lock_end_change(zkl_lock *lock, int status);
 /** The same, by a release: what waits for the other mode leaves the queue at once. Not inside of a
  *  request's step. */
 void zkl_lock_withdraw_change(zkl_lock *lock);
-
-/** As zkl_lock_check; none may be NULL. `token`: of the grant, 0 where there is none. */
-int zkl_lock_check_token(const zkl_lock *lock, int64_t *token, int64_t *lease_left_ms);
 
 /** ZKL_OK, ZKL_LOST, or it is refused. */
 int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on);

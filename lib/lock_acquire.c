@@ -79,7 +79,7 @@ static int prepare_news(zkl_lock *lock) {
     if (lock->teller != NULL) {
         status = zkl_lock_message_prepare(&lock->last_news);
     }
-    if (status == ZKL_OK && lock->tells_grants) {
+    if (status == ZKL_OK && lock->tell_granted) {
         status = zkl_lock_message_prepare(&lock->first_news);
     }
     return status;
@@ -150,7 +150,7 @@ static void begin_hold(zkl_lock *lock) {
     lock->mode = runner->request.mode;
     lock->token = runner->request.zxid;
     lock->granted_ms = runner->granted_ms;
-    if (lock->tells_grants) {
+    if (lock->tell_granted) {
         zkl_lock_tidings held = { .state = ZKL_STATE_HELD, .token = lock->token };
         zkl_lock_teller_tell(lock->teller, lock->first_news, &held);
         lock->first_news = NULL;

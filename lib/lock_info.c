@@ -31,28 +31,16 @@ static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     return status;
 }
 
-int zkl_lock_check_token(const zkl_lock *lock, int64_t *token, int64_t *lease_left_ms) {
-    *token = 0;
-    *lease_left_ms = 0;
-    int status = zkl_lock_check_handle(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    status = look(lock, lease_left_ms);
-    if (is_held(status) || status == ZKL_LOST) {
-        *token = lock->token;
-    }
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
-}
-
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int64_t token = 0;
     int64_t left = 0;
-    int status = zkl_lock_check_token(lock, &token, &left);
+    int status = zkl_lock_check_handle(lock);
+    if (status == ZKL_OK) {
+        pthread_mutex_lock(&lock->client->mutex);
+        status = look(lock, &left);
+        pthread_mutex_unlock(&lock->client->mutex);
+    }
     if (lease_left_ms != NULL) {
         *lease_left_ms = left;
     }

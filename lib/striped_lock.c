@@ -71,14 +71,11 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
         status =
             zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options));
     }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
-    }
     bool plain = options->permits == 0 && options->reentrant == 0 &&
-                 options->state_callback == NULL && options->tell_contended == 0;
+                 options->state_callback == NULL && options->tell_contended == 0 &&
+                 options->tell_granted == 0 && options->note == NULL;
     if (status == ZKL_OK && !plain) {
-        zkl_input_note("option", "permits, reentrant, state_callback or tell_contended",
-                       "is not for stripes");
+        zkl_input_note("option", "permits, reentrant, note or news", "is not for stripes");
         status = ZKL_INVALID_ARGUMENT;
     }
     return status == ZKL_OK ? zkl_client_check_process(client) : status;

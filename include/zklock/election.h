@@ -11,12 +11,12 @@
  * What you must know
  * ------------------
  * 1. There can be a moment at which two processes each believe that they lead: one that stood
- *    still, or was cut off, and the next. Ask zkl_election_check before each act, and hand
+ *    still, or was cut off, and the next. Ask zkl_lock_check before each act, and hand
  *    the term to whatever is acted upon, which refuses terms lower than the highest that it has
  *    seen (docs/guarantees.md).
  * 2. Without a lease (lease_tick_ms of the client) the next leader can be elected before
  *    this one knows that it has lost: the servers end the session of a process that is cut off
- *    without being able to tell it. Until then zkl_election_check says ZKL_SUSPECT there. With
+ *    without being able to tell it. Until then zkl_lock_check says ZKL_SUSPECT there. With
  *    a lease the loss is known here, by the clock of this machine, before anybody else is
  *    elected; the callback is told then too, but when it runs is up to the machine.
  * 3. A leader that has lost is no candidate any more, until it has resigned (which says that it
@@ -36,9 +36,6 @@
 extern "C" {
 #endif
 
-/** Longest text of a candidate, in bytes without the NUL. */
-#define ZKL_CANDIDATE_MAX 256
-
 /* ---- Candidates --------------------------------------------------------- */
 
 /** One candidate for one resource. */
@@ -52,8 +49,8 @@ typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 
 /** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
  *  Revoker. It leads as before: what it does about that is its own affair. (A term that another
- *  thread has resigned meanwhile may be followed by the next already: compare the term with that of
- *  zkl_election_check before you resign.) */
+ *  thread has resigned meanwhile may be followed by the next already: compare the term with the
+ *  token of zkl_lock_info before you resign.) */
 typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
 
 /**
@@ -70,14 +67,14 @@ typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
  *   a term that was resigned with any other status.
  * - resignation_asked comes at most once for each term, between elected and its end.
  * - So each elected is followed by one end: lost, a zkl_election_resign of yours, or a close.
- * - All may come late, as other callbacks come first: zkl_election_check tells how it is.
- * - None comes for want of a connection alone: zkl_election_check then says ZKL_SUSPECT.
+ * - All may come late, as other callbacks come first: zkl_lock_check tells how it is.
+ * - None comes for want of a connection alone: zkl_lock_check then says ZKL_SUSPECT.
  * - None begins once zkl_election_close has returned.
  */
 typedef struct zkl_election_options {
     size_t struct_size;
     /** What observers are told of it as the leader, say an address. It is the line note= of its
-     *  node's data. At most ZKL_CANDIDATE_MAX bytes of UTF-8 without control characters. NULL:
+     *  node's data. At most ZKL_NOTE_MAX bytes of UTF-8 without control characters. NULL:
      *  "". */
     const char *candidate;
     /** NULL: not told. */
@@ -153,33 +150,18 @@ ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t 
                                                 zkl_campaign_callback *callback, void *arg);
 
 /**
- * Ends the campaign that waits: it says ZKL_CANCELLED. Whichever of election, cancel and timeout
- * comes first wins. Does not block; may be called from a callback. Returns ZKL_OK, ZKL_NOT_WAITING,
- * ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
- */
-ZKL_API int zkl_election_cancel(zkl_election *election);
-
-/**
- * Tells, from local knowledge and without I/O, whether this candidate leads.
+ * The lock underneath, which the term is a grant of:
  *
- * term           may be NULL; receives the term on ZKL_OK, ZKL_SUSPECT and ZKL_LOST, else 0.
- * lease_left_ms  may be NULL; for how long from now nobody else can be elected, as in
- *                zkl_lock_check: -1 when the client keeps no lease.
+ *     zkl_lock_check       tells from local knowledge whether this candidate leads: ZKL_OK,
+ * ZKL_LOST until zkl_election_resign, and so on zkl_lock_info        the same, with the term as its
+ * token zkl_lock_cancel      ends the campaign that waits: it says ZKL_CANCELLED zkl_lock_verify
+ * asks the servers zkl_transaction_begin  writes to ZooKeeper as long as this candidate leads, and
+ * not after
  *
- * Does not block; may be called from a callback. Returns ZKL_OK (it leads, as far as is known),
- * ZKL_SUSPECT (it may have lost: disconnected, or no answer for two thirds of the session timeout;
- * stop, or rely on the lease or on the term), ZKL_LOST (until zkl_election_resign; never ZKL_OK
- * again for this term), ZKL_NOT_HELD, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ * Do not acquire, release, change or close it. It lives as long as the election. NULL for NULL, and
+ * for an election that is closed. Does not block.
  */
-ZKL_CHECKED_API int zkl_election_check(const zkl_election *election, int64_t *term,
-                                       int64_t *lease_left_ms);
-
-/**
- * The lock underneath, to ask the servers whether this candidate leads (zkl_lock_verify), and to
- * write to ZooKeeper as long as it does and not after (zkl_transaction_begin). Do not acquire,
- * release, change or close it. It lives as long as the election. NULL for NULL. Does not block.
- */
-ZKL_API zkl_lock *zkl_election_lock(zkl_election *election);
+ZKL_API zkl_lock *zkl_election_lock(const zkl_election *election);
 
 /**
  * Resigns: says that this candidate has stopped its work. The next one is elected. To be called
@@ -190,7 +172,7 @@ ZKL_API zkl_lock *zkl_election_lock(zkl_election *election);
  *
  * Returns what zkl_lock_release does: ZKL_OK, ZKL_PENDING (it has resigned, but that is not yet
  * confirmed; it goes on), ZKL_LOST (it had lost before; it can campaign again), ZKL_NOT_HELD (it
- * does not lead), ZKL_HANDLE_IN_USE (it campaigns: zkl_election_cancel), ZKL_CLOSED,
+ * does not lead), ZKL_HANDLE_IN_USE (it campaigns: zkl_lock_cancel), ZKL_CLOSED,
  * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_FORKED, or ZKL_IN_CALLBACK (only with a timeout
  * other than 0).
  */

@@ -102,6 +102,8 @@ extern "C" {
 #define ZKL_LABEL_MAX 128
 /** Longest name of a lock's owner, in bytes without the NUL. */
 #define ZKL_OWNER_MAX 128
+/** Longest note in a lock's node, in bytes without the NUL. */
+#define ZKL_NOTE_MAX 256
 /** Room for the full path of a lock's node, with its NUL. */
 #define ZKL_NODE_PATH_SIZE 1152
 /** Shortest and longest session timeout that can be asked for. The servers raise
@@ -596,8 +598,8 @@ ZKL_API const char *zkl_lock_state_name(int state);
 typedef struct zkl_lock_news {
     size_t struct_size; /* of the library's struct; later versions append */
     zkl_lock *lock;
-    zkl_lock_state state; /* SUSPECT; HELD again; REVOKE_REQUESTED; CONTENDED; LOST, the last one
-                             of a grant */
+    zkl_lock_state state; /* HELD, where tell_granted asks for it; SUSPECT; HELD again;
+                             REVOKE_REQUESTED; CONTENDED; LOST, the last one of a grant */
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
@@ -632,8 +634,8 @@ typedef struct zkl_lock_news {
  *
  * News may come before zkl_lock_acquire has returned in its own thread, and
  * after the lock was released (see token); never after zkl_lock_close returned.
- * LOST is always told; the others may be left out when memory is short. Where
- * callbacks take their time, a connection that comes and goes leaves no more than two
+ * LOST, and the HELD of tell_granted, are always told; the others may be left out when memory is
+ * short. Where callbacks take their time, a connection that comes and goes leaves no more than two
  * news of a handle to be told, of which the last is what is so.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
@@ -694,11 +696,18 @@ typedef struct zkl_lock_options {
      *  list and the removal of the watch. It is not for resources with crowds of short-lived
      * readers or permits, each of whom brings a list. 0: nothing is asked of the servers for it. */
     int32_t tell_contended;
-    int32_t reserved; /* must be 0 */
+    /** 1: the state callback, which must be there, is told ZKL_STATE_HELD of each grant as well:
+     *  exactly once, and before all other news of it, also when it was released or lost before the
+     *  callback's turn came (see `token`). 0: only what changes later. */
+    int32_t tell_granted;
+    /** A text for others to read, as the line note= of the data of the lock's node; observers of
+     *  election.h are told it of a leader. At most ZKL_NOTE_MAX bytes of UTF-8 without control
+     *  characters. NULL: the line is left out. */
+    const char *note;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0 }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -732,10 +741,11 @@ typedef struct zkl_grant {
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
  *           zkl_lock_close.
  *
- * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also tell_contended without a
- * state_callback), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT (max_hold_ms < 0),
- * ZKL_INVALID_PERMITS, ZKL_INVALID_LIMIT (max_waiting), ZKL_INVALID_LABEL (that of the owner),
- * ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also tell_contended or
+ * tell_granted without a state_callback), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT
+ * (max_hold_ms < 0), ZKL_INVALID_PERMITS, ZKL_INVALID_LIMIT (max_waiting), ZKL_INVALID_LABEL (that
+ * of the owner), ZKL_INVALID_CANDIDATE (the note), ZKL_INVALID_RESOURCE_CLASS, one of the
+ * ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
  * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,

@@ -42,6 +42,5 @@ void drop_terms(zkl_client *client, zkl_election *election, zkl_observer *observ
     zkl_election_open(client, "service", NULL, &election);
     zkl_election_campaign(election, 0, NULL);
     zkl_election_campaign_async(election, 0, NULL, NULL);
-    zkl_election_check(election, NULL, NULL);
     zkl_election_observe(client, "service", NULL, NULL, &observer);
 }

@@ -98,7 +98,7 @@ static void campaign_and_wait(candidate *self) {
 static void on_cancel(void *arg) {
     candidate *self = arg;
     if (self->campaigns && self->election != NULL && !*self->asks.client_closes) {
-        int status = zkl_election_cancel(self->election);
+        int status = zkl_lock_cancel(zkl_election_lock(self->election));
         trace_call(self->asks.number, "cancel: %s", zkl_strerror(status));
         self->asks.cancelled = self->asks.cancelled || status == ZKL_OK;
     }

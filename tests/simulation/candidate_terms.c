@@ -272,15 +272,17 @@ static void judge_deletion(const candidate *self, int status) {
 }
 
 void candidate_checks(candidate *self) {
-    int64_t term = 0;
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     int64_t lease_ms = 0;
     if (!self->leads) {
         return; /* it has resigned in a callback */
     }
     judge_told(self);
-    int status = zkl_election_check(self->election, &term, &lease_ms);
+    const zkl_lock *lock = zkl_election_lock(self->election);
+    int status = zkl_lock_check(lock, &lease_ms);
+    (void)zkl_lock_info(lock, &now);
     if (self->leads) {
-        judge_answer(self, status, term, lease_ms);
+        judge_answer(self, status, now.token, lease_ms);
         judge_deletion(self, status);
     }
 }

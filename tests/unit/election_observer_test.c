@@ -26,7 +26,7 @@ struct watcher {
     int64_t term;
     int64_t session_id;
     char node[ZKL_NODE_PATH_SIZE];
-    char candidate[ZKL_CANDIDATE_MAX + 1];
+    char candidate[ZKL_NOTE_MAX + 1];
     int64_t highest;
     size_t told;
     int64_t sleeps_ms; /* in its callback */

@@ -132,7 +132,6 @@ static void other_handles_that_are_closed_are_named(void) {
     CLOSED(zkl_multi_lock_acquire(set, WAIT_MS, NULL), "multi_lock");
     CLOSED(zkl_striped_lock_check(stripes, NULL), "striped_lock");
     CLOSED(zkl_election_campaign(election, WAIT_MS, NULL), "election");
-    CLOSED(zkl_election_check(election, NULL, NULL), "election");
     EXPECT(zkl_election_lock(election) == NULL);
     zkl_multi_lock_close(set);
     zkl_striped_lock_close(stripes);

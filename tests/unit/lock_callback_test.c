@@ -388,16 +388,16 @@ static void loss_is_told_though_memory_is_short(void) {
 }
 
 /* A try without a connection: it ends at once where memory suffices. */
-static int try_with_failing_allocation(int number, bool tells_grants) {
+static int try_with_failing_allocation(int number, bool tell_granted) {
     news_ear ear;
     ear_begin(&ear);
     zkl_lock_options options = ear_options(&ear);
     lock_desk *desk = desk_open_offline(&options);
-    desk->lock->tells_grants = tells_grants;
+    desk->lock->tell_granted = tell_granted;
     atomic_store(&failing_allocation, number);
     int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
     atomic_store(&failing_allocation, 0);
-    desk->lock->tells_grants = false;
+    desk->lock->tell_granted = false;
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     DESK_HEARD(desk, "");
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
@@ -407,11 +407,11 @@ static int try_with_failing_allocation(int number, bool tells_grants) {
 }
 
 /* The first allocation that it does without. */
-static int fail_each_allocation(bool tells_grants) {
+static int fail_each_allocation(bool tell_granted) {
     int number = 1;
-    int status = try_with_failing_allocation(number, tells_grants);
+    int status = try_with_failing_allocation(number, tell_granted);
     while (status == ZKL_NO_MEMORY) {
-        status = try_with_failing_allocation(++number, tells_grants);
+        status = try_with_failing_allocation(++number, tell_granted);
     }
     EXPECT_INT(status, ZKL_DISCONNECTED);
     return number;

@@ -111,24 +111,16 @@ static void level_of_the_log_is_one_of_four(void) {
 static void reserved_fields_are_refused_until_they_mean_something(void) {
     static const char message[] = "reserved 1: must be 0";
     zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
-    zkl_lock_options lock_options = ZKL_LOCK_OPTIONS_INIT;
     zkl_multi_lock_options set_options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
     lock_desk *desk = desk_open(NULL);
-    zkl_lock *lock = NULL;
     zkl_multi_lock *set = NULL;
-    zkl_striped_lock *stripes = NULL;
     client_options.reserved = 1;
-    lock_options.reserved = 1;
     set_options.reserved = 1;
     member.resource = "stock";
     REFUSED(open_client(&client_options), ZKL_INVALID_ARGUMENT, message);
-    REFUSED(zkl_lock_open(desk->client, "stock", &lock_options, &lock), ZKL_INVALID_ARGUMENT,
-            message);
     REFUSED(zkl_multi_lock_open(desk->client, &member, 1, &set_options, &set), ZKL_INVALID_ARGUMENT,
             message);
-    REFUSED(zkl_striped_lock_open(desk->client, "stock", 2, &lock_options, &stripes),
-            ZKL_INVALID_ARGUMENT, message);
     desk_close(desk);
 }
 
@@ -269,6 +261,10 @@ static void who_is_to_be_told_of_contention_needs_a_callback(void) {
     REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
             "tell_contended 2: must be from 0 to 1");
     options.tell_contended = 1;
+    options.tell_granted = 2;
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
+            "tell_granted 2: must be from 0 to 1");
+    options.tell_granted = 1;
     REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_OK, "");
     zkl_lock_close(lock);
     desk_close(desk);

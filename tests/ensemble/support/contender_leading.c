@@ -42,8 +42,10 @@ bool contender_obey_about_leading(const char *command, struct contender *self) {
         int status = campaign(self, timeout_ms, text, &term);
         printf("%d %" PRId64 "\n", status, term);
     } else if (strcmp(command, "leads\n") == 0) {
-        int status = zkl_election_check(self->election, &term, NULL);
-        printf("%d %" PRId64 "\n", status, term);
+        zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+        (void)zkl_lock_info(zkl_election_lock(self->election), &now);
+        int status = zkl_lock_check(zkl_election_lock(self->election), NULL);
+        printf("%d %" PRId64 "\n", status, now.token);
     } else if (strcmp(command, "resign\n") == 0) {
         printf("%d\n", zkl_election_resign(self->election, ZKL_FOREVER));
     } else if (strcmp(command, "told elected\n") == 0) {

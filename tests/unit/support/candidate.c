@@ -100,7 +100,7 @@ void candidate_resign(candidate *self, int64_t timeout_ms) {
 }
 
 int candidate_check(const candidate *self) {
-    return zkl_election_check(self->election, NULL, NULL);
+    return zkl_lock_check(zkl_election_lock(self->election), NULL);
 }
 
 size_t candidate_dispatch(candidate *self) {

@@ -19,7 +19,7 @@ typedef struct known_leader {
     int64_t term;
     int64_t session_id;
     char node[ZKL_NODE_PATH_SIZE];
-    char candidate[ZKL_CANDIDATE_MAX + 1];
+    char candidate[ZKL_NOTE_MAX + 1];
 } known_leader;
 
 /* The client's mutex guards what follows the first five. */

@@ -1,12 +1,13 @@
 /* A candidate is a contender for the exclusive lock of the resource, and no more. */
 #include "zklock/election.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "handles.h"
 #include "input.h"
-#include "lock.h"
 #include "threads.h"
+#include "try.h"
 
 struct zkl_election {
     zkl_handle open; /* first */
@@ -27,11 +28,9 @@ typedef struct campaign {
 /* ---- What becomes of its terms ------------------------------------------------------ */
 
 /* A term that was resigned before its turn came to be told never was, for the application. */
-static bool is_granted(zkl_lock *lock, int64_t term) {
-    pthread_mutex_lock(&lock->client->mutex);
-    bool granted = !lock->client->closed && zkl_lock_is_granted(lock) && lock->token == term;
-    pthread_mutex_unlock(&lock->client->mutex);
-    return granted;
+static bool is_granted(const zkl_lock *lock, int64_t term) {
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+    return zkl_lock_info(lock, &now) == ZKL_OK && now.token == term;
 }
 
 /* The callback may close the election: it is the last to be done. */
@@ -53,28 +52,15 @@ static void on_state(void *arg, const zkl_lock_news *news) {
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static int check_options(const zkl_election_options *options) {
-    int status =
-        zkl_input_check_struct_size("zkl_election_options", options->struct_size, sizeof(*options));
-    if (status == ZKL_OK && options->candidate != NULL) {
-        status = zkl_input_check_candidate(options->candidate);
-    }
-    return status;
-}
-
 static int open_lock(zkl_election *election, zkl_client *client, const char *resource,
                      const zkl_election_options *given) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.state_callback = on_state;
     options.state_arg = election;
     options.resource_class = given->resource_class;
-    int status = zkl_lock_open(client, resource, &options, &election->lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    election->lock->tells_grants = true;
-    election->lock->note = strdup(given->candidate != NULL ? given->candidate : "");
-    return election->lock->note != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    options.note = given->candidate;
+    options.tell_granted = 1;
+    return zkl_lock_open(client, resource, &options, &election->lock);
 }
 
 int zkl_election_open(zkl_client *client, const char *resource, const zkl_election_options *given,
@@ -83,15 +69,10 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     zkl_input_clear();
     static const zkl_election_options defaults = ZKL_ELECTION_OPTIONS_INIT;
     const zkl_election_options *options = given != NULL ? given : &defaults;
-    int status = zkl_input_check_pointer("election", result);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("election", result));
     *result = NULL;
-    status = check_options(options);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_struct_size("zkl_election_options", options->struct_size,
+                                        sizeof(*options)));
     zkl_election *election = calloc(1, sizeof(*election));
     if (election == NULL) {
         return ZKL_NO_MEMORY;
@@ -100,9 +81,8 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     election->lost = options->lost;
     election->resignation_asked = options->resignation_asked;
     election->arg = options->arg;
-    status = open_lock(election, client, resource, options);
+    int status = open_lock(election, client, resource, options);
     if (status != ZKL_OK) {
-        zkl_lock_close(election->lock);
         free(election);
         return status;
     }
@@ -113,13 +93,16 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
 
 void zkl_election_close(zkl_election *election) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(election) ||
-        zkl_client_check_process(election->lock->client) != ZKL_OK) {
+    if (!zkl_handle_is_open(election) || zkl_lock_check(election->lock, NULL) == ZKL_FORKED) {
         return;
     }
     zkl_lock_close(election->lock);
     zkl_handle_close(&election->open);
     free(election);
+}
+
+zkl_lock *zkl_election_lock(const zkl_election *election) {
+    return zkl_handle_is_open(election) ? election->lock : NULL;
 }
 
 /* ---- Campaigns ---------------------------------------------------------------------- */
@@ -130,12 +113,9 @@ int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *t
     if (term != NULL) {
         *term = 0;
     }
-    int status = zkl_handle_check("election", election);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_handle_check("election", election));
     zkl_grant grant = ZKL_GRANT_INIT;
-    status = zkl_lock_acquire(election->lock, ZKL_EXCLUSIVE, timeout_ms, &grant);
+    int status = zkl_lock_acquire(election->lock, ZKL_EXCLUSIVE, timeout_ms, &grant);
     if (term != NULL) {
         *term = grant.token;
     }
@@ -152,70 +132,34 @@ int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
                                 zkl_campaign_callback *callback, void *arg) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_handle_check("election", election);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_handle_check("election", election));
+    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
     campaign *begun = malloc(sizeof(*begun));
     if (begun == NULL) {
         return ZKL_NO_MEMORY;
     }
     *begun = (campaign){ callback, arg };
-    status = zkl_lock_acquire_async(election->lock, ZKL_EXCLUSIVE, timeout_ms, NULL,
-                                    on_campaign_ended, begun);
+    int status = zkl_lock_acquire_async(election->lock, ZKL_EXCLUSIVE, timeout_ms, NULL,
+                                        on_campaign_ended, begun);
     if (status != ZKL_OK) {
         free(begun);
     }
     return status;
 }
 
-int zkl_election_cancel(zkl_election *election) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = zkl_handle_check("election", election);
-    return status == ZKL_OK ? zkl_lock_cancel(election->lock) : status;
-}
-
-/* ---- Terms -------------------------------------------------------------------------- */
-
-int zkl_election_check(const zkl_election *election, int64_t *term, int64_t *lease_left_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int64_t token = 0;
-    int64_t left = 0;
-    int status = zkl_handle_check("election", election);
-    if (status == ZKL_OK) {
-        status = zkl_lock_check_token(election->lock, &token, &left);
-    }
-    if (term != NULL) {
-        *term = token;
-    }
-    if (lease_left_ms != NULL) {
-        *lease_left_ms = left;
-    }
-    return status;
-}
-
-zkl_lock *zkl_election_lock(zkl_election *election) {
-    return zkl_handle_is_open(election) ? election->lock : NULL;
-}
+/* ---- Resignations ------------------------------------------------------------------- */
 
 int zkl_election_resign(zkl_election *election, int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_handle_check("election", election);
-    return status == ZKL_OK ? zkl_lock_release(election->lock, timeout_ms) : status;
+    ZKL_TRY(zkl_handle_check("election", election));
+    return zkl_lock_release(election->lock, timeout_ms);
 }
 
 int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
                               zkl_status_callback *callback, void *arg) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_handle_check("election", election);
-    return status == ZKL_OK
-               ? zkl_lock_release_async(election->lock, timeout_ms, NULL, callback, arg)
-               : status;
+    ZKL_TRY(zkl_handle_check("election", election));
+    return zkl_lock_release_async(election->lock, timeout_ms, NULL, callback, arg);
 }
