@@ -8,28 +8,6 @@
 
 /* ---- The limit ---------------------------------------------------------------------- */
 
-/* So that setting it cannot fail: whoever holds nothing waits without one of these. */
-static bool reserve_limit(zkl_lock_completion *completion) {
-    const zkl_request_runner *runner = ((const zkl_lock *)completion->base.handle)->runner;
-    if (runner == NULL) {
-        return true;
-    }
-    if (!zkl_session_reserve_timers(runner->session)) {
-        return false;
-    }
-    completion->session = runner->session;
-    completion->session->handle_timers++;
-    return true;
-}
-
-static void let_limit_go(zkl_lock_completion *completion) {
-    if (completion->session != NULL) {
-        zkl_timers_stop(&completion->session->timers, &completion->limit);
-        completion->session->handle_timers--;
-        completion->session = NULL;
-    }
-}
-
 void zkl_lock_completion_on_limit(void *arg) {
     zkl_lock_completion_post(arg);
 }
@@ -50,7 +28,7 @@ void zkl_lock_completion_limit(zkl_lock_completion *completion, int64_t timeout_
 
 static void settle(zkl_completion *base) {
     zkl_lock_completion *completion = (zkl_lock_completion *)base;
-    let_limit_go(completion);
+    zkl_lock_completion_post(completion); /* once more: it may be left while it waits */
     if (completion->end != NULL) {
         base->status = completion->end(completion);
         (void)zkl_lock_note_returned(base->handle, completion->function, base->status);
@@ -59,7 +37,7 @@ static void settle(zkl_completion *base) {
 
 static void tell(const zkl_completion *base) {
     const zkl_lock_completion *completion = (const zkl_lock_completion *)base;
-    zkl_assert(base->client->recorder, completion->limit.place == 0); /* no timer leads here */
+    zkl_assert(base->client->recorder, completion->limit.timers == NULL); /* no timer leads here */
     completion->tell(completion);
 }
 
@@ -86,7 +64,7 @@ void zkl_lock_completion_tell_grant(const zkl_lock_completion *completion) {
 /* ---- Beginning and end ------------------------------------------------------------ */
 
 void zkl_lock_completion_post(zkl_lock_completion *completion) {
-    let_limit_go(completion);
+    zkl_timer_stop(&completion->limit);
     zkl_completion_post(&completion->base);
 }
 
@@ -116,16 +94,12 @@ int zkl_lock_completion_make(zkl_lock *lock, size_t size, const char *function, 
     completion->tell = zkl_lock_completion_tell_status;
     completion->grant = (zkl_grant)ZKL_GRANT_INIT;
     completion->arg = arg;
-    if (!reserve_limit(completion)) {
-        zkl_completion_unmake(base);
-        return ZKL_NO_MEMORY;
-    }
+    completion->session = lock->runner != NULL ? lock->runner->session : NULL;
     *result = completion;
     return ZKL_OK;
 }
 
 void zkl_lock_completion_unmake(zkl_lock_completion *completion) {
-    let_limit_go(completion);
     zkl_completion_unmake(&completion->base);
 }
 

@@ -28,7 +28,7 @@ struct zkl_lock_completion {
     zkl_status_callback *ended;
     void *arg;
     zkl_timer limit;      /* how long it waits */
-    zkl_session *session; /* that has room for the limit; NULL: it is not needed, or not any more */
+    zkl_session *session; /* that has the limit; NULL: it needs none */
 };
 
 /** One of `size` bytes, for a call that has a callback. ZKL_OK, or there is none: ZKL_CLOSED,

@@ -55,7 +55,7 @@ struct zkl_multi_lock {
     int ended; /* how its requests did: ZKL_OK by a server's word, ZKL_CLOSED with their client,
                   ZKL_PENDING with a session that was given up before the servers end it */
     zkl_create_group *group;
-    zkl_session *session;        /* that has the timer; NULL: it needs none now */
+    zkl_session *session;        /* of its members, and of its timer */
     zkl_timer timer;             /* of its next step, or for the end of a release */
     zkl_completion *completions; /* of asynchronous calls, until they are told */
     zkl_completion *pending;     /* the one that waits for the verdict, or the end */

@@ -12,20 +12,6 @@
 
 /* ---- Its timer ---------------------------------------------------------------------------- */
 
-/* There is room for it in a session for which it is counted. */
-static void count_in(zkl_multi_lock *self, zkl_session *session) {
-    self->session = session;
-    session->handle_timers++;
-}
-
-static void count_out(zkl_multi_lock *self) {
-    if (self->session != NULL) {
-        zkl_timers_stop(&self->session->timers, &self->timer);
-        self->session->handle_timers--;
-        self->session = NULL;
-    }
-}
-
 static void set_timer(zkl_multi_lock *self, int64_t after_ms) {
     if (after_ms != ZKL_FOREVER) {
         int64_t now_ms = zkl_session_now_ms(self->session);
@@ -49,7 +35,7 @@ static void decide(zkl_multi_lock *self, int verdict) {
     self->decided = true;
     self->verdict = verdict;
     self->decided_ms = zkl_clock_ms();
-    count_out(self);
+    zkl_timer_stop(&self->timer);
     tell_waiter(self);
 }
 
@@ -191,7 +177,7 @@ static void on_ended(void *arg) {
     if (waits(self) && self->leaves) {
         set_timer(self, 0);
     } else if (self->state == MULTI_RELEASING && zkl_multi_lock_has_ended(self)) {
-        count_out(self);
+        zkl_timer_stop(&self->timer);
         tell_waiter(self);
     }
 }
@@ -206,8 +192,7 @@ static size_t watched_bytes(const zkl_multi_lock *self) {
     return bytes;
 }
 
-static int start_member(zkl_multi_lock *self, multi_member *member, zkl_session *session,
-                        int64_t timeout_ms) {
+static int start_member(zkl_multi_lock *self, multi_member *member, int64_t timeout_ms) {
     zkl_run_options options = {
         .kind = member->kind,
         .group = self->group,
@@ -224,29 +209,18 @@ static int start_member(zkl_multi_lock *self, multi_member *member, zkl_session 
                    .ended = on_ended,
                    .revoke_requested = on_revoke_requested },
     };
-    return zkl_request_runner_start(session, &options, &member->runner);
+    return zkl_request_runner_start(self->session, &options, &member->runner);
 }
 
 /* How many have begun, and so are counted, is told also where one could not. */
-static int start_members(zkl_multi_lock *self, zkl_session *session, int64_t timeout_ms,
-                         size_t *begun) {
+static int start_members(zkl_multi_lock *self, int64_t timeout_ms, size_t *begun) {
     for (; *begun < self->count; (*begun)++) {
-        int status = start_member(self, &self->members[*begun], session, timeout_ms);
+        int status = start_member(self, &self->members[*begun], timeout_ms);
         if (status != ZKL_OK) {
             return status;
         }
     }
     return ZKL_OK;
-}
-
-static int choose_session(zkl_multi_lock *self, zkl_session **session) {
-    int status = zkl_client_choose_session(self->client, watched_bytes(self), session);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    count_out(self);
-    count_in(self, *session);
-    return zkl_session_reserve_timers(*session) ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
 void zkl_multi_lock_note_not_begun(const zkl_multi_lock *self, size_t begun, int status) {
@@ -272,19 +246,18 @@ static void begin_attempt(zkl_multi_lock *self) {
 }
 
 static int make_attempt(zkl_multi_lock *self, int64_t timeout_ms) {
-    zkl_session *session = NULL;
     size_t begun = 0;
     begin_attempt(self);
     int status = prepare_news(self);
     if (status == ZKL_OK) {
-        status = choose_session(self, &session);
+        status = zkl_client_choose_session(self->client, watched_bytes(self), &self->session);
     }
     if (status == ZKL_OK) {
         self->group = zkl_create_group_make(self->count);
         status = self->group != NULL ? ZKL_OK : ZKL_NO_MEMORY;
     }
     if (status == ZKL_OK) {
-        status = start_members(self, session, timeout_ms, &begun);
+        status = start_members(self, timeout_ms, &begun);
     }
     if (status != ZKL_OK) {
         zkl_multi_lock_note_not_begun(self, begun, status);
@@ -442,7 +415,7 @@ int zkl_multi_lock_begin_acquire(zkl_multi_lock *self, int64_t timeout_ms, bool 
     int status = make_attempt(self, timeout_ms);
     if (status != ZKL_OK) {
         self->decided = true; /* what its members tell now is of no account */
-        count_out(self);
+        zkl_timer_stop(&self->timer);
         call_off(self);
         let_go(self);
         self->state = MULTI_IDLE;
@@ -564,11 +537,9 @@ void zkl_multi_lock_leave_all(zkl_multi_lock *self) {
     self->state = MULTI_IDLE; /* a callback that is just running may still look */
 }
 
-/* Each of the requests has brought room for a timer of its owner's. */
 void zkl_multi_lock_limit_release(zkl_multi_lock *self, int64_t timeout_ms) {
     for (size_t i = 0; i < self->count; i++) {
         if (self->members[i].runner != NULL) {
-            count_in(self, self->members[i].runner->session);
             set_timer(self, timeout_ms);
             return;
         }
@@ -578,7 +549,7 @@ void zkl_multi_lock_limit_release(zkl_multi_lock *self, int64_t timeout_ms) {
 
 int zkl_multi_lock_end_release(zkl_multi_lock *self) {
     int status = zkl_multi_lock_has_ended(self) ? self->ended : ZKL_PENDING;
-    count_out(self);
+    zkl_timer_stop(&self->timer);
     let_go(self);
     self->state = MULTI_IDLE;
     return status;

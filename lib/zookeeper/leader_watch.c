@@ -188,7 +188,7 @@ static void look(zkl_leader_watch *watch) {
         return;
     }
     zkl_watch_table_remove(&watch->waiter);
-    zkl_timers_stop(&session->timers, &watch->pause);
+    zkl_timer_stop(&watch->pause);
     watch->inspected = false;
     watch->session_number = session->number;
     if (session->connected) {
@@ -213,7 +213,7 @@ void zkl_leader_watches_review(zkl_session *session) {
 
 static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
-    zkl_timers_stop(&session->timers, &watch->pause);
+    zkl_timer_stop(&watch->pause);
     DL_DELETE(session->leader_watches, watch);
     session->leader_watch_count--;
     session->watched_bytes -= watch->watched_bytes;
@@ -241,7 +241,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
         return NULL;
     }
     watch->parent_path = strdup(parent_path);
-    if (watch->parent_path == NULL || !zkl_session_reserve_timers(session)) {
+    if (watch->parent_path == NULL) {
         free_watch(watch);
         return NULL;
     }

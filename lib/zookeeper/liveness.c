@@ -80,7 +80,7 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness) {
 static void set_write_timer(zkl_liveness *liveness) {
     int64_t due = zkl_lease_write_due(&liveness->lease);
     if (due == INT64_MAX || liveness->write.under_way || !liveness->awake) {
-        zkl_timers_stop(&liveness->session->timers, &liveness->write_timer);
+        zkl_timer_stop(&liveness->write_timer);
     } else {
         int64_t earliest = liveness->write_not_before_ms;
         set_timer(liveness, &liveness->write_timer, due > earliest ? due : earliest);
@@ -362,10 +362,9 @@ void zkl_liveness_probe_now(zkl_liveness *liveness) {
 }
 
 void zkl_liveness_session_ended(zkl_liveness *liveness) {
-    zkl_timers *timers = &liveness->session->timers;
-    zkl_timers_stop(timers, &liveness->probe_timer);
-    zkl_timers_stop(timers, &liveness->write_timer);
-    zkl_timers_stop(timers, &liveness->end_timer);
+    zkl_timer_stop(&liveness->probe_timer);
+    zkl_timer_stop(&liveness->write_timer);
+    zkl_timer_stop(&liveness->end_timer);
     zkl_lease_begin(&liveness->lease, liveness->lease.tick_ms);
     liveness->lease_ample = false;
     liveness->lease_runs = false; /* the end of the session says so to the requests */

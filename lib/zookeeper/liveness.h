@@ -16,9 +16,6 @@
 typedef struct zkl_session zkl_session;
 typedef struct zkl_liveness zkl_liveness;
 
-/** Room for its timers is the session's to reserve. */
-#define ZKL_LIVENESS_TIMERS 3
-
 /** A request of the session's own; there is one of each kind at most. */
 typedef struct zkl_liveness_call {
     zkl_liveness *liveness;

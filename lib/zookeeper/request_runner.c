@@ -638,7 +638,7 @@ static void give_room_back(zkl_request_runner *runner) {
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
-    zkl_timers_stop(&runner->session->timers, &runner->deadline);
+    zkl_timer_stop(&runner->deadline);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         give_room_back(runner);
@@ -657,7 +657,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 static void tell_lost(zkl_request_runner *runner, int status) {
     zkl_contention_end(runner);
     if (!runner->request.keeps_node) {
-        zkl_timers_stop(&runner->session->timers, &runner->hold_limit);
+        zkl_timer_stop(&runner->hold_limit);
     }
     zkl_observe_lost(runner, status);
     if (runner->owner.lost != NULL) {
@@ -695,9 +695,9 @@ static void free_runner(zkl_request_runner *runner) {
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     zkl_assert(session->recorder, session->runner_count > 0);
-    zkl_timers_stop(&session->timers, &runner->deadline);
-    zkl_timers_stop(&session->timers, &runner->back_off);
-    zkl_timers_stop(&session->timers, &runner->hold_limit);
+    zkl_timer_stop(&runner->deadline);
+    zkl_timer_stop(&runner->back_off);
+    zkl_timer_stop(&runner->hold_limit);
     zkl_watch_table_remove(&runner->own_watch);
     zkl_contention_end(runner);
     DL_DELETE(session->runners, runner);
@@ -926,11 +926,10 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
-    bool room = zkl_session_reserve_timers(session);
     bool has_owner = options->owner_text == NULL || runner->owner_text != NULL;
     bool has_note = options->note == NULL || runner->note != NULL;
     if (runner->resource == NULL || runner->parent_path == NULL || !has_owner || !has_note ||
-        !room || !make_watches(runner, options->kind)) {
+        !make_watches(runner, options->kind)) {
         free_runner(runner);
         return NULL;
     }

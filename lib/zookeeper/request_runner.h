@@ -66,7 +66,6 @@ typedef struct zkl_call {
 typedef struct zkl_data_read zkl_data_read;
 
 #define ZKL_ANSWER_KINDS 11
-#define ZKL_RUNNER_TIMERS 3
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 

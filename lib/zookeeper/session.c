@@ -30,22 +30,15 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
 
 void zkl_session_destroy(zkl_session *session) {
     zkl_watch_table_clear(&session->watches);
-    zkl_timers_destroy(&session->timers);
 }
 
 int64_t zkl_session_now_ms(const zkl_session *session) {
     return session->operations->table->now_ms(session->operations);
 }
 
-bool zkl_session_reserve_timers(zkl_session *session) {
-    return zkl_timers_reserve(
-        &session->timers, ZKL_RUNNER_TIMERS * (session->runner_count + 1) + ZKL_LIVENESS_TIMERS +
-                              session->leader_watch_count + 1 + session->handle_timers + 1);
-}
-
 /* Whoever fires them is woken only for a deadline that is earlier than all others. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms) {
-    if (timer->place != 0 && timer->deadline_ms == deadline_ms) {
+    if (timer->timers != NULL && timer->deadline_ms == deadline_ms) {
         return;
     }
     zkl_timers_set(&session->timers, timer, deadline_ms);

@@ -66,8 +66,6 @@ struct zkl_session {
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
-    size_t handle_timers; /* one of each asynchronous call, and of each multi-lock that has one
-                             though it may have no request */
     struct zkl_leader_watch *leader_watches;
     size_t leader_watch_count;
 };
@@ -102,11 +100,7 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
 
-/** Makes room for the timers of one more request, of one that watches a leader, and of one limited
- *  call. False: out of memory. */
-bool zkl_session_reserve_timers(zkl_session *session);
-
-/** Room for it must have been reserved. */
+/** Sets or moves a timer. */
 void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);
 
 /** So long from then on; 0 or ZKL_FOREVER: never. */

@@ -1,91 +1,85 @@
 #include "zookeeper/timers.h"
 
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-enum { FIRST_CAPACITY = 64 };
-
-bool zkl_timers_reserve(zkl_timers *timers, size_t count) {
-    if (count < timers->capacity) {
-        return true;
-    }
-    size_t capacity = timers->capacity == 0 ? FIRST_CAPACITY : timers->capacity * 2;
-    while (capacity <= count) {
-        capacity *= 2;
-    }
-    zkl_timer **heap = realloc(timers->heap, capacity * sizeof(zkl_timer *));
-    if (heap == NULL) {
-        return false;
-    }
-    timers->heap = heap;
-    timers->capacity = capacity;
-    return true;
+static bool fires_before(const zkl_timer *one, const zkl_timer *other) {
+    return one->deadline_ms < other->deadline_ms ||
+           (one->deadline_ms == other->deadline_ms && one->number < other->number);
 }
 
-static void put(zkl_timers *timers, size_t place, zkl_timer *timer) {
-    timers->heap[place] = timer;
-    timer->place = place;
+static void link_at(zkl_timer **place, zkl_timer *timer) {
+    *place = timer;
+    if (timer != NULL) {
+        timer->linked_by = place;
+    }
 }
 
-static void sift_up(zkl_timers *timers, size_t place, zkl_timer *timer) {
-    while (place > 1 && timers->heap[place / 2]->deadline_ms > timer->deadline_ms) {
-        put(timers, place, timers->heap[place / 2]);
-        place /= 2;
+/* Two heaps become one: the later top goes below the earlier one. */
+static zkl_timer *merge(zkl_timer *one, zkl_timer *other) {
+    if (one == NULL || other == NULL) {
+        return one != NULL ? one : other;
     }
-    put(timers, place, timer);
+    zkl_timer *top = fires_before(one, other) ? one : other;
+    zkl_timer *below = top == one ? other : one;
+    link_at(&below->next, top->first);
+    link_at(&top->first, below);
+    return top;
 }
 
-static void sift_down(zkl_timers *timers, size_t place, zkl_timer *timer) {
-    for (;;) {
-        size_t child = place * 2;
-        if (child > timers->count) {
-            break;
-        }
-        if (child < timers->count &&
-            timers->heap[child + 1]->deadline_ms < timers->heap[child]->deadline_ms) {
-            child++;
-        }
-        if (timers->heap[child]->deadline_ms >= timer->deadline_ms) {
-            break;
-        }
-        put(timers, place, timers->heap[child]);
-        place = child;
+/* In pairs, and the pairs from the last to the first: so the heap stays flat. */
+static zkl_timer *merge_all(zkl_timer *list) {
+    zkl_timer *pairs = NULL;
+    while (list != NULL) {
+        zkl_timer *one = list;
+        zkl_timer *other = one->next;
+        list = other != NULL ? other->next : NULL;
+        zkl_timer *pair = merge(one, other);
+        pair->next = pairs;
+        pairs = pair;
     }
-    put(timers, place, timer);
+    zkl_timer *all = NULL;
+    while (pairs != NULL) {
+        zkl_timer *next = pairs->next;
+        all = merge(all, pairs);
+        pairs = next;
+    }
+    return all;
+}
+
+static void add(zkl_timers *timers, zkl_timer *heap) {
+    link_at(&timers->earliest, merge(timers->earliest, heap));
+    if (heap != NULL) {
+        timers->earliest->next = NULL;
+    }
 }
 
 void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms) {
-    zkl_timers_stop(timers, timer);
+    zkl_timer_stop(timer);
+    timer->timers = timers;
     timer->deadline_ms = deadline_ms;
-    timers->count++;
-    sift_up(timers, timers->count, timer);
+    timer->number = timers->set_count++;
+    timer->first = NULL;
+    add(timers, timer);
 }
 
-void zkl_timers_stop(zkl_timers *timers, zkl_timer *timer) {
-    size_t place = timer->place;
-    if (place == 0) {
-        return;
-    }
-    timer->place = 0;
-    zkl_timer *last = timers->heap[timers->count--];
-    if (last != timer) {
-        sift_down(timers, place, last);
-        sift_up(timers, last->place, last);
+void zkl_timer_stop(zkl_timer *timer) {
+    zkl_timers *timers = timer->timers;
+    if (timers != NULL) {
+        timer->timers = NULL;
+        link_at(timer->linked_by, timer->next);
+        add(timers, merge_all(timer->first));
     }
 }
 
 int64_t zkl_timers_next(const zkl_timers *timers) {
-    return timers->count == 0 ? INT64_MAX : timers->heap[1]->deadline_ms;
+    return timers->earliest == NULL ? INT64_MAX : timers->earliest->deadline_ms;
 }
 
 void zkl_timers_fire_due(zkl_timers *timers, int64_t now_ms) {
     while (zkl_timers_next(timers) <= now_ms) {
-        zkl_timer *timer = timers->heap[1];
-        zkl_timers_stop(timers, timer);
+        zkl_timer *timer = timers->earliest;
+        zkl_timer_stop(timer);
         timer->fire(timer->arg);
     }
-}
-
-void zkl_timers_destroy(zkl_timers *timers) {
-    free(timers->heap);
-    *timers = (zkl_timers){ NULL, 0, 0 };
 }

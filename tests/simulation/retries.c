@@ -58,7 +58,7 @@ static void note(const zkl_request_runner *runner, int64_t began_ms) {
 void retries_look(unsigned number, const zkl_client *client, const zkl_process *process) {
     for (const zkl_client_session *its = client->sessions; its != NULL; its = its->next) {
         for (const zkl_request_runner *one = its->session.runners; one != NULL; one = one->next) {
-            if (one->back_off.place != 0 && is_new(one)) {
+            if (one->back_off.timers != NULL && is_new(one)) {
                 note(one, retries.looked_ms[number]);
             }
         }

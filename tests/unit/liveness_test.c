@@ -10,7 +10,7 @@
 
 static void session_without_requests_is_not_probed(void) {
     run_stage *stage = live_open(TICK_MS);
-    EXPECT_INT(stage->session.timers.count, 0);
+    EXPECT(stage->session.timers.earliest == NULL);
     stage_pass(stage, (int64_t)10 * SESSION_TIMEOUT_MS);
     FAKE_HEARD(&stage->fake, "");
     stage_close(stage);
@@ -39,7 +39,7 @@ static void probes_end_with_the_last_request(void) {
     stage_release(stage, &stage->a);
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, "");
-    EXPECT_INT(stage->session.timers.count, 0);
+    EXPECT(stage->session.timers.earliest == NULL);
     stage_hold(stage, &stage->b);
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, PROBE "; watch /r/#2-lock-0000000003"); /* and begin again */
@@ -217,7 +217,7 @@ static void end_of_the_session_ends_lease_and_timers(void) {
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     FAKE_HEARD(&stage->fake, "lost -12; ended");
-    EXPECT_INT(stage->session.timers.count, 0);
+    EXPECT(stage->session.timers.earliest == NULL);
     EXPECT_INT(live_lease_left(stage), 0);
     EXPECT(!live_is_fresh(stage));
     stage_close(stage);
@@ -296,7 +296,7 @@ static void own_calls_of_the_last_session_prove_nothing_in_the_next(void) {
     stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
     EXPECT(!live_is_fresh(stage));
     EXPECT_INT(live_lease_left(stage), left);
-    EXPECT_INT(stage->session.timers.count, 0); /* no write is due */
+    EXPECT(stage->session.timers.earliest == NULL); /* no write is due */
     stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
     stage_hush(stage);
     live_finish(stage);

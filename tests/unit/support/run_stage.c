@@ -41,7 +41,7 @@ static void on_request_ended(void *arg) {
 
 /* The session's own probes are liveness_test's matter. */
 static void quiet(run_stage *stage) {
-    zkl_timers_stop(&stage->session.timers, &stage->session.liveness.probe_timer);
+    zkl_timer_stop(&stage->session.liveness.probe_timer);
     stage->session.liveness.awake = true;
 }
 
@@ -103,7 +103,7 @@ void stage_close(run_stage *stage) {
     EXPECT(stage->session.runners == NULL);
     EXPECT_INT(stage->session.watched_bytes, 0);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
-    EXPECT_INT(stage->session.timers.count, 0);
+    EXPECT(stage->session.timers.earliest == NULL);
     zkl_session_destroy(&stage->session);
     zkl_recorder_close(stage->recorder);
     fake_end(&stage->fake);
