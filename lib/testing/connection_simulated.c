@@ -15,6 +15,8 @@
 #include "threads.h"
 #include "zklock/zklock.h"
 
+enum { HALF_PER_MILLION = 500000, STOPPED_US = 200000 };
+
 static zkl_connection *of(zkl_operations *operations) {
     return (zkl_connection *)operations;
 }
@@ -298,9 +300,17 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     return ZKL_OK;
 }
 
+/* Who asked for other servers may be stopped before it tells, until there is another connection. */
+static void let_others_run(zkl_connection *self) {
+    if (zkl_world_chance(HALF_PER_MILLION)) {
+        zkl_world_wait_on(self, zkl_world_now_us() + STOPPED_US);
+    }
+}
+
 void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     if (self->process != NULL) {
         zkl_client_set_servers(self, addresses);
+        let_others_run(self);
         pthread_mutex_lock(self->mutex);
         if (!self->abandoned && self->state != ZKL_CLIENT_CONNECTED) {
             self->listener.session(self->listener.arg,

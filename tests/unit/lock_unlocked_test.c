@@ -1,11 +1,12 @@
 /*
  * What a call does once it has let the client's mutex go: nothing that others may have changed
- * meanwhile. Each time that the library lets a mutex go, the test may do something before it goes
- * on, as another thread might.
+ * meanwhile. Each time that the library lets this mutex go, the test may do something before it
+ * goes on, as another thread might.
  */
 #include <pthread.h>
 #include <string.h>
 
+#include "client.h"
 #include "support/participant.h"
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
@@ -14,16 +15,24 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 enum { SOON_MS = 200 };
 
 static participant self;
+static const pthread_mutex_t
+    *watched;                   /* of a client that is open, or closed but kept by a handle */
 static void (*meanwhile)(void); /* NULL: nobody is about */
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
     int result = __real_pthread_mutex_unlock(mutex);
-    void (*act)(void) = meanwhile;
-    meanwhile = NULL; /* what it does lets mutexes go as well */
+    void (*act)(void) = mutex == watched ? meanwhile : NULL;
     if (act != NULL) {
+        meanwhile = NULL; /* what it does lets the mutex go as well */
         act();
     }
     return result;
+}
+
+static void begin(void) {
+    zkl_testing_begin(NULL);
+    participant_open(&self, 0, false);
+    watched = &self.client->mutex;
 }
 
 /* ---- A grant ------------------------------------------------------------------------ */
@@ -39,8 +48,7 @@ static void lose_once_held(void) {
 }
 
 static void lock_that_is_lost_as_its_acquire_returns_was_granted_as_told(void) {
-    zkl_testing_begin(NULL);
-    participant_open(&self, 0, false);
+    begin();
     meanwhile = lose_once_held;
     EXPECT_INT(participant_acquire(&self, PARTICIPANT_TIMEOUT_MS), ZKL_OK);
     EXPECT(meanwhile == NULL);
@@ -69,8 +77,7 @@ static void close_others_at_the_second(void) {
 }
 
 static void last_two_handles_of_a_closed_client_free_it_once(void) {
-    zkl_testing_begin(NULL);
-    participant_open(&self, 0, false);
+    begin();
     zkl_lock *mine = NULL;
     EXPECT_INT(zkl_lock_open(self.client, "one", NULL, &mine), ZKL_OK);
     EXPECT_INT(zkl_lock_open(self.client, "another", NULL, &others), ZKL_OK);
