@@ -4,32 +4,31 @@
 
 #include <utlist.h>
 
-#include "threads.h"
 #include "zookeeper/guarded_write.h"
 
 /* It may outlive whoever waits for it, as its reply must be taken in. */
 typedef struct zkl_commit {
     zkl_guarded_write write;
     zkl_lock *lock; /* NULL: nobody waits any longer */
-    zkl_commit_wait *wait;
+    zkl_commit_call *call;
     struct zkl_commit *prev, *next; /* of the lock */
 } zkl_commit;
 
 /* ---- The end ---------------------------------------------------------------- */
 
-static void tell(zkl_commit_wait *wait, const zkl_commit_result *result) {
-    wait->commit = NULL;
-    wait->status = result->status;
-    wait->ended(wait, result);
-    if (wait->commit == NULL) {
-        zkl_lock_tell_waiter(wait->lock, wait->completion);
+static void tell(zkl_commit_call *call, const zkl_commit_result *result) {
+    call->commit = NULL;
+    call->status = result->status;
+    call->ended(call, result);
+    if (call->commit == NULL) {
+        zkl_call_over(&call->call);
     }
 }
 
 static void end(zkl_commit *commit, const zkl_commit_result *result) {
     if (commit->lock != NULL) {
         DL_DELETE(commit->lock->commits, commit);
-        tell(commit->wait, result);
+        tell(commit->call, result);
     }
     free(commit);
 }
@@ -86,87 +85,61 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 /* ---- The beginning ---------------------------------------------------------- */
 
 /* An upgrade begins another grant, which is no help to what was begun under the one before. */
-static void find_node(zkl_commit_wait *wait) {
-    const zkl_lock *lock = wait->lock;
-    if (wait->token == 0 || wait->token == lock->token) {
-        zkl_request_runner_node_path(lock->runner, wait->node, sizeof(wait->node));
+static void find_node(zkl_commit_call *call) {
+    const zkl_lock *lock = call->call.lock;
+    if (call->token == 0 || call->token == lock->token) {
+        zkl_request_runner_node_path(lock->runner, call->node, sizeof(call->node));
     }
 }
 
 static bool prepare(void *arg) {
-    zkl_commit_wait *wait = ((zkl_commit *)arg)->wait;
-    if (zkl_lock_is_downgrading(wait->lock)) {
+    zkl_commit_call *call = ((zkl_commit *)arg)->call;
+    if (zkl_lock_is_downgrading(call->call.lock)) {
         return false;
     }
-    find_node(wait);
-    wait->operations[0] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
-                                                 .path = wait->node,
+    find_node(call);
+    call->operations[0] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
+                                                 .path = call->node,
                                                  .version = ZKL_ANY_VERSION };
     return true;
 }
 
-int zkl_commit_begin(zkl_commit_wait *wait) {
-    zkl_lock *lock = wait->lock;
+int zkl_commit_begin(zkl_commit_call *call) {
+    zkl_lock *lock = call->call.lock;
     zkl_commit *commit = calloc(1, sizeof(*commit));
     if (commit == NULL) {
         return ZKL_NO_MEMORY;
     }
     commit->lock = lock;
-    commit->wait = wait;
-    commit->write.operations = wait->operations;
-    commit->write.count = wait->count;
+    commit->call = call;
+    commit->write.operations = call->operations;
+    commit->write.count = call->count;
     commit->write.prepare = prepare;
     commit->write.ended = on_ended;
     commit->write.arg = commit;
-    wait->commit = commit;
-    find_node(wait);
+    call->commit = commit;
+    find_node(call);
     DL_APPEND(lock->commits, commit);
     zkl_guarded_write_start(&commit->write, lock->runner->session);
     return ZKL_OK;
 }
 
-/* ---- Waiting ---------------------------------------------------------------- */
-
-void zkl_commit_wait_for(const zkl_commit_wait *wait, int64_t timeout_ms) {
-    zkl_lock *lock = wait->lock;
-    int64_t start = zkl_clock_ms();
-    while (wait->commit != NULL && !lock->closing) {
-        int64_t passed = zkl_clock_ms() - start;
-        int64_t left = timeout_ms == ZKL_FOREVER ? INT64_MAX : timeout_ms - passed;
-        if (left <= 0) {
-            break;
-        }
-        zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
-    }
-}
-
-/* Nothing is sent behind its deadline, though the callback may be late. */
-static void on_limit(void *arg) {
-    zkl_commit_wait *wait = arg;
-    (void)zkl_commit_end(wait);
-    zkl_lock_completion_post(wait->completion);
-}
-
-void zkl_commit_leave_to_callback(zkl_commit_wait *wait, int64_t timeout_ms) {
-    if (wait->commit == NULL) {
-        zkl_lock_completion_post(wait->completion);
-    } else {
-        zkl_lock_completion_limit(wait->completion, timeout_ms, on_limit, wait);
-    }
-}
-
-int zkl_commit_end(zkl_commit_wait *wait) {
-    zkl_commit *commit = wait->commit;
+int zkl_commit_end(zkl_commit_call *call) {
+    zkl_commit *commit = call->commit;
     if (commit == NULL) {
-        return wait->status;
+        return call->status;
     }
-    DL_DELETE(wait->lock->commits, commit);
+    DL_DELETE(call->call.lock->commits, commit);
     commit->lock = NULL;
-    wait->commit = NULL;
-    wait->status = ZKL_UNKNOWN;
+    call->commit = NULL;
+    call->status = ZKL_UNKNOWN;
     if (zkl_guarded_write_withdraw(&commit->write)) {
         free(commit);
-        wait->status = wait->lock->closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
+        call->status = call->call.lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
     }
-    return wait->status;
+    return call->status;
+}
+
+void zkl_commit_expire(zkl_lock_call *call) {
+    (void)zkl_commit_end((zkl_commit_call *)call);
 }

@@ -18,19 +18,18 @@ typedef struct zkl_commit_result {
     const zkl_multi_result *results; /* ZKL_OK: one for each; they live during the callback */
 } zkl_commit_result;
 
-/** A commit that somebody waits for: a thread, or a callback that is owed. Embed it, and fill in
- * the first six fields; all with the client's mutex held. */
-typedef struct zkl_commit_wait zkl_commit_wait;
-struct zkl_commit_wait {
-    zkl_lock *lock;
-    zkl_lock_completion *completion; /* NULL: a thread waits */
+/** A call that waits for a commit. Embed it as the first field, and fill in the next four before
+ *  it begins. */
+typedef struct zkl_commit_call zkl_commit_call;
+struct zkl_commit_call {
+    zkl_lock_call call; /* first */
     /* The first is left free, for the guard: the check of the node that the lock has when they are
      * sent. They live until it is over. */
     zkl_multi_operation *operations;
     size_t count;
     int64_t token; /* of the grant that it is for; 0: whichever there is */
     /* It has ended, and has its status: this may begin it anew. */
-    void (*ended)(zkl_commit_wait *wait, const zkl_commit_result *result);
+    void (*ended)(zkl_commit_call *self, const zkl_commit_result *result);
     char node[ZKL_NODE_PATH_SIZE]; /* of the guard */
     struct zkl_commit *commit;     /* under way; NULL: it is over, or was never begun */
     int status;                    /* once it is over */
@@ -38,14 +37,12 @@ struct zkl_commit_wait {
 
 /** Begins to commit; the lock is held. It may be over at once. While the lock is being downgraded
  * nothing is sent, as nobody knows which node it has. ZKL_OK or ZKL_NO_MEMORY. */
-int zkl_commit_begin(zkl_commit_wait *wait);
-/** A thread waits until it is over, for at most `timeout_ms`. */
-void zkl_commit_wait_for(const zkl_commit_wait *wait, int64_t timeout_ms);
-/** The callback is told when it is over, or after `timeout_ms`. */
-void zkl_commit_leave_to_callback(zkl_commit_wait *wait, int64_t timeout_ms);
+int zkl_commit_begin(zkl_commit_call *self);
 /** Nobody waits any longer. Returns its status; where it was not over yet ZKL_UNKNOWN, or nothing
  *  was sent: ZKL_TIMEOUT, or ZKL_CANCELLED, the handle is being closed. */
-int zkl_commit_end(zkl_commit_wait *wait);
+int zkl_commit_end(zkl_commit_call *self);
+/** Its time has passed: nothing is sent behind its deadline, though its callback may be late. */
+void zkl_commit_expire(zkl_lock_call *call);
 
 /** The lock is not held any more, and why: ends those that were not yet sent. */
 void zkl_commits_end(zkl_lock *lock, int status);

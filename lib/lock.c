@@ -6,30 +6,15 @@
 #include "commit.h"
 #include "explanation.h"
 #include "input.h"
+#include "listener.h"
 #include "observer.h"
 #include "threads.h"
-
-/* ---- Who listens ------------------------------------------------------------------ */
-
-static const zkl_lock_listener *listener;
-
-void zkl_lock_listen(const zkl_lock_listener *whose) {
-    listener = whose;
-}
-
-int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status) {
-    if (listener != NULL) {
-        listener->returned(lock, function, status);
-    }
-    return status;
-}
+#include "try.h"
 
 /* `message`: NULL, it need not be told when memory is short. */
 static void tell_news(const zkl_lock *lock, zkl_lock_message *message, zkl_lock_state state,
                       int reason) {
-    if (listener != NULL) {
-        listener->told(lock, state, reason);
-    }
+    zkl_listener_told(lock, state, reason);
     if (lock->teller != NULL) {
         zkl_lock_tidings tidings = { .state = state, .reason = reason, .token = lock->token };
         zkl_lock_teller_tell(lock->teller, message, &tidings);
@@ -45,7 +30,7 @@ void zkl_lock_on_decided(void *arg, int status) {
     lock->why = zkl_explanation_keep(&why);
     lock->decided = true;
     lock->verdict = status;
-    zkl_lock_tell_waiter(lock, lock->pending);
+    zkl_call_over(lock->pending);
 }
 
 /* The application hears only of a grant that it has got. */
@@ -101,7 +86,7 @@ void zkl_lock_on_ended(void *arg) {
         lock->ended = ZKL_PENDING;
     }
     if (lock->state == LOCK_RELEASING) {
-        zkl_lock_tell_waiter(lock, lock->pending);
+        zkl_call_over(lock->pending);
     }
     lock->runner = NULL;
     int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
@@ -154,12 +139,12 @@ static zkl_lock *make_lock(zkl_client *client, const char *resource,
     lock->max_waiting = (unsigned)options->max_waiting;
     lock->tell_contended = options->tell_contended != 0;
     lock->tell_granted = options->tell_granted != 0;
-    zkl_condition_begin(&lock->changed);
+    zkl_calls_begin(&lock->calls);
     return lock;
 }
 
 static void free_lock(zkl_lock *lock) {
-    zkl_condition_end(&lock->changed);
+    zkl_calls_destroy(&lock->calls);
     free(lock->first_news);
     free(lock->last_news);
     free(lock->owner_text);
@@ -171,52 +156,35 @@ static void free_lock(zkl_lock *lock) {
 }
 
 static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
-    int status = zkl_input_check_range(what, value, 0, 1, ZKL_INVALID_ARGUMENT);
-    if (status == ZKL_OK && value != 0 && options->state_callback == NULL) {
+    ZKL_TRY(zkl_input_check_range(what, value, 0, 1, ZKL_INVALID_ARGUMENT));
+    if (value != 0 && options->state_callback == NULL) {
         zkl_input_note(what, "1", "needs a state_callback, which is told");
         return ZKL_INVALID_ARGUMENT;
     }
-    return status;
+    return ZKL_OK;
 }
 
 static int check_options(const zkl_lock_options *options) {
-    int status =
-        zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options));
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0,
-                                       1, ZKL_INVALID_ARGUMENT);
+    ZKL_TRY(
+        zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options)));
+    ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1,
+                                  ZKL_INVALID_ARGUMENT));
+    ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1, ZKL_INVALID_ARGUMENT));
+    ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
+                                  ZKL_INVALID_TIMEOUT));
+    ZKL_TRY(zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX,
+                                  ZKL_INVALID_PERMITS));
+    ZKL_TRY(zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
+                                  ZKL_INVALID_LIMIT));
+    ZKL_TRY(check_told(options, "tell_contended", options->tell_contended));
+    ZKL_TRY(check_told(options, "tell_granted", options->tell_granted));
+    if (options->resource_class != NULL) {
+        ZKL_TRY(zkl_input_check_resource_class(options->resource_class));
     }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("reentrant", options->reentrant, 0, 1, ZKL_INVALID_ARGUMENT);
+    if (options->owner != NULL) {
+        ZKL_TRY(zkl_input_check_owner(options->owner));
     }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX,
-                                       ZKL_INVALID_PERMITS);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
-                                       ZKL_INVALID_LIMIT);
-    }
-    if (status == ZKL_OK) {
-        status = check_told(options, "tell_contended", options->tell_contended);
-    }
-    if (status == ZKL_OK) {
-        status = check_told(options, "tell_granted", options->tell_granted);
-    }
-    if (status == ZKL_OK && options->resource_class != NULL) {
-        status = zkl_input_check_resource_class(options->resource_class);
-    }
-    if (status == ZKL_OK && options->owner != NULL) {
-        status = zkl_input_check_owner(options->owner);
-    }
-    if (status == ZKL_OK && options->note != NULL) {
-        status = zkl_input_check_note(options->note);
-    }
-    return status;
+    return options->note != NULL ? zkl_input_check_note(options->note) : ZKL_OK;
 }
 
 static int open_teller(zkl_lock *lock, const zkl_lock_options *options) {
@@ -250,32 +218,18 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     zkl_input_clear();
     static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
     const zkl_lock_options *options = given != NULL ? given : &defaults;
-    int status = zkl_input_check_pointer("lock", result);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("lock", result));
     *result = NULL;
-    status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("resource", resource);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_resource(resource);
-    }
-    if (status == ZKL_OK) {
-        status = check_options(options);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(client);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    ZKL_TRY(zkl_input_check_resource(resource));
+    ZKL_TRY(check_options(options));
+    ZKL_TRY(zkl_client_check_process(client));
     zkl_lock *lock = make_lock(client, resource, options);
     if (lock == NULL) {
         return ZKL_NO_MEMORY;
     }
-    status = attach(lock, options);
+    int status = attach(lock, options);
     if (status != ZKL_OK) {
         free_lock(lock);
         return status;
@@ -306,16 +260,11 @@ void zkl_lock_close(zkl_lock *lock) {
     }
     zkl_client *client = lock->client;
     pthread_mutex_lock(&client->mutex);
-    lock->closing = true;
+    lock->calls.closing = true;
     if (lock->state == LOCK_ACQUIRING) {
         zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
     }
-    zkl_condition_broadcast(&lock->changed);
-    zkl_completions_let_close(lock->completions);
-    while (lock->threads > 0) {
-        zkl_condition_wait(&lock->changed, &client->mutex, INT64_MAX);
-    }
-    zkl_completions_leave(lock->completions);
+    zkl_calls_close(&lock->calls, client);
     if (lock->state == LOCK_LOST && !client->closed) {
         zkl_observe_lost_released(lock);
     }
@@ -331,18 +280,7 @@ void zkl_lock_close(zkl_lock *lock) {
     zkl_client_drop(client);
 }
 
-/* ---- Blocking calls --------------------------------------------------------------- */
-
-void zkl_lock_enter(zkl_lock *lock) {
-    lock->threads++;
-}
-
-void zkl_lock_leave(zkl_lock *lock) {
-    lock->threads--;
-    if (lock->closing) {
-        zkl_condition_broadcast(&lock->changed);
-    }
-}
+/* ---- What it is ------------------------------------------------------------------ */
 
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     if (lock->runner != NULL) {
@@ -363,8 +301,8 @@ int zkl_lock_check_held(const zkl_lock *lock) {
 }
 
 int zkl_lock_check_handle(const zkl_lock *lock) {
-    int status = zkl_handle_check("lock", lock);
-    return status == ZKL_OK ? zkl_client_check_process(lock->client) : status;
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    return zkl_client_check_process(lock->client);
 }
 
 bool zkl_lock_is_granted(const zkl_lock *lock) {
@@ -373,8 +311,4 @@ bool zkl_lock_is_granted(const zkl_lock *lock) {
 
 bool zkl_lock_is_owner(const zkl_lock *lock, zkl_lock_owner owner) {
     return lock->owner.thread == owner.thread && lock->owner.token == owner.token;
-}
-
-zkl_lock_owner zkl_lock_owner_is_thread(void) {
-    return (zkl_lock_owner){ .thread = zkl_thread_number() };
 }

@@ -2,24 +2,17 @@
 #ifndef ZKLOCK_LOCK_H
 #define ZKLOCK_LOCK_H
 
-#include "client.h"
-#include "lock_async.h"
+#include "call.h"
 #include "lock_news.h"
 #include "zookeeper/request_runner.h"
 
 typedef enum lock_state {
     LOCK_IDLE,
-    LOCK_ACQUIRING, /* a thread, or a callback, waits for the verdict */
+    LOCK_ACQUIRING, /* a call waits for the verdict */
     LOCK_HELD,
     LOCK_LOST,     /* was granted, then lost; until released */
-    LOCK_RELEASING /* a thread, or a callback, waits for the node to be gone */
+    LOCK_RELEASING /* a call waits for the node to be gone */
 } lock_state;
-
-/** Who acquired: a thread that waited for it, or who says so in an asynchronous call. */
-typedef struct zkl_lock_owner {
-    uint64_t thread; /* 0: none */
-    const void *token;
-} zkl_lock_owner;
 
 /* The fields of the second part belong to the client's mutex; the first never change. */
 struct zkl_lock {
@@ -58,19 +51,16 @@ struct zkl_lock {
     int64_t granted_ms;
     int ended; /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
                   ZKL_PENDING with a session that was given up before the servers end it */
-    zkl_completion *completions;  /* of asynchronous calls, until they are told */
-    zkl_lock_completion *pending; /* the one that waits for the verdict, or the end */
-    size_t threads; /* inside a blocking call on this handle, or a callback of one of its calls */
+    zkl_calls calls;
+    zkl_lock_call *pending;     /* the one that waits for the verdict, or the end */
     struct zkl_commit *commits; /* transactions under way that its node guards */
     const bool *called_off;     /* no acquire begins while it is true; NULL: never */
-    bool closing;
-    bool changes;      /* a thread, or a callback, waits for another mode of what is held */
+    bool changes;               /* a call waits for another mode of what is held: */
+    zkl_lock_call *change_call;
     bool changed_over; /* it is decided: */
     int change_status;
     int change_end; /* what was held is so no more, and why; ZKL_OK: it is, as far as is known */
-    zkl_lock_completion *change_pending; /* the callback; NULL: a thread */
     zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
-    pthread_cond_t changed;
 };
 
 /** What its request tells, with the mutex held. */
@@ -89,28 +79,16 @@ void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status);
 /** The request goes on without us until its node is gone. */
 void zkl_lock_let_go(zkl_lock *lock);
 
-/* ---- Acquire and release, in two parts: in between a thread waits, or nobody does -- */
-
-/** The arguments. */
-int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms);
-int zkl_lock_check_release(const zkl_lock *lock, int64_t timeout_ms);
-
-/** Whether it is the owner of a reentrant handle who comes again. */
-bool zkl_lock_is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner);
-int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant);
-/** Whether the handle can begin an acquire now. */
-int zkl_lock_check_idle(const zkl_lock *lock);
-/** ZKL_OK: it will be decided, or is. */
-int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_lock_owner owner);
-/** Once it is decided: what the caller is to be told, and if it holds the lock. */
-int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant);
+/* ---- For the calls --------------------------------------------------------------------- */
 
 /** Who acquires, or has, for others to read. */
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
-/** NULL is fine. */
+/** Of what is held. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
-/** Of a hold that was acquired once more, and did not wait. */
-void zkl_lock_fill_grant_again(const zkl_lock *lock, zkl_grant *grant);
+/** Room for one, that the application has passed in; NULL is fine. */
+int zkl_lock_check_grant(const zkl_grant *grant);
+/** Into that room, if the call has obtained one. Gives the status back. */
+int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant);
 /** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** What is held is so no more, and why: whoever waits for another mode of it is told. */
@@ -119,20 +97,8 @@ void zkl_lock_end_change(zkl_lock *lock, int status);
  *  request's step. */
 void zkl_lock_withdraw_change(zkl_lock *lock);
 
-/** ZKL_OK, ZKL_LOST, or it is refused. */
-int zkl_lock_begin_release(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on);
-/** Of one that goes on: whether the node is gone. It is not waited for any longer. */
-int zkl_lock_end_release(zkl_lock *lock);
-
-/** The calling thread, as an owner. */
-zkl_lock_owner zkl_lock_owner_is_thread(void);
-
 /** Ends the acquire that waits, if one does, as zkl_lock_cancel. With the mutex held. */
 void zkl_lock_call_off(zkl_lock *lock);
-
-/** Around a blocking call: close waits for it. */
-void zkl_lock_enter(zkl_lock *lock);
-void zkl_lock_leave(zkl_lock *lock);
 
 /** Not NULL, and of this process. Before the client's mutex is taken. */
 int zkl_lock_check_handle(const zkl_lock *lock);
@@ -145,21 +111,5 @@ void zkl_lock_look_at_clock(const zkl_lock *lock);
 bool zkl_lock_is_granted(const zkl_lock *lock);
 /** Whether it was granted to that one. */
 bool zkl_lock_is_owner(const zkl_lock *lock, zkl_lock_owner owner);
-
-/* ---- For the trace of simulations ------------------------------------------------ */
-
-/** Hears what the applications of all handles are told, with the client's mutex held. */
-typedef struct zkl_lock_listener {
-    /* A grant is SUSPECT, HELD again, or LOST for a reason; with or without a state callback. */
-    void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
-    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. Of an asynchronous
-     * call: what its callback is told. */
-    void (*returned)(const zkl_lock *lock, const char *function, int status);
-} zkl_lock_listener;
-
-/** NULL: nobody listens, as at the beginning. While no handle is open. */
-void zkl_lock_listen(const zkl_lock_listener *whose);
-/** Gives the status back. */
-int zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status);
 
 #endif

@@ -1,43 +1,29 @@
 #include <stdio.h>
+#include <string.h>
 
-#include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
 #include "observer.h"
 #include "threads.h"
+#include "try.h"
 
-int zkl_lock_check_acquire(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
-    int status = zkl_handle_check("lock", lock);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_mode(mode, lock->permits);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
-    }
-    return status == ZKL_OK ? zkl_client_check_process(lock->client) : status;
-}
+/* What acquire and its asynchronous twin begin, and end. */
+typedef struct acquire_call {
+    zkl_lock_call call; /* first */
+    zkl_mode mode;
+    uint64_t again; /* the grant that its owner has already, counted by the lock; 0: it has none */
+} acquire_call;
 
-static int check_blocking(const zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
-                          const zkl_grant *grant) {
-    int status = zkl_lock_check_acquire(lock, mode, timeout_ms);
-    if (status == ZKL_OK && grant != NULL) {
-        status = zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
-    }
-    if (status == ZKL_OK && zkl_callback_is_running()) {
-        status = ZKL_IN_CALLBACK;
-    }
-    return status;
-}
+/* ---- Beginning ---------------------------------------------------------------------------- */
 
-int zkl_lock_check_idle(const zkl_lock *lock) {
+static int check_idle(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
     if (lock->called_off != NULL && *lock->called_off) {
         return ZKL_CANCELLED;
     }
-    if (lock->closing) {
+    if (lock->calls.closing) {
         return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
     }
     switch (lock->state) {
@@ -57,32 +43,35 @@ int zkl_lock_check_idle(const zkl_lock *lock) {
 
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->runner;
-    if (grant == NULL || runner == NULL) {
-        return;
+    if (runner != NULL) {
+        grant->token = runner->request.zxid;
+        grant->mode = runner->request.mode;
+        grant->waited_ms = runner->granted_ms - runner->started_ms;
+        zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
     }
-    grant->token = runner->request.zxid;
-    grant->mode = runner->request.mode;
-    grant->waited_ms = runner->granted_ms - runner->started_ms;
-    zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
 }
 
-void zkl_lock_fill_grant_again(const zkl_lock *lock, zkl_grant *grant) {
-    zkl_lock_fill_grant(lock, grant);
-    if (grant != NULL) {
-        grant->waited_ms = 0;
+int zkl_lock_check_grant(const zkl_grant *grant) {
+    return grant == NULL
+               ? ZKL_OK
+               : zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
+}
+
+int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant) {
+    if (status == ZKL_OK && grant != NULL) {
+        size_t size = grant->struct_size;
+        memcpy(grant, &call->grant, size);
+        grant->struct_size = size;
     }
+    return status;
 }
 
 /* The news of a loss, and those of a grant, must not fail for want of memory. */
 static int prepare_news(zkl_lock *lock) {
-    int status = ZKL_OK;
     if (lock->teller != NULL) {
-        status = zkl_lock_message_prepare(&lock->last_news);
+        ZKL_TRY(zkl_lock_message_prepare(&lock->last_news));
     }
-    if (status == ZKL_OK && lock->tell_granted) {
-        status = zkl_lock_message_prepare(&lock->first_news);
-    }
-    return status;
+    return lock->tell_granted ? zkl_lock_message_prepare(&lock->first_news) : ZKL_OK;
 }
 
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
@@ -100,10 +89,8 @@ static size_t watched_bytes(const zkl_lock *lock, zkl_contender_kind kind) {
     return bytes + (lock->tell_contended ? zkl_contention_watched_bytes(lock->path) : 0);
 }
 
-int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
-                           zkl_lock_owner owner) {
+static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     char owner_text[ZKL_OWNER_MAX + 1];
-    lock->owner = owner;
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { mode, lock->permits },
@@ -121,26 +108,66 @@ int zkl_lock_begin_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
         .metrics = lock->metrics,
         .owner_text = owner_text,
     };
+    zkl_session *session = NULL;
+    ZKL_TRY(prepare_news(lock));
+    ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock, options.kind), &session));
+    return zkl_request_runner_start(session, &options, &lock->runner);
+}
+
+static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
+    return zkl_lock_is_granted(lock) && lock->reentrant && zkl_lock_is_owner(lock, owner) &&
+           !lock->client->closed;
+}
+
+static int acquire_again(zkl_lock *lock, acquire_call *self) {
+    zkl_lock_look_at_clock(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    bool reads = lock->mode == ZKL_READ || zkl_lock_is_downgrading(lock);
+    if (reads && self->mode != ZKL_READ) {
+        return ZKL_NO_UPGRADE;
+    }
+    if (lock->holds == ZKL_HOLDS_MAX) {
+        return ZKL_TOO_MANY_HOLDS;
+    }
+    lock->holds++;
+    self->again = lock->grants;
+    zkl_call_over(&self->call);
+    return ZKL_OK;
+}
+
+/* The request has the deadline: it is decided then. That may be in its first step. */
+static int begin(zkl_lock_call *call) {
+    acquire_call *self = (acquire_call *)call;
+    zkl_lock *lock = call->lock;
+    if (is_acquired_again(lock, call->owner)) {
+        return acquire_again(lock, self);
+    }
+    ZKL_TRY(check_idle(lock));
+    int64_t timeout_ms = call->timeout_ms;
+    call->timeout_ms = ZKL_FOREVER;
+    lock->owner = call->owner;
     lock->decided = false;
     lock->lost = false;
     lock->lost_reason = ZKL_OK;
     lock->ended = ZKL_OK;
     lock->state = LOCK_ACQUIRING;
-    zkl_session *session = NULL;
-    int status = prepare_news(lock);
-    if (status == ZKL_OK) {
-        status =
-            zkl_client_choose_session(lock->client, watched_bytes(lock, options.kind), &session);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_request_runner_start(session, &options, &lock->runner);
-    }
+    lock->pending = call;
+    int status = start_request(lock, self->mode, timeout_ms);
     if (status != ZKL_OK) {
+        lock->pending = NULL;
         lock->state = LOCK_IDLE;
         zkl_observe_not_begun(lock, status);
     }
     return status;
 }
+
+static void note_not_begun(const zkl_lock_call *call, int status) {
+    zkl_observe_not_begun(call->lock, status);
+}
+
+/* ---- The end ------------------------------------------------------------------------------ */
 
 static void begin_hold(zkl_lock *lock) {
     const zkl_request_runner *runner = lock->runner;
@@ -175,7 +202,7 @@ static int verdict_for_caller(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
-    if (lock->closing) {
+    if (lock->calls.closing) {
         return ZKL_CANCELLED;
     }
     if (lock->lost) {
@@ -185,7 +212,8 @@ static int verdict_for_caller(const zkl_lock *lock) {
     return held ? ZKL_OK : ZKL_SESSION_EXPIRED;
 }
 
-int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant) {
+static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
+    lock->pending = NULL;
     zkl_lock_look_at_clock(lock);
     int status = verdict_for_caller(lock);
     if (status == ZKL_OK) {
@@ -204,63 +232,59 @@ int zkl_lock_end_acquire(zkl_lock *lock, zkl_grant *grant) {
     return status;
 }
 
-bool zkl_lock_is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
-    return zkl_lock_is_granted(lock) && lock->reentrant && zkl_lock_is_owner(lock, owner) &&
-           !lock->client->closed;
-}
-
-int zkl_lock_acquire_again(zkl_lock *lock, zkl_mode mode, zkl_grant *grant) {
-    zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
-        return ZKL_LOST;
+/* The lock may be lost, released or closed before a callback's turn comes: then it was never
+ * acquired once more. What it is told is of that moment, as the mode may have changed. */
+static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *grant) {
+    bool is_held = zkl_lock_is_granted(lock) && lock->grants == held_grant;
+    int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
+    if (lock->calls.closing) {
+        status = lock->client->closed ? ZKL_CLOSED : ZKL_CANCELLED;
     }
-    bool reads = lock->mode == ZKL_READ || zkl_lock_is_downgrading(lock);
-    if (reads && mode != ZKL_READ) {
-        return ZKL_NO_UPGRADE;
-    }
-    if (lock->holds == ZKL_HOLDS_MAX) {
-        return ZKL_TOO_MANY_HOLDS;
-    }
-    lock->holds++;
-    zkl_lock_fill_grant_again(lock, grant);
-    return ZKL_OK;
-}
-
-static int acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
-    zkl_lock_owner owner = zkl_lock_owner_is_thread();
-    if (zkl_lock_is_acquired_again(lock, owner)) {
-        return zkl_lock_acquire_again(lock, mode, grant);
-    }
-    int status = zkl_lock_check_idle(lock);
     if (status == ZKL_OK) {
-        status = zkl_lock_begin_acquire(lock, mode, timeout_ms, owner);
+        zkl_lock_fill_grant(lock, grant);
+        grant->waited_ms = 0;
+    } else if (is_held && lock->holds > 1) {
+        lock->holds--;
     }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    while (!lock->decided) {
-        zkl_condition_wait(&lock->changed, &lock->client->mutex, INT64_MAX);
-    }
-    return zkl_lock_end_acquire(lock, grant);
+    return status;
+}
+
+static int end(zkl_lock_call *call) {
+    const acquire_call *self = (const acquire_call *)call;
+    return self->again != 0 ? end_acquire_again(call->lock, self->again, &call->grant)
+                            : end_acquire(call->lock, &call->grant);
+}
+
+/* ---- The two ways to wait ----------------------------------------------------------------- */
+
+static const zkl_lock_call_kind kind = {
+    .begin = begin, .end = end, .not_begun = note_not_begun, .tell = zkl_call_tell_grant
+};
+
+static int check(const zkl_lock *lock, zkl_mode mode) {
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    return zkl_input_check_mode(mode, lock->permits);
 }
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_blocking(lock, mode, timeout_ms, grant);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    zkl_lock_enter(lock);
-    status = zkl_lock_note_returned(lock, __func__, acquire(lock, mode, timeout_ms, grant));
-    if (status == ZKL_LEASE_IMPOSSIBLE) {
-        zkl_client_note_lease_impossible(lock->client);
-    }
-    zkl_lock_leave(lock);
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
+    acquire_call self = { zkl_call_of_thread(lock, &kind, __func__, timeout_ms), .mode = mode };
+    ZKL_TRY(check(lock, mode));
+    ZKL_TRY(zkl_lock_check_grant(grant));
+    return zkl_lock_hand_over(&self.call, zkl_call_wait(&self.call, true), grant);
 }
+
+int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
+                           zkl_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    acquire_call self = { zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg),
+                          .mode = mode };
+    self.call.application.acquired = callback;
+    ZKL_TRY(check(lock, mode));
+    return zkl_call_start(&self.call, sizeof(self));
+}
+
+/* ---- Cancel ------------------------------------------------------------------------------- */
 
 void zkl_lock_call_off(zkl_lock *lock) {
     if (lock->state == LOCK_ACQUIRING && !lock->decided) {
@@ -271,10 +295,8 @@ void zkl_lock_call_off(zkl_lock *lock) {
 int zkl_lock_cancel(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_lock_check_handle(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_lock_check_handle(lock));
+    int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
     if (lock->client->closed) {
         status = ZKL_CLOSED;

@@ -1,9 +1,9 @@
 /* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
-#include "callback_queue.h"
 #include "input.h"
 #include "lock.h"
 #include "observer.h"
 #include "threads.h"
+#include "try.h"
 #include "zookeeper/guarded_write.h"
 
 /* ---- What may be changed ---------------------------------------------------------------- */
@@ -16,10 +16,6 @@ static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
     return status == ZKL_OK && lock->changes ? ZKL_HANDLE_IN_USE : status;
 }
 
-static int check_blocking(int status) {
-    return status == ZKL_OK && zkl_callback_is_running() ? ZKL_IN_CALLBACK : status;
-}
-
 /* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
  * waited, for longer than the lease, or the hold, lasts. */
 static int find_end(const zkl_lock *lock) {
@@ -27,13 +23,14 @@ static int find_end(const zkl_lock *lock) {
         return lock->change_end;
     }
     int status = zkl_lock_check_held(lock);
-    return status == ZKL_OK && lock->closing ? ZKL_NOT_HELD : status;
+    return status == ZKL_OK && lock->calls.closing ? ZKL_NOT_HELD : status;
 }
 
-/* ---- Waiting: in a thread, or in none ------------------------------------------------------ */
+/* ---- A change that goes on ---------------------------------------------------------------- */
 
-static void begin_change(zkl_lock *lock) {
+static void begin_change(zkl_lock *lock, zkl_lock_call *call) {
     lock->changes = true;
+    lock->change_call = call;
     lock->changed_over = false;
     lock->change_status = ZKL_OK;
     lock->change_end = ZKL_OK;
@@ -42,43 +39,19 @@ static void begin_change(zkl_lock *lock) {
 static void tell_decided(zkl_lock *lock, int status) {
     lock->changed_over = true;
     lock->change_status = status;
-    zkl_lock_tell_waiter(lock, lock->change_pending);
+    zkl_call_over(lock->change_call);
 }
 
 static int end_change(zkl_lock *lock, int status) {
     lock->changes = false;
-    lock->change_pending = NULL;
+    lock->change_call = NULL;
     return status;
 }
 
 void zkl_lock_end_change(zkl_lock *lock, int status) {
     if (lock->changes && lock->change_end == ZKL_OK) {
         lock->change_end = status;
-        zkl_lock_tell_waiter(lock, lock->change_pending);
-    }
-}
-
-static void wait_for_change(zkl_lock *lock, int64_t timeout_ms) {
-    int64_t start = zkl_clock_ms();
-    while (!lock->changed_over && find_end(lock) == ZKL_OK) {
-        int64_t passed = zkl_clock_ms() - start;
-        int64_t left = timeout_ms == ZKL_FOREVER ? INT64_MAX : timeout_ms - passed;
-        if (left <= 0) {
-            return;
-        }
-        zkl_condition_wait(&lock->changed, &lock->client->mutex, left);
-    }
-}
-
-/* Of a change that goes on: it may be decided already. */
-static void leave_to_callback(zkl_lock *lock, int64_t timeout_ms, zkl_lock_completion *completion,
-                              int (*end)(zkl_lock_completion *completion)) {
-    completion->end = end;
-    lock->change_pending = completion;
-    if (lock->changed_over || lock->change_end != ZKL_OK) {
-        zkl_lock_completion_post(completion);
-    } else {
-        zkl_lock_completion_limit(completion, timeout_ms, zkl_lock_completion_on_limit, completion);
+        zkl_call_over(lock->change_call);
     }
 }
 
@@ -97,106 +70,46 @@ void zkl_lock_on_downgraded(void *arg, int status) {
     zkl_guarded_writes_review(lock->runner->session); /* they wait to know which node it has */
 }
 
-static int begin_downgrade(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on) {
-    int status = check_change(lock, owner);
-    if (status != ZKL_OK || lock->mode == ZKL_READ) {
-        return status;
+static int begin_downgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    ZKL_TRY(check_change(lock, call->owner));
+    if (lock->mode == ZKL_READ) {
+        zkl_call_answer(call, ZKL_OK);
+        return ZKL_OK;
     }
     if (lock->mode != ZKL_WRITE) {
         zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
                        "only what is held for writing can be downgraded");
         return ZKL_INVALID_MODE;
     }
-    begin_change(lock);
+    begin_change(lock, call);
     zkl_lock_feed(lock, ZKL_EVENT_DOWNGRADE, ZKL_OK);
-    *goes_on = true;
     return ZKL_OK;
 }
 
-static int end_downgrade(zkl_lock *lock) {
+static int end_downgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
     int end = find_end(lock);
     int status = lock->changed_over ? lock->change_status : ZKL_PENDING;
     return end_change(lock, end != ZKL_OK ? end : status);
 }
 
-static int check_downgrade(const zkl_lock *lock, int64_t timeout_ms) {
-    int status = zkl_lock_check_handle(lock);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
-    }
-    return status;
-}
-
-static int downgrade(zkl_lock *lock, int64_t timeout_ms) {
-    bool goes_on = false;
-    int status = begin_downgrade(lock, zkl_lock_owner_is_thread(), &goes_on);
-    if (!goes_on) {
-        return status;
-    }
-    wait_for_change(lock, timeout_ms);
-    return end_downgrade(lock);
-}
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
+                                              .end = end_downgrade,
+                                              .tell = zkl_call_tell_status };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_blocking(check_downgrade(lock, timeout_ms));
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    zkl_lock_enter(lock);
-    status = zkl_lock_note_returned(lock, __func__, downgrade(lock, timeout_ms));
-    zkl_lock_leave(lock);
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
-}
-
-static int end_asynchronous_downgrade(zkl_lock_completion *completion) {
-    return end_downgrade(completion->base.handle);
-}
-
-static int downgrade_asynchronously(zkl_lock *lock, int64_t timeout_ms, zkl_lock_owner owner,
-                                    zkl_status_callback *callback, void *arg) {
-    zkl_lock_completion *completion = NULL;
-    int status = zkl_lock_completion_make(lock, sizeof(*completion), "zkl_lock_downgrade_async",
-                                          arg, &completion);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    completion->ended = callback;
-    bool goes_on = false;
-    status = begin_downgrade(lock, owner, &goes_on);
-    if (goes_on) {
-        leave_to_callback(lock, timeout_ms, completion, end_asynchronous_downgrade);
-    } else if (status == ZKL_OK) {
-        zkl_lock_completion_end_at_once(completion, status);
-    } else {
-        zkl_lock_completion_unmake(completion);
-    }
-    return status;
+    zkl_lock_call call = zkl_call_of_thread(lock, &downgrade, __func__, timeout_ms);
+    return zkl_call_wait(&call, true);
 }
 
 int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                              zkl_status_callback *callback, void *arg) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_downgrade(lock, timeout_ms);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    status = downgrade_asynchronously(lock, timeout_ms, (zkl_lock_owner){ .token = owner },
-                                      callback, arg);
-    if (status != ZKL_OK) {
-        (void)zkl_lock_note_returned(lock, __func__, status);
-    }
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
+    zkl_lock_call call = zkl_call_of_callback(lock, &downgrade, __func__, timeout_ms, owner, arg);
+    call.application.ended = callback;
+    return zkl_call_start(&call, sizeof(call));
 }
 
 /* ---- Upgrade -------------------------------------------------------------------------------- */
@@ -276,123 +189,65 @@ void zkl_lock_withdraw_change(zkl_lock *lock) {
     zkl_lock_end_change(lock, ZKL_NOT_HELD);
 }
 
-static int begin_upgrade(zkl_lock *lock, zkl_lock_owner owner, bool *goes_on) {
-    int status = check_change(lock, owner);
-    if (status == ZKL_OK && zkl_lock_is_downgrading(lock)) {
+static int begin_upgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    ZKL_TRY(check_change(lock, call->owner));
+    if (zkl_lock_is_downgrading(lock)) {
         return ZKL_HANDLE_IN_USE;
     }
-    if (status != ZKL_OK || lock->mode == ZKL_WRITE) {
-        return status;
+    if (lock->mode == ZKL_WRITE) {
+        zkl_lock_fill_grant(lock, &call->grant);
+        zkl_call_answer(call, ZKL_OK);
+        return ZKL_OK;
     }
     if (lock->mode != ZKL_READ) {
         zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
                        "only what is held for reading can be upgraded");
         return ZKL_INVALID_MODE;
     }
-    begin_change(lock);
-    status = start_upgrade(lock);
+    begin_change(lock, call);
+    int status = start_upgrade(lock);
     if (status != ZKL_OK) {
         zkl_observe_not_begun(lock, status);
         return end_change(lock, status);
     }
-    *goes_on = true;
     return ZKL_OK;
 }
 
 /* The reader may have been lost, or given back, in the meantime. */
-static int end_upgrade(zkl_lock *lock) {
+static int end_upgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
     int status = find_end(lock);
     if (status == ZKL_OK && lock->upgrade != NULL && lock->changed_over &&
         lock->change_status == ZKL_OK) {
         take_writer(lock);
+        zkl_lock_fill_grant(lock, &call->grant);
         return end_change(lock, ZKL_OK);
     }
     let_writer_go(lock);
     return end_change(lock, status != ZKL_OK ? status : lock->change_status);
 }
 
-static int upgrade(zkl_lock *lock) {
-    bool goes_on = false;
-    int status = begin_upgrade(lock, zkl_lock_owner_is_thread(), &goes_on);
-    if (!goes_on) {
-        return status;
-    }
-    wait_for_change(lock, ZKL_FOREVER);
-    return end_upgrade(lock);
+static void note_not_begun(const zkl_lock_call *call, int status) {
+    zkl_observe_not_begun(call->lock, status);
 }
+
+static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
+                                            .end = end_upgrade,
+                                            .not_begun = note_not_begun,
+                                            .tell = zkl_call_tell_grant };
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_blocking(zkl_lock_check_handle(lock));
-    if (status == ZKL_OK && grant != NULL) {
-        status = zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    zkl_lock_enter(lock);
-    status = zkl_lock_note_returned(lock, __func__, upgrade(lock));
-    if (status == ZKL_OK) {
-        zkl_lock_fill_grant(lock, grant);
-    }
-    zkl_lock_leave(lock);
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
-}
-
-static int end_asynchronous_upgrade(zkl_lock_completion *completion) {
-    int status = end_upgrade(completion->base.handle);
-    if (status == ZKL_OK) {
-        zkl_lock_fill_grant(completion->base.handle, &completion->grant);
-    }
-    return status;
-}
-
-static int upgrade_asynchronously(zkl_lock *lock, zkl_lock_owner owner,
-                                  zkl_acquire_callback *callback, void *arg) {
-    zkl_lock_completion *completion = NULL;
-    int status = zkl_lock_completion_make(lock, sizeof(*completion), "zkl_lock_try_upgrade_async",
-                                          arg, &completion);
-    if (status == ZKL_CLOSED) {
-        return status;
-    }
-    if (status != ZKL_OK) {
-        zkl_observe_not_begun(lock, status);
-        return status;
-    }
-    completion->tell = zkl_lock_completion_tell_grant;
-    completion->acquired = callback;
-    bool goes_on = false;
-    status = begin_upgrade(lock, owner, &goes_on);
-    if (goes_on) {
-        leave_to_callback(lock, ZKL_FOREVER, completion, end_asynchronous_upgrade);
-    } else if (status == ZKL_OK) {
-        zkl_lock_fill_grant(lock, &completion->grant);
-        zkl_lock_completion_end_at_once(completion, status);
-    } else {
-        zkl_lock_completion_unmake(completion);
-    }
-    return status;
+    zkl_lock_call call = zkl_call_of_thread(lock, &upgrade, __func__, ZKL_FOREVER);
+    ZKL_TRY(zkl_lock_check_grant(grant));
+    return zkl_lock_hand_over(&call, zkl_call_wait(&call, true), grant);
 }
 
 int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_callback *callback,
                                void *arg) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = zkl_lock_check_handle(lock);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    pthread_mutex_lock(&lock->client->mutex);
-    status = upgrade_asynchronously(lock, (zkl_lock_owner){ .token = owner }, callback, arg);
-    if (status != ZKL_OK) {
-        (void)zkl_lock_note_returned(lock, __func__, status);
-    }
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
+    zkl_lock_call call = zkl_call_of_callback(lock, &upgrade, __func__, ZKL_FOREVER, owner, arg);
+    call.application.acquired = callback;
+    return zkl_call_start(&call, sizeof(call));
 }

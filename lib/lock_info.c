@@ -1,6 +1,7 @@
 #include "input.h"
 #include "lock.h"
 #include "threads.h"
+#include "try.h"
 
 /* ---- Check --------------------------------------------------------------------------- */
 
@@ -103,17 +104,11 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
 int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_lock_check_handle(lock);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("information", information);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
-                                             sizeof(*information));
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_lock_check_handle(lock));
+    ZKL_TRY(zkl_input_check_pointer("information", information));
+    ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
+                                        sizeof(*information)));
+    int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
     if (lock->client->closed) {
         status = ZKL_CLOSED;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "callback_queue.h"
 #include "commit.h"
 #include "handles.h"
 #include "input.h"
 #include "threads.h"
+#include "try.h"
 
 struct zkl_transaction {
     zkl_handle open; /* first */
@@ -26,15 +26,13 @@ struct zkl_transaction {
 /* ---- Building ----------------------------------------------------------------- */
 
 static int check_handle(const zkl_transaction *transaction) {
-    int status = zkl_handle_check("transaction", transaction);
-    if (status == ZKL_OK) {
-        status = zkl_handle_check("lock", transaction->lock);
-    }
-    if (status == ZKL_OK && atomic_load(&transaction->outstanding)) {
+    ZKL_TRY(zkl_handle_check("transaction", transaction));
+    ZKL_TRY(zkl_handle_check("lock", transaction->lock));
+    if (atomic_load(&transaction->outstanding)) {
         zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
         return ZKL_HANDLE_IN_USE;
     }
-    return status == ZKL_OK ? zkl_client_check_process(transaction->lock->client) : status;
+    return zkl_client_check_process(transaction->lock->client);
 }
 
 static int check_version(int32_t version) {
@@ -93,29 +91,17 @@ static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
 
 static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     zkl_input_clear();
-    int status = check_handle(transaction);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("path", operation.path);
+    ZKL_TRY(check_handle(transaction));
+    ZKL_TRY(zkl_input_check_pointer("path", operation.path));
+    ZKL_TRY(zkl_input_check_node_path(operation.path));
+    if (operation.size > 0) {
+        ZKL_TRY(zkl_input_check_pointer("data", operation.data));
     }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_node_path(operation.path);
-    }
-    if (status == ZKL_OK && operation.size > 0) {
-        status = zkl_input_check_pointer("data", operation.data);
-    }
-    if (status == ZKL_OK) {
-        status = check_version(operation.version);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check_version(operation.version));
     const char *chroot = transaction->lock->client->chroot;
     size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
     size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
-    status = check_room(transaction, bytes);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check_room(transaction, bytes));
     if (!grow(transaction) || !copy_strings(&operation, chroot)) {
         return ZKL_NO_MEMORY;
     }
@@ -134,11 +120,8 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
         [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
     };
     zkl_input_clear();
-    int status = zkl_input_check_range(
-        "flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL, ZKL_INVALID_ARGUMENT);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL,
+                                  ZKL_INVALID_ARGUMENT));
     return add(transaction, (zkl_multi_operation){
                                 .kind = kinds[flags], .path = path, .data = data, .size = size });
 }
@@ -197,22 +180,14 @@ static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
 int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("transaction", result);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("transaction", result));
     *result = NULL;
-    status = zkl_lock_check_handle(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_lock_check_handle(lock));
     pthread_mutex_lock(&lock->client->mutex);
-    status = zkl_lock_check_held(lock);
+    int status = zkl_lock_check_held(lock);
     int64_t token = lock->token;
     pthread_mutex_unlock(&lock->client->mutex);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(status);
     *result = make_transaction(lock, token);
     if (*result == NULL) {
         return ZKL_NO_MEMORY;
@@ -236,26 +211,11 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 
 /* ---- Committing ------------------------------------------------------------------ */
 
-typedef struct committing {
-    zkl_commit_wait wait;
+typedef struct transaction_call {
+    zkl_commit_call base; /* first */
     zkl_transaction *transaction;
     zkl_transaction_result result;
-} committing;
-
-/* What an asynchronous one owes the application. */
-typedef struct commit_completion {
-    zkl_lock_completion base;
-    committing its;
-    zkl_transaction_callback *callback;
-} commit_completion;
-
-static int check_commit(const zkl_transaction *transaction, int64_t timeout_ms) {
-    int status = check_handle(transaction);
-    if (status == ZKL_OK && timeout_ms != ZKL_FOREVER) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
-    }
-    return status;
-}
+} transaction_call;
 
 static int check_not_over(const zkl_transaction *transaction) {
     if (transaction->over) {
@@ -280,8 +240,8 @@ static bool is_of_its_grant(const zkl_transaction *transaction) {
     return transaction->lock->token == transaction->token;
 }
 
-static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
-    committing *self = (committing *)wait;
+static void on_committed(zkl_commit_call *base, const zkl_commit_result *told) {
+    transaction_call *self = (transaction_call *)base;
     if (told->status == ZKL_OK) {
         keep_made(self->transaction, told->results);
     }
@@ -291,134 +251,74 @@ static void on_committed(zkl_commit_wait *wait, const zkl_commit_result *told) {
     }
 }
 
-static int begin_commit(committing *self, zkl_transaction *transaction,
-                        zkl_lock_completion *completion) {
-    zkl_lock *lock = transaction->lock;
-    *self = (committing){ .wait = { .lock = lock,
-                                    .completion = completion,
-                                    .operations = transaction->operations,
-                                    .count = transaction->count,
-                                    .token = transaction->token,
-                                    .ended = on_committed },
-                          .transaction = transaction,
-                          .result = ZKL_TRANSACTION_RESULT_INIT };
-    int status = zkl_lock_check_held(lock);
-    if (status == ZKL_OK && !is_of_its_grant(transaction)) {
-        status = ZKL_LOST;
+static int begin(zkl_lock_call *call) {
+    transaction_call *self = (transaction_call *)call;
+    zkl_transaction *transaction = self->transaction;
+    self->base.operations = transaction->operations;
+    self->base.count = transaction->count;
+    self->base.token = transaction->token;
+    self->base.ended = on_committed;
+    ZKL_TRY(check_not_over(transaction));
+    ZKL_TRY(zkl_lock_check_held(call->lock));
+    if (!is_of_its_grant(transaction)) {
+        return ZKL_LOST;
     }
-    if (status != ZKL_OK) {
-        return status;
+    ZKL_TRY(zkl_commit_begin(&self->base));
+    if (call->application.committed != NULL) {
+        atomic_store(&transaction->outstanding, true);
+        (void)atomic_fetch_add(&transaction->keepers, 1);
     }
-    return zkl_commit_begin(&self->wait);
+    return ZKL_OK;
 }
 
-static int end_commit(committing *self) {
-    int status = zkl_commit_end(&self->wait);
-    self->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+static int end(zkl_lock_call *call) {
+    int status = zkl_commit_end((zkl_commit_call *)call);
+    ((transaction_call *)call)->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
     return status;
 }
 
-static int commit(zkl_transaction *transaction, int64_t timeout_ms,
-                  zkl_transaction_result *result) {
-    committing self;
-    int status = begin_commit(&self, transaction, NULL);
-    if (status == ZKL_OK) {
-        zkl_commit_wait_for(&self.wait, timeout_ms);
-        status = end_commit(&self);
-    }
-    *result = self.result;
-    return status;
+/* From here on it is the application's again. */
+static void tell(const zkl_lock_call *call) {
+    const transaction_call *self = (const transaction_call *)call;
+    zkl_transaction *transaction = self->transaction;
+    atomic_store(&transaction->outstanding, false);
+    call->application.committed(call->arg, call->status, transaction, &self->result);
+    drop(transaction);
 }
+
+static const zkl_lock_call_kind kind = {
+    .shortest_ms = 1, .begin = begin, .end = end, .expire = zkl_commit_expire, .tell = tell
+};
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_commit(transaction, timeout_ms);
-    if (status == ZKL_OK && result != NULL) {
-        status = zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
-                                             sizeof(*result));
-    }
-    if (status == ZKL_OK && zkl_callback_is_running()) {
-        status = ZKL_IN_CALLBACK;
-    }
-    if (status == ZKL_OK) {
-        status = check_not_over(transaction);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_transaction_result told = ZKL_TRANSACTION_RESULT_INIT;
-    zkl_lock *lock = transaction->lock;
-    pthread_mutex_lock(&lock->client->mutex);
-    zkl_lock_enter(lock);
-    status = zkl_lock_note_returned(lock, __func__, commit(transaction, timeout_ms, &told));
-    zkl_lock_leave(lock);
-    pthread_mutex_unlock(&lock->client->mutex);
+    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    self.base.call = zkl_call_of_thread(NULL, &kind, __func__, timeout_ms);
+    ZKL_TRY(check_handle(transaction));
     if (result != NULL) {
-        *result = told;
+        ZKL_TRY(zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
+                                            sizeof(*result)));
+    }
+    self.base.call.lock = transaction->lock;
+    int status = zkl_call_wait(&self.base.call, true);
+    if (result != NULL) {
+        size_t size = result->struct_size;
+        memcpy(result, &self.result, size);
+        result->struct_size = size;
     }
     return status;
-}
-
-static int end_asynchronous_commit(zkl_lock_completion *completion) {
-    return end_commit(&((commit_completion *)completion)->its);
-}
-
-/* From here on it is the application's again. */
-static void tell_committed(const zkl_lock_completion *completion) {
-    const commit_completion *self = (const commit_completion *)completion;
-    zkl_transaction *transaction = self->its.transaction;
-    atomic_store(&transaction->outstanding, false);
-    self->callback(completion->arg, completion->base.status, transaction, &self->its.result);
-    drop(transaction);
-}
-
-static int commit_asynchronously(zkl_transaction *transaction, int64_t timeout_ms,
-                                 zkl_transaction_callback *callback, void *arg) {
-    zkl_lock_completion *completion = NULL;
-    int status = zkl_lock_completion_make(transaction->lock, sizeof(commit_completion),
-                                          "zkl_transaction_commit_async", arg, &completion);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    commit_completion *self = (commit_completion *)completion;
-    self->callback = callback;
-    completion->tell = tell_committed;
-    completion->end = end_asynchronous_commit;
-    status = begin_commit(&self->its, transaction, completion);
-    if (status != ZKL_OK) {
-        zkl_lock_completion_unmake(completion);
-        return status;
-    }
-    atomic_store(&transaction->outstanding, true);
-    (void)atomic_fetch_add(&transaction->keepers, 1);
-    zkl_commit_leave_to_callback(&self->its.wait, timeout_ms);
-    return ZKL_OK;
 }
 
 int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
                                  zkl_transaction_callback *callback, void *arg) {
     ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    int status = check_commit(transaction, timeout_ms);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
-    }
-    if (status == ZKL_OK) {
-        status = check_not_over(transaction);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_lock *lock = transaction->lock;
-    pthread_mutex_lock(&lock->client->mutex);
-    status = commit_asynchronously(transaction, timeout_ms, callback, arg);
-    if (status != ZKL_OK) {
-        (void)zkl_lock_note_returned(lock, __func__, status);
-    }
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
+    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    self.base.call = zkl_call_of_callback(NULL, &kind, __func__, timeout_ms, NULL, arg);
+    self.base.call.application.committed = callback;
+    ZKL_TRY(check_handle(transaction));
+    self.base.call.lock = transaction->lock;
+    return zkl_call_start(&self.base.call, sizeof(self));
 }
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "listener.h"
 #include "lock.h"
 #include "testing/testing.h"
 #include "testing/world.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "faults.h"
+#include "listener.h"
 #include "lock.h"
 #include "oracle_records.h"
 

@@ -1,0 +1,312 @@
+#include "call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "assertion.h"
+#include "callback_queue.h"
+#include "input.h"
+#include "listener.h"
+#include "lock.h"
+#include "threads.h"
+#include "try.h"
+
+/* ---- What both ways of waiting share ------------------------------------------------------ */
+
+zkl_lock_call zkl_call_of_thread(zkl_lock *lock, const zkl_lock_call_kind *kind,
+                                 const char *function, int64_t timeout_ms) {
+    zkl_input_clear();
+    return (zkl_lock_call){ .kind = kind,
+                            .function = function,
+                            .lock = lock,
+                            .owner = { .thread = zkl_thread_number() },
+                            .timeout_ms = timeout_ms,
+                            .grant = ZKL_GRANT_INIT };
+}
+
+zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kind,
+                                   const char *function, int64_t timeout_ms, const void *owner,
+                                   void *arg) {
+    zkl_lock_call call = zkl_call_of_thread(lock, kind, function, timeout_ms);
+    call.owner = (zkl_lock_owner){ .token = owner };
+    call.arg = arg;
+    return call;
+}
+
+int zkl_call_check(const zkl_lock_call *call) {
+    int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
+    ZKL_TRY(zkl_handle_check("lock", call->lock));
+    if (call->timeout_ms != ZKL_FOREVER) {
+        ZKL_TRY(zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX,
+                                      ZKL_INVALID_TIMEOUT));
+    }
+    return zkl_client_check_process(call->lock->client);
+}
+
+/* Of one that has ended, or was refused. */
+static void note_status(const zkl_lock_call *call, const zkl_client *client, int status) {
+    if (call->lock != NULL) {
+        zkl_listener_returned(call->lock, call->function, status);
+    }
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(client);
+    }
+}
+
+static void ask(zkl_lock_call *call) {
+    if (call->state < ZKL_CALL_ANSWERED) {
+        call->status = call->kind->end(call);
+    }
+    call->state = ZKL_CALL_SETTLED;
+    note_status(call, call->lock->client, call->status);
+}
+
+static bool is_of_thread(const zkl_lock_call *call) {
+    return call->application.ended == NULL;
+}
+
+static void enter(zkl_lock *lock) {
+    lock->calls.inside++;
+}
+
+static void leave(zkl_lock *lock) {
+    lock->calls.inside--;
+    if (lock->calls.closing) {
+        zkl_condition_broadcast(&lock->calls.changed);
+    }
+}
+
+static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
+    if (call->state != ZKL_CALL_WAITS) {
+        return;
+    }
+    call->state = state;
+    zkl_timer_stop(&call->limit);
+    if (is_of_thread(call)) {
+        zkl_condition_broadcast(&call->lock->calls.changed);
+    } else {
+        zkl_callback_queue_post(call->client->callbacks, &call->callback);
+    }
+}
+
+void zkl_call_over(zkl_lock_call *call) {
+    if (call != NULL) {
+        finish(call, ZKL_CALL_OVER);
+    }
+}
+
+void zkl_call_answer(zkl_lock_call *call, int status) {
+    call->status = status;
+    finish(call, ZKL_CALL_ANSWERED);
+}
+
+/* ---- A thread waits ----------------------------------------------------------------------- */
+
+static void wait_until_over(const zkl_lock_call *call) {
+    zkl_calls *calls = &call->lock->calls;
+    int64_t start = zkl_clock_ms();
+    int64_t left = call->timeout_ms == ZKL_FOREVER ? INT64_MAX : call->timeout_ms;
+    while (call->state == ZKL_CALL_WAITS && !calls->closing && left > 0) {
+        zkl_condition_wait(&calls->changed, &call->lock->client->mutex, left);
+        left = left == INT64_MAX ? left : call->timeout_ms - (zkl_clock_ms() - start);
+    }
+}
+
+static int run(zkl_lock_call *call) {
+    int status = call->kind->begin(call);
+    if (status != ZKL_OK) {
+        note_status(call, call->lock->client, status);
+        return status;
+    }
+    wait_until_over(call);
+    ask(call);
+    return call->status;
+}
+
+int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
+    ZKL_TRY(zkl_call_check(call));
+    if (can_wait && zkl_callback_is_running()) {
+        return ZKL_IN_CALLBACK;
+    }
+    zkl_lock *lock = call->lock;
+    pthread_mutex_lock(&lock->client->mutex);
+    enter(lock);
+    int status = run(call);
+    leave(lock);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- A callback is owed ------------------------------------------------------------------- */
+
+static void on_limit(void *arg) {
+    zkl_lock_call *call = arg;
+    if (call->kind->expire != NULL) {
+        call->kind->expire(call);
+    }
+    zkl_call_over(call);
+}
+
+static void set_limit(zkl_lock_call *call) {
+    call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
+    if (call->timeout_ms == 0) {
+        on_limit(call);
+    } else if (call->timeout_ms != ZKL_FOREVER) {
+        zkl_session *session = call->lock->runner->session;
+        zkl_session_set_timer_after(session, &call->limit, zkl_session_now_ms(session),
+                                    call->timeout_ms);
+    }
+}
+
+static void forget_lock(zkl_lock_call *call) {
+    DL_DELETE(call->lock->calls.callbacks, call);
+    call->lock = NULL;
+}
+
+/* The handle explains itself in the thread's message, which may be that of a thread that closes it.
+ * Without memory there is none. */
+static void settle(zkl_lock_call *call) {
+    char before[ZKL_MESSAGE_SIZE];
+    if (call->state == ZKL_CALL_SETTLED) {
+        return;
+    }
+    snprintf(before, sizeof(before), "%s", zkl_input_message());
+    zkl_input_clear();
+    ask(call);
+    call->message = zkl_input_message()[0] != '\0' ? strdup(zkl_input_message()) : NULL;
+    zkl_input_set(before);
+}
+
+static void begin_callback(zkl_lock_call *call) {
+    settle(call);
+    call->runs_on = zkl_thread_number();
+    enter(call->lock);
+}
+
+static void end_callback(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    forget_lock(call);
+    leave(lock);
+}
+
+static void deliver(zkl_callback *callback) {
+    zkl_lock_call *call = (zkl_lock_call *)callback;
+    zkl_client *client = call->client;
+    pthread_mutex_lock(&client->mutex);
+    if (call->lock != NULL) {
+        begin_callback(call);
+    }
+    zkl_assert(client->recorder, call->limit.timers == NULL); /* no timer leads here */
+    zkl_input_set(call->message);
+    pthread_mutex_unlock(&client->mutex);
+    call->kind->tell(call);
+    pthread_mutex_lock(&client->mutex);
+    if (call->lock != NULL) {
+        end_callback(call);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    free(call->message);
+    free(call);
+}
+
+static void unmake(zkl_lock_call *call) {
+    forget_lock(call);
+    free(call);
+}
+
+static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
+    zkl_client *client = given->lock->client;
+    if (client->closed) {
+        return ZKL_CLOSED; /* its queue may be no more */
+    }
+    if (zkl_client_callbacks(client) == NULL) {
+        return ZKL_SYSTEM;
+    }
+    zkl_lock_call *call = calloc(1, size);
+    if (call == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    memcpy(call, given, size);
+    call->callback.run = deliver;
+    call->client = client;
+    DL_APPEND(call->lock->calls.callbacks, call);
+    *result = call;
+    return ZKL_OK;
+}
+
+static int start(const zkl_lock_call *given, size_t size) {
+    zkl_lock_call *call = NULL;
+    int status = make(given, size, &call);
+    if (status != ZKL_OK) {
+        if (status != ZKL_CLOSED && given->kind->not_begun != NULL) {
+            given->kind->not_begun(given, status);
+        }
+        return status;
+    }
+    status = call->kind->begin(call);
+    if (status != ZKL_OK) {
+        unmake(call);
+    } else if (call->state == ZKL_CALL_WAITS) {
+        set_limit(call);
+    }
+    return status;
+}
+
+int zkl_call_start(zkl_lock_call *given, size_t size) {
+    ZKL_TRY(zkl_call_check(given));
+    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)given->application.ended));
+    zkl_client *client = given->lock->client;
+    pthread_mutex_lock(&client->mutex);
+    int status = start(given, size);
+    if (status != ZKL_OK) {
+        note_status(given, client, status);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
+void zkl_call_tell_status(const zkl_lock_call *call) {
+    call->application.ended(call->arg, call->status);
+}
+
+void zkl_call_tell_grant(const zkl_lock_call *call) {
+    call->application.acquired(call->arg, call->status,
+                               call->status == ZKL_OK ? &call->grant : NULL);
+}
+
+/* ---- The calls of a handle ---------------------------------------------------------------- */
+
+void zkl_calls_begin(zkl_calls *calls) {
+    zkl_condition_begin(&calls->changed);
+}
+
+void zkl_calls_destroy(zkl_calls *calls) {
+    zkl_condition_end(&calls->changed);
+}
+
+/* When it is closed in the very callback of one of its calls, there is no waiting for that. */
+static void let_close(const zkl_calls *calls) {
+    for (zkl_lock_call *call = calls->callbacks, *next; call != NULL; call = next) {
+        next = call->next;
+        if (call->runs_on == zkl_thread_number()) {
+            end_callback(call);
+        }
+    }
+}
+
+void zkl_calls_close(zkl_calls *calls, zkl_client *client) {
+    zkl_condition_broadcast(&calls->changed);
+    let_close(calls);
+    while (calls->inside > 0) {
+        zkl_condition_wait(&calls->changed, &client->mutex, INT64_MAX);
+    }
+    for (zkl_lock_call *call = calls->callbacks, *next; call != NULL; call = next) {
+        next = call->next;
+        zkl_call_over(call);
+        settle(call);
+        forget_lock(call);
+    }
+}

@@ -1,0 +1,22 @@
+/* For the trace of simulations: hears what the applications of all handles are told. */
+#ifndef ZKLOCK_LISTENER_H
+#define ZKLOCK_LISTENER_H
+
+#include "zklock/zklock.h"
+
+/** With the client's mutex held. */
+typedef struct zkl_lock_listener {
+    /* A grant is SUSPECT, HELD again, or LOST for a reason; with or without a state callback. */
+    void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
+    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. Of an asynchronous
+     * call: what its callback is told. */
+    void (*returned)(const zkl_lock *lock, const char *function, int status);
+} zkl_lock_listener;
+
+/** NULL: nobody listens, as at the beginning. While no handle is open. */
+void zkl_lock_listen(const zkl_lock_listener *whose);
+
+void zkl_listener_told(const zkl_lock *lock, zkl_lock_state state, int reason);
+void zkl_listener_returned(const zkl_lock *lock, const char *function, int status);
+
+#endif
