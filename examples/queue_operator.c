@@ -23,7 +23,7 @@ static int where(zkl_client *client, const char *resource, const char *node) {
     if (status != ZKL_OK) {
         return status;
     }
-    status = ZKL_NOT_A_CONTENDER;
+    status = ZKL_NO_NODE;
     for (size_t i = 0; i < zkl_queue_count(queue) && status != ZKL_OK; i++) {
         const zkl_contender *one = zkl_queue_get(queue, i);
         if (strcmp(one->node, node) == 0) {

@@ -40,8 +40,7 @@ int zkl_call_check(const zkl_lock_call *call) {
     int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
     ZKL_TRY(zkl_handle_check("lock", call->lock));
     if (call->timeout_ms != ZKL_FOREVER) {
-        ZKL_TRY(zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX,
-                                      ZKL_INVALID_TIMEOUT));
+        ZKL_TRY(zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX));
     }
     return zkl_client_check_process(call->lock->client);
 }

@@ -28,16 +28,15 @@ static int check_options(const zkl_client_options *options) {
         zkl_input_check_struct_size("zkl_client_options", options->struct_size, sizeof(*options));
     if (status == ZKL_OK) {
         status = zkl_input_check_range("session_timeout_ms", options->session_timeout_ms,
-                                       ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS,
-                                       ZKL_INVALID_TIMEOUT);
+                                       ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1,
-                                       INT32_MAX, ZKL_INVALID_TIMEOUT);
+        status =
+            zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1, INT32_MAX);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_range("lease_tick_ms", options->lease_tick_ms, 0,
-                                       ZKL_LEASE_TICK_MAX_MS, ZKL_INVALID_TIMEOUT);
+                                       ZKL_LEASE_TICK_MAX_MS);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("lock_root", options->lock_root);
@@ -50,29 +49,27 @@ static int check_options(const zkl_client_options *options) {
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR,
-                                       ZKL_LOG_DEBUG, ZKL_INVALID_ARGUMENT);
+                                       ZKL_LOG_DEBUG);
     }
     if (status == ZKL_OK) {
         status = zkl_input_check_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
-                                       ZKL_DISPATCH_CALLER, ZKL_INVALID_ARGUMENT);
+                                       ZKL_DISPATCH_CALLER);
     }
     if (status == ZKL_OK && options->recorded_events != 0) {
         status = zkl_input_check_range("recorded_events", options->recorded_events,
-                                       ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX,
-                                       ZKL_INVALID_ARGUMENT);
+                                       ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("container_parents", options->container_parents, 0, 1,
-                                       ZKL_INVALID_ARGUMENT);
+        status = zkl_input_check_range("container_parents", options->container_parents, 0, 1);
     }
     if (status == ZKL_OK && options->record_directory != NULL) {
         status = zkl_input_check_file_name("record_directory", options->record_directory);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("metrics", options->metrics, 0, 1, ZKL_INVALID_ARGUMENT);
+        status = zkl_input_check_range("metrics", options->metrics, 0, 1);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0);
     }
     return status;
 }
@@ -285,7 +282,7 @@ static int start_client(zkl_client *client, const char *hosts, const zkl_client_
     if (status != ZKL_OK) {
         shut_down(client);
         free_client(client);
-        if (status == ZKL_CANNOT_RESOLVE) {
+        if (status == ZKL_DISCONNECTED) {
             zkl_input_note("host list", hosts, "no host of it could be resolved");
         }
         return status;
@@ -437,7 +434,7 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     if (client == NULL) {
         return ZKL_OK;
     }
-    int status = zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX, ZKL_INVALID_TIMEOUT);
+    int status = zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX);
     if (status == ZKL_OK) {
         status = zkl_handle_check("client", client);
     }
@@ -476,7 +473,7 @@ static int check_dispatched(const zkl_client *client) {
         return status;
     }
     if (client->dispatch != ZKL_DISPATCH_CALLER) {
-        return ZKL_NOT_DISPATCHED;
+        return zkl_input_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
     }
     return client->callbacks != NULL ? ZKL_OK : ZKL_CLOSED;
 }
@@ -577,9 +574,17 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     }
 }
 
+/* No session can help, and none is opened. */
+static int refuse_to_watch(size_t watched_bytes, size_t most) {
+    char text[128];
+    snprintf(text, sizeof(text), "paths of %zu bytes, at most %zu: fewer permits or shorter names",
+             watched_bytes, most);
+    return zkl_input_refuse("one request would watch", NULL, text);
+}
+
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
     if (watched_bytes > client->watched_bytes_max) {
-        return ZKL_TOO_MANY_WATCHES; /* no session can help, and none is opened */
+        return refuse_to_watch(watched_bytes, client->watched_bytes_max);
     }
     zkl_client_session *found = find_room(client, watched_bytes);
     if (found != NULL) {

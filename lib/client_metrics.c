@@ -75,7 +75,10 @@ static int check(const zkl_client *client, const char *buffer, size_t size) {
     if (status == ZKL_OK) {
         status = zkl_client_check_process(client);
     }
-    return status == ZKL_OK && client->metrics == NULL ? ZKL_NOT_COUNTED : status;
+    if (status == ZKL_OK && client->metrics == NULL) {
+        status = zkl_input_refuse("client", NULL, "counts nothing: its option metrics is 0");
+    }
+    return status;
 }
 
 int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length) {

@@ -40,7 +40,7 @@ static int check(const zkl_client *client, const char *path) {
         status = zkl_client_check_process(client);
     }
     if (status == ZKL_OK && client->recorder == NULL) {
-        status = ZKL_NOT_RECORDED;
+        status = zkl_input_refuse("client", NULL, "keeps no record: its recorded_events is 0");
     }
     return status;
 }
@@ -62,7 +62,7 @@ int zkl_client_write_record(zkl_client *client, const char *path) {
     free(record);
     if (!written) {
         zkl_input_note("path", path, strerror(why));
-        return ZKL_CANNOT_WRITE;
+        return ZKL_SYSTEM;
     }
     return ZKL_OK;
 }

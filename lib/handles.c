@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "input.h"
+#include "try.h"
 
 /* A power of two; malloc aligns to 16 bytes. */
 enum { BUCKETS = 4096, ALIGNMENT = 16 };
@@ -69,10 +70,8 @@ bool zkl_handle_is_open(const void *handle) {
 }
 
 int zkl_handle_check(const char *what, const void *handle) {
-    int status = zkl_input_check_pointer(what, handle);
-    if (status == ZKL_OK && !zkl_handle_is_open(handle)) {
-        zkl_input_note_text(what, "it is closed, or was never opened");
-        status = ZKL_INVALID_ARGUMENT;
-    }
-    return status;
+    ZKL_TRY(zkl_input_check_pointer(what, handle));
+    return zkl_handle_is_open(handle)
+               ? ZKL_OK
+               : zkl_input_refuse(what, NULL, "it is closed, or was never opened");
 }

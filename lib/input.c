@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "recipe/node_name.h"
+#include "try.h"
 
 enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
 
@@ -27,12 +28,12 @@ const char *zkl_input_message(void) {
     return message;
 }
 
-__attribute__((format(printf, 2, 3))) static int refuse(int status, const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    return status;
+    return ZKL_INVALID_ARGUMENT;
 }
 
 /* The input as a message may show it: cut, and without what a terminal obeys. */
@@ -64,12 +65,13 @@ void zkl_input_set(const char *text) {
     snprintf(message, sizeof(message), "%s", text != NULL ? text : "");
 }
 
-void zkl_input_note_text(const char *what, const char *fault) {
-    snprintf(message, sizeof(message), "%s: %s", what, fault);
+void zkl_input_note(const char *what, const char *input, const char *fault) {
+    (void)zkl_input_refuse(what, input, fault);
 }
 
-void zkl_input_note(const char *what, const char *input, const char *fault) {
-    snprintf(message, sizeof(message), "%s \"%s\": %s", what, show(input).text, fault);
+int zkl_input_refuse(const char *what, const char *input, const char *fault) {
+    return input == NULL ? refuse("%s: %s", what, fault)
+                         : refuse("%s \"%s\": %s", what, show(input).text, fault);
 }
 
 /* ---- Text -------------------------------------------------------------- */
@@ -132,41 +134,35 @@ static text_fault check_text(const char *text) {
     return fault;
 }
 
-static int check_short_text(const char *what, const char *text, size_t longest, int status) {
+static int check_short_text(const char *what, const char *text, size_t longest) {
     size_t length = strlen(text);
     if (length > longest) {
-        return refuse(status, "%s \"%s\": %zu bytes, at most %zu are allowed", what,
-                      show(text).text, length, longest);
+        return refuse("%s \"%s\": %zu bytes, at most %zu are allowed", what, show(text).text,
+                      length, longest);
     }
     if (check_text(text) > TEXT_UNSUPPORTED) {
-        return refuse(status, "%s \"%s\": must be UTF-8 without control characters", what,
-                      show(text).text);
+        return refuse("%s \"%s\": must be UTF-8 without control characters", what, show(text).text);
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_label(const char *label) {
-    return check_short_text("label", label, ZKL_LABEL_MAX, ZKL_INVALID_LABEL);
+    return check_short_text("label", label, ZKL_LABEL_MAX);
 }
 
 int zkl_input_check_owner(const char *owner) {
-    return check_short_text("owner", owner, ZKL_OWNER_MAX, ZKL_INVALID_LABEL);
+    return check_short_text("owner", owner, ZKL_OWNER_MAX);
 }
 
 int zkl_input_check_note(const char *note) {
-    return check_short_text("note", note, ZKL_NOTE_MAX, ZKL_INVALID_CANDIDATE);
+    return check_short_text("note", note, ZKL_NOTE_MAX);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
 int zkl_input_check_resource_class(const char *name) {
-    int status = check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX,
-                                  ZKL_INVALID_RESOURCE_CLASS);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX));
     if (name[0] == '_') {
-        return refuse(ZKL_INVALID_RESOURCE_CLASS,
-                      "resource_class \"%s\": must not begin with an underscore", show(name).text);
+        return refuse("resource_class \"%s\": must not begin with an underscore", show(name).text);
     }
     return ZKL_OK;
 }
@@ -182,13 +178,12 @@ static int check_path_components(const char *what, const char *path) {
     for (;;) {
         size_t length = strcspn(name, "/");
         if (length == 0) {
-            return refuse(ZKL_RESOURCE_EMPTY_COMPONENT,
-                          "%s \"%s\": a path must not have empty names or end in a slash", what,
+            return refuse("%s \"%s\": a path must not have empty names or end in a slash", what,
                           show(path).text);
         }
         if (is_dots(name, length)) {
-            return refuse(ZKL_RESOURCE_DOT, "%s \"%s\": a path must not contain . or .. as a name",
-                          what, show(path).text);
+            return refuse("%s \"%s\": a path must not contain . or .. as a name", what,
+                          show(path).text);
         }
         if (name[length] == '\0') {
             return ZKL_OK;
@@ -207,14 +202,11 @@ static bool is_reserved(const char *path) {
 static int check_characters(const char *what, const char *name) {
     switch (check_text(name)) {
     case TEXT_NOT_UTF8:
-        return refuse(ZKL_RESOURCE_INVALID_UTF8, "%s \"%s\": must be valid UTF-8", what,
-                      show(name).text);
+        return refuse("%s \"%s\": must be valid UTF-8", what, show(name).text);
     case TEXT_CONTROL:
-        return refuse(ZKL_RESOURCE_CONTROL_CHARACTER, "%s \"%s\": must not have control characters",
-                      what, show(name).text);
+        return refuse("%s \"%s\": must not have control characters", what, show(name).text);
     case TEXT_UNSUPPORTED:
-        return refuse(ZKL_RESOURCE_UNSUPPORTED_CHARACTER,
-                      "%s \"%s\": ZooKeeper takes no characters of private use, no specials and "
+        return refuse("%s \"%s\": ZooKeeper takes no characters of private use, no specials and "
                       "none beyond U+FFFF",
                       what, show(name).text);
     case TEXT_GOOD:
@@ -225,22 +217,20 @@ static int check_characters(const char *what, const char *name) {
 
 static int check_absolute(const char *what, const char *path) {
     if (is_reserved(path)) {
-        return refuse(ZKL_RESOURCE_RESERVED, "%s \"%s\": / and /zookeeper are ZooKeeper's own",
-                      what, show(path).text);
+        return refuse("%s \"%s\": / and /zookeeper are ZooKeeper's own", what, show(path).text);
     }
-    int status = check_characters(what, path);
-    return status != ZKL_OK ? status : check_path_components(what, path);
+    ZKL_TRY(check_characters(what, path));
+    return check_path_components(what, path);
 }
 
 static int check_relative(const char *what, const char *name) {
     if (strchr(name, '/') != NULL) {
-        return refuse(ZKL_RESOURCE_SLASH,
-                      "%s \"%s\": a name must not contain a slash (an absolute path starts with "
+        return refuse("%s \"%s\": a name must not contain a slash (an absolute path starts with "
                       "one)",
                       what, show(name).text);
     }
     if (is_dots(name, strlen(name))) {
-        return refuse(ZKL_RESOURCE_DOT, "%s \"%s\": . and .. are not names", what, show(name).text);
+        return refuse("%s \"%s\": . and .. are not names", what, show(name).text);
     }
     return check_characters(what, name);
 }
@@ -250,20 +240,17 @@ static const char of_resource[] = "resource";
 static int check_resource_length(const char *resource) {
     size_t length = strlen(resource);
     if (length == 0) {
-        return refuse(ZKL_RESOURCE_EMPTY, "%s \"\": must not be empty", of_resource);
+        return refuse("%s \"\": must not be empty", of_resource);
     }
     if (length > ZKL_RESOURCE_MAX) {
-        return refuse(ZKL_RESOURCE_TOO_LONG, "%s \"%s\": %zu bytes, at most %d are allowed",
-                      of_resource, show(resource).text, length, ZKL_RESOURCE_MAX);
+        return refuse("%s \"%s\": %zu bytes, at most %d are allowed", of_resource,
+                      show(resource).text, length, ZKL_RESOURCE_MAX);
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_resource(const char *resource) {
-    int status = check_resource_length(resource);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check_resource_length(resource));
     return resource[0] == '/' ? check_absolute(of_resource, resource)
                               : check_relative(of_resource, resource);
 }
@@ -273,8 +260,7 @@ static int check_stripe(const char *resource, size_t name_length) {
     memcpy(name, resource, name_length);
     name[name_length] = '\0';
     if (!zkl_node_name_is_stripe(resource + name_length + 1)) {
-        return refuse(ZKL_RESOURCE_SLASH,
-                      "%s \"%s\": behind the slash of a name must be a stripe with four digits, as "
+        return refuse("%s \"%s\": behind the slash of a name must be a stripe with four digits, as "
                       "in %s/stripe-0003 (an absolute path starts with a slash)",
                       of_resource, show(resource).text, show(name).text);
     }
@@ -286,38 +272,28 @@ int zkl_input_check_resource_or_stripe(const char *resource) {
     if (slash == NULL || slash == resource) {
         return zkl_input_check_resource(resource);
     }
-    int status = check_resource_length(resource);
-    return status == ZKL_OK ? check_stripe(resource, (size_t)(slash - resource)) : status;
+    ZKL_TRY(check_resource_length(resource));
+    return check_stripe(resource, (size_t)(slash - resource));
 }
 
-/* A root is checked by the rules of an absolute resource, with one status. */
-int zkl_input_check_root(const char *root) {
-    static const char what[] = "lock root";
-    size_t length = strlen(root);
-    if (length > ZKL_ROOT_MAX) {
-        return refuse(ZKL_INVALID_ROOT, "%s \"%s\": %zu bytes, at most %d are allowed", what,
-                      show(root).text, length, ZKL_ROOT_MAX);
-    }
-    if (root[0] != '/') {
-        return refuse(ZKL_INVALID_ROOT, "%s \"%s\": must be an absolute path", what,
-                      show(root).text);
-    }
-    return check_absolute(what, root) == ZKL_OK ? ZKL_OK : ZKL_INVALID_ROOT;
-}
-
-/* By the same rules, with one status. */
-int zkl_input_check_node_path(const char *path) {
-    static const char what[] = "path";
+static int check_absolute_only(const char *what, const char *path, size_t longest) {
     size_t length = strlen(path);
-    if (length > ZKL_TRANSACTION_PATH_MAX) {
-        return refuse(ZKL_INVALID_PATH, "%s \"%s\": %zu bytes, at most %d are allowed", what,
-                      show(path).text, length, ZKL_TRANSACTION_PATH_MAX);
+    if (length > longest) {
+        return refuse("%s \"%s\": %zu bytes, at most %zu are allowed", what, show(path).text,
+                      length, longest);
     }
     if (path[0] != '/') {
-        return refuse(ZKL_INVALID_PATH, "%s \"%s\": must be an absolute path", what,
-                      show(path).text);
+        return refuse("%s \"%s\": must be an absolute path", what, show(path).text);
     }
-    return check_absolute(what, path) == ZKL_OK ? ZKL_OK : ZKL_INVALID_PATH;
+    return check_absolute(what, path);
+}
+
+int zkl_input_check_root(const char *root) {
+    return check_absolute_only("lock root", root, ZKL_ROOT_MAX);
+}
+
+int zkl_input_check_node_path(const char *path) {
+    return check_absolute_only("path", path, ZKL_TRANSACTION_PATH_MAX);
 }
 
 /* ---- Hosts -------------------------------------------------------------- */
@@ -362,14 +338,12 @@ static size_t host_length(const char *server, size_t length) {
 static int check_server(const char *hosts, const char *server, size_t length) {
     size_t host = host_length(server, length);
     if (host == 0) {
-        return refuse(ZKL_INVALID_HOSTS,
-                      "host list \"%s\": server %d bytes in has no valid host name or address",
+        return refuse("host list \"%s\": server %d bytes in has no valid host name or address",
                       show(hosts).text, (int)(server - hosts));
     }
     if (host == length || server[host] != ':' ||
         !port_is_valid(server + host + 1, length - host - 1)) {
-        return refuse(ZKL_INVALID_HOSTS,
-                      "host list \"%s\": \"%.*s\" must be followed by : and a port from 1 to %d",
+        return refuse("host list \"%s\": \"%.*s\" must be followed by : and a port from 1 to %d",
                       show(hosts).text, (int)(host < SHOWN_MAX ? host : SHOWN_MAX), server,
                       PORT_MAX);
     }
@@ -381,41 +355,35 @@ static int check_chroot(const char *hosts, const char *chroot) {
         return ZKL_OK;
     }
     if (strchr(chroot, ',') != NULL) {
-        return refuse(ZKL_INVALID_HOSTS,
-                      "host list \"%s\": a comma in the chroot \"%s\"; a chroot is given once, "
+        return refuse("host list \"%s\": a comma in the chroot \"%s\"; a chroot is given once, "
                       "behind the last server",
                       show(hosts).text, show(chroot).text);
     }
     size_t length = strlen(chroot);
     if (length > ZKL_ROOT_MAX) {
-        return refuse(ZKL_INVALID_HOSTS,
-                      "host list \"%s\": the chroot has %zu bytes, at most %d are allowed",
+        return refuse("host list \"%s\": the chroot has %zu bytes, at most %d are allowed",
                       show(hosts).text, length, ZKL_ROOT_MAX);
     }
-    return check_absolute("chroot of the host list", chroot) == ZKL_OK ? ZKL_OK : ZKL_INVALID_HOSTS;
+    return check_absolute("chroot of the host list", chroot);
 }
 
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
     size_t length = strlen(hosts);
     if (length > ZKL_HOSTS_MAX) {
-        return refuse(ZKL_INVALID_HOSTS, "host list \"%s\": %zu bytes, at most %d are allowed",
-                      show(hosts).text, length, ZKL_HOSTS_MAX);
+        return refuse("host list \"%s\": %zu bytes, at most %d are allowed", show(hosts).text,
+                      length, ZKL_HOSTS_MAX);
     }
     *servers_length = strcspn(hosts, "/");
     size_t first_space = strcspn(hosts, " \t\r\n\v\f");
     if (first_space < *servers_length) {
         return refuse(
-            ZKL_INVALID_HOSTS,
             "host list \"%s\": a space %zu bytes in; servers are separated by commas alone",
             show(hosts).text, first_space);
     }
     *chroot = strcmp(hosts + *servers_length, "/") == 0 ? "" : hosts + *servers_length;
     for (const char *server = hosts;;) {
         size_t server_length = strcspn(server, ",/");
-        int status = check_server(hosts, server, server_length);
-        if (status != ZKL_OK) {
-            return status;
-        }
+        ZKL_TRY(check_server(hosts, server, server_length));
         if (server[server_length] != ',') {
             return check_chroot(hosts, *chroot);
         }
@@ -427,56 +395,51 @@ int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char 
 
 int zkl_input_check_mode(zkl_mode mode, unsigned permits) {
     if (permits > 0 && mode != ZKL_PERMIT) {
-        return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_PERMIT for a handle with permits",
-                      (int)mode);
+        return refuse("mode %d: must be ZKL_PERMIT for a handle with permits", (int)mode);
     }
     if (permits > 0) {
         return ZKL_OK;
     }
     if (mode == ZKL_PERMIT) {
-        return refuse(ZKL_INVALID_MODE, "mode ZKL_PERMIT: needs a handle with permits");
+        return refuse("mode ZKL_PERMIT: needs a handle with permits");
     }
     if (mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
-        return refuse(ZKL_INVALID_MODE, "mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE",
-                      (int)mode);
+        return refuse("mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE", (int)mode);
     }
     return ZKL_OK;
 }
 
-int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
-                          int status) {
+int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {
     if (value >= lowest && value <= highest) {
         return ZKL_OK;
     }
     if (lowest == highest) {
-        return refuse(status, "%s %lld: must be %lld", what, (long long)value, (long long)lowest);
+        return refuse("%s %lld: must be %lld", what, (long long)value, (long long)lowest);
     }
     if (highest == INT64_MAX) {
-        return refuse(status, "%s %lld: must be at least %lld", what, (long long)value,
-                      (long long)lowest);
+        return refuse("%s %lld: must be at least %lld", what, (long long)value, (long long)lowest);
     }
-    return refuse(status, "%s %lld: must be from %lld to %lld", what, (long long)value,
-                  (long long)lowest, (long long)highest);
+    return refuse("%s %lld: must be from %lld to %lld", what, (long long)value, (long long)lowest,
+                  (long long)highest);
 }
 
 int zkl_input_check_file_name(const char *what, const char *name) {
     size_t length = strlen(name);
     if (length == 0 || length > ZKL_FILE_NAME_MAX) {
-        return refuse(ZKL_INVALID_ARGUMENT, "%s \"%s\": %zu bytes, must be from 1 to %d", what,
-                      show(name).text, length, ZKL_FILE_NAME_MAX);
+        return refuse("%s \"%s\": %zu bytes, must be from 1 to %d", what, show(name).text, length,
+                      ZKL_FILE_NAME_MAX);
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {
     if (given != known) {
-        return refuse(ZKL_INVALID_STRUCT_SIZE,
-                      "struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given,
+        return refuse("struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given,
                       what, known);
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_pointer(const char *what, const void *pointer) {
-    return pointer != NULL ? ZKL_OK : refuse(ZKL_INVALID_ARGUMENT, "%s: must not be NULL", what);
+    return pointer != NULL ? ZKL_OK : refuse("%s: must not be NULL", what);
 }

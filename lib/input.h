@@ -1,6 +1,6 @@
-/* Checks what the application passes in. Each check returns ZKL_OK or the
- * status of the rule that is broken, and leaves a message that names the input
- * and the rule for zkl_error_message. */
+/* Checks what the application passes in. Each check returns ZKL_OK, or
+ * ZKL_INVALID_ARGUMENT, and then leaves a message that names the input and the
+ * rule for zkl_error_message. */
 #ifndef ZKLOCK_INPUT_H
 #define ZKLOCK_INPUT_H
 
@@ -25,9 +25,8 @@ int zkl_input_check_resource_or_stripe(const char *resource);
 int zkl_input_check_node_path(const char *path);
 /** ZKL_PERMIT for a handle with permits, else one of the others. */
 int zkl_input_check_mode(zkl_mode mode, unsigned permits);
-/** `lowest` <= `value` <= `highest`, else `status`. */
-int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest,
-                          int status);
+/** `lowest` <= `value` <= `highest`. */
+int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest);
 /** The name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
 int zkl_input_check_file_name(const char *what, const char *name);
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
@@ -43,11 +42,12 @@ void zkl_input_set(const char *text);
 /** Forgets this thread's message, at the beginning of each call. */
 void zkl_input_clear(void);
 
-/** The same about what has no text of its own. */
-void zkl_input_note_text(const char *what, const char *fault);
-
-/** Leaves a message about input whose fault no check could find. */
+/** Leaves a message: what was wrong with which input; NULL: it has no text. */
 void zkl_input_note(const char *what, const char *input, const char *fault);
+
+/** The same about a mistake of the caller's that no check here finds. Returns
+ *  ZKL_INVALID_ARGUMENT. */
+int zkl_input_refuse(const char *what, const char *input, const char *fault);
 
 /** The message of this thread's last failed check. */
 const char *zkl_input_message(void);

@@ -156,10 +156,9 @@ static void free_lock(zkl_lock *lock) {
 }
 
 static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
-    ZKL_TRY(zkl_input_check_range(what, value, 0, 1, ZKL_INVALID_ARGUMENT));
+    ZKL_TRY(zkl_input_check_range(what, value, 0, 1));
     if (value != 0 && options->state_callback == NULL) {
-        zkl_input_note(what, "1", "needs a state_callback, which is told");
-        return ZKL_INVALID_ARGUMENT;
+        return zkl_input_refuse(what, "1", "needs a state_callback, which is told");
     }
     return ZKL_OK;
 }
@@ -167,15 +166,11 @@ static int check_told(const zkl_lock_options *options, const char *what, int32_t
 static int check_options(const zkl_lock_options *options) {
     ZKL_TRY(
         zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options)));
-    ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1,
-                                  ZKL_INVALID_ARGUMENT));
-    ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1, ZKL_INVALID_ARGUMENT));
-    ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
-                                  ZKL_INVALID_TIMEOUT));
-    ZKL_TRY(zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX,
-                                  ZKL_INVALID_PERMITS));
-    ZKL_TRY(zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX,
-                                  ZKL_INVALID_LIMIT));
+    ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
+    ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1));
+    ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX));
+    ZKL_TRY(zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
     ZKL_TRY(check_told(options, "tell_contended", options->tell_contended));
     ZKL_TRY(check_told(options, "tell_granted", options->tell_granted));
     if (options->resource_class != NULL) {

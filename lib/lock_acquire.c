@@ -126,10 +126,12 @@ static int acquire_again(zkl_lock *lock, acquire_call *self) {
     }
     bool reads = lock->mode == ZKL_READ || zkl_lock_is_downgrading(lock);
     if (reads && self->mode != ZKL_READ) {
-        return ZKL_NO_UPGRADE;
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)self->mode),
+                                "is held for reading; zkl_lock_try_upgrade takes it for writing");
     }
     if (lock->holds == ZKL_HOLDS_MAX) {
-        return ZKL_TOO_MANY_HOLDS;
+        zkl_input_note("handle of", lock->resource, "was acquired 65,535 times without a release");
+        return ZKL_ALREADY_HELD;
     }
     lock->holds++;
     self->again = lock->grants;

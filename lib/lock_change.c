@@ -78,9 +78,8 @@ static int begin_downgrade(zkl_lock_call *call) {
         return ZKL_OK;
     }
     if (lock->mode != ZKL_WRITE) {
-        zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
-                       "only what is held for writing can be downgraded");
-        return ZKL_INVALID_MODE;
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->mode),
+                                "only what is held for writing can be downgraded");
     }
     begin_change(lock, call);
     zkl_lock_feed(lock, ZKL_EVENT_DOWNGRADE, ZKL_OK);
@@ -201,9 +200,8 @@ static int begin_upgrade(zkl_lock_call *call) {
         return ZKL_OK;
     }
     if (lock->mode != ZKL_READ) {
-        zkl_input_note("mode", zkl_lock_mode_name((int)lock->mode),
-                       "only what is held for reading can be upgraded");
-        return ZKL_INVALID_MODE;
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->mode),
+                                "only what is held for reading can be upgraded");
     }
     begin_change(lock, call);
     int status = start_upgrade(lock);

@@ -35,8 +35,7 @@ int zkl_multi_lock_check_handle(const zkl_multi_lock *self) {
 int zkl_multi_lock_check_call(const zkl_multi_lock *self, int64_t timeout_ms) {
     int status = zkl_multi_lock_check_handle(self);
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
+        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
     }
     return status;
 }

@@ -21,8 +21,7 @@ static int check_member(const zkl_multi_lock_member *member) {
         status = zkl_input_check_resource(member->resource);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX,
-                                       ZKL_INVALID_PERMITS);
+        status = zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX);
     }
     return status == ZKL_OK ? zkl_input_check_mode(member->mode, (unsigned)member->permits)
                             : status;
@@ -32,7 +31,7 @@ static int check_members(const zkl_multi_lock_member *members, size_t count) {
     int status = zkl_input_check_pointer("members", members);
     if (status == ZKL_OK) {
         status = zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
-                                       ZKL_MULTI_LOCK_MEMBERS_MAX, ZKL_INVALID_ARGUMENT);
+                                       ZKL_MULTI_LOCK_MEMBERS_MAX);
     }
     for (size_t i = 0; status == ZKL_OK && i < count; i++) {
         status = check_member(&members[i]);
@@ -44,15 +43,14 @@ static int check_options(const zkl_multi_lock_options *options) {
     int status = zkl_input_check_struct_size("zkl_multi_lock_options", options->struct_size,
                                              sizeof(*options));
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
+        status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0,
-                                       1, ZKL_INVALID_ARGUMENT);
+        status =
+            zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("reserved", options->reserved, 0, 0, ZKL_INVALID_ARGUMENT);
+        status = zkl_input_check_range("reserved", options->reserved, 0, 0);
     }
     if (status == ZKL_OK && options->resource_class != NULL) {
         status = zkl_input_check_resource_class(options->resource_class);
@@ -104,9 +102,8 @@ static int check_duplicates(const zkl_multi_lock *self) {
     for (size_t i = 1; i < self->count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (strcmp(self->members[i].path, self->members[k].path) == 0) {
-                zkl_input_note("resource", self->members[i].resource,
-                               "is named twice: a multi-lock would wait for itself");
-                return ZKL_DUPLICATE_RESOURCE;
+                return zkl_input_refuse("resource", self->members[i].resource,
+                                        "is named twice: a multi-lock would wait for itself");
             }
         }
     }

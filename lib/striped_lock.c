@@ -34,8 +34,7 @@ static int name_stripe(const zkl_striped_lock *self, int32_t stripe, char name[S
     if (length < STRIPE_PATH_SIZE) {
         return ZKL_OK;
     }
-    zkl_input_note("resource", self->resource, "is too long, with its stripes");
-    return ZKL_RESOURCE_TOO_LONG;
+    return zkl_input_refuse("resource", self->resource, "is too long, with its stripes");
 }
 
 static int open_stripes(zkl_striped_lock *self) {
@@ -65,7 +64,7 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
         status = zkl_input_check_resource(resource);
     }
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX, ZKL_INVALID_STRIPES);
+        status = zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX);
     }
     if (status == ZKL_OK) {
         status =
@@ -75,8 +74,8 @@ static int check_input(zkl_client *client, const char *resource, int32_t stripes
                  options->state_callback == NULL && options->tell_contended == 0 &&
                  options->tell_granted == 0 && options->note == NULL;
     if (status == ZKL_OK && !plain) {
-        zkl_input_note("option", "permits, reentrant, note or news", "is not for stripes");
-        status = ZKL_INVALID_ARGUMENT;
+        status =
+            zkl_input_refuse("option", "permits, reentrant, note or news", "is not for stripes");
     }
     return status == ZKL_OK ? zkl_client_check_process(client) : status;
 }
@@ -277,8 +276,7 @@ int zkl_striped_lock_check_call(const zkl_striped_lock *self, int64_t timeout_ms
     zkl_input_clear();
     int status = zkl_striped_lock_check_handle(self);
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX,
-                                       ZKL_INVALID_TIMEOUT);
+        status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
     }
     return status;
 }

@@ -36,17 +36,16 @@ static int check_handle(const zkl_transaction *transaction) {
 }
 
 static int check_version(int32_t version) {
-    return zkl_input_check_range("version", version, ZKL_ANY_VERSION, INT32_MAX,
-                                 ZKL_INVALID_ARGUMENT);
+    return zkl_input_check_range("version", version, ZKL_ANY_VERSION, INT32_MAX);
 }
 
 static int check_room(const zkl_transaction *transaction, size_t bytes) {
     size_t others = transaction->count - 1; /* without the guard */
     int status = zkl_input_check_range("number of operations", (int64_t)others + 1, 1,
-                                       ZKL_TRANSACTION_OPERATIONS_MAX, ZKL_TRANSACTION_TOO_LARGE);
+                                       ZKL_TRANSACTION_OPERATIONS_MAX);
     if (status == ZKL_OK && bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
-        zkl_input_note("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
-        status = ZKL_TRANSACTION_TOO_LARGE;
+        status =
+            zkl_input_refuse("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
     }
     return status;
 }
@@ -120,8 +119,7 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
         [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
     };
     zkl_input_clear();
-    ZKL_TRY(zkl_input_check_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL,
-                                  ZKL_INVALID_ARGUMENT));
+    ZKL_TRY(zkl_input_check_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
     return add(transaction, (zkl_multi_operation){
                                 .kind = kinds[flags], .path = path, .data = data, .size = size });
 }
@@ -219,8 +217,7 @@ typedef struct transaction_call {
 
 static int check_not_over(const zkl_transaction *transaction) {
     if (transaction->over) {
-        zkl_input_note("transaction", "", "it was committed already");
-        return ZKL_INVALID_ARGUMENT;
+        return zkl_input_refuse("transaction", "", "it was committed already");
     }
     return ZKL_OK;
 }

@@ -187,5 +187,5 @@ int server_check_hosts(const char *hosts) {
     const char *detail = zkl_error_message();
     (void)fprintf(stderr, "inventory: --hosts %s: %s\n", hosts,
                   detail[0] == '\0' ? zkl_strerror(status) : detail);
-    return status == ZKL_INVALID_HOSTS ? 2 : 1;
+    return status == ZKL_INVALID_ARGUMENT ? 2 : 1;
 }

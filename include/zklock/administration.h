@@ -13,19 +13,18 @@
  *
  * Each stripe of a striped lock (striped_lock.h) is a resource of its own: of "hot" these are
  * "hot/stripe-0000", "hot/stripe-0001" and so on, with four digits. By these names they are
- * told, and taken, beside all that zkl_lock_open takes; no other name with a slash is one
- * (ZKL_RESOURCE_SLASH). By an absolute path a stripe is <path of the resource>/stripe-0000, and
- * what has no node, as one ending in /stripe-0 has none, is a resource without contenders.
+ * told, and taken, beside all that zkl_lock_open takes; no other name with a slash is one. By an
+ * absolute path a stripe is <path of the resource>/stripe-0000, and what has no node, as one ending
+ * in /stripe-0 has none, is a resource without contenders.
  *
  * Strings and structs that are got from a result live as long as that result.
  * Text that others have written (hosts, labels, owners) is shown with its control
  * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
  *
- * Each function can return, beside what is named there: ZKL_TIMEOUT, ZKL_CLOSED,
- * ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY,
- * ZKL_IN_CALLBACK, ZKL_FORKED, ZKL_INVALID_ARGUMENT and ZKL_INVALID_TIMEOUT
- * (timeout_ms < 1; there is no waiting for ever here). On any but ZKL_OK the
- * result is NULL.
+ * Each function can return, beside what is named there and what every function can
+ * return: ZKL_TIMEOUT, ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and
+ * ZKL_SERVER_REFUSED. timeout_ms is >= 1: there is no waiting for ever here. On any
+ * but ZKL_OK the result is NULL.
  *
  * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
  */
@@ -93,7 +92,7 @@ typedef struct zkl_queue zkl_queue;
  *           empty queue; that of a striped lock itself is empty too: its stripes have the queues.
  * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
  *
- * Returns ZKL_OK, one of the ZKL_RESOURCE_ statuses, or what is named above.
+ * Returns ZKL_OK, or what is named above.
  */
 ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                                zkl_queue **queue);
@@ -195,9 +194,9 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
  * resource  as for zkl_queue_describe.
  * node      its name below the resource, as zkl_contender has it.
  *
- * Returns ZKL_OK, ZKL_NOT_A_CONTENDER (the name is not that of a contender, or
- * the resource has no such node), one of the ZKL_RESOURCE_ statuses, or what is named above. After
- * ZKL_TIMEOUT it may have been asked, or not.
+ * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_INVALID_ARGUMENT (also: the
+ * name is not that of a contender), or what is named above. After ZKL_TIMEOUT it may have been
+ * asked, or not.
  */
 ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                             int64_t timeout_ms);
@@ -221,9 +220,9 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
  * resource  as for zkl_queue_describe.
  * node      its name below the resource, as zkl_contender has it.
  *
- * Returns ZKL_OK (it is gone), ZKL_NOT_A_CONTENDER (the name is not that of a
- * contender, or the resource has no such node), one of the ZKL_RESOURCE_ statuses,
- * or what is named above. After ZKL_TIMEOUT it may have been deleted, or not.
+ * Returns ZKL_OK (it is gone), ZKL_NO_NODE (the resource has no such node),
+ * ZKL_INVALID_ARGUMENT (also: the name is not that of a contender), or what is named
+ * above. After ZKL_TIMEOUT it may have been deleted, or not.
  */
 ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
                            int64_t timeout_ms);

@@ -97,9 +97,7 @@ typedef struct zkl_election_options {
  * options   NULL for ZKL_ELECTION_OPTIONS_INIT.
  * election  receives the handle on ZKL_OK, else NULL. Close it with zkl_election_close.
  *
- * Does not block. Returns ZKL_OK, ZKL_INVALID_CANDIDATE, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_RESOURCE_CLASS, one of the ZKL_RESOURCE_ statuses,
- * ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the callbacks).
+ * Does not block. Returns ZKL_OK or ZKL_SYSTEM (no thread for the callbacks).
  */
 ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
                                       const zkl_election_options *options, zkl_election **election);
@@ -112,12 +110,11 @@ ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
  * term        receives the term on ZKL_OK, else 0; may be NULL.
  *
  * Blocks. Returns what zkl_lock_acquire does, with its meaning: ZKL_OK (this candidate leads),
- * ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED, ZKL_SESSION_EXPIRED,
+ * ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_DISCONNECTED, ZKL_SESSION_EXPIRED,
  * ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led and lost: call
  * zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED,
- * ZKL_SEQUENCE_EXHAUSTED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM,
- * ZKL_FORKED or ZKL_IN_CALLBACK. On every status but ZKL_OK it does not lead, and elected is not
+ * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED or
+ * ZKL_SEQUENCE_EXHAUSTED. On every status but ZKL_OK it does not lead, and elected is not
  * told.
  *
  * With three of them nothing is wrong but that this campaign is over: ZKL_SESSION_EXPIRED,
@@ -142,9 +139,8 @@ typedef void zkl_campaign_callback(void *arg, int status, int64_t term);
  * callback  not NULL.
  *
  * Does not block; may be called from a callback. Returns ZKL_OK, or as zkl_lock_acquire_async
- * does: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE,
- * ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY,
- * ZKL_SYSTEM or ZKL_FORKED.
+ * does: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE or
+ * ZKL_AUTH_FAILED.
  */
 ZKL_CHECKED_API int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
                                                 zkl_campaign_callback *callback, void *arg);
@@ -172,9 +168,8 @@ ZKL_API zkl_lock *zkl_election_lock(const zkl_election *election);
  *
  * Returns what zkl_lock_release does: ZKL_OK, ZKL_PENDING (it has resigned, but that is not yet
  * confirmed; it goes on), ZKL_LOST (it had lost before; it can campaign again), ZKL_NOT_HELD (it
- * does not lead), ZKL_HANDLE_IN_USE (it campaigns: zkl_lock_cancel), ZKL_CLOSED,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_FORKED, or ZKL_IN_CALLBACK (only with a timeout
- * other than 0).
+ * does not lead), ZKL_HANDLE_IN_USE (it campaigns: zkl_lock_cancel) or
+ * ZKL_IN_CALLBACK (only with a timeout other than 0).
  */
 ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
 
@@ -191,9 +186,8 @@ ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
  *             campaign again at once; else it can when the callback begins.
  *
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
- * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD,
- * ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY,
- * ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD
+ * or ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
                                       zkl_status_callback *callback, void *arg);
@@ -263,10 +257,9 @@ typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
  * observer, and observers wake no candidate. While nobody leads, a list every ZKL_LEADER_PAUSE_MS
  * at most: it takes up to that long to hear of who leads then.
  *
- * Does not block; may be called from a callback. Returns ZKL_OK, ZKL_INVALID_ARGUMENT, one of the
- * ZKL_RESOURCE_ statuses, ZKL_TOO_MANY_REQUESTS (each counts as a request for what its client can
- * watch), ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the
- * callback).
+ * Does not block; may be called from a callback. Returns ZKL_OK, ZKL_TOO_MANY_REQUESTS (each
+ * counts as a request for what its client can watch), ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread for
+ * the callback).
  */
 ZKL_CHECKED_API int zkl_election_observe(zkl_client *client, const char *resource,
                                          zkl_leader_callback *callback, void *arg,

@@ -100,11 +100,8 @@ typedef struct zkl_multi_lock_grant {
  * multi_lock      receives the handle on ZKL_OK, else NULL. Close it with
  *                 zkl_multi_lock_close.
  *
- * Does not block. Returns ZKL_OK, ZKL_DUPLICATE_RESOURCE, ZKL_INVALID_ARGUMENT (a NULL, or a
- * count out of range), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_MODE, ZKL_INVALID_PERMITS,
- * ZKL_INVALID_TIMEOUT (max_hold_ms < 0), ZKL_INVALID_RESOURCE_CLASS, ZKL_INVALID_LABEL (owner), one
- * of the ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED, ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for
- * the state callback).
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also: a resource is named twice) or
+ * ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_CHECKED_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members,
                                         size_t count, const zkl_multi_lock_options *options,
@@ -122,9 +119,9 @@ ZKL_CHECKED_API int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock
  *
  * Blocks. Returns what zkl_lock_acquire does (but for the statuses of reentrant handles), and
  * ZKL_SEQUENCE_EXHAUSTED also from a try that has just begun a resource anew (the next one finds it
- * so); of a semaphore ZKL_PERMITS_DIFFER; ZKL_TOO_MANY_WATCHES (of semaphores of many permits, or
- * of many members with long names: see `permits` of zkl_lock_options). On every status but ZKL_OK
- * none is held, and nodes that were made are deleted in the background.
+ * so); of a semaphore ZKL_PERMITS_DIFFER; ZKL_INVALID_ARGUMENT also of semaphores of many permits,
+ * or of many members with long names (see `permits` of zkl_lock_options). On every status but
+ * ZKL_OK none is held, and nodes that were made are deleted in the background.
  */
 ZKL_CHECKED_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t timeout_ms,
                                            zkl_multi_lock_grant *grant);
@@ -132,7 +129,7 @@ ZKL_CHECKED_API int zkl_multi_lock_acquire(zkl_multi_lock *multi_lock, int64_t t
 /**
  * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
  * cancel and timeout comes first wins. Does not block; may be called from a callback. Returns
- * ZKL_OK, ZKL_NOT_WAITING, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ * ZKL_OK or ZKL_NOT_WAITING.
  */
 ZKL_API int zkl_multi_lock_cancel(zkl_multi_lock *multi_lock);
 
@@ -144,8 +141,7 @@ ZKL_CHECKED_API int zkl_multi_lock_check(zkl_multi_lock *multi_lock, int64_t *le
 
 /**
  * Releases all, as zkl_lock_release does: on ZKL_OK, ZKL_PENDING, ZKL_LOST (one of them had been
- * lost) and ZKL_CLOSED none is held; on ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_FORKED,
- * ZKL_IN_CALLBACK, ZKL_INVALID_ARGUMENT and ZKL_INVALID_TIMEOUT nothing has changed.
+ * lost) and ZKL_CLOSED none is held; on any other status nothing has changed.
  */
 ZKL_API int zkl_multi_lock_release(zkl_multi_lock *multi_lock, int64_t timeout_ms);
 
@@ -181,8 +177,7 @@ typedef void zkl_multi_lock_acquire_callback(void *arg, int status,
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
  * what zkl_multi_lock_acquire returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
  * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_TOO_MANY_REQUESTS,
- * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
- * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (also: no random numbers).
  */
 ZKL_CHECKED_API int zkl_multi_lock_acquire_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
                                                  zkl_multi_lock_acquire_callback *callback,
@@ -198,8 +193,7 @@ ZKL_CHECKED_API int zkl_multi_lock_acquire_async(zkl_multi_lock *multi_lock, int
  *
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED, each as zkl_multi_lock_release returns it. Or
- * nothing has happened: ZKL_NOT_HELD, ZKL_HANDLE_IN_USE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ * nothing has happened: ZKL_NOT_HELD or ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_multi_lock_release_async(zkl_multi_lock *multi_lock, int64_t timeout_ms,
                                          zkl_release_callback *callback, void *arg);

@@ -60,7 +60,7 @@ ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes)
  *               the others must be as there.
  * striped_lock  receives the handle on ZKL_OK, else NULL. Close it with zkl_striped_lock_close.
  *
- * Does not block. Returns what zkl_lock_open does, and ZKL_INVALID_STRIPES.
+ * Does not block. Returns what zkl_lock_open does.
  */
 ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
                                           const zkl_lock_options *options,
@@ -89,7 +89,7 @@ ZKL_CHECKED_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock,
 /**
  * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
  * cancel and timeout comes first wins. Does not block; may be called from a callback. Returns
- * ZKL_OK, ZKL_NOT_WAITING, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ * ZKL_OK or ZKL_NOT_WAITING.
  */
 ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
 
@@ -135,9 +135,8 @@ typedef void zkl_striped_lock_acquire_callback(void *arg, int status,
  * Do not block; any thread, a callback as well. Each returns ZKL_OK: the callback will be called,
  * with what the call that waits returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
  * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_CANCELLED (by another thread, at
- * that very moment), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random
- * numbers, or no thread for the callbacks) or ZKL_FORKED.
+ * that very moment), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or
+ * ZKL_SYSTEM (also: no random numbers).
  */
 ZKL_CHECKED_API int zkl_striped_lock_acquire_key_async(zkl_striped_lock *striped_lock,
                                                        const void *key, size_t size, zkl_mode mode,

@@ -143,82 +143,62 @@ extern "C" {
 /* ---- Status ------------------------------------------------------------ */
 
 /**
- * Every status, with its text, from this one list: X(name, value, text).
+ * Every status, with its text, from this one list: X(name, value, text). They stand in groups, by
+ * what a program does about them.
+ *
+ * Every function that returns a status can return ZKL_INVALID_ARGUMENT, ZKL_FORKED, ZKL_CLOSED,
+ * ZKL_NO_MEMORY and ZKL_SYSTEM, and every one that blocks ZKL_IN_CALLBACK as well: they are not
+ * named again where they mean no more than they say here. With ZKL_INVALID_ARGUMENT nothing has
+ * happened, and zkl_error_message() names the input and the rule.
  */
 #define ZKL_STATUS_LIST(X)                                                                         \
     X(ZKL_OK, 0, "success")                                                                        \
+    /* Not granted: wait, or give up. */                                                           \
     X(ZKL_BUSY, -1, "the lock is held or awaited by another contender")                            \
     X(ZKL_TIMEOUT, -2, "the deadline passed before the operation was complete")                    \
     X(ZKL_CANCELLED, -3, "the wait was cancelled, or its handle closed")                           \
-    X(ZKL_LOST, -4, "the lock was lost")                                                           \
-    X(ZKL_SUSPECT, -5, "the lock may be lost: ZooKeeper is not reachable, or does not answer")     \
-    X(ZKL_NOT_HELD, -6, "this handle holds no lock")                                               \
-    X(ZKL_ALREADY_HELD, -7, "this handle holds the lock already")                                  \
-    X(ZKL_HANDLE_IN_USE, -8, "another thread is in an acquire or release on this handle")          \
-    X(ZKL_NOT_WAITING, -9, "no acquire is waiting on this handle")                                 \
-    X(ZKL_CLOSED, -10, "the client is closed")                                                     \
-    X(ZKL_DISCONNECTED, -11, "there is no connection to ZooKeeper")                                \
-    X(ZKL_SESSION_EXPIRED, -12, "the ZooKeeper session expired")                                   \
-    X(ZKL_PENDING, -13, "the lock's node is not yet confirmed as deleted; it goes on")             \
-    X(ZKL_NO_PERMISSION, -14, "ZooKeeper refused the request: no permission on the path")          \
-    X(ZKL_AUTH_FAILED, -15, "ZooKeeper refused the client's authentication")                       \
-    X(ZKL_SERVER_REFUSED, -16, "ZooKeeper refused the request")                                    \
-    X(ZKL_SEQUENCE_EXHAUSTED, -17, "the resource's sequence numbers are used up")                  \
-    X(ZKL_NO_MEMORY, -18, "out of memory")                                                         \
-    X(ZKL_SYSTEM, -19, "the operating system refused a thread, a clock or random numbers")         \
-    X(ZKL_IN_CALLBACK, -20, "a blocking call was made from a zklock callback")                     \
-    X(ZKL_CANNOT_RESOLVE, -21, "no host of the host list could be resolved")                       \
-    X(ZKL_NODE_DELETED, -22, "the lock's node was deleted by somebody else")                       \
-    X(ZKL_LEASE_ENDED, -23, "the lease ran out before it could be extended")                       \
-    X(ZKL_HOLD_LIMIT, -24, "the lock was held for longer than max_hold_ms")                        \
-    X(ZKL_FORKED, -25, "the handle belongs to the process that forked this one")                   \
-    X(ZKL_NOT_OWNER, -26, "another owner holds the lock through this reentrant handle")            \
-    X(ZKL_NO_UPGRADE, -27, "a read lock that is held cannot be taken for writing as well")         \
-    X(ZKL_TOO_MANY_REQUESTS, -28, "the client has as many requests as its sessions can watch for") \
-    X(ZKL_TOO_MANY_HOLDS, -29, "the reentrant handle was acquired 65,535 times without a release") \
-    X(ZKL_INVALID_ARGUMENT, -30, "an argument is NULL or out of range")                            \
-    X(ZKL_INVALID_STRUCT_SIZE, -31, "struct_size is not that of this or an earlier version")       \
-    X(ZKL_INVALID_MODE, -32, "the mode is none that this handle can be acquired in")               \
-    X(ZKL_INVALID_TIMEOUT, -33, "a timeout is out of range")                                       \
-    X(ZKL_INVALID_HOSTS, -34, "the host list is not host:port[,host:port...][/chroot]")            \
-    X(ZKL_INVALID_ROOT, -35, "the lock root is not an absolute path of valid names")               \
-    X(ZKL_INVALID_LABEL, -36, "a label or owner is too long or has control characters")            \
-    X(ZKL_LEASE_IMPOSSIBLE, -37, "the session timeout is too short for a lease at this tick")      \
-    X(ZKL_NOT_RECORDED, -38, "the client keeps no record: its recorded_events is 0")               \
-    X(ZKL_CANNOT_WRITE, -39, "the file could not be written")                                      \
-    X(ZKL_RESOURCE_EMPTY, -40, "a resource name must not be empty")                                \
-    X(ZKL_RESOURCE_TOO_LONG, -41, "a resource name must not exceed 512 bytes")                     \
-    X(ZKL_RESOURCE_DOT, -42, "a resource name must not be or contain the path name . or ..")       \
-    X(ZKL_RESOURCE_CONTROL_CHARACTER, -43, "a resource name must not have control characters")     \
-    X(ZKL_RESOURCE_INVALID_UTF8, -44, "a resource name must be valid UTF-8")                       \
-    X(ZKL_RESOURCE_SLASH, -45, "a relative resource name must not contain a slash")                \
-    X(ZKL_RESOURCE_EMPTY_COMPONENT, -46, "an absolute path must not have empty components")        \
-    X(ZKL_RESOURCE_RESERVED, -47, "the path / and paths below /zookeeper are ZooKeeper's own")     \
-    X(ZKL_RESOURCE_UNSUPPORTED_CHARACTER, -48,                                                     \
-      "ZooKeeper takes no private use, special or 4-byte UTF-8 characters in a name")              \
-    X(ZKL_PERMITS_DIFFER, -49,                                                                     \
-      "another request of the resource is for other than so many permits")                         \
-    X(ZKL_QUEUE_FULL, -50, "more others wait for the resource than max_waiting allows")            \
-    X(ZKL_INVALID_PERMITS, -51, "the number of permits is out of range")                           \
-    X(ZKL_INVALID_STRIPES, -58, "the number of stripes is out of range")                           \
-    X(ZKL_DUPLICATE_RESOURCE, -57, "a multi-lock names a resource twice")                          \
-    X(ZKL_INVALID_LIMIT, -52, "a limit is out of range")                                           \
-    X(ZKL_UNKNOWN, -70, "the reply was lost: what was asked for may have been applied, or not")    \
-    X(ZKL_OPERATION_FAILED, -71, "an operation of the transaction failed: nothing was applied")    \
-    X(ZKL_NO_NODE, -72, "the node, or the parent of the node, does not exist")                     \
-    X(ZKL_NODE_EXISTS, -73, "the node exists already")                                             \
-    X(ZKL_BAD_VERSION, -74, "the node is of another version")                                      \
-    X(ZKL_NOT_EMPTY, -75, "the node has children")                                                 \
-    X(ZKL_INVALID_PATH, -76, "the path of a node is not an absolute path of valid names")          \
-    X(ZKL_TRANSACTION_TOO_LARGE, -77, "the transaction has too many operations or bytes")          \
-    X(ZKL_NOT_DISPATCHED, -53, "the client's callbacks run on a thread of its own")                \
-    X(ZKL_NOT_COUNTED, -54, "the client counts nothing: its option metrics is 0")                  \
-    X(ZKL_BUFFER_TOO_SMALL, -55, "the buffer is too small for the text")                           \
-    X(ZKL_INVALID_RESOURCE_CLASS, -56, "the resource class is not a short label")                  \
-    X(ZKL_NOT_A_CONTENDER, -59, "the resource has no contender with a node of this name")          \
-    X(ZKL_TOO_MANY_WATCHES, -82, "one request would watch more nodes than a session can")          \
-    X(ZKL_QUOTA_EXCEEDED, -60, "ZooKeeper refused the request: it would exceed a quota")           \
-    X(ZKL_INVALID_CANDIDATE, -66, "the candidate's text is too long or has control characters")
+    X(ZKL_QUEUE_FULL, -4, "more others wait for the resource than max_waiting allows")             \
+    X(ZKL_TOO_MANY_REQUESTS, -5, "the client has as many requests as its sessions can watch for")  \
+    X(ZKL_SEQUENCE_EXHAUSTED, -6, "the resource's sequence numbers are used up")                   \
+    /* What was held is lost, or may be: stop; release it, and acquire again. */                   \
+    X(ZKL_LOST, -7, "the lock was lost")                                                           \
+    X(ZKL_SUSPECT, -8, "the lock may be lost: ZooKeeper is not reachable, or does not answer")     \
+    X(ZKL_SESSION_EXPIRED, -9, "the ZooKeeper session expired")                                    \
+    X(ZKL_LEASE_ENDED, -10, "the lease ran out before it could be extended")                       \
+    X(ZKL_HOLD_LIMIT, -11, "the lock was held for longer than max_hold_ms")                        \
+    X(ZKL_NODE_DELETED, -12, "the lock's node was deleted by somebody else")                       \
+    /* Not known yet: PENDING goes on by itself, after UNKNOWN read what was to be written. */     \
+    X(ZKL_PENDING, -13, "not confirmed by the servers in time: it continues in the background")    \
+    X(ZKL_UNKNOWN, -14, "the reply was lost: what was asked for may have been applied, or not")    \
+    /* A node is not as it was expected: nothing was applied. */                                   \
+    X(ZKL_OPERATION_FAILED, -15, "an operation of the transaction failed: nothing was applied")    \
+    X(ZKL_NO_NODE, -16, "the node, or the parent of the node, does not exist")                     \
+    X(ZKL_NODE_EXISTS, -17, "the node exists already")                                             \
+    X(ZKL_BAD_VERSION, -18, "the node is of another version")                                      \
+    X(ZKL_NOT_EMPTY, -19, "the node has children")                                                 \
+    /* The handle is not in the state for this call. */                                            \
+    X(ZKL_NOT_HELD, -20, "this handle holds no lock")                                              \
+    X(ZKL_ALREADY_HELD, -21, "this handle holds the lock already")                                 \
+    X(ZKL_NOT_OWNER, -22, "another owner holds the lock through this reentrant handle")            \
+    X(ZKL_HANDLE_IN_USE, -23, "another call on this handle is under way")                          \
+    X(ZKL_NOT_WAITING, -24, "no acquire is waiting on this handle")                                \
+    /* A mistake of the program's: mend it. */                                                     \
+    X(ZKL_INVALID_ARGUMENT, -25, "an argument is wrong: zkl_error_message() tells which, and why") \
+    X(ZKL_BUFFER_TOO_SMALL, -26, "the buffer is too small for the text")                           \
+    X(ZKL_IN_CALLBACK, -27, "a blocking call was made from a zklock callback")                     \
+    X(ZKL_FORKED, -28, "the handle belongs to the process that forked this one")                   \
+    X(ZKL_CLOSED, -29, "the client is closed")                                                     \
+    /* The servers, or how the clients are set up: for an operator. */                             \
+    X(ZKL_DISCONNECTED, -30, "there is no connection to ZooKeeper")                                \
+    X(ZKL_AUTH_FAILED, -31, "ZooKeeper refused the client's authentication")                       \
+    X(ZKL_NO_PERMISSION, -32, "ZooKeeper refused the request: no permission on the path")          \
+    X(ZKL_QUOTA_EXCEEDED, -33, "ZooKeeper refused the request: it would exceed a quota")           \
+    X(ZKL_SERVER_REFUSED, -34, "ZooKeeper refused the request")                                    \
+    X(ZKL_LEASE_IMPOSSIBLE, -35, "the session timeout is too short for a lease at this tick")      \
+    X(ZKL_PERMITS_DIFFER, -36, "an earlier request has another number of permits, or none")        \
+    /* This machine. */                                                                            \
+    X(ZKL_NO_MEMORY, -37, "out of memory")                                                         \
+    X(ZKL_SYSTEM, -38, "the operating system refused a thread, random numbers or a file")
 
 typedef enum zkl_status {
 #define ZKL_STATUS_ENUM(name, value, text) name = (value),
@@ -446,12 +426,9 @@ typedef struct zkl_client_options {
  *          zkl_client_close.
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
- * ZKL_DISCONNECTED (no session in time; zkl_error_message tells why the latest attempt failed),
- * ZKL_AUTH_FAILED,
- * ZKL_CANNOT_RESOLVE, ZKL_LEASE_IMPOSSIBLE (the servers granted no more than
- * about three and a half ticks), ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
- * ZKL_INVALID_TIMEOUT, ZKL_INVALID_HOSTS, ZKL_INVALID_ROOT, ZKL_INVALID_LABEL,
- * ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_IN_CALLBACK. On any but ZKL_OK nothing is left running.
+ * ZKL_DISCONNECTED (no session in time, or no host could be resolved; zkl_error_message tells why
+ * the latest attempt failed), ZKL_AUTH_FAILED or ZKL_LEASE_IMPOSSIBLE (the servers granted no more
+ * than about three and a half ticks). On any but ZKL_OK nothing is left running.
  */
 ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
                                     zkl_client **client);
@@ -478,10 +455,9 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  * timeout. (A session that the client gave up because it did not answer, for another, may
  * live that long too: of its nodes there is word when the client has been connected for two
  * session timeouts since.)
- * ZKL_INVALID_TIMEOUT when timeout_ms
- * < 0, ZKL_IN_CALLBACK when called from a callback and ZKL_FORKED in a forked
- * child, all with the client left open. Call it once, from one thread: a second time it is
- * ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once the last lock handle of the client is closed too.
+ * On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and ZKL_FORKED the client is left
+ * open. Call it once, from one thread: a second time it is ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once
+ * the last lock handle of the client is closed too.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
@@ -498,10 +474,7 @@ typedef struct zkl_client_information {
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
     { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0 }
 
-/**
- * Tells about the client's session. Does not block. Returns ZKL_OK,
- * ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE or ZKL_FORKED.
- */
+/** Tells about the client's session. Does not block. Returns ZKL_OK. */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
 
 /**
@@ -523,8 +496,8 @@ ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *informat
  * returns. Takes as much memory as the record may have, while it runs, and blocks for
  * the disk. Locks and news from the servers wait only while the record is copied in
  * memory: 256 KB by default, and 16 MB, a few milliseconds, with
- * ZKL_RECORDED_EVENTS_MAX. Returns ZKL_OK, ZKL_NOT_RECORDED, ZKL_CANNOT_WRITE
- * (zkl_error_message tells why), ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ * ZKL_RECORDED_EVENTS_MAX. Returns ZKL_OK, ZKL_SYSTEM (the file could not be written;
+ * zkl_error_message tells why) or ZKL_INVALID_ARGUMENT (also: recorded_events is 0).
  */
 ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
 
@@ -547,9 +520,8 @@ ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
  *
  * Any thread, a callback as well; it must have returned before zkl_client_close is
  * called. Locks and news from the servers wait only while the numbers are copied.
- * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL, ZKL_NOT_COUNTED (metrics is 0),
- * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED. On all but the first two *length
- * is 0.
+ * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL or ZKL_INVALID_ARGUMENT (also: metrics is 0). On all but
+ * the first two *length is 0.
  *
  * Rule: Prometheus, "Exposition formats", "Text-based format".
  */
@@ -667,7 +639,7 @@ typedef struct zkl_lock_options {
      *  `permits` nodes, and each session of a client has room for the paths of 512 KB:
      *  so for two thousand waits for one of 2 permits, and for six for one of 1,000,
      *  while those that hold count as any lock. One that has no room in any is told
-     * ZKL_TOO_MANY_REQUESTS, and one that could never have ZKL_TOO_MANY_WATCHES. */
+     *  ZKL_TOO_MANY_REQUESTS, and one that could never have ZKL_INVALID_ARGUMENT. */
     int32_t permits;
     /** 0: no limit. Else an acquire fails with ZKL_QUEUE_FULL, and writes nothing,
      *  when it would have to wait and so many others wait already, at most
@@ -741,12 +713,8 @@ typedef struct zkl_grant {
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
  *           zkl_lock_close.
  *
- * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also tell_contended or
- * tell_granted without a state_callback), ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_TIMEOUT
- * (max_hold_ms < 0), ZKL_INVALID_PERMITS, ZKL_INVALID_LIMIT (max_waiting), ZKL_INVALID_LABEL (that
- * of the owner), ZKL_INVALID_CANDIDATE (the note), ZKL_INVALID_RESOURCE_CLASS, one of the
- * ZKL_RESOURCE_ statuses, ZKL_CLOSED, ZKL_FORKED,
- * ZKL_NO_MEMORY or ZKL_SYSTEM (no thread for the state callback).
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also tell_contended or tell_granted
+ * without a state_callback) or ZKL_SYSTEM (no thread for the state callback).
  */
 ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
                                   const zkl_lock_options *options, zkl_lock **lock);
@@ -767,7 +735,7 @@ ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
  *
  * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT (not granted in time: earlier requests were
  * there, or the servers did not answer; zkl_error_message says which); ZKL_CANCELLED;
- * ZKL_CLOSED; ZKL_DISCONNECTED (there was no connection when the deadline passed; of a try: none,
+ * ZKL_DISCONNECTED (there was no connection when the deadline passed; of a try: none,
  * or it was lost before the answer);
  * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, a try, or when the
  * session expired between the grant and the return of this call);
@@ -775,18 +743,18 @@ ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
  * grant before this call could return it);
  * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
  * LOST grant call zkl_lock_release first); of a reentrant handle, by the thread
- * that holds it, ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, or ZKL_LOST (release it as
- * often as it was acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
+ * that holds it, ZKL_INVALID_ARGUMENT (what is held for reading cannot be taken for writing as
+ * well), ZKL_ALREADY_HELD (ZKL_HOLDS_MAX times) or ZKL_LOST (release it as often as it was
+ * acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
  * servers grant a shorter session timeout now); ZKL_NO_PERMISSION; ZKL_QUOTA_EXCEEDED;
  * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: no lease was earned in time, or the server
  * took no request); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
  * can begin anew only when it is empty: it was not by the deadline, or, for a try, at once;
  * or its node holds data of an application, and is not deleted for that: unless it is deleted and
  * made anew just then, docs/internals/protocol.md); ZKL_PERMITS_DIFFER
- * and ZKL_TOO_MANY_WATCHES (of a semaphore); ZKL_QUEUE_FULL (with max_waiting);
- * ZKL_INVALID_ARGUMENT; ZKL_INVALID_MODE; ZKL_INVALID_TIMEOUT (< -1);
- * ZKL_INVALID_STRUCT_SIZE; ZKL_NO_MEMORY; ZKL_SYSTEM (no random numbers);
- * ZKL_FORKED; ZKL_IN_CALLBACK. On every status but ZKL_OK the lock is not held, and a node
+ * (of a semaphore); ZKL_QUEUE_FULL (with max_waiting); ZKL_INVALID_ARGUMENT (also: a mode that this
+ * handle cannot be acquired in, or a semaphore for which no session could watch enough);
+ * ZKL_SYSTEM (no random numbers). On every status but ZKL_OK the lock is not held, and a node
  * that was made is deleted in the background.
  *
  * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/internals/protocol.md.
@@ -797,8 +765,8 @@ ZKL_CHECKED_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t time
 /**
  * Ends the acquire that waits on this handle, from another thread; that call
  * then returns ZKL_CANCELLED, or its callback is told so. Whichever of grant, cancel and timeout
- * comes first wins. Does not block; may be called from a callback. Returns ZKL_OK, ZKL_NOT_WAITING
- * (none waits; perhaps it has just been granted), ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT.
+ * comes first wins. Does not block; may be called from a callback. Returns ZKL_OK or
+ * ZKL_NOT_WAITING (none waits; perhaps it has just been granted).
  */
 ZKL_API int zkl_lock_cancel(zkl_lock *lock);
 
@@ -812,9 +780,8 @@ ZKL_API int zkl_lock_cancel(zkl_lock *lock);
  * Returns ZKL_OK (held, as far as is known: see the caveats above),
  * ZKL_SUSPECT (disconnected, or no answer has come for two thirds of the session
  * timeout, as after a stop of this process: stop, or rely on the lease or on the
- * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again),
- * ZKL_NOT_HELD, ZKL_CLOSED, ZKL_FORKED or ZKL_INVALID_ARGUMENT. Does not block;
- * may be called from a callback.
+ * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again) or
+ * ZKL_NOT_HELD. Does not block; may be called from a callback.
  */
 ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
 
@@ -836,8 +803,7 @@ ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms)
  * callback); ZKL_SUSPECT (not known: no answer in time, or before the handle was closed, or the
  * reply was lost);
  * ZKL_NOT_HELD (also when it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED (the
- * servers, or this process for want of memory, would not take a request now); ZKL_CLOSED;
- * ZKL_NO_MEMORY; ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_FORKED; ZKL_IN_CALLBACK;
+ * servers, or this process for want of memory, would not take a request now);
  * ZKL_CANCELLED (the handle was closed before it was sent).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
@@ -865,8 +831,7 @@ typedef struct zkl_lock_information {
 
 /**
  * Tells all about a handle, without I/O. Does not block; may be called from a
- * callback. Returns ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_INVALID_STRUCT_SIZE,
- * ZKL_CLOSED or ZKL_FORKED.
+ * callback. Returns ZKL_OK.
  */
 ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information);
 
@@ -887,9 +852,8 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
  * they end it, after its timeout at the latest); ZKL_LOST (the grant had been lost before; the
  * handle can acquire again, and a node that is left is deleted in the background); ZKL_NOT_HELD;
  * ZKL_NOT_OWNER (of a reentrant handle only the thread that holds it can release it; zkl_lock_close
- * always can); ZKL_HANDLE_IN_USE; ZKL_FORKED; ZKL_CLOSED (the client is closed, or was before the
- * deletion was confirmed); ZKL_INVALID_ARGUMENT; ZKL_INVALID_TIMEOUT; ZKL_IN_CALLBACK (only with a
- * timeout other than 0).
+ * always can); ZKL_HANDLE_IN_USE; ZKL_CLOSED (the client is closed, or was before the
+ * deletion was confirmed); ZKL_IN_CALLBACK (only with a timeout other than 0).
  */
 ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 
@@ -903,10 +867,9 @@ ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
  *
  * Blocks. Returns ZKL_OK (held for reading, now or before); ZKL_PENDING (no answer in
  * time: it goes on, and zkl_lock_info tells which mode it is); ZKL_LOST; ZKL_NOT_HELD
- * (or released meanwhile); ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
+ * (or released meanwhile); ZKL_INVALID_ARGUMENT (also: held with ZKL_EXCLUSIVE, or a permit);
  * ZKL_NOT_OWNER (of a reentrant handle); ZKL_HANDLE_IN_USE (another change is under
- * way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing);
- * ZKL_INVALID_TIMEOUT; ZKL_INVALID_ARGUMENT; ZKL_CLOSED; ZKL_FORKED; ZKL_IN_CALLBACK.
+ * way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing).
  */
 ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
 
@@ -919,14 +882,12 @@ ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
  *        that of the reader, as it is another place in the queue.
  *
  * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY;
- * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_MODE (held with ZKL_EXCLUSIVE, or a permit);
+ * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_ARGUMENT (also: held with ZKL_EXCLUSIVE, or a permit);
  * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or goes on after
  * ZKL_PENDING); ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody has
  * deleted the reader's node, of which the news is on its way, or the new one); and what
  * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
- * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM,
- * ZKL_INVALID_STRUCT_SIZE, ZKL_INVALID_ARGUMENT, ZKL_CLOSED, ZKL_FORKED,
- * ZKL_IN_CALLBACK.
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE.
  */
 ZKL_CHECKED_API int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant);
 
@@ -946,7 +907,9 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  * They return at once, and tell by a callback how it ended.
  *
  * - When a call returns ZKL_OK, its callback is called exactly once, whatever happens: also
- *   when the handle or the client is closed. When it returns anything else, never.
+ *   when the handle or the client is closed. When it returns anything else, never: it was not
+ *   begun, and nothing has changed. Each can return ZKL_SYSTEM where there is no thread for the
+ *   callbacks.
  * - The callback comes from where the client's callbacks come from: from its own thread, where
  *   it may begin before the call has returned in the caller's; or, with ZKL_DISPATCH_CALLER,
  *   from zkl_client_dispatch. It never comes from inside of the call itself. Callbacks of
@@ -1012,10 +975,8 @@ typedef zkl_status_callback zkl_release_callback;
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_PERMITS_DIFFER, ZKL_QUEUE_FULL, ZKL_NO_MEMORY, ZKL_SYSTEM and
  * ZKL_LOST (of one hold more, where the grant was lost or released before the callback began). Or
  * it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle is being closed),
- * ZKL_NO_UPGRADE, ZKL_TOO_MANY_HOLDS, ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_TOO_MANY_WATCHES,
- * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_MODE,
- * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the
- * callbacks) or ZKL_FORKED.
+ * ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (also: no
+ * random numbers).
  */
 ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                                            const void *owner, zkl_acquire_callback *callback,
@@ -1033,9 +994,7 @@ ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_
  *
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED, each as zkl_lock_release returns it. Or
- * nothing has happened: ZKL_NOT_HELD, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the
- * callbacks) or ZKL_FORKED.
+ * nothing has happened: ZKL_NOT_HELD, ZKL_NOT_OWNER or ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                    zkl_release_callback *callback, void *arg);
@@ -1054,9 +1013,8 @@ ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const voi
  * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_PENDING, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_CLOSED,
  * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED. Or it was not begun: ZKL_LOST,
- * ZKL_NOT_HELD, ZKL_INVALID_MODE, ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_CLOSED,
- * ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the
- * callbacks) or ZKL_FORKED.
+ * ZKL_NOT_HELD, ZKL_INVALID_ARGUMENT (also: held in another mode), ZKL_NOT_OWNER or
+ * ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                      zkl_status_callback *callback, void *arg);
@@ -1076,9 +1034,9 @@ ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const v
  * ZKL_OK, ZKL_BUSY, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED, each as
- * zkl_lock_try_upgrade returns it. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_INVALID_MODE,
- * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE, ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
- * ZKL_NO_MEMORY, ZKL_SYSTEM (no random numbers, or no thread for the callbacks) or ZKL_FORKED.
+ * zkl_lock_try_upgrade returns it. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD,
+ * ZKL_INVALID_ARGUMENT (also: held in another mode), ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE,
+ * ZKL_LEASE_IMPOSSIBLE or ZKL_SYSTEM (also: no random numbers).
  */
 ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
                                                zkl_acquire_callback *callback, void *arg);
@@ -1094,8 +1052,7 @@ ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner
  * ZKL_OK: the callback will be called, with ZKL_OK, ZKL_LOST, ZKL_SUSPECT (not known), ZKL_NOT_HELD
  * (released meanwhile), ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY, ZKL_CLOSED (the
  * client), or when the handle is closed meanwhile ZKL_CANCELLED or ZKL_SUSPECT. Or it was not
- * begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_CLOSED, ZKL_INVALID_ARGUMENT, ZKL_INVALID_TIMEOUT,
- * ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ * begun: ZKL_LOST or ZKL_NOT_HELD.
  */
 ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
                                           zkl_status_callback *callback, void *arg);
@@ -1109,9 +1066,8 @@ ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
  *
  * descriptor  receives it on ZKL_OK, else -1.
  *
- * Does not block. Returns ZKL_OK, ZKL_NOT_DISPATCHED (the client was not opened with
- * ZKL_DISPATCH_CALLER), ZKL_SYSTEM (the process has as many descriptors as it may have),
- * ZKL_CLOSED, ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also: the client was not opened with
+ * ZKL_DISPATCH_CALLER) or ZKL_SYSTEM (the process has as many descriptors as it may have).
  */
 ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
 
@@ -1127,8 +1083,8 @@ ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
  * beginning of zkl_client_close on, which runs what still waits on its own thread (after
  * a dispatch that is just running has ended).
  *
- * Does not block, unless a callback does. Returns ZKL_OK, ZKL_NOT_DISPATCHED (as above),
- * ZKL_IN_CALLBACK (it was called from a callback), ZKL_CLOSED, ZKL_INVALID_ARGUMENT or ZKL_FORKED.
+ * Does not block, unless a callback does. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (as above) or
+ * ZKL_IN_CALLBACK.
  */
 ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
 
@@ -1170,8 +1126,7 @@ enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIA
  *
  * transaction  receives the handle on ZKL_OK, else NULL. Free it with zkl_transaction_free.
  *
- * Returns ZKL_OK, ZKL_LOST, ZKL_NOT_HELD, ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_INVALID_ARGUMENT or
- * ZKL_FORKED.
+ * Returns ZKL_OK, ZKL_LOST or ZKL_NOT_HELD.
  */
 ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
 
@@ -1188,9 +1143,8 @@ ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction)
  * version  that the node must have, or ZKL_ANY_VERSION.
  *
  * No I/O; they do not block, and may be called from a callback. Each returns ZKL_OK,
- * ZKL_INVALID_PATH, ZKL_TRANSACTION_TOO_LARGE (ZKL_TRANSACTION_OPERATIONS_MAX,
- * ZKL_TRANSACTION_BYTES_MAX), ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async),
- * ZKL_INVALID_ARGUMENT, ZKL_NO_MEMORY or ZKL_FORKED.
+ * ZKL_INVALID_ARGUMENT (also: beyond ZKL_TRANSACTION_OPERATIONS_MAX or ZKL_TRANSACTION_BYTES_MAX)
+ * or ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);
@@ -1231,10 +1185,10 @@ typedef struct zkl_transaction_result {
  *   ZKL_NOT_HELD          the lock was released
  *   ZKL_SERVER_REFUSED    the servers, or this process for want of memory, would not take it now
  *   ZKL_NO_PERMISSION     of reading the lock's own node
- *   ZKL_CLOSED, ZKL_CANCELLED (the handle is being closed), ZKL_NO_MEMORY,
- *   ZKL_INVALID_ARGUMENT (it was committed already, among others), ZKL_INVALID_TIMEOUT,
- *   ZKL_INVALID_STRUCT_SIZE, ZKL_FORKED, ZKL_IN_CALLBACK, ZKL_HANDLE_IN_USE (see
- *   zkl_transaction_commit_async).
+ *   ZKL_CANCELLED         the handle is being closed
+ *   ZKL_INVALID_ARGUMENT  it was committed already, among others
+ *   ZKL_HANDLE_IN_USE     see zkl_transaction_commit_async
+ *   ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_FORKED or ZKL_IN_CALLBACK
  * All or nothing was applied, or will be, with
  *   ZKL_UNKNOWN           it was sent, and the reply was lost, or not there in time. Read what it
  *                         was to write, once the lock is held (again), before going on.
@@ -1279,8 +1233,8 @@ typedef void zkl_transaction_callback(void *arg, int status, zkl_transaction *tr
  * ZKL_OK, ZKL_LOST, ZKL_OPERATION_FAILED, ZKL_TIMEOUT, ZKL_NOT_HELD, ZKL_SERVER_REFUSED,
  * ZKL_NO_PERMISSION, ZKL_CLOSED, ZKL_CANCELLED (the handle was closed before it was sent) or
  * ZKL_UNKNOWN (the handle was closed after that, among others). Or it was not begun: ZKL_LOST,
- * ZKL_NOT_HELD, ZKL_HANDLE_IN_USE (it is outstanding already), ZKL_CLOSED, ZKL_INVALID_ARGUMENT,
- * ZKL_INVALID_TIMEOUT, ZKL_NO_MEMORY, ZKL_SYSTEM (no thread for the callbacks) or ZKL_FORKED.
+ * ZKL_NOT_HELD, ZKL_HANDLE_IN_USE (it is outstanding already) or ZKL_INVALID_ARGUMENT (also: it was
+ * committed already).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */

@@ -272,7 +272,7 @@ int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
 int zkl_inquiry_begin(zkl_inquiry *inquiry, zkl_client *client, int64_t timeout_ms) {
     int status = zkl_handle_check("client", client);
     if (status == ZKL_OK) {
-        status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX, ZKL_INVALID_TIMEOUT);
+        status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX);
     }
     if (status == ZKL_OK) {
         status = zkl_client_check_process(client);

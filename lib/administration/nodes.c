@@ -19,10 +19,9 @@ static int check_node(const char *node) {
     }
     bool is_name = strlen(node) < NODE_NAME_MAX && strchr(node, '/') == NULL;
     if (!is_name || zkl_node_name_parse(node).kind == ZKL_NODE_FOREIGN) {
-        zkl_input_note("node", node,
-                       "is no contender: must be the name of one, with its sequence number and "
-                       "without a slash");
-        return ZKL_NOT_A_CONTENDER;
+        return zkl_input_refuse("node", node,
+                                "is no contender: must be the name of one, with its sequence "
+                                "number and without a slash");
     }
     return ZKL_OK;
 }
@@ -32,7 +31,7 @@ static int take_answer(const zkl_question *question, const char *node) {
     bool by_us = question->kind == ZKL_QUESTION_REMOVE && question->asked_again;
     if (gone && !by_us) {
         zkl_input_note("node", node, "the resource has no such node");
-        return ZKL_NOT_A_CONTENDER;
+        return ZKL_NO_NODE;
     }
     return zkl_question_status(question);
 }

@@ -142,7 +142,7 @@ int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout
     if (status != ZKL_OK) {
         return status;
     }
-    status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1, ZKL_INVALID_TIMEOUT);
+    status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1);
     if (status == ZKL_OK) {
         status = remove_idle(&inquiry, idle_ms, &count);
     }

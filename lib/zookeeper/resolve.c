@@ -87,5 +87,5 @@ int zkl_resolve_servers(const char *servers, char **addresses) {
         text += length + (text[length] == ',' ? 1 : 0);
     }
     *addresses = list;
-    return list != NULL ? ZKL_OK : ZKL_CANNOT_RESOLVE;
+    return list != NULL ? ZKL_OK : ZKL_DISCONNECTED;
 }

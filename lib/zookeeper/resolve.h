@@ -10,7 +10,7 @@
 /**
  * Turns "host:port,[::1]:port,..." into "address:port,...", as libzookeeper
  * takes it; hosts that cannot be resolved now are left out. Blocks as
- * getaddrinfo does. ZKL_OK with a string to free, ZKL_CANNOT_RESOLVE (none
+ * getaddrinfo does. ZKL_OK with a string to free, ZKL_DISCONNECTED (none
  * could be) or ZKL_NO_MEMORY.
  */
 int zkl_resolve_servers(const char *servers, char **addresses);

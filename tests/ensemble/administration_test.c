@@ -464,7 +464,7 @@ static void holder_whose_node_is_broken_is_told_and_the_next_has_the_lock(void) 
     ASSERT_STATUS(news_last(&hold.news).reason, ZKL_NODE_DELETED);
     ASSERT_NUMBER(news_last(&hold.news).token, hold.grant.token);
     ASSERT_STATUS(zkl_lock_check(hold.lock, NULL), ZKL_LOST);
-    ASSERT_STATUS(break_node(&hold, name_of(hold.grant.node)), ZKL_NOT_A_CONTENDER);
+    ASSERT_STATUS(break_node(&hold, name_of(hold.grant.node)), ZKL_NO_NODE);
     ASSERT_STATUS(process_check(&next), ZKL_OK);
     STAYS(news_count(&hold.news, ZKL_STATE_LOST) == 1, QUIET_MS);
     process_end(&next);
@@ -542,7 +542,7 @@ static void holder_that_is_revoked_twice_is_told_once_and_releases(void) {
     assert_told_once_and_release(&hold);
     ASSERT_STATUS(process_answer(&next), ZKL_OK);
     process_end(&next);
-    ASSERT_STATUS(revoke_node(&hold), ZKL_NOT_A_CONTENDER);
+    ASSERT_STATUS(revoke_node(&hold), ZKL_NO_NODE);
     hold_end(&hold);
 }
 

@@ -125,8 +125,9 @@ static void reader_cannot_become_a_writer_and_keeps_what_it_holds(void) {
     struct reentrant reentrant;
     reentrant_begin(&reentrant, "no-upgrade");
     ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_WRITE, PATIENCE_MS, NULL), ZKL_NO_UPGRADE);
-    ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_NO_UPGRADE);
+    ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_WRITE, PATIENCE_MS, NULL),
+                  ZKL_INVALID_ARGUMENT);
+    ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_INVALID_ARGUMENT);
     ASSERT_STATUS(zkl_lock_acquire(reentrant.lock, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
     ASSERT_STATUS(zkl_lock_release(reentrant.lock, PATIENCE_MS), ZKL_OK);
     ASSERT_STATUS(zkl_lock_check(reentrant.lock, NULL), ZKL_OK);

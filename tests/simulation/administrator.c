@@ -75,7 +75,7 @@ static void judge_queue(const zkl_queue *queue) {
 
 /* Of a node that was there when the queue was described. */
 static void judge_act(const char *call, int status, const node_record *node) {
-    bool is_gone = status == ZKL_NOT_A_CONTENDER;
+    bool is_gone = status == ZKL_NO_NODE;
     trace_event("administrator", "%s %s: %s", call, node->name, zkl_strerror(status));
     if (!is_gone && !may_be_told(status)) {
         oracle_violated("the administrator calls %s and is told: %s", call, zkl_strerror(status));

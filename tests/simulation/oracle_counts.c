@@ -90,7 +90,7 @@ static void count_result(told_counts *counts, int status) {
 /* Calls on a handle that holds already, or that another thread uses, ask for nothing. */
 static bool is_an_acquire(const zkl_lock *lock, int status) {
     return status != ZKL_ALREADY_HELD && status != ZKL_HANDLE_IN_USE && status != ZKL_LOST &&
-           status != ZKL_NO_UPGRADE && !(status == ZKL_OK && lock->holds > 1);
+           status != ZKL_INVALID_ARGUMENT && !(status == ZKL_OK && lock->holds > 1);
 }
 
 /* Its request is an acquire of its own. */

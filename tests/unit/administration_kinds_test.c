@@ -311,7 +311,7 @@ static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
     zkl_striped_lock_close(stripes);
     zkl_multi_lock_close(all);
     options.owner = "two\nlines";
-    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, &options, &all), ZKL_INVALID_LABEL);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, &member, 1, &options, &all), "owner");
     end();
 }
 

@@ -89,7 +89,7 @@ static void calls_without_memory_say_so(void) {
     sweep(list_resources, ZKL_OK);
     sweep(find_deadlocks, ZKL_OK);
     sweep(remove_idle, ZKL_OK);
-    sweep(break_none, ZKL_NOT_A_CONTENDER);
+    sweep(break_none, ZKL_NO_NODE);
     EXPECT_INT(zkl_lock_cancel(waiting), ZKL_OK);
     zkl_thread_join(task);
     zkl_lock_close(waiting);

@@ -282,9 +282,9 @@ static void bad_owners_are_refused(void) {
     memset(long_owner, 'x', sizeof(long_owner));
     long_owner[ZKL_OWNER_MAX + 1] = '\0';
     options.owner = long_owner;
-    EXPECT_INT(zkl_lock_open(client, "stock", &options, &lock), ZKL_INVALID_LABEL);
+    EXPECT_REFUSED(zkl_lock_open(client, "stock", &options, &lock), "owner");
     options.owner = "two\nlines";
-    EXPECT_INT(zkl_lock_open(client, "stock", &options, &lock), ZKL_INVALID_LABEL);
+    EXPECT_REFUSED(zkl_lock_open(client, "stock", &options, &lock), "owner");
     EXPECT_TEXT(zkl_error_message(),
                 "owner \"two?lines\": must be UTF-8 without control characters");
     end();
@@ -324,7 +324,7 @@ static void broken_lock_passes_on_and_its_holder_hears_of_it(void) {
     zkl_queue *queue = describe("stock");
     EXPECT_INT(zkl_node_break(client, "stock", zkl_queue_get(queue, 0)->node, WITHIN_MS), ZKL_OK);
     EXPECT_INT(zkl_node_break(client, "stock", zkl_queue_get(queue, 0)->node, WITHIN_MS),
-               ZKL_NOT_A_CONTENDER);
+               ZKL_NO_NODE);
     zkl_queue_free(queue);
     zkl_thread_join(second.task);
     EXPECT_INT(second.status, ZKL_OK);
@@ -342,13 +342,14 @@ static void nothing_is_broken_but_contenders(void) {
     make("/locks/stock/notes");
     make("/locks/stock/deep");
     make("/locks/stock/deep/x-0000000001");
-    static const char *const names[] = {
-        "notes", "", ".", "deep/x-0000000001", "../stock/x-0000000001", "x-0000000002"
-    };
+    static const char *const names[] = { "notes", "", ".", "deep/x-0000000001",
+                                         "../stock/x-0000000001" };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        EXPECT_INT(zkl_node_break(client, "stock", names[i], WITHIN_MS), ZKL_NOT_A_CONTENDER);
-        EXPECT_INT(zkl_node_revoke(client, "stock", names[i], WITHIN_MS), ZKL_NOT_A_CONTENDER);
+        EXPECT_REFUSED(zkl_node_break(client, "stock", names[i], WITHIN_MS), "is no contender");
+        EXPECT_REFUSED(zkl_node_revoke(client, "stock", names[i], WITHIN_MS), "is no contender");
     }
+    EXPECT_INT(zkl_node_break(client, "stock", "x-0000000002", WITHIN_MS), ZKL_NO_NODE);
+    EXPECT_INT(zkl_node_revoke(client, "stock", "x-0000000002", WITHIN_MS), ZKL_NO_NODE);
     EXPECT_TEXT(zkl_error_message(), "node \"x-0000000002\": the resource has no such node");
     EXPECT_INT(zkl_tree_node_count(zkl_ensemble_tree(ensemble)), 6);
     end();
@@ -896,16 +897,16 @@ static void bad_arguments_are_refused(void) {
     EXPECT_INT(zkl_queue_describe(NULL, "stock", 1, &queue), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_queue_describe(client, NULL, 1, &queue), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_queue_describe(client, "stock", 1, NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_queue_describe(client, "", 1, &queue), ZKL_RESOURCE_EMPTY);
-    EXPECT_INT(zkl_queue_describe(client, "stock", 0, &queue), ZKL_INVALID_TIMEOUT);
-    EXPECT_INT(zkl_queue_describe(client, "stock", ZKL_FOREVER, &queue), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_queue_describe(client, "", 1, &queue), "must not be empty");
+    EXPECT_REFUSED(zkl_queue_describe(client, "stock", 0, &queue), "timeout_ms");
+    EXPECT_REFUSED(zkl_queue_describe(client, "stock", ZKL_FOREVER, &queue), "timeout_ms");
     EXPECT_INT(zkl_resources_list(client, 1, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_deadlocks_find(client, 1, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_deadlocks_find(NULL, 1, &deadlocks), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_node_break(client, "stock", NULL, 1), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_node_break(client, NULL, "x-0000000001", 1), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_parents_remove_idle(client, 10, 10, NULL), ZKL_INVALID_TIMEOUT);
-    EXPECT_INT(zkl_parents_remove_idle(client, -1, 10, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_parents_remove_idle(client, 10, 10, NULL), "idle_ms");
+    EXPECT_REFUSED(zkl_parents_remove_idle(client, -1, 10, NULL), "idle_ms");
     EXPECT_INT(zkl_deadlocks_count(NULL), 0);
     EXPECT_INT(zkl_resources_count(NULL), 0);
     zkl_deadlocks_free(NULL);

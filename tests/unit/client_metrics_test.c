@@ -325,7 +325,7 @@ static void client_that_counts_nothing_says_so(void) {
     lock_desk *desk = desk_open(NULL);
     char buffer[16] = "untouched";
     size_t length = 1;
-    EXPECT_INT(zkl_client_metrics(desk->client, buffer, sizeof(buffer), &length), ZKL_NOT_COUNTED);
+    EXPECT_REFUSED(zkl_client_metrics(desk->client, buffer, sizeof(buffer), &length), "metrics");
     EXPECT_INT(length, 0);
     EXPECT_TEXT(buffer, "untouched");
     desk_close(desk);
@@ -358,7 +358,7 @@ static void class_must_be_a_short_label(void) {
                             "must not begin with an underscore" };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         options.resource_class = refused[i];
-        EXPECT_INT(zkl_lock_open(desk->client, "a", &options, &lock), ZKL_INVALID_RESOURCE_CLASS);
+        EXPECT_REFUSED(zkl_lock_open(desk->client, "a", &options, &lock), "resource_class");
         EXPECT(strstr(zkl_error_message(), rules[i]) != NULL);
         EXPECT(strstr(zkl_error_message(), "resource_class \"") == zkl_error_message());
     }

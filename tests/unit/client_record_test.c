@@ -194,9 +194,9 @@ static void place_that_cannot_be_written_is_named_and_nothing_is_left(void) {
              directory);
     char path[256];
     snprintf(path, sizeof(path), "%s/no/record", directory);
-    REFUSED(zkl_client_write_record(desk->client, path), ZKL_CANNOT_WRITE, expected);
+    REFUSED(zkl_client_write_record(desk->client, path), ZKL_SYSTEM, expected);
     EXPECT_INT(mkdir(path_of("taken"), 0700), 0); /* a file cannot take its place */
-    EXPECT_INT(zkl_client_write_record(desk->client, path_of("taken")), ZKL_CANNOT_WRITE);
+    EXPECT_INT(zkl_client_write_record(desk->client, path_of("taken")), ZKL_SYSTEM);
     char name[256];
     EXPECT_INT(count_files(name), 1);
     EXPECT_TEXT(name, "taken");
@@ -278,7 +278,7 @@ static void bad_arguments_are_named(void) {
             "path \"\": 0 bytes, must be from 1 to 1024");
     EXPECT_INT(zkl_client_write_record(desk->client, long_path), ZKL_INVALID_ARGUMENT);
     long_path[ZKL_FILE_NAME_MAX] = '\0'; /* of a good length, but too long for a file's name */
-    EXPECT_INT(zkl_client_write_record(desk->client, long_path), ZKL_CANNOT_WRITE);
+    EXPECT_INT(zkl_client_write_record(desk->client, long_path), ZKL_SYSTEM);
     desk_close(desk);
 }
 
@@ -311,7 +311,8 @@ static void client_that_records_nothing_says_so(void) {
     lock_desk *desk = desk_open(NULL);
     zkl_client *client = NULL;
     EXPECT_INT(open_with(0, NULL, &client), ZKL_OK);
-    REFUSED(zkl_client_write_record(client, "/nowhere/record"), ZKL_NOT_RECORDED, "");
+    REFUSED(zkl_client_write_record(client, "/nowhere/record"), ZKL_INVALID_ARGUMENT,
+            "client: keeps no record: its recorded_events is 0");
     EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
     desk_close(desk);
 }

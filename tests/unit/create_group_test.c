@@ -29,7 +29,7 @@ static void nothing_is_sent_before_all_have_asked(void) {
     FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
     FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
                 .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "decided -14; ended; b decided -14; b ended");
+    FAKE_HEARD(&stage->fake, "decided -32; ended; b decided -32; b ended");
     close_members(stage);
 }
 

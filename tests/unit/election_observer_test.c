@@ -421,8 +421,7 @@ static void bad_input_is_named(void) {
     EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
     EXPECT_INT(zkl_election_observe(one.client, "service", on_leader, NULL, NULL),
                ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_election_observe(one.client, "a/b", on_leader, NULL, &observer),
-               ZKL_RESOURCE_SLASH);
+    EXPECT_REFUSED(zkl_election_observe(one.client, "a/b", on_leader, NULL, &observer), "slash");
     EXPECT(observer == NULL);
     zkl_observer_close(NULL);
     end();

@@ -84,7 +84,7 @@ static void deadline_after_a_disconnection_counts_from_there(void) {
     zkl_testing_sleep(WAIT_MS - 3000);
     zkl_testing_stop_servers();
     async_wait(&self);
-    ASYNC_HEARD(&self, "acquired(-11) ");
+    ASYNC_HEARD(&self, "acquired(-30) ");
     EXPECT_SAID(said, "resource \"stock\": not connected for ", 3000, "");
     zkl_testing_start_servers();
     end();
@@ -150,7 +150,7 @@ static void refused_request_names_its_path_and_operation(void) {
     self.react = keep_message;
     async_acquire(&self, WAIT_MS);
     async_wait(&self);
-    ASYNC_HEARD(&self, "acquired(-14) ");
+    ASYNC_HEARD(&self, "acquired(-32) ");
     EXPECT_TEXT(said,
                 "resource \"stock\": the servers refused to create a node below /locks/stock");
     zkl_lock_close(other);
@@ -184,7 +184,7 @@ static void message_outlives_the_handle(void) {
     self.react = keep_message;
     async_acquire(&self, 1000);
     zkl_testing_sleep(1000 + SOON_MS);
-    EXPECT_INT(zkl_lock_verify(self.lock, 0), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_lock_verify(self.lock, 0), "timeout_ms");
     EXPECT_TEXT(zkl_error_message(), "timeout_ms 0: must be at least 1");
     zkl_lock_close(self.lock);
     self.lock = NULL;

@@ -200,7 +200,7 @@ static void reply_of_an_ended_session_is_void(void) {
 static void refusal_is_told_and_tried_again(void) {
     begin();
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "list /r; sees no more: -14");
+    FAKE_HEARD(&stage->fake, "list /r; sees no more: -32");
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     FAKE_HEARD(&stage->fake, "list /r");
     end();
@@ -226,7 +226,7 @@ static void request_that_cannot_be_sent_is_sent_later(void) {
 static void end_of_all_sessions_is_told(void) {
     begin_following();
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
-    FAKE_HEARD(&stage->fake, "unwatch /r/x-lock-0000000001; sees no more: -15");
+    FAKE_HEARD(&stage->fake, "unwatch /r/x-lock-0000000001; sees no more: -31");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     zkl_leader_watch_close(watch);
     stage_close(stage);

@@ -139,7 +139,7 @@ static void list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_wa
     EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_OK);
     stage_hush(stage);
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "decided -14; ended; list /r");
+    FAKE_HEARD(&stage->fake, "decided -32; ended; list /r");
     stage_listed(stage, "x-lock-0000000002", NULL);
     FAKE_HEARD(&stage->fake, "b decided -1; b ended");
     stage_close(stage);

@@ -240,7 +240,7 @@ static void lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node(void) 
     stage_hush(stage);
     EXPECT_INT(live_lease_left(stage), 1);
     stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     EXPECT_INT(live_lease_left(stage), 0);
     EXPECT(stage->a.runner != NULL);
     live_finish(stage);
@@ -253,7 +253,7 @@ static void hold_limit_deletes_a_node_that_was_kept_after_the_lease(void) {
     stage_hold(stage, &stage->a);
     stage_pass(stage, LEASE_MS - CONNECTING_MS);
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, WRITE "; " PROBE "; watch " OWN_NODE "; lost -23");
+    FAKE_HEARD(&stage->fake, WRITE "; " PROBE "; watch " OWN_NODE "; lost -10");
     live_stop_for(stage, 8000 - LEASE_MS + CONNECTING_MS - 1);
     zkl_timers_fire_due(&stage->session.timers, stage->fake.now_ms);
     EXPECT(!live_is_asked(stage, "remove " OWN_NODE));
@@ -269,7 +269,7 @@ static void lease_that_runs_out_while_disconnected_loses_the_lock_on_time(void) 
     stage_pass(stage, LEASE_MS - CONNECTING_MS - 1);
     FAKE_HEARD(&stage->fake, "");
     stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     FAKE_HEARD(&stage->fake, "ended"); /* lost once */
     stage_close(stage);
@@ -295,7 +295,7 @@ static void request_after_an_idle_time_earns_a_lease_first(void) {
     EXPECT_INT(zkl_timers_next(&stage->session.timers) - stage->fake.now_ms,
                PERIOD_MS - WRITE_DUE_MS - 1);
     stage_pass(stage, LEASE_MS - WRITE_DUE_MS - 1);
-    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE "; lost -23");
+    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE "; lost -10");
     live_finish(stage);
 }
 
@@ -354,7 +354,7 @@ static void list_that_arrives_after_the_end_of_the_lease_grants_nothing(void) {
     stage_hush(stage);
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     stage_listed_own(stage, 2, "lock-0000000004", NULL);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     EXPECT_INT(stage->b.verdicts, 0);
     live_finish(stage);
 }
@@ -372,7 +372,7 @@ static void deletion_that_arrives_after_the_end_of_the_lease_grants_nothing(void
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     EXPECT(live_is_fresh(stage));
     zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     EXPECT_INT(stage->b.verdicts, 0);
     live_finish(stage);
 }
@@ -381,7 +381,7 @@ static void request_that_starts_after_the_end_of_the_lease_is_not_granted(void) 
     run_stage *stage = open_for_a_late_timer();
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
-    FAKE_HEARD(&stage->fake, "lost -23; create /r/#2-lock-; list /r");
+    FAKE_HEARD(&stage->fake, "lost -10; create /r/#2-lock-; list /r");
     stage_created(stage, 2, "lock-0000000004", 1);
     stage_listed_own(stage, 2, "lock-0000000004", NULL);
     EXPECT_INT(stage->b.verdicts, 0);
@@ -394,7 +394,7 @@ static void answer_to_a_probe_after_the_end_of_the_lease_tells_the_loss(void) {
     stage_hush(stage);
     live_stop_for(stage, LEASE_MS);
     stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     live_finish(stage);
 }
 
@@ -410,7 +410,7 @@ static void write_that_earns_a_lease_after_its_end_does_not_hide_the_loss(void) 
     live_stop_for(stage, LEASE_MS - CONNECTING_MS - 50 - WRITE_DUE_MS - 1);
     EXPECT_INT(live_lease_left(stage), 0);
     stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "lost -23");
+    FAKE_HEARD(&stage->fake, "lost -10");
     EXPECT_INT(live_lease_left(stage), CONNECTING_MS + 50); /* for others, from here on */
     live_finish(stage);
 }
@@ -422,7 +422,7 @@ static void connection_that_comes_back_after_the_end_of_the_lease_tells_the_loss
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "disconnected; lost -23; " PROBE);
+    FAKE_HEARD(&stage->fake, "disconnected; lost -10; " PROBE);
     live_finish(stage);
 }
 

@@ -216,7 +216,7 @@ static void end_of_the_session_ends_lease_and_timers(void) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    FAKE_HEARD(&stage->fake, "lost -9; ended");
     EXPECT(stage->session.timers.earliest == NULL);
     EXPECT_INT(live_lease_left(stage), 0);
     EXPECT(!live_is_fresh(stage));

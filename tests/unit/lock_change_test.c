@@ -147,7 +147,7 @@ static void downgrade_goes_on_after_its_time_and_is_no_way_back(void) {
     EXPECT_INT(zkl_lock_downgrade(writer.lock, 50), ZKL_PENDING);
     EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
     EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_acquire(writer.lock, ZKL_WRITE, 0, NULL), ZKL_NO_UPGRADE);
+    EXPECT_REFUSED(zkl_lock_acquire(writer.lock, ZKL_WRITE, 0, NULL), "mode");
     EXPECT_INT(zkl_lock_acquire(writer.lock, ZKL_READ, 0, NULL), ZKL_OK);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_PENDING);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
@@ -395,13 +395,13 @@ static void changes_refuse_bad_input(void) {
     begin_held(ZKL_EXCLUSIVE, NULL);
     EXPECT_INT(zkl_lock_downgrade(NULL, 0), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_lock_try_upgrade(NULL, NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_lock_downgrade(writer.lock, -2), "timeout_ms");
     EXPECT(strstr(zkl_error_message(), "timeout_ms") != NULL);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_INVALID_MODE);
+    EXPECT_REFUSED(zkl_lock_downgrade(writer.lock, 0), "mode");
     EXPECT(strstr(zkl_error_message(), "exclusive") != NULL);
-    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_INVALID_MODE);
+    EXPECT_REFUSED(zkl_lock_try_upgrade(writer.lock, NULL), "mode");
     zkl_grant grant = { .struct_size = 1 };
-    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, &grant), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_REFUSED(zkl_lock_try_upgrade(writer.lock, &grant), "struct_size");
     EXPECT_INT(relative_release(&writer), ZKL_OK);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, 0), ZKL_NOT_HELD);
     EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_NOT_HELD);

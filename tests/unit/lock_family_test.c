@@ -143,19 +143,19 @@ static void modes_and_permits_belong_together(void) {
     relative_open_permit(&all[0], 2);
     relative_open(&all[1], ZKL_EXCLUSIVE, NULL);
     for (int mode = ZKL_EXCLUSIVE; mode < ZKL_PERMIT; mode++) {
-        EXPECT_INT(zkl_lock_acquire(all[0].lock, (zkl_mode)mode, 0, NULL), ZKL_INVALID_MODE);
+        EXPECT_REFUSED(zkl_lock_acquire(all[0].lock, (zkl_mode)mode, 0, NULL), "mode");
     }
-    EXPECT_INT(zkl_lock_acquire(all[1].lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_MODE);
+    EXPECT_REFUSED(zkl_lock_acquire(all[1].lock, ZKL_PERMIT, 0, NULL), "mode");
     EXPECT(zkl_error_message()[0] != '\0');
     static const int32_t wrong[] = { -1, INT32_MIN, ZKL_PERMITS_MAX + 1, INT32_MAX };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
         zkl_lock *lock = NULL;
         options.permits = wrong[i];
-        EXPECT_INT(zkl_lock_open(all[0].client, "stock", &options, &lock), ZKL_INVALID_PERMITS);
+        EXPECT_REFUSED(zkl_lock_open(all[0].client, "stock", &options, &lock), "permits");
         options.permits = 0;
         options.max_waiting = wrong[i] == ZKL_PERMITS_MAX + 1 ? ZKL_WAITING_MAX + 1 : wrong[i];
-        EXPECT_INT(zkl_lock_open(all[0].client, "stock", &options, &lock), ZKL_INVALID_LIMIT);
+        EXPECT_REFUSED(zkl_lock_open(all[0].client, "stock", &options, &lock), "max_waiting");
         EXPECT(lock == NULL);
     }
     end(2);

@@ -58,7 +58,7 @@ static void numbers_of_client_options_have_their_ranges(void) {
         options.session_timeout_ms = rows[i].session_timeout_ms;
         options.connect_timeout_ms = rows[i].connect_timeout_ms;
         options.lease_tick_ms = rows[i].lease_tick_ms;
-        REFUSED(open_client(&options), ZKL_INVALID_TIMEOUT, rows[i].message);
+        REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, rows[i].message);
     }
 }
 
@@ -142,7 +142,7 @@ static void null_pointers_for_a_client_are_named(void) {
 
 static void client_is_left_open_where_its_close_is_refused(void) {
     lock_desk *desk = desk_open(NULL);
-    REFUSED(zkl_client_close(desk->client, -1), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_client_close(desk->client, -1), ZKL_INVALID_ARGUMENT,
             "timeout_ms -1: must be at least 0");
     desk_hold(desk);
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_OK, "");
@@ -158,10 +158,10 @@ static void size_of_client_structs_must_be_known(void) {
         zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
         options.struct_size += wrong_by[i];
         information.struct_size += wrong_by[i];
-        REFUSED(open_client(&options), ZKL_INVALID_STRUCT_SIZE,
+        REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT,
                 size_message(options.struct_size, "zkl_client_options", sizeof(options)));
         REFUSED(
-            zkl_client_info(desk->client, &information), ZKL_INVALID_STRUCT_SIZE,
+            zkl_client_info(desk->client, &information), ZKL_INVALID_ARGUMENT,
             size_message(information.struct_size, "zkl_client_information", sizeof(information)));
         EXPECT_INT(information.sessions, 0); /* nothing was written */
     }
@@ -179,13 +179,13 @@ static void size_of_lock_structs_must_be_known(void) {
         information.struct_size += wrong_by[i];
         grant.struct_size += wrong_by[i];
         information.token = 99;
-        REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_STRUCT_SIZE,
+        REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
                 size_message(options.struct_size, "zkl_lock_options", sizeof(options)));
         EXPECT(lock == NULL);
-        REFUSED(zkl_lock_info(desk->lock, &information), ZKL_INVALID_STRUCT_SIZE,
+        REFUSED(zkl_lock_info(desk->lock, &information), ZKL_INVALID_ARGUMENT,
                 size_message(information.struct_size, "zkl_lock_information", sizeof(information)));
         EXPECT_INT(information.token, 99);
-        REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), ZKL_INVALID_STRUCT_SIZE,
+        REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), ZKL_INVALID_ARGUMENT,
                 size_message(grant.struct_size, "zkl_grant", sizeof(grant)));
     }
     DESK_HEARD(desk, "");
@@ -230,15 +230,15 @@ static void times_of_a_lock_have_their_ranges(void) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock *lock = desk->lock;
     options.max_hold_ms = -1;
-    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_lock_open(desk->client, "stock", &options, &lock), ZKL_INVALID_ARGUMENT,
             "max_hold_ms -1: must be at least 0");
     EXPECT(lock == NULL);
-    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), ZKL_INVALID_ARGUMENT,
             "timeout_ms -2: must be at least -1");
-    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, INT64_MIN, NULL), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, INT64_MIN, NULL), ZKL_INVALID_ARGUMENT,
             "timeout_ms -9223372036854775808: must be at least -1");
     desk_hold(desk);
-    REFUSED(zkl_lock_release(desk->lock, -2), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_lock_release(desk->lock, -2), ZKL_INVALID_ARGUMENT,
             "timeout_ms -2: must be at least -1");
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_OK, ""); /* still held */
     desk_close(desk);
@@ -286,9 +286,9 @@ static void longest_times_are_good(void) {
 
 static void mode_is_one_of_three(void) {
     lock_desk *desk = desk_open(NULL);
-    REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_MODE,
+    REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_ARGUMENT,
             "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
-    REFUSED(zkl_lock_acquire(desk->lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_MODE,
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_ARGUMENT,
             "mode ZKL_PERMIT: needs a handle with permits");
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
     DESK_HEARD(desk, "");
@@ -351,7 +351,7 @@ static void close_leaves_the_message_alone(void) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock *opened = NULL;
     EXPECT_INT(zkl_lock_open(desk->client, "other", NULL, &opened), ZKL_OK);
-    REFUSED(zkl_lock_acquire(opened, ZKL_READ, -2, NULL), ZKL_INVALID_TIMEOUT,
+    REFUSED(zkl_lock_acquire(opened, ZKL_READ, -2, NULL), ZKL_INVALID_ARGUMENT,
             "timeout_ms -2: must be at least -1");
     zkl_lock_close(opened);
     EXPECT_TEXT(zkl_error_message(), "timeout_ms -2: must be at least -1");

@@ -124,11 +124,11 @@ static void try_returns_without_a_wait(void) {
 static void acquire_refuses_bad_arguments_and_changes_nothing(void) {
     lock_desk *desk = desk_open(NULL);
     zkl_grant grant = ZKL_GRANT_INIT;
-    EXPECT_INT(zkl_lock_acquire(desk->lock, (zkl_mode)7, 0, NULL), ZKL_INVALID_MODE);
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)7, 0, NULL), "mode");
+    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), "timeout_ms");
     grant.struct_size--;
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), ZKL_INVALID_STRUCT_SIZE);
-    EXPECT_INT(zkl_lock_release(desk->lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), "struct_size");
+    EXPECT_REFUSED(zkl_lock_release(desk->lock, -2), "timeout_ms");
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     FAKE_HEARD(&desk->fake, "");
     desk_close(desk);

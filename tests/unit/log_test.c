@@ -206,7 +206,7 @@ static void record_is_copied_when_it_is_written(void) {
     zkl_log_stop(log);
     zkl_callback_queue_close(thread);
     zkl_log_free(log);
-    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-4|11|22|33|44",
+    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-7|11|22|33|44",
              sizeof(zkl_log_record), (int)ZKL_LOG_QUEUED);
     EXPECT_TEXT(kept, expected);
 }

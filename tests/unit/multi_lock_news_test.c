@@ -40,10 +40,10 @@ static void loss_of_all_is_told_once_after_the_grant(void) {
     zkl_testing_expire_session(self.client);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(multi_dispatch(&self), 2);
-    MULTI_HEARD(&self, "acquired suspect lost(-12) of stock ");
+    MULTI_HEARD(&self, "acquired suspect lost(-9) of stock ");
     multi_release(&self, ZKL_FOREVER);
     EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released(-4) ");
+    MULTI_HEARD(&self, "released(-7) ");
     EXPECT_INT(zkl_multi_lock_release(self.multi_lock, 0), ZKL_NOT_HELD);
     end();
 }
@@ -54,7 +54,7 @@ static void loss_of_one_names_it_and_is_the_last_news(void) {
     multi_delete_last_of(MULTI_ORDERS);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "lost(-22) of orders ");
+    MULTI_HEARD(&self, "lost(-12) of orders ");
     multi_expect_nodes(1, 0);
     zkl_testing_disconnect(self.client, SOON_MS);
     zkl_testing_sleep(MULTI_SESSION_MS);

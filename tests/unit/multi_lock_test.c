@@ -459,7 +459,7 @@ static void bad_input_is_refused(void) {
     zkl_multi_lock *multi_lock = NULL;
     members[0].resource = "stock";
     members[1].resource = "/locks/stock";
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_DUPLICATE_RESOURCE);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "twice");
     EXPECT(multi_lock == NULL);
     EXPECT(zkl_error_message()[0] != '\0');
     EXPECT_INT(zkl_multi_lock_open(client, members, 0, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
@@ -470,18 +470,18 @@ static void bad_input_is_refused(void) {
         zkl_multi_lock_open(client, members, ZKL_MULTI_LOCK_MEMBERS_MAX + 1, NULL, &multi_lock),
         ZKL_INVALID_ARGUMENT);
     members[1].resource = "a/b";
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_RESOURCE_SLASH);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "slash");
     members[1].resource = "orders";
     members[1].mode = ZKL_PERMIT;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_MODE);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "mode");
     members[1].permits = -1;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_PERMITS);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "permits");
     members[1].permits = 0;
     members[1].struct_size = 1;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "struct_size");
     EXPECT_INT(zkl_multi_lock_open(client, members, 1, NULL, &multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, -2, NULL), ZKL_INVALID_TIMEOUT);
-    EXPECT_INT(zkl_multi_lock_release(multi_lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_multi_lock_acquire(multi_lock, -2, NULL), "timeout_ms");
+    EXPECT_REFUSED(zkl_multi_lock_release(multi_lock, -2), "timeout_ms");
     EXPECT_INT(zkl_multi_lock_release(multi_lock, 0), ZKL_NOT_HELD);
     EXPECT_INT(zkl_multi_lock_acquire(NULL, 0, NULL), ZKL_INVALID_ARGUMENT);
     zkl_multi_lock_close(multi_lock);

@@ -112,10 +112,10 @@ static void lock_that_is_lost_tells_its_story(void) {
     tell(room, ZKL_SESSION_STATE_EXPIRED);
     expect_lines(room, CONNECTED BEGIN "3 acquired resource=stock owner=me" NODE
                                        " waited=30 held=0 session=77\n"
-                                       "2 disconnected owner=me status=-5 session=77\n"
-                                       "2 session_expired owner=me status=-12 session=77\n"
+                                       "2 disconnected owner=me status=-8 session=77\n"
+                                       "2 session_expired owner=me status=-9 session=77\n"
                                        "1 lost resource=stock owner=me" NODE
-                                       " status=-12 waited=30 held=500 session=77\n");
+                                       " status=-9 waited=30 held=500 session=77\n");
 }
 
 static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {
@@ -147,7 +147,7 @@ static void unknown_child_in_the_way_is_named(void) {
                  " behind=latch-0000000001 waited=0 session=77\n"
                  "4 queued resource=stock owner=me" NODE
                  " behind=latch-0000000001 waited=0 session=77\n"
-                 "2 session_expired owner=me status=-12 session=77\n"
+                 "2 session_expired owner=me status=-9 session=77\n"
                  "2 rejoined resource=stock owner=me waited=0 session=77\n"
                  "3 not_acquired resource=stock owner=me status=-3 waited=0 session=77\n");
 }
@@ -166,8 +166,8 @@ static void node_that_cannot_be_deleted_is_reported_once(void) {
                  "3 acquired resource=stock owner=me" NODE " waited=0 held=0 session=77\n"
                  "3 released resource=stock owner=me" NODE " waited=0 held=0 session=77\n"
                  "2 not_deleted resource=stock owner=me" NODE
-                 " status=-16 waited=0 held=0 session=77\n"
-                 "2 session_expired owner=me status=-12 session=77\n");
+                 " status=-34 waited=0 held=0 session=77\n"
+                 "2 session_expired owner=me status=-9 session=77\n");
 }
 
 static CU_TestInfo tests[] = {

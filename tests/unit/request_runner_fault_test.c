@@ -60,7 +60,7 @@ static run_stage *begin_with_a_refusal_on_the_way_up(void) {
 static void refusal_on_the_way_up_fails_the_request(void) {
     run_stage *stage = begin_with_a_refusal_on_the_way_up();
     stage_answer(stage, "exists /a/b", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "decided -14; ended");
+    FAKE_HEARD(&stage->fake, "decided -32; ended");
     stage_close(stage);
 }
 
@@ -104,7 +104,7 @@ static void used_up_resource_is_removed_only_as_it_was_seen(void) {
     stage_pass(stage, 50);
     FAKE_HEARD(&stage->fake, "exists /r");
     FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800, .version = 8, .data_length = 1);
-    FAKE_HEARD(&stage->fake, "decided -17; ended");
+    FAKE_HEARD(&stage->fake, "decided -6; ended");
     stage_close(stage);
 }
 
@@ -284,7 +284,7 @@ static void holder_is_told_of_its_loss_once(void) {
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     FAKE_HEARD(&stage->fake, "");
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    FAKE_HEARD(&stage->fake, "lost -9; ended");
     EXPECT_INT(stage->a.verdicts, 1);
     stage_close(stage);
 }
@@ -308,7 +308,7 @@ static void session_end_without_random_numbers_ends_the_request(void) {
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage->fake.random_fails = true;
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "decided -19; ended");
+    FAKE_HEARD(&stage->fake, "decided -38; ended");
     stage_close(stage);
 }
 
@@ -319,7 +319,7 @@ static void finish_gives_the_waiters_their_verdict_and_ends_them(void) {
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_start(stage, &stage->b, "/r", TIMEOUT_MS);
     zkl_session_finish(&stage->session, ZKL_CLOSED);
-    FAKE_HEARD(&stage->fake, "decided -10; unwatch /r/__WRIT__0000000002; b decided -10; b ended; "
+    FAKE_HEARD(&stage->fake, "decided -29; unwatch /r/__WRIT__0000000002; b decided -29; b ended; "
                              "ended");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     stage_close(stage);
@@ -329,7 +329,7 @@ static void finish_with_replies_outstanding_ends_when_they_are_there(void) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -15");
+    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -31");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     FAKE_HEARD(&stage->fake, "ended");
     stage_close(stage);
@@ -341,7 +341,7 @@ static void finish_while_the_watch_is_being_set_ends_the_request(void) {
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     EXPECT(stage->a.ended);
-    FAKE_HEARD(&stage->fake, "decided -15; ended");
+    FAKE_HEARD(&stage->fake, "decided -31; ended");
     stage_close(stage);
 }
 
@@ -353,7 +353,7 @@ static void finish_in_a_pause_ends_the_request(void) {
     stage_hush(stage);
     zkl_session_finish(&stage->session, ZKL_CLOSED);
     EXPECT(stage->a.ended);
-    FAKE_HEARD(&stage->fake, "decided -10; ended");
+    FAKE_HEARD(&stage->fake, "decided -29; ended");
     stage_close(stage);
 }
 
@@ -371,7 +371,7 @@ static void failed_authentication_ends_the_waiters(void) {
     run_stage *stage = stage_open_offline();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage_tell(stage, ZKL_SESSION_STATE_AUTH_FAILED);
-    FAKE_HEARD(&stage->fake, "decided -15; ended");
+    FAKE_HEARD(&stage->fake, "decided -31; ended");
     EXPECT(stage->session.auth_failed);
     stage_close(stage);
 }
@@ -382,7 +382,7 @@ static void session_end_without_random_numbers_ends_a_request_that_has_nothing(v
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage->fake.random_fails = true;
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "decided -19; ended");
+    FAKE_HEARD(&stage->fake, "decided -38; ended");
     EXPECT_INT(stage->requests_ended, 1);
     stage_close(stage);
 }

@@ -37,7 +37,7 @@ static void hold_limit_fires_and_the_node_is_removed(void) {
     stage_pass(stage, MAX_HOLD_MS - 1);
     FAKE_HEARD(&stage->fake, "");
     stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, "lost -24; remove /r/#1-lock-0000000003");
+    FAKE_HEARD(&stage->fake, "lost -11; remove /r/#1-lock-0000000003");
     EXPECT(stage->session.timers.earliest == NULL);
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
@@ -120,7 +120,7 @@ static void node_of_a_held_lock_is_watched_and_its_deletion_told(void) {
     stage_fire(stage, true);
     FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -22; ended");
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -12; ended");
     stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
     stage_close(stage);
 }
@@ -139,7 +139,7 @@ static void own_node_changed_before_its_watch_is_answered_is_no_loss(void) {
     stage_fire(stage, true); /* this one is armed */
     FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -22; ended");
+    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -12; ended");
     stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
     stage_close(stage);
 }
@@ -241,7 +241,7 @@ static void end_of_the_session_is_no_hand_off_between_two_of_its_requests(void) 
     EXPECT_INT(stage->b.verdicts, 0);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    FAKE_HEARD(&stage->fake, "lost -9; ended");
     EXPECT_INT(stage->b.verdicts, 0); /* it joins again in the next session */
     if (stage->b.runner != NULL) {
         stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
@@ -254,7 +254,7 @@ static void end_of_the_session_leaves_no_own_watch_behind(void) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "lost -12; ended");
+    FAKE_HEARD(&stage->fake, "lost -9; ended");
     EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
     stage_close(stage);
 }
@@ -265,7 +265,7 @@ static void session_end_while_the_own_watch_is_being_set_is_told_once(void) {
     probe(stage);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; lost -12; ended");
+    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; lost -9; ended");
     stage_close(stage);
 }
 
@@ -400,7 +400,7 @@ static void try_whose_session_is_over_when_it_asks_anew_waits_for_the_news_of_th
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     FAKE_HEARD(&stage->fake, "unsent check /locks");
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "decided -12; ended");
+    FAKE_HEARD(&stage->fake, "decided -9; ended");
     stage_close(stage);
 }
 
@@ -482,7 +482,7 @@ static void connection_is_not_told_after_the_loss(void) {
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_pass(stage, MAX_HOLD_MS);
-    FAKE_HEARD(&stage->fake, "disconnected; lost -24");
+    FAKE_HEARD(&stage->fake, "disconnected; lost -11");
     stage_connect(stage, SESSION_ID);
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);

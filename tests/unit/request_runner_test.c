@@ -171,7 +171,7 @@ static void deadline_covers_the_time_offline(void) {
     run_stage *stage = stage_open_offline();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage_pass(stage, TIMEOUT_MS);
-    FAKE_HEARD(&stage->fake, "decided -11; ended");
+    FAKE_HEARD(&stage->fake, "decided -30; ended");
     stage_close(stage);
 }
 
@@ -184,7 +184,7 @@ static void deadline_does_not_move_when_the_session_expires(void) {
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     EXPECT_INT(stage_next_timer_in(stage), TIMEOUT_MS - 1000);
     stage_pass(stage, TIMEOUT_MS - 1000);
-    FAKE_HEARD(&stage->fake, "decided -11; ended");
+    FAKE_HEARD(&stage->fake, "decided -30; ended");
     stage_close(stage);
 }
 
@@ -236,7 +236,7 @@ static void try_lists_first_and_sets_no_timer(void) {
 static void try_offline_has_its_verdict_before_start_returns(void) {
     run_stage *stage = stage_open_offline();
     EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
-    FAKE_HEARD(&stage->fake, "decided -11; ended");
+    FAKE_HEARD(&stage->fake, "decided -30; ended");
     EXPECT(stage->a.runner == NULL);
     stage_close(stage);
 }
@@ -369,7 +369,7 @@ static void disconnect_is_told_once_and_to_all(void) {
     stage_start(stage, &stage->b, "/r", 0);
     FAKE_HEARD(&stage->fake, "list /r");
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "decided -11; b decided -11");
+    FAKE_HEARD(&stage->fake, "decided -30; b decided -30");
     EXPECT(!stage->session.connected);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     FAKE_HEARD(&stage->fake, "");

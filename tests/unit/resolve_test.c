@@ -38,7 +38,7 @@ static void list_without_any_address_is_refused(void) {
     char *addresses = NULL;
     memset(servers, 'h', 600);
     memcpy(servers + 600, ":2181", sizeof(":2181"));
-    EXPECT_INT(zkl_resolve_servers(servers, &addresses), ZKL_CANNOT_RESOLVE);
+    EXPECT_INT(zkl_resolve_servers(servers, &addresses), ZKL_DISCONNECTED);
     EXPECT(addresses == NULL);
 }
 

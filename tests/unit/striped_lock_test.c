@@ -222,10 +222,10 @@ static void bad_input_is_refused(void) {
     begin();
     zkl_striped_lock *striped_lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    EXPECT_INT(zkl_striped_lock_open(client, "stock", 0, NULL, &striped_lock), ZKL_INVALID_STRIPES);
-    EXPECT_INT(zkl_striped_lock_open(client, "stock", ZKL_STRIPES_MAX + 1, NULL, &striped_lock),
-               ZKL_INVALID_STRIPES);
-    EXPECT_INT(zkl_striped_lock_open(client, "", 1, NULL, &striped_lock), ZKL_RESOURCE_EMPTY);
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "stock", 0, NULL, &striped_lock), "stripes");
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "stock", ZKL_STRIPES_MAX + 1, NULL, &striped_lock),
+                   "stripes");
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "", 1, NULL, &striped_lock), "must not be empty");
     EXPECT_INT(zkl_striped_lock_open(NULL, "stock", 1, NULL, &striped_lock), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
     options.permits = 1;
@@ -238,17 +238,17 @@ static void bad_input_is_refused(void) {
     char name[ZKL_RESOURCE_MAX + 1];
     memset(name, 'x', ZKL_RESOURCE_MAX);
     name[ZKL_RESOURCE_MAX] = '\0';
-    EXPECT_INT(zkl_striped_lock_open(client, name, 1, NULL, &striped_lock), ZKL_RESOURCE_TOO_LONG);
+    EXPECT_REFUSED(zkl_striped_lock_open(client, name, 1, NULL, &striped_lock), "too long");
     EXPECT(striped_lock == NULL);
     EXPECT_INT(zkl_striped_lock_open(client, "/other/stock", 1, NULL, &striped_lock), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire_key(striped_lock, NULL, 0, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(acquire_key(striped_lock, "a", -2, NULL), ZKL_INVALID_TIMEOUT);
-    EXPECT_INT(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, -2, NULL),
-               ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(acquire_key(striped_lock, "a", -2, NULL), "timeout_ms");
+    EXPECT_REFUSED(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, -2, NULL),
+                   "timeout_ms");
     EXPECT_INT(acquire_key(striped_lock, "a", 0, NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children("/other/stock/stripe-0000"), 1);
-    EXPECT_INT(zkl_striped_lock_release(striped_lock, -2), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_striped_lock_release(striped_lock, -2), "timeout_ms");
     EXPECT_INT(zkl_striped_lock_check(striped_lock, NULL), ZKL_OK);
     zkl_striped_lock_close(striped_lock);
     zkl_striped_lock_close(NULL);

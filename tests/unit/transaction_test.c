@@ -510,21 +510,21 @@ static void wait_ends_with_the_close_of_the_client(void) {
 static void wrong_input_is_named(void) {
     begin();
     zkl_transaction *transaction = begin_transaction();
-    EXPECT_INT(zkl_transaction_set(transaction, "data", NULL, 0, 0), ZKL_INVALID_PATH);
+    EXPECT_REFUSED(zkl_transaction_set(transaction, "data", NULL, 0, 0), "path");
     EXPECT_TEXT(zkl_error_message(), "path \"data\": must be an absolute path");
-    EXPECT_INT(zkl_transaction_set(transaction, "/data/", NULL, 0, 0), ZKL_INVALID_PATH);
-    EXPECT_INT(zkl_transaction_set(transaction, "/zookeeper/quota", NULL, 0, 0), ZKL_INVALID_PATH);
+    EXPECT_REFUSED(zkl_transaction_set(transaction, "/data/", NULL, 0, 0), "path");
+    EXPECT_REFUSED(zkl_transaction_set(transaction, "/zookeeper/quota", NULL, 0, 0), "path");
     EXPECT_INT(zkl_transaction_set(transaction, NULL, NULL, 0, 0), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_transaction_set(transaction, "/data", NULL, 1, 0), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_transaction_set(transaction, "/data", NULL, 0, -2), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_transaction_set(NULL, "/data", NULL, 0, 0), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_transaction_create(transaction, "/x", NULL, 0, 4), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_transaction_create(transaction, "/x", NULL, 0, -1), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_transaction_commit(transaction, 0, NULL), ZKL_INVALID_TIMEOUT);
-    EXPECT_INT(zkl_transaction_commit(transaction, -2, NULL), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_transaction_commit(transaction, 0, NULL), "timeout_ms");
+    EXPECT_REFUSED(zkl_transaction_commit(transaction, -2, NULL), "timeout_ms");
     EXPECT_INT(zkl_transaction_commit(NULL, 1, NULL), ZKL_INVALID_ARGUMENT);
     zkl_transaction_result small = { .struct_size = 1 };
-    EXPECT_INT(zkl_transaction_commit(transaction, 1, &small), ZKL_INVALID_STRUCT_SIZE);
+    EXPECT_REFUSED(zkl_transaction_commit(transaction, 1, &small), "struct_size");
     EXPECT_INT(zkl_transaction_begin(lock, NULL), ZKL_INVALID_ARGUMENT);
     zkl_transaction *none = transaction;
     EXPECT_INT(zkl_transaction_begin(NULL, &none), ZKL_INVALID_ARGUMENT);
@@ -532,7 +532,7 @@ static void wrong_input_is_named(void) {
     EXPECT_TEXT(zkl_transaction_created_path(NULL, 0), "");
     zkl_transaction_free(NULL);
     EXPECT_INT(zkl_lock_verify(NULL, 1), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_verify(lock, 0), ZKL_INVALID_TIMEOUT);
+    EXPECT_REFUSED(zkl_lock_verify(lock, 0), "timeout_ms");
     EXPECT_INT(commit(transaction), ZKL_OK); /* nothing but the guard */
     zkl_transaction_free(transaction);
     end();
@@ -544,19 +544,19 @@ static void limits_are_kept_and_reached(void) {
     begin();
     zkl_transaction *transaction = begin_transaction();
     size_t fixed = strlen("/data") + ZKL_TRANSACTION_OVERHEAD;
-    EXPECT_INT(zkl_transaction_set(transaction, "/data", much, sizeof(much) - fixed + 1, 0),
-               ZKL_TRANSACTION_TOO_LARGE);
-    EXPECT_INT(zkl_transaction_set(transaction, "/data", much, SIZE_MAX, 0),
-               ZKL_TRANSACTION_TOO_LARGE);
+    EXPECT_REFUSED(zkl_transaction_set(transaction, "/data", much, sizeof(much) - fixed + 1, 0),
+                   "ZKL_TRANSACTION_BYTES_MAX");
+    EXPECT_REFUSED(zkl_transaction_set(transaction, "/data", much, SIZE_MAX, 0),
+                   "ZKL_TRANSACTION_BYTES_MAX");
     EXPECT_INT(zkl_transaction_set(transaction, "/data", much, sizeof(much) - fixed, 0), ZKL_OK);
-    EXPECT_INT(zkl_transaction_check(transaction, "/data", 1), ZKL_TRANSACTION_TOO_LARGE);
+    EXPECT_REFUSED(zkl_transaction_check(transaction, "/data", 1), "ZKL_TRANSACTION_BYTES_MAX");
     EXPECT_INT(commit(transaction), ZKL_OK);
     zkl_transaction_free(transaction);
     transaction = begin_transaction();
     for (int i = 0; i < ZKL_TRANSACTION_OPERATIONS_MAX; i++) {
         EXPECT_INT(zkl_transaction_check(transaction, "/data", 1), ZKL_OK);
     }
-    EXPECT_INT(zkl_transaction_check(transaction, "/data", 1), ZKL_TRANSACTION_TOO_LARGE);
+    EXPECT_REFUSED(zkl_transaction_check(transaction, "/data", 1), "number of operations");
     EXPECT_INT(commit(transaction), ZKL_OK);
     zkl_transaction_free(transaction);
     end();

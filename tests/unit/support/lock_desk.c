@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "service.h"
 
 /* ---- In place of service.c: sessions without threads ------------------------- */
@@ -103,6 +104,7 @@ static void *run_tasks(void *arg) {
         int status = desk->task(desk);
         pthread_mutex_lock(&desk->mutex);
         desk->status = status;
+        snprintf(desk->message, sizeof(desk->message), "%s", zkl_error_message());
         desk->task = NULL;
         pthread_cond_broadcast(&desk->changed);
     }
@@ -124,6 +126,7 @@ int desk_join(lock_desk *desk) {
         pthread_cond_wait(&desk->changed, &desk->mutex);
     }
     int status = desk->status;
+    zkl_input_set(desk->message);
     pthread_mutex_unlock(&desk->mutex);
     return status;
 }

@@ -10,6 +10,7 @@
 #define ZKLOCK_TESTS_LOCK_DESK_H
 
 #include "client.h"
+#include "input.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 
@@ -37,6 +38,7 @@ struct lock_desk {
     desk_task *task; /* under way */
     bool leaving;
     int status;
+    char message[ZKL_MESSAGE_SIZE]; /* that the task has left */
 };
 
 typedef struct desk_options {
@@ -74,7 +76,7 @@ void desk_pass(lock_desk *desk, int64_t ms);
 void desk_stand_still(lock_desk *desk, int64_t ms);
 
 void desk_begin(lock_desk *desk, desk_task *task, int64_t timeout_ms);
-int desk_join(lock_desk *desk);
+int desk_join(lock_desk *desk); /* and what zkl_error_message says then */
 /** Both, for calls that do not wait for the test. */
 int desk_do(lock_desk *desk, desk_task *task, int64_t timeout_ms);
 

@@ -45,6 +45,13 @@ void unit_expect_text(const char *actual, const char *expected, const char *what
                "%s is \"%s\", expected \"%s\"", what, actual != NULL ? actual : "(NULL)", expected);
 }
 
+void unit_expect_refused(bool refused, const char *message, const char *says, const char *what,
+                         const char *file, int line) {
+    unit_check(refused && strstr(message, says) != NULL, file, line,
+               "%s %s, with the message \"%s\", which was to say \"%s\"", what,
+               refused ? "is refused" : "is not ZKL_INVALID_ARGUMENT", message, says);
+}
+
 static void check_playback(const char *difference) {
     unit_check(difference == NULL, __FILE__, __LINE__, "played back: %s",
                difference != NULL ? difference : "");

@@ -22,6 +22,17 @@
 #define EXPECT_TEXT(actual, expected)                                                              \
     unit_expect_text((actual), (expected), #actual, __FILE__, __LINE__)
 
+/** The library does not take what the application gave it, and says why: `says` is part of its
+ *  message. On this thread. */
+#define EXPECT_REFUSED(call, says)                                                                 \
+    do {                                                                                           \
+        int refused_with = (call);                                                                 \
+        unit_expect_refused(refused_with == ZKL_INVALID_ARGUMENT, zkl_error_message(), (says),     \
+                            #call, __FILE__, __LINE__);                                            \
+    } while (0)
+
+void unit_expect_refused(bool refused, const char *message, const char *says, const char *what,
+                         const char *file, int line);
 void unit_expect_int(int64_t actual, int64_t expected, const char *what, const char *file,
                      int line);
 void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
