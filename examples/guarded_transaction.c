@@ -1,17 +1,17 @@
 /*
  * Keeps a log of its runs in ZooKeeper: guarded_transaction HOSTS
  *
- * Whoever holds the lock "runs" writes /runs/last, and a line of /runs/log, in one transaction,
- * which the servers carry out only while the lock is held. However long this program is stopped
- * before the commit, it never writes over what its successor has written.
+ * The holder of the lock "runs" writes /runs/last, and a line of /runs/log, in one transaction. The
+ * servers carry it out only while the lock is held. However long this program is stopped before the
+ * commit, it never overwrites what its successor has written.
  */
-#include <stdio.h>
 #include <string.h>
-#include <zklock/zklock.h>
+
+#include "example.h"
 
 enum { TIMEOUT_MS = 10000 };
 
-/* What is there already is as good as made. */
+/* A node that exists already is fine. */
 static int make_node(zkl_lock *lock, const char *path) {
     zkl_transaction *transaction = NULL;
     zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
@@ -56,7 +56,7 @@ static int write_run(zkl_lock *lock, const char *text) {
     return status;
 }
 
-/* Each status tells what has become of the write. */
+/* Each status says what became of the write. */
 static void explain(int status) {
     const char *applied = "nothing was written";
     if (status == ZKL_OK) {
@@ -64,17 +64,15 @@ static void explain(int status) {
     } else if (status == ZKL_UNKNOWN) {
         applied = "it may have been written: look under /runs/log, with the lock, before you go on";
     }
-    fprintf(stderr, "%s: %s. %s\n", zkl_strerror(status), applied, zkl_error_message());
+    fprintf(stderr, "%s: %s\n", zkl_strerror(status), applied);
 }
 
-int main(int argc, char **argv) {
-    zkl_client *client = NULL;
-    zkl_lock *lock = NULL;
+static int run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
     zkl_grant grant = ZKL_GRANT_INIT;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = zkl_lock_open(client, "runs", NULL, &lock);
-    }
+    int status = zkl_lock_open(client, "runs", NULL, &lock);
     if (status == ZKL_OK) {
         status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, TIMEOUT_MS, &grant);
     }
@@ -87,7 +85,9 @@ int main(int argc, char **argv) {
         status = write_run(lock, text);
     }
     explain(status);
-    zkl_lock_close(lock);
-    zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return run_example(argc, argv, NULL, run);
 }

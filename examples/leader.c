@@ -2,18 +2,19 @@
  * A service of which one instance is active: leader HOSTS ADDRESS [SERVICE]
  *
  * Start it on several machines. One leads and works; the others wait, and take over when it stops,
- * dies, is cut off or is asked to resign. All of them print who leads. SIGINT and SIGTERM end it.
+ * crashes, is cut off or is asked to resign. All print who leads. SIGINT and SIGTERM end it.
  */
 #define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <time.h>
 #include <zklock/election.h>
 
-enum { STEP_MS = 500, CLOSE_MS = 5000 };
+#include "example.h"
+
+enum { STEP_MS = 500 };
 
 /* What the callbacks, which run on zklock's thread, tell the main thread. */
 typedef struct service {
@@ -21,6 +22,8 @@ typedef struct service {
     _Atomic int64_t asked_term; /* that somebody wants to end; 0: none */
     atomic_int campaign_status; /* ZKL_OK, or why there is no more campaign */
 } service;
+
+static sigset_t signals; /* that end it */
 
 static void on_elected(void *arg, int64_t term) {
     (void)arg;
@@ -32,7 +35,7 @@ static void on_lost(void *arg, int64_t term, int reason) {
     fprintf(stderr, "term %lld is over: %s\n", (long long)term, zkl_strerror(reason));
 }
 
-/* By `queue_operator HOSTS revoke`, say. The work is done in the main thread: it resigns. */
+/* By `queue_operator HOSTS revoke`, for example. The main thread does the work, so it resigns. */
 static void on_resignation_asked(void *arg, int64_t term) {
     service *self = arg;
     fprintf(stderr, "asked to resign in term %lld\n", (long long)term);
@@ -45,7 +48,7 @@ static bool lost_before_it_began(int status) {
     return status == ZKL_SESSION_EXPIRED || status == ZKL_LEASE_ENDED || status == ZKL_NODE_DELETED;
 }
 
-/* A campaign that fails is not begun again: somebody has to look at it. */
+/* A campaign that fails is not begun again: a person has to look at it. */
 static void on_campaign_ended(void *arg, int status, int64_t term) {
     service *self = arg;
     (void)term;
@@ -69,8 +72,8 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     }
 }
 
-/* What only the leader may do. A store would be given the term with each write, and refuse those
- * of lower terms. */
+/* What only the leader may do. A real one passes the term with each write, and its store refuses
+ * lower terms. */
 static void work(int64_t term) {
     printf("working in term %lld\n", (long long)term);
 }
@@ -79,15 +82,14 @@ static int campaign(service *self) {
     return zkl_election_campaign_async(self->election, ZKL_FOREVER, on_campaign_ended, self);
 }
 
-/* To resign says that the work has stopped, as it has here; then it is a candidate again, behind
- * those that wait. */
+/* Resigning says that the work has stopped, which is true here. Then it is a candidate again,
+ * behind those that wait. */
 static int resign_and_campaign(service *self) {
     (void)zkl_election_resign(self->election, 0);
     return campaign(self);
 }
 
-/* One step of work, where this instance leads. ZKL_SUSPECT: perhaps it does no more, so it pauses.
- */
+/* One step of work, if this instance leads. SUSPECT: perhaps it no longer does, so it pauses. */
 static int step(service *self) {
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     (void)zkl_lock_info(zkl_election_lock(self->election), &now);
@@ -100,17 +102,16 @@ static int step(service *self) {
     return self->campaign_status;
 }
 
-static int run(service *self, const sigset_t *signals) {
+static int work_until_signal(service *self) {
     static const struct timespec pause = { .tv_nsec = STEP_MS * 1000000L };
     int status = campaign(self);
-    while (status == ZKL_OK && sigtimedwait(signals, NULL, &pause) < 0) {
+    while (status == ZKL_OK && sigtimedwait(&signals, NULL, &pause) < 0) {
         status = step(self);
     }
     return status;
 }
 
-int main(int argc, char **argv) {
-    zkl_client *client = NULL;
+static int run(zkl_client *client, int argc, char **argv) {
     service self = { .election = NULL };
     const char *resource = argc > 3 ? argv[3] : "service";
     zkl_observer *observer = NULL;
@@ -120,26 +121,22 @@ int main(int argc, char **argv) {
     options.lost = on_lost;
     options.resignation_asked = on_resignation_asked;
     options.arg = &self;
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = zkl_election_open(client, resource, &options, &self.election);
-    }
+    int status = zkl_election_open(client, resource, &options, &self.election);
     if (status == ZKL_OK) {
         status = zkl_election_observe(client, resource, on_leader, NULL, &observer);
     }
     if (status == ZKL_OK) {
-        status = run(&self, &signals);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
+        status = work_until_signal(&self);
     }
     zkl_observer_close(observer);
     zkl_election_close(self.election); /* resigns */
-    zkl_client_close(client, CLOSE_MS);
-    return status == ZKL_OK ? 0 : 1;
+    return status;
+}
+
+int main(int argc, char **argv) {
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: they all inherit it */
+    return run_example(argc, argv, NULL, run);
 }

@@ -1,19 +1,20 @@
 /*
- * What an operator can do about locks of others; queue_report shows them, and names their nodes.
+ * What an operator can do about the locks of others. queue_report shows them and their nodes.
  *
  *     queue_operator HOSTS where RESOURCE NODE    its place in the queue, and what is before it
  *     queue_operator HOSTS revoke RESOURCE NODE   asks the holder to give the lock up
- *     queue_operator HOSTS break RESOURCE NODE    takes it away, from a holder that is known to be
- *                                                 gone: nothing stops one that is not
+ *     queue_operator HOSTS break RESOURCE NODE    takes the lock from a holder that is known to be
+ *                                                 gone: it does not stop a holder that is not
  *     queue_operator HOSTS remove-idle MS         removes the nodes of resources that nobody has
- *                                                 used for so long
+ *                                                 used for MS milliseconds
  *
  * Exit status: 0, or 1 when it could not be done.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zklock/administration.h>
+
+#include "example.h"
 
 enum { TIMEOUT_MS = 10000, IDLE_MAX_MS = 86400000 };
 
@@ -52,7 +53,7 @@ static int break_node(zkl_client *client, const char *resource, const char *node
     return status;
 }
 
-/* It looks twice, so long apart. */
+/* It looks twice, idle_ms apart. */
 static int remove_idle(zkl_client *client, const char *idle) {
     size_t removed = 0;
     char *end = NULL;
@@ -85,14 +86,5 @@ static int run(zkl_client *client, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = run(client, argc, argv);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, NULL, run);
 }

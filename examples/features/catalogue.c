@@ -1,11 +1,10 @@
 /*
  * Writes a catalogue, and goes on reading what it has written: catalogue HOSTS
  *
- * From the write lock it goes down to a read lock, so that other readers come in, and no
- * writer comes between; and up again, if nobody else reads by then.
+ * It downgrades its write lock to a read lock: other readers come in, and no writer comes between.
+ * Then it upgrades again, if nobody else reads by then.
  */
-#include <stdio.h>
-#include <zklock/zklock.h>
+#include "../example.h"
 
 enum { PATIENCE_MS = 30000 };
 
@@ -17,7 +16,7 @@ static int write_and_read(zkl_lock *lock) {
     printf("writing, alone\n");
     status = zkl_lock_downgrade(lock, PATIENCE_MS);
     if (status == ZKL_PENDING) {
-        /* No answer in time: it goes on by itself, and there is no way back. */
+        /* No answer in time: the downgrade continues, and cannot be taken back. */
         printf("only reading from here on; others come in when the servers have answered\n");
         return ZKL_OK;
     }
@@ -36,20 +35,14 @@ static int write_and_read(zkl_lock *lock) {
     return status;
 }
 
+static int run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
+    int status = zkl_lock_open(client, "catalogue", NULL, &lock);
+    return status == ZKL_OK ? write_and_read(lock) : status;
+}
+
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
-    zkl_lock *lock = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = zkl_lock_open(client, "catalogue", NULL, &lock);
-    }
-    if (status == ZKL_OK) {
-        status = write_and_read(lock);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    zkl_lock_close(lock);
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, NULL, run);
 }

@@ -1,15 +1,15 @@
 /*
  * Makes a report part by part, and sends it, which cannot be undone: guarded_report HOSTS
  *
- * It stops as soon as the lock may be another's, and asks the servers before the last step.
+ * It stops as soon as somebody else may have the lock, and asks the servers before the last step.
  */
 #define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <time.h>
-#include <zklock/zklock.h>
+
+#include "../example.h"
 
 enum {
     TICK_MS = 2000,       /* tickTime of the servers, or more */
@@ -20,7 +20,7 @@ enum {
     PATIENCE_MS = 30000
 };
 
-/* On zklock's thread. What works looks at the flag; the grant is LOST for ever. */
+/* On zklock's thread. The worker looks at the flag; LOST is final for this grant. */
 static void on_state(void *arg, const zkl_lock_news *news) {
     atomic_bool *stop = arg;
     printf("the lock is %s\n", zkl_lock_state_name((int)news->state));
@@ -30,8 +30,8 @@ static void on_state(void *arg, const zkl_lock_news *news) {
     }
 }
 
-/* ZKL_SUSPECT: without a connection it goes on for as long as the lease does, as nobody else can
- * have the lock before its end, if the next part will be done by then. */
+/* ZKL_SUSPECT: without a connection it goes on while the lease lasts, since nobody else can have
+ * the lock before the lease ends; but only if the next part will be done by then. */
 static int may_go_on(const zkl_lock *lock, const atomic_bool *stop) {
     int64_t lease_left_ms = 0;
     int status = zkl_lock_check(lock, &lease_left_ms);
@@ -62,8 +62,10 @@ static int send_report(zkl_lock *lock, const zkl_grant *grant) {
     return status;
 }
 
-static int report(zkl_client *client) {
-    atomic_bool stop = false; /* outlives the handle, which tells no more when it is closed */
+static int report(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    atomic_bool stop = false; /* outlives the handle: no callback comes after its close */
     zkl_grant grant = ZKL_GRANT_INIT;
     zkl_lock *lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -85,17 +87,8 @@ static int report(zkl_client *client) {
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = SESSION_MS;
     options.lease_tick_ms = TICK_MS;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
-    if (status == ZKL_OK) {
-        status = report(client);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, &options, report);
 }

@@ -1,13 +1,14 @@
 /*
  * Sells a product that everybody wants, in eight portions: hot_product HOSTS CUSTOMER
  *
- * Each portion has a counter and a lock of its own, so that eight sell at once. A customer's
- * orders all go to one portion, in their order; who only wants one piece takes any; and
- * the stock-taking needs all of them.
+ * Each portion has a counter and a lock of its own, so that eight can sell at once. All orders of a
+ * customer go to one portion, in their order. A buyer of one piece takes any portion. Stock-taking
+ * needs all of them.
  */
-#include <stdio.h>
 #include <string.h>
 #include <zklock/striped_lock.h>
+
+#include "../example.h"
 
 enum { PORTIONS = 8, PATIENCE_MS = 30000 };
 
@@ -35,20 +36,16 @@ static int sell_and_count(zkl_striped_lock *portions, const char *customer) {
     return status == ZKL_OK ? note(portions, "stock-taking (-1: all)", &grant) : status;
 }
 
-int main(int argc, char **argv) {
-    zkl_client *client = NULL;
+static int run(zkl_client *client, int argc, char **argv) {
     zkl_striped_lock *portions = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = zkl_striped_lock_open(client, "hot-product", PORTIONS, NULL, &portions);
-    }
+    int status = zkl_striped_lock_open(client, "hot-product", PORTIONS, NULL, &portions);
     if (status == ZKL_OK) {
         status = sell_and_count(portions, argc > 2 ? argv[2] : "customer 7");
     }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
     zkl_striped_lock_close(portions);
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return run_example(argc, argv, NULL, run);
 }

@@ -1,16 +1,19 @@
 /*
- * Moves goods between two warehouses, of which it needs both: move_stock HOSTS FROM TO
+ * Moves goods between two warehouses, and needs the locks of both: move_stock HOSTS FROM TO
  *
- * Somebody else may move goods the other way at the same time: with one lock after the other
- * each would soon hold one warehouse and wait for the other for ever. A multi-lock takes both,
- * or none.
+ * Somebody else may move goods the other way at the same time. If each took one lock after the
+ * other, each would soon hold one warehouse and wait for the other for ever. A multi-lock takes
+ * both, or none.
  */
-#include <stdio.h>
 #include <zklock/multi_lock.h>
+
+#include "../example.h"
 
 enum { PATIENCE_MS = 30000 };
 
-static int move(zkl_client *client, const char *from, const char *to) {
+static int move(zkl_client *client, int argc, char **argv) {
+    const char *from = argc > 2 ? argv[2] : "warehouse-north";
+    const char *to = argc > 3 ? argv[3] : "warehouse-south";
     zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
     zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
     zkl_multi_lock *both = NULL;
@@ -29,15 +32,5 @@ static int move(zkl_client *client, const char *from, const char *to) {
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = move(client, argc > 2 ? argv[2] : "warehouse-north",
-                      argc > 3 ? argv[3] : "warehouse-south");
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, NULL, move);
 }

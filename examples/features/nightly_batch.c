@@ -1,16 +1,16 @@
 /*
  * A batch that may take all night, and gives way when somebody waits: nightly_batch HOSTS
  *
- * It holds the lock from one item to the next, for as long as nobody minds. When it is told that
- * somebody waits behind it, it ends the item that it is at, releases, and queues again, behind who
- * has waited. (Here a customer comes in the midst of it; mostly that is another process.)
+ * It holds the lock from one item to the next, for as long as nobody waits. When it hears that
+ * somebody waits behind it, it finishes its current item, releases, and queues again, behind the
+ * waiter. (In this demo the waiter is a second handle of the same process.)
  */
 #define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <time.h>
-#include <zklock/zklock.h>
+
+#include "../example.h"
 
 enum { PATIENCE_MS = 30000, ITEMS = 200, CUSTOMER_COMES_AT = 50, ITEM_MS = 5 };
 
@@ -48,7 +48,7 @@ static int give_way(batch *self, int done) {
     return status;
 }
 
-static int run(batch *self, zkl_lock *customer) {
+static int work_through(batch *self, zkl_lock *customer) {
     int status = zkl_lock_acquire(self->lock, ZKL_EXCLUSIVE, PATIENCE_MS, &self->grant);
     for (int done = 0; done < ITEMS && status == ZKL_OK; done++) {
         work_on_an_item();
@@ -63,29 +63,27 @@ static int run(batch *self, zkl_lock *customer) {
     return status == ZKL_OK ? zkl_lock_release(self->lock, PATIENCE_MS) : status;
 }
 
-int main(int argc, char **argv) {
+static int run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
     batch self = { .grant = ZKL_GRANT_INIT };
-    zkl_client *client = NULL;
     zkl_lock *customer = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.state_callback = on_news;
     options.state_arg = &self;
     options.tell_contended = 1;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = zkl_lock_open(client, "stock-list", &options, &self.lock);
-    }
+    int status = zkl_lock_open(client, "stock-list", &options, &self.lock);
     if (status == ZKL_OK) {
         status = zkl_lock_open(client, "stock-list", NULL, &customer);
     }
     if (status == ZKL_OK) {
-        status = run(&self, customer);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
+        status = work_through(&self, customer);
     }
     zkl_lock_close(customer);
     zkl_lock_close(self.lock);
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return run_example(argc, argv, NULL, run);
 }

@@ -1,13 +1,14 @@
 /*
  * A batch that runs once for each night, though many machines start it: nightly_totals HOSTS DATE
  *
- * It tries the lock; where somebody else has it, it waits, tells how many are before it, and gives
- * up on SIGINT or SIGTERM: another thread cancels the wait.
+ * It tries the lock. If somebody else has it, it waits, prints how many are before it, and gives up
+ * on SIGINT or SIGTERM: another thread cancels the wait.
  *
- * The lock alone lets them run one after the other. So the one that is through leaves a mark, the
- * node /totals/DATE, and each looks for it under the lock before it begins. Both are transactions
- * that the servers carry out only while the lock is held. A machine that dies before its mark
- * leaves the work to the next: adding up must give the same when it is done again.
+ * The lock alone makes the machines run one after the other, not only one of them. So the first one
+ * leaves a mark when it is done, the node /totals/DATE, and each looks for it under the lock before
+ * it begins. Both are transactions that the servers carry out only while the lock is held. A
+ * machine that dies before its mark leaves the work to the next: adding up again must give the same
+ * result.
  */
 #define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
 
@@ -15,9 +16,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <time.h>
-#include <zklock/zklock.h>
+
+#include "../example.h"
 
 enum { CLOSE_MS = 5000, TELL_S = 1, PATH_SIZE = 256 };
 
@@ -28,9 +29,11 @@ typedef struct totals {
     atomic_bool done;
 } totals;
 
+static sigset_t signals; /* that end the wait */
+
 /* ---- The mark --------------------------------------------------------------------------- */
 
-/* One operation under the lock, whose failure is no failure of ours where it is that one. */
+/* Commits one operation under the lock. The expected failure counts as success, and is reported. */
 static int commit(zkl_transaction *transaction, int added, int expected_failure, bool *failed) {
     zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
     int status = added == ZKL_OK ? zkl_transaction_commit(transaction, CLOSE_MS, &result) : added;
@@ -64,7 +67,7 @@ static int make(zkl_lock *lock, const char *path) {
 
 /* ---- The work --------------------------------------------------------------------------- */
 
-/* Others call this as well, without the lock: so it takes it itself. The handle is reentrant: the
+/* This is also called without the lock, so it takes the lock itself. The handle is reentrant: the
  * thread that holds it acquires it again at once, and releases it as often. */
 static int archive(zkl_lock *lock) {
     int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
@@ -122,14 +125,14 @@ static void *run_in_thread(void *arg) {
     return NULL;
 }
 
-/* The other thread: tells the place in the queue, and takes the signals. ZKL_NOT_WAITING: it does
- * not wait yet, so it tries again; or it was granted, and then it runs to its end. */
-static void look_on(totals *self, const sigset_t *signals) {
+/* The other thread: prints the place in the queue, and takes the signals. ZKL_NOT_WAITING: the
+ * batch does not wait yet, so this tries again; or it was granted, and runs to its end. */
+static void look_on(totals *self) {
     static const struct timespec pause = { .tv_sec = TELL_S };
     bool asked_to_stop = false;
     while (!self->done) {
         zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-        asked_to_stop = sigtimedwait(signals, NULL, &pause) > 0 || asked_to_stop;
+        asked_to_stop = sigtimedwait(&signals, NULL, &pause) > 0 || asked_to_stop;
         if (asked_to_stop && zkl_lock_cancel(self->lock) == ZKL_OK) {
             printf("asked to stop: the wait is cancelled\n");
         } else if (zkl_lock_info(self->lock, &information) == ZKL_OK && information.position > 0) {
@@ -138,20 +141,21 @@ static void look_on(totals *self, const sigset_t *signals) {
     }
 }
 
-static int run_totals(zkl_client *client, const char *date, const sigset_t *signals) {
+static int run_totals(zkl_client *client, int argc, char **argv) {
+    const char *date = argc > 2 ? argv[2] : "2026-11-21";
     totals self = { .status = ZKL_OK };
     pthread_t thread;
     char resource[ZKL_RESOURCE_MAX + 1];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
-    options.owner = "nightly totals"; /* whom queue_report shows */
+    options.owner = "nightly totals"; /* shown by queue_report */
     (void)snprintf(resource, sizeof(resource), "totals-%s", date);
     (void)snprintf(self.mark, sizeof(self.mark), "/totals/%s", date);
     int status = zkl_lock_open(client, resource, &options, &self.lock);
     if (status == ZKL_OK && pthread_create(&thread, NULL, run_in_thread, &self) != 0) {
         status = ZKL_SYSTEM;
     } else if (status == ZKL_OK) {
-        look_on(&self, signals);
+        look_on(&self);
         (void)pthread_join(thread, NULL);
         status = self.status;
     }
@@ -160,21 +164,11 @@ static int run_totals(zkl_client *client, const char *date, const sigset_t *sign
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.container_parents = 1; /* this date comes once: the servers shall clear its node away */
-    sigset_t signals;
+    options.container_parents = 1; /* this date comes once: let the servers remove its node */
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: they all inherit it */
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
-    if (status == ZKL_OK) {
-        status = run_totals(client, argc > 2 ? argv[2] : "2026-11-21", &signals);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, CLOSE_MS);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, &options, run_totals);
 }

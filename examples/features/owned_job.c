@@ -1,14 +1,14 @@
 /*
  * A reentrant lock whose owner is a job, not a thread: owned_job HOSTS
  *
- * The job goes on in callbacks, which may come on any thread. So each call names the job as the
- * owner: it may acquire again what it holds, and another job that uses the same handle may neither
+ * The job continues in callbacks, which may run on any thread. So each call names the job as the
+ * owner. The job may acquire again what it holds; another job with the same handle may neither
  * acquire nor release it.
  */
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <zklock/zklock.h>
+
+#include "../example.h"
 
 enum { PATIENCE_MS = 30000 };
 
@@ -60,12 +60,13 @@ static void on_held(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-static int run(zkl_client *client) {
+static int run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
     struct pollfd news = { .events = POLLIN };
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
-    options.owner =
-        "booking"; /* for people and the search for deadlocks; the pointer is for zklock */
+    options.owner = "booking"; /* shown to people and used to find deadlocks */
     int status = zkl_client_event_descriptor(client, &news.fd);
     if (status == ZKL_OK) {
         status = zkl_lock_open(client, "ledger", &options, &booking.lock);
@@ -83,16 +84,7 @@ static int run(zkl_client *client) {
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.dispatch = ZKL_DISPATCH_CALLER;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
-    if (status == ZKL_OK) {
-        status = run(client);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, &options, run);
 }

@@ -1,14 +1,15 @@
 /*
  * At most three of these run at once, on all machines together: semaphore HOSTS
  *
- * And a fourth waits, but when two wait already nobody joins them: the queue has a limit.
+ * A fourth waits. At most two may wait; any more fail at once with ZKL_QUEUE_FULL.
  */
-#include <stdio.h>
-#include <zklock/zklock.h>
+#include "../example.h"
 
 enum { PERMITS = 3, WAITING_MAX = 2, PATIENCE_MS = 30000 };
 
-static int convert(zkl_client *client) {
+static int convert(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.permits = PERMITS;
     options.max_waiting = WAITING_MAX;
@@ -28,14 +29,5 @@ static int convert(zkl_client *client) {
 }
 
 int main(int argc, char **argv) {
-    zkl_client *client = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, &client);
-    if (status == ZKL_OK) {
-        status = convert(client);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, NULL, convert);
 }

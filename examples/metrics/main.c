@@ -1,14 +1,14 @@
 /* Locks something ten times, and prints the metrics: metrics HOSTS */
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "../example.h"
 #include "page.h"
 
 enum { TIMES = 10, TIMEOUT_MS = 5000 };
 
 static int work(zkl_client *client) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.resource_class = "stock"; /* of all items together: each class is kept for ever */
+    options.resource_class = "stock"; /* of all items: each class is kept for ever */
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
     int status = zkl_lock_open(client, "item-4711", &options, &lock);
     for (int i = 0; i < TIMES && status == ZKL_OK; i++) {
@@ -30,21 +30,16 @@ static int print_page(zkl_client *client) {
     return status;
 }
 
+static int run(zkl_client *client, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    int status = work(client);
+    return status == ZKL_OK ? print_page(client) : status;
+}
+
 int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.label = "metrics-example";
     options.metrics = 1;
-    zkl_client *client = NULL;
-    int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
-    if (status == ZKL_OK) {
-        status = work(client);
-    }
-    if (status == ZKL_OK) {
-        status = print_page(client);
-    }
-    if (status != ZKL_OK) {
-        fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
-    }
-    (void)zkl_client_close(client, 1000);
-    return status == ZKL_OK ? 0 : 1;
+    return run_example(argc, argv, &options, run);
 }
