@@ -15,8 +15,7 @@ struct zkl_listing {
     zkl_list_waiter *served; /* by the list under way */
     zkl_list_waiter *later;  /* by the one after it */
     bool under_way;
-    bool answering; /* its waiters are being told */
-    bool is_behind_a_write;
+    bool answering;  /* its waiters are being told */
     uint64_t number; /* of the list under way */
     uint64_t session_number;
     int64_t sent_ms;
@@ -59,13 +58,9 @@ static void free_if_idle(zkl_listing *listing) {
 
 static void on_listed(void *arg, const zkl_reply *reply);
 
-static bool must_settle(const zkl_list_waiter *waiter) {
-    return waiter->must_settle != NULL && waiter->must_settle(waiter->arg);
-}
-
-static bool one_needs_a_write(const zkl_list_waiter *waiters) {
+static bool one_must_settle(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
-        if (waiter->needs_a_write || must_settle(waiter)) {
+        if (waiter->must_settle != NULL && waiter->must_settle(waiter->arg)) {
             return true;
         }
     }
@@ -88,9 +83,8 @@ static zkl_outcome send(zkl_listing *listing) {
     zkl_session *session = listings->session;
     zkl_operations *operations = session->operations;
     listing->sent_ms = zkl_session_now_ms(session); /* before it is asked how fresh that is */
-    listing->is_behind_a_write = one_needs_a_write(listing->later);
     zkl_outcome outcome =
-        listing->is_behind_a_write ? zkl_liveness_settle(&session->liveness) : ZKL_OUTCOME_OK;
+        one_must_settle(listing->later) ? zkl_liveness_settle(&session->liveness) : ZKL_OUTCOME_OK;
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }
@@ -185,8 +179,7 @@ static void on_listed(void *arg, const zkl_reply *reply) {
 /* ---- Questions ------------------------------------------------------------- */
 
 static bool serves(const zkl_listing *listing, const zkl_list_waiter *waiter) {
-    return listing->under_way && listing->number > waiter->after && waiter->watch_id == 0 &&
-           (listing->is_behind_a_write || !waiter->needs_a_write);
+    return listing->under_way && listing->number > waiter->after && waiter->watch_id == 0;
 }
 
 zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter) {
@@ -198,7 +191,6 @@ zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_
     if (listing == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
-    waiter->needs_a_write = must_settle(waiter);
     if (serves(listing, waiter)) {
         DL_APPEND(listing->served, waiter);
         return ZKL_OUTCOME_OK;

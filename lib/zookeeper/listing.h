@@ -31,12 +31,11 @@ typedef struct zkl_list_waiter {
     void *arg;
     /* It may ask again at once. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
-    /* Whether only a list behind a committed write serves it: see zkl_liveness_settle. It is asked
-     * when the list is sent as well, as the process may have been stopped meanwhile. NULL: no. */
+    /* Whether the next list is to go behind a committed write: see zkl_liveness_settle. It is asked
+     * when the list is sent. Whoever joins a list under way judges the answer himself. NULL: no. */
     bool (*must_settle)(const void *arg);
-    bool needs_a_write; /* it has said so */
-    uint64_t after;     /* only lists serve it that were sent after this zkl_listings_mark */
-    uint64_t watch_id;  /* of the watch on the children that the list is to leave; 0: none */
+    uint64_t after;    /* only lists serve it that were sent after this zkl_listings_mark */
+    uint64_t watch_id; /* of the watch on the children that the list is to leave; 0: none */
     struct zkl_list_waiter *prev, *next;
 } zkl_list_waiter;
 

@@ -161,7 +161,7 @@ static void lists_of_two_resources_do_not_wait_for_each_other(void) {
 }
 
 /* After a stop of the process a server that lags may still show a node whose session is over. */
-static void waiter_that_was_stopped_does_not_join_a_list_without_a_write_before_it(void) {
+static void waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it(void) {
     run_stage *stage = stage_open_live(10000, 0, NULL);
     stage_connect(stage, SESSION_ID);
     stage_wait_behind(stage, &stage->a, "x-__WRIT__0000000002");
@@ -291,7 +291,7 @@ static CU_TestInfo tests[] = {
     TEST(list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one),
     TEST(list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_was_sent),
     TEST(lists_of_two_resources_do_not_wait_for_each_other),
-    TEST(waiter_that_was_stopped_does_not_join_a_list_without_a_write_before_it),
+    TEST(waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it),
     TEST(waiter_that_was_stopped_behind_another_list_has_a_write_before_its_own),
     TEST(create_of_before_a_stop_is_not_judged_by_a_list_of_after_it_without_a_write),
     TEST(lease_that_ends_while_a_list_is_told_grants_nothing),
