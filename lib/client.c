@@ -363,7 +363,7 @@ static void send_away(zkl_session *session) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
         zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CLOSED };
-        if (runner->request.held) {
+        if (runner->request.stage == ZKL_STAGE_HELD) {
             leave.kind = ZKL_EVENT_RELEASED;
         }
         zkl_request_runner_feed(runner, &leave);
@@ -608,7 +608,7 @@ static size_t count_leaving(const zkl_session *session) {
     size_t count = 0;
     for (const zkl_request_runner *runner = session->runners; runner != NULL;
          runner = runner->next) {
-        count += runner->request.aim == ZKL_AIM_LEAVE ? 1 : 0;
+        count += runner->request.stage >= ZKL_STAGE_LEAVING ? 1 : 0;
     }
     return count;
 }

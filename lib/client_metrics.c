@@ -12,12 +12,12 @@ static void look_at_request(const zkl_request_runner *runner) {
     if (class == NULL) {
         return;
     }
-    if (runner->request.held) {
+    if (runner->request.stage == ZKL_STAGE_HELD) {
         class->held++;
-    } else if (!runner->request.decided) {
+    } else if (!runner->request.verdict.given) {
         class->waiting++;
     }
-    if (runner->request.aim == ZKL_AIM_LEAVE) {
+    if (runner->request.stage >= ZKL_STAGE_LEAVING) {
         class->pending_deletions++;
     }
 }

@@ -30,7 +30,7 @@ static zkl_explanation explain_wait(const zkl_request_runner *runner) {
                  position == 1 ? "" : "s", now_ms - runner->listed_ms);
     } else {
         snprintf(explanation.text, sizeof(explanation.text), "%s after %" PRId64 " ms",
-                 runner->request.waits_for_lease
+                 runner->request.stage == ZKL_STAGE_FIRST
                      ? "first in the queue, but without a lease"
                      : "connected, but without an answer that tells its place in the queue",
                  now_ms - runner->started_ms);

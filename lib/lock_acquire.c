@@ -44,8 +44,8 @@ static int check_idle(const zkl_lock *lock) {
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     const zkl_request_runner *runner = lock->runner;
     if (runner != NULL) {
-        grant->token = runner->request.zxid;
-        grant->mode = runner->request.mode;
+        grant->token = runner->request.own.zxid;
+        grant->mode = runner->request.options.mode;
         grant->waited_ms = runner->granted_ms - runner->started_ms;
         zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
     }
@@ -176,8 +176,8 @@ static void begin_hold(zkl_lock *lock) {
     lock->state = LOCK_HELD;
     lock->grants++;
     lock->holds = 1;
-    lock->mode = runner->request.mode;
-    lock->token = runner->request.zxid;
+    lock->mode = runner->request.options.mode;
+    lock->token = runner->request.own.zxid;
     lock->granted_ms = runner->granted_ms;
     if (lock->tell_granted) {
         zkl_lock_tidings held = { .state = ZKL_STATE_HELD, .token = lock->token };
@@ -210,7 +210,7 @@ static int verdict_for_caller(const zkl_lock *lock) {
     if (lock->lost) {
         return lock->lost_reason;
     }
-    bool held = lock->runner != NULL && lock->runner->request.held;
+    bool held = lock->runner != NULL && lock->runner->request.stage == ZKL_STAGE_HELD;
     return held ? ZKL_OK : ZKL_SESSION_EXPIRED;
 }
 

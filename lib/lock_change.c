@@ -56,7 +56,7 @@ void zkl_lock_end_change(zkl_lock *lock, int status) {
 }
 
 bool zkl_lock_is_downgrading(const zkl_lock *lock) {
-    return lock->runner != NULL && lock->runner->request.downgrade_wanted;
+    return lock->runner != NULL && lock->runner->request.downgrade.wanted;
 }
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static void take_writer(zkl_lock *lock) {
     lock->upgrade = NULL;
     lock->runner->owner = zkl_lock_as_request_owner(lock);
     lock->mode = ZKL_WRITE;
-    lock->token = lock->runner->request.zxid;
+    lock->token = lock->runner->request.own.zxid;
     if (lock->runner->revoke_requested) {
         zkl_lock_on_revoke_requested(lock);
     }
@@ -153,7 +153,7 @@ static int start_upgrade(zkl_lock *lock) {
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { ZKL_WRITE, 0 },
-        .companion = lock->runner->request.node,
+        .companion = lock->runner->request.own.node,
         .resource = lock->resource,
         .parent_path = lock->path,
         .max_hold_ms = lock->max_hold_ms,
@@ -177,7 +177,7 @@ static void let_writer_go(zkl_lock *lock) {
     }
     zkl_request_runner_disown(writer);
     zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED };
-    if (lock->changed_over && writer->request.held) {
+    if (lock->changed_over && writer->request.stage == ZKL_STAGE_HELD) {
         leave = (zkl_event){ .kind = ZKL_EVENT_RELEASED };
     }
     zkl_request_runner_feed(writer, &leave);

@@ -71,7 +71,7 @@ static uint64_t count_left_behind(const zkl_lock *lock) {
     for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
         for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
              runner = runner->next) {
-            bool left = runner->owner_id == lock->id && runner->request.aim == ZKL_AIM_LEAVE;
+            bool left = runner->owner_id == lock->id && runner->request.stage >= ZKL_STAGE_LEAVING;
             count += left ? 1 : 0;
         }
     }

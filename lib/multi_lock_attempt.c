@@ -271,7 +271,7 @@ static void call_off(zkl_multi_lock *self) {
         multi_member *member = &self->members[i];
         zkl_event leave = { .kind = member->granted ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
                             .status = ZKL_CANCELLED };
-        if (member->runner != NULL && member->runner->request.aim == ZKL_AIM_JOIN) {
+        if (member->runner != NULL && member->runner->request.stage < ZKL_STAGE_LEAVING) {
             zkl_request_runner_feed(member->runner, &leave);
         }
     }
@@ -426,7 +426,7 @@ int zkl_multi_lock_begin_acquire(zkl_multi_lock *self, int64_t timeout_ms, bool 
 static bool all_hold(const zkl_multi_lock *self) {
     for (size_t i = 0; i < self->count; i++) {
         const zkl_request_runner *runner = self->members[i].runner;
-        if (runner == NULL || !runner->request.held) {
+        if (runner == NULL || runner->request.stage != ZKL_STAGE_HELD) {
             return false;
         }
     }
@@ -453,7 +453,7 @@ static int verdict_for_caller(const zkl_multi_lock *self) {
 static void begin_hold(zkl_multi_lock *self) {
     const zkl_request_runner *first = self->members[0].runner;
     self->state = MULTI_HELD;
-    self->token = first->request.zxid;
+    self->token = first->request.own.zxid;
     if (!first->session->connected) {
         tell_connection(self, false);
     }

@@ -42,7 +42,7 @@ static void log_request(const zkl_request_runner *runner, zkl_log_level level, z
     record.message = why.text;
     if (runner->granted_ms >= 0) {
         record.held_ms = held_ms(runner);
-        record.token = runner->request.zxid;
+        record.token = runner->request.own.zxid;
     }
     zkl_log_write(runner->session->log, &record);
 }
@@ -71,14 +71,14 @@ void zkl_observe_not_begun(const zkl_lock *lock, int status) {
 void zkl_observe_begun(const zkl_request_runner *runner) {
     log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, "", ZKL_OK);
     if (ZKL_PROBE_IS_WATCHED(begin)) {
-        ZKL_PROBE2(begin, runner->resource, (int)runner->request.mode);
+        ZKL_PROBE2(begin, runner->resource, (int)runner->request.options.mode);
     }
 }
 
 void zkl_observe_queued(const zkl_request_runner *runner, const char *behind) {
     log_request(runner, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, behind, ZKL_OK);
     if (ZKL_PROBE_IS_WATCHED(queued)) {
-        ZKL_PROBE4(queued, runner->resource, runner->request.node, behind, waited_ms(runner));
+        ZKL_PROBE4(queued, runner->resource, runner->request.own.node, behind, waited_ms(runner));
     }
 }
 
@@ -106,10 +106,11 @@ void zkl_observe_decided(const zkl_request_runner *runner, int status) {
         zkl_metrics_decided(runner->metrics, status, waited_ms(runner));
     }
     if (status == ZKL_OK && ZKL_PROBE_IS_WATCHED(acquired)) {
-        ZKL_PROBE4(acquired, runner->resource, runner->request.node, waited_ms(runner),
-                   runner->request.zxid);
+        ZKL_PROBE4(acquired, runner->resource, runner->request.own.node, waited_ms(runner),
+                   runner->request.own.zxid);
     } else if (status != ZKL_OK && ZKL_PROBE_IS_WATCHED(not_acquired)) {
-        ZKL_PROBE4(not_acquired, runner->resource, runner->request.node, waited_ms(runner), status);
+        ZKL_PROBE4(not_acquired, runner->resource, runner->request.own.node, waited_ms(runner),
+                   status);
     }
 }
 
@@ -119,8 +120,8 @@ void zkl_observe_released(const zkl_request_runner *runner) {
         zkl_metrics_released(runner->metrics, held_ms(runner));
     }
     if (ZKL_PROBE_IS_WATCHED(released)) {
-        ZKL_PROBE4(released, runner->resource, runner->request.node, held_ms(runner),
-                   runner->request.zxid);
+        ZKL_PROBE4(released, runner->resource, runner->request.own.node, held_ms(runner),
+                   runner->request.own.zxid);
     }
 }
 
@@ -130,8 +131,8 @@ void zkl_observe_lost(const zkl_request_runner *runner, int status) {
         zkl_metrics_lost(runner->metrics, status, held_ms(runner));
     }
     if (ZKL_PROBE_IS_WATCHED(lost)) {
-        ZKL_PROBE5(lost, runner->resource, runner->request.node, held_ms(runner),
-                   runner->request.zxid, status);
+        ZKL_PROBE5(lost, runner->resource, runner->request.own.node, held_ms(runner),
+                   runner->request.own.zxid, status);
     }
 }
 

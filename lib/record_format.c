@@ -74,7 +74,7 @@ static const char *const event_names[] = { "START",
                                            ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME) };
 static const char *const action_names[] = { ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME) };
 static const char *const outcome_names[] = { ZKL_OUTCOME_LIST(NAME) };
-static const char *const aim_names[] = { ZKL_AIM_LIST(NAME) };
+static const char *const stage_names[] = { ZKL_STAGE_LIST(NAME) };
 static const char *const own_node_names[] = { ZKL_OWN_NODE_LIST(NAME) };
 
 static const char *const session_names[] = {
@@ -99,7 +99,7 @@ const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
     static const zkl_record_names names[] = {
         [ZKL_RECORD_MODE] = { mode_names, COUNT_OF(mode_names) },
         [ZKL_RECORD_OUTCOME] = { outcome_names, COUNT_OF(outcome_names) },
-        [ZKL_RECORD_AIM] = { aim_names, COUNT_OF(aim_names) },
+        [ZKL_RECORD_STAGE] = { stage_names, COUNT_OF(stage_names) },
         [ZKL_RECORD_OWN_NODE] = { own_node_names, COUNT_OF(own_node_names) },
     };
     return type >= ZKL_RECORD_MODE ? &names[type] : NULL;
@@ -136,17 +136,19 @@ static void add_status(zkl_text *text, int status) {
 
 /* ---- Fields --------------------------------------------------------------- */
 
-#define FIELD(type, name)                                                                          \
-    { #name, ZKL_RECORD_##type, offsetof(OWNER, name), sizeof(zkl_field_##type) },
+#define FIELD(of, type, name)                                                                      \
+    { #of #name, ZKL_RECORD_##type, offsetof(OWNER, of name), sizeof(zkl_field_##type) },
+#define PART(LIST, name) ZKL_REQUEST_##LIST(FIELD, name.)
 
 #define OWNER zkl_event
-static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD) };
+static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD, ) };
 #undef OWNER
 #define OWNER zkl_action
-static const zkl_record_field action_fields[] = { ZKL_ACTION_FIELDS(FIELD) };
+static const zkl_record_field action_fields[] = { ZKL_ACTION_FIELDS(FIELD, ) };
 #undef OWNER
 #define OWNER zkl_request
-static const zkl_record_field state_fields[] = { ZKL_REQUEST_FIELDS(FIELD) };
+static const zkl_record_field state_fields[] = { ZKL_REQUEST_SELF(FIELD, )
+                                                     ZKL_REQUEST_PARTS(PART) };
 #undef OWNER
 
 const zkl_record_fields zkl_record_event_fields = { event_fields, COUNT_OF(event_fields) };
@@ -276,7 +278,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     bool several = view.blocker != NULL && view.earlier > 1;
     const char *kept[ZKL_RECORD_SHORTENED_MAX] = {
         place.own != NULL ? find_name(children, place.own) : NULL,
-        zkl_queue_find_guid(children, request->guid, place.own, request->rejected),
+        zkl_queue_find_guid(children, request->session.guid, place.own, request->lost.rejected),
         view.blocker,
         view.unknown,
         several ? find_other_earlier(children, &place, view.blocker) : NULL,
@@ -293,7 +295,7 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
 
 /* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
 static bool counts_names(const zkl_request *request) {
-    return request->permits > 0 || request->max_waiting > 0;
+    return request->options.permits > 0 || request->options.max_waiting > 0;
 }
 
 /* ---- Lines ------------------------------------------------------------------ */

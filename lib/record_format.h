@@ -97,7 +97,7 @@ typedef enum zkl_record_type {
     ZKL_RECORD_CHILDREN,
     ZKL_RECORD_MODE, /* from here on enumerations */
     ZKL_RECORD_OUTCOME,
-    ZKL_RECORD_AIM,
+    ZKL_RECORD_STAGE,
     ZKL_RECORD_OWN_NODE
 } zkl_record_type;
 

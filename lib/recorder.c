@@ -150,7 +150,8 @@ void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recor
         add_state(recorder, recorded, now_ms, request);
     }
     recorder->step_ms = now_ms;
-    recorder->step_may_be_idle = event->kind == ZKL_EVENT_PROBE && !request->waits_for_lease;
+    recorder->step_may_be_idle =
+        event->kind == ZKL_EVENT_PROBE && request->stage != ZKL_STAGE_FIRST;
     begin_line(recorder, now_ms, " request=", recorded->number);
     zkl_record_write_event(&recorder->text, request, event);
 }

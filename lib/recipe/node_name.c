@@ -164,6 +164,16 @@ void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind)
     }
 }
 
+/* Names of ours always fit: a prefix of ours and at most eleven characters. */
+void zkl_node_name_copy(char *to, const char *from) {
+    size_t length = strlen(from);
+    if (length >= ZKL_NODE_NAME_SIZE) {
+        length = ZKL_NODE_NAME_SIZE - 1;
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
 /* The two markers are of one length. */
 void zkl_node_name_downgrade(char *text, const char *writer) {
     size_t length = strlen(writer);

@@ -66,6 +66,10 @@ zkl_node_name zkl_node_name_parse(const char *text);
  */
 void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind);
 
+/** Copies a name into room for ZKL_NODE_NAME_SIZE bytes; what is longer is cut, and no name of
+ *  ours. */
+void zkl_node_name_copy(char *to, const char *from);
+
 /**
  * Writes the name of the reader that takes the place of a writer of ours: that of
  * the writer's node, but for the kind, so that it has the same GUID and sequence.

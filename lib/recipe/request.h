@@ -5,8 +5,8 @@
  *
  *     zkl_request_step(request, event, actions)
  *
- * Two things make up its state: what the request *wants* (to join the queue and
- * hold, or to leave it), and what it *knows of its node* (there is none; its
+ * Two things make up its state: what the request *wants* (its stage: to join the queue
+ * and hold, or to leave it), and what it *knows of its node* (there is none; its
  * create was sent and the reply lost, so there may be one; it is ours). An
  * event changes these; when no operation is outstanding, advance() names the
  * next operations that the two call for. So a request that is cancelled, or
@@ -142,32 +142,32 @@ typedef zkl_listed zkl_field_CHILDREN;
 typedef zkl_mode zkl_field_MODE;
 typedef zkl_outcome zkl_field_OUTCOME;
 
-#define ZKL_FIELD(type, name) zkl_field_##type name;
+#define ZKL_FIELD(of, type, name) zkl_field_##type name;
 
-#define ZKL_EVENT_FIELDS(FIELD)                                                                    \
-    FIELD(OUTCOME, outcome)                                                                        \
-    FIELD(STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                            \
-    FIELD(STRING, node)      /* CREATED: the name that the server gave */                          \
-    FIELD(NUMBER, zxid)      /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */          \
-    FIELD(FLAG, own_session) /* INSPECTED: the node's owner is our session */                      \
-    FIELD(FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                    \
-    FIELD(FLAG, deleted)     /* WATCH_FIRED: the node was deleted, and not merely changed */       \
-    FIELD(FLAG, fresh)       /* WATCH_FIRED: our session cannot have expired since it was sent */  \
-    FIELD(CHILDREN, children)                                                                      \
-    FIELD(STRING, guid) /* SESSION_ENDED */
+#define ZKL_EVENT_FIELDS(FIELD, of)                                                                \
+    FIELD(of, OUTCOME, outcome)                                                                    \
+    FIELD(of, STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                        \
+    FIELD(of, STRING, node)      /* CREATED: the name that the server gave */                      \
+    FIELD(of, NUMBER, zxid)      /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */      \
+    FIELD(of, FLAG, own_session) /* INSPECTED: the node's owner is our session */                  \
+    FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
+    FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, and not merely changed */   \
+    FIELD(of, FLAG, fresh) /* WATCH_FIRED: our session cannot have expired since it was sent */    \
+    FIELD(of, CHILDREN, children)                                                                  \
+    FIELD(of, STRING, guid) /* SESSION_ENDED */
 
 typedef struct zkl_event {
     zkl_event_kind kind;
-    ZKL_EVENT_FIELDS(ZKL_FIELD)
+    ZKL_EVENT_FIELDS(ZKL_FIELD, )
 } zkl_event;
 
-#define ZKL_ACTION_FIELDS(FIELD)                                                                   \
-    FIELD(STRING, node) /* valid until the next step, or as long as the event's strings */         \
-    FIELD(STATUS, status)
+#define ZKL_ACTION_FIELDS(FIELD, of)                                                               \
+    FIELD(of, STRING, node) /* valid until the next step, or as long as the event's strings */     \
+    FIELD(of, STATUS, status)
 
 typedef struct zkl_action {
     zkl_action_kind kind;
-    ZKL_ACTION_FIELDS(ZKL_FIELD)
+    ZKL_ACTION_FIELDS(ZKL_FIELD, )
 } zkl_action;
 
 /** The most actions that one step can ask for. */
@@ -182,18 +182,17 @@ typedef struct zkl_actions {
 /** Adds one, never past the last: then it says so in `overflowed`. */
 void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
 
-typedef struct zkl_request_options {
-    zkl_contender_kind kind;
-    unsigned max_waiting;        /* fail when so many others would wait before us; 0: no limit */
-    bool is_member;              /* of a multi-lock: see below */
-    bool only_try;               /* give up rather than wait */
-    bool fail_on_session_expiry; /* rather than join again in the next session */
-    bool needs_lease;            /* is granted only while the session has a lease */
-    bool lease_runs;             /* now, and for long enough for a grant */
-    const char *guid;            /* a fresh UUID */
-    const char *companion;       /* a node of the same owner that is not in its way, and without
-                                    which nothing is granted; NULL: none */
-} zkl_request_options;
+/** What the user wants. */
+#define ZKL_REQUEST_OPTIONS(FIELD, of)                                                             \
+    FIELD(of, MODE, mode) /* after a downgrade ZKL_READ */                                         \
+    FIELD(of, COUNT, permits)                                                                      \
+    FIELD(of, COUNT, max_waiting) /* fail when so many others would wait before us; 0: no limit */ \
+    FIELD(of, FLAG, is_member)    /* of a multi-lock: see below */                                 \
+    FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
+    FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
+    FIELD(of, FLAG, needs_lease)            /* is granted only while the session has a lease */    \
+    FIELD(of, NAME, companion) /* a node of the same owner that is not in its way, and without     \
+                                  which nothing is granted; "": none */
 
 /*
  * The members of a multi-lock are made by one transaction, so that whoever waits for
@@ -203,15 +202,13 @@ typedef struct zkl_request_options {
  * node is not known until it is inspected.
  */
 
-#define ZKL_AIM_LIST(AIM)                                                                          \
-    AIM(JOIN)                                                                                      \
-    AIM(LEAVE)
-
-typedef enum zkl_request_aim {
-#define AIM(name) ZKL_AIM_##name,
-    ZKL_AIM_LIST(AIM)
-#undef AIM
-} zkl_request_aim;
+/** What it knows of its session. */
+#define ZKL_REQUEST_SESSION(FIELD, of)                                                             \
+    FIELD(of, FLAG, connected)                                                                     \
+    FIELD(of, FLAG, lease_runs) /* for long enough for a grant */                                  \
+    FIELD(of, FLAG, settled)    /* a committed write went through after the lost create */         \
+    FIELD(of, GUID, guid)       /* a fresh UUID for each session */                                \
+    FIELD(of, NAME, prefix)     /* what our nodes in it are named by */
 
 #define ZKL_OWN_NODE_LIST(OWN_NODE)                                                                \
     OWN_NODE(NONE)                                                                                 \
@@ -224,64 +221,104 @@ typedef enum zkl_own_node {
 #undef OWN_NODE
 } zkl_own_node;
 
-typedef zkl_request_aim zkl_field_AIM;
-typedef zkl_own_node zkl_field_OWN_NODE;
+/** Its place in the queue. */
+#define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
+    FIELD(of, OWN_NODE, state)                                                                     \
+    FIELD(of, FLAG, watched)                                                                       \
+    FIELD(of, NUMBER, zxid)                                                                        \
+    FIELD(of, NAME, node)
 
-#define ZKL_REQUEST_FIELDS(FIELD)                                                                  \
-    FIELD(MODE, mode) /* after a downgrade ZKL_READ */                                             \
-    FIELD(COUNT, permits)                                                                          \
-    FIELD(COUNT, max_waiting)                                                                      \
-    FIELD(FLAG, is_member)                                                                         \
-    FIELD(FLAG, only_try)                                                                          \
-    FIELD(FLAG, fail_on_session_expiry)                                                            \
-    FIELD(FLAG, needs_lease)                                                                       \
-    FIELD(FLAG, lease_runs)                                                                        \
-    FIELD(FLAG, connected)                                                                         \
-    FIELD(AIM, aim)                                                                                \
-    FIELD(OWN_NODE, own_node)                                                                      \
-    FIELD(FLAG, way_was_free)   /* try, and where few may wait: the first list showed no reason */ \
-    FIELD(FLAG, parent_missing) /* make it before anything else */                                 \
-    FIELD(FLAG, must_back_off)                                                                     \
-    FIELD(FLAG, watching)                                                                          \
-    FIELD(FLAG, watching_own)                                                                      \
-    FIELD(FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */           \
-    FIELD(FLAG, waits_for_lease)                                                                   \
-    FIELD(FLAG, probed_in_vain) /* try: the session was probed once while it waited for it */      \
-    FIELD(FLAG, held)                                                                              \
-    FIELD(FLAG, keeps_node) /* lost, but our node stays until it is released */                    \
-    FIELD(FLAG, settled)    /* a committed write went through after the lost create */             \
-    FIELD(FLAG, twins)      /* a lost create may have left a second node of ours */                \
-    FIELD(FLAG, decided)    /* the verdict was given */                                            \
-    FIELD(FLAG, ended)                                                                             \
-    FIELD(FLAG, unknown_reported)                                                                  \
-    FIELD(FLAG, refusal_reported)                                                                  \
-    FIELD(FLAG, draining) /* the resource's sequence is used up: its node must go first */         \
-    FIELD(FLAG, downgrade_wanted)                                                                  \
-    FIELD(FLAG, downgrade_unsure) /* its reply was lost */                                         \
-    FIELD(STATUS, late_verdict)   /* given when our node is gone; ZKL_OK: none */                  \
-    FIELD(BITS, outstanding)      /* operations whose answer is awaited */                         \
-    FIELD(COUNT, parents_made)    /* without a node coming of it; likewise rejoins */              \
-    FIELD(COUNT, rejoins)                                                                          \
-    FIELD(NUMBER, zxid) /* of our node */                                                          \
-    FIELD(GUID, guid)                                                                              \
-    FIELD(NAME, prefix)                                                                            \
-    FIELD(NAME, node)       /* ours */                                                             \
-    FIELD(NAME, candidate)  /* has our GUID, to be inspected */                                    \
-    FIELD(NAME, surplus)    /* ours too, to be deleted */                                          \
-    FIELD(NAME, rejected)   /* up to here, candidates were somebody else's */                      \
-    FIELD(NAME, downgraded) /* the reader that is to take our writer's place */                    \
-    FIELD(NAME, companion)
+/** What a lost create may have left behind. */
+#define ZKL_REQUEST_LOST(FIELD, of)                                                                \
+    FIELD(of, FLAG, twins)     /* perhaps a second node of ours */                                 \
+    FIELD(of, NAME, candidate) /* has our GUID, to be inspected */                                 \
+    FIELD(of, NAME, surplus)   /* ours too, to be deleted */                                       \
+    FIELD(of, NAME, rejected)  /* up to here, candidates were somebody else's */
+
+/** How it waits. */
+#define ZKL_REQUEST_WAIT(FIELD, of)                                                                \
+    FIELD(of, FLAG, way_was_free) /* try, and where few may wait: the first list showed no reason  \
+                                     to fail */                                                    \
+    FIELD(of, FLAG, watching)     /* who is in its way */                                          \
+    FIELD(of, FLAG, next_in_line) /* when the blocker is deleted nobody is left before us */
+
+/** What did not work, or has to be done before anything else. */
+#define ZKL_REQUEST_RETRY(FIELD, of)                                                               \
+    FIELD(of, FLAG, pause)                                                                         \
+    FIELD(of, FLAG, parent_missing)                                                                \
+    FIELD(of, FLAG, probed_in_vain) /* try: the session was probed once while it waited for the    \
+                                       lease */                                                    \
+    FIELD(of, COUNT, parents_made)  /* without a node coming of it; likewise rejoins */            \
+    FIELD(of, COUNT, rejoins)
+
+#define ZKL_REQUEST_DOWNGRADE(FIELD, of)                                                           \
+    FIELD(of, FLAG, wanted)                                                                        \
+    FIELD(of, FLAG, unsure) /* its reply was lost */                                               \
+    FIELD(of, NAME, reader) /* that is to take our writer's place */
+
+#define ZKL_REQUEST_VERDICT(FIELD, of)                                                             \
+    FIELD(of, FLAG, given)                                                                         \
+    FIELD(of, STATUS, late) /* given when our node is gone; ZKL_OK: none */
+
+/** What was told, once is enough. */
+#define ZKL_REQUEST_TOLD(FIELD, of)                                                                \
+    FIELD(of, FLAG, unknown)                                                                       \
+    FIELD(of, FLAG, refusal)
+
+#define ZKL_STAGE_LIST(STAGE)                                                                      \
+    STAGE(JOINING) /* joins the queue, and waits in it */                                          \
+    STAGE(FIRST)   /* nobody is in its way: waits for a lease */                                   \
+    STAGE(HELD)                                                                                    \
+    STAGE(KEPT)    /* lost, but our node stays until it is released */                             \
+    STAGE(LEAVING) /* from here on it wants nothing but to be gone */                              \
+    STAGE(ENDED)
+
+typedef enum zkl_request_stage {
+#define STAGE(name) ZKL_STAGE_##name,
+    ZKL_STAGE_LIST(STAGE)
+#undef STAGE
+} zkl_request_stage;
+
+#define ZKL_REQUEST_SELF(FIELD, of)                                                                \
+    FIELD(of, STAGE, stage)                                                                        \
+    FIELD(of, FLAG, draining)    /* the resource's sequence is used up: its node must go first */  \
+    FIELD(of, BITS, outstanding) /* operations whose answer is awaited, by the bit of each */
+
+typedef zkl_own_node zkl_field_OWN_NODE;
+typedef zkl_request_stage zkl_field_STAGE;
+
+#define ZKL_REQUEST_PARTS(PART)                                                                    \
+    PART(OPTIONS, options)                                                                         \
+    PART(SESSION, session)                                                                         \
+    PART(OWN, own)                                                                                 \
+    PART(LOST, lost)                                                                               \
+    PART(WAIT, wait)                                                                               \
+    PART(RETRY, retry)                                                                             \
+    PART(DOWNGRADE, downgrade)                                                                     \
+    PART(VERDICT, verdict)                                                                         \
+    PART(TOLD, told)
+
+#define PART(LIST, name)                                                                           \
+    typedef struct zkl_request_##name {                                                            \
+        ZKL_REQUEST_##LIST(ZKL_FIELD, )                                                            \
+    } zkl_request_##name;
+ZKL_REQUEST_PARTS(PART)
+#undef PART
 
 /** Read its fields freely; only this module writes them. */
 typedef struct zkl_request {
-    ZKL_REQUEST_FIELDS(ZKL_FIELD)
+    ZKL_REQUEST_SELF(ZKL_FIELD, )
+#define PART(LIST, name) zkl_request_##name name;
+    ZKL_REQUEST_PARTS(PART)
+#undef PART
 } zkl_request;
 
 /** From where a request looks at a list: from its node, or from the tail. */
 zkl_queue_place zkl_request_place(const zkl_request *request);
 
-/** Prepares a request; the first event must be START. */
-void zkl_request_begin(zkl_request *request, const zkl_request_options *options, bool connected);
+/** Prepares a request; the first event must be START. session: connected, lease_runs, guid. */
+void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
+                       const zkl_request_session *session);
 
 /** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);

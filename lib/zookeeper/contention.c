@@ -10,8 +10,8 @@
  * else's: "" if there is none. */
 static const char *find_upgrade(const zkl_request_runner *runner) {
     for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
-        if (strcmp(one->request.companion, runner->request.node) == 0) {
-            return one->request.guid;
+        if (strcmp(one->request.options.companion, runner->request.own.node) == 0) {
+            return one->request.session.guid;
         }
     }
     return "";
@@ -29,7 +29,7 @@ static void find(zkl_request_runner *runner) {
 static void on_listed(void *arg, zkl_listed children) {
     zkl_request_runner *runner = arg;
     zkl_queue_rear rear =
-        zkl_queue_look_behind(children, runner->request.node, find_upgrade(runner));
+        zkl_queue_look_behind(children, runner->request.own.node, find_upgrade(runner));
     runner->contention.look_again = !rear.listed;
     if (rear.waiter != NULL) {
         find(runner);

@@ -182,7 +182,7 @@ static zkl_outcome send(zkl_create_group *group) {
 static bool one_has_its_node(const zkl_create_group *group) {
     for (size_t i = 0; i < group->size; i++) {
         const zkl_request_runner *runner = group->members[i].runner;
-        if (runner != NULL && runner->request.own_node == ZKL_OWN_NODE_OURS) {
+        if (runner != NULL && runner->request.own.state == ZKL_OWN_NODE_OURS) {
             return true;
         }
     }

@@ -255,7 +255,8 @@ static int64_t silence_of(const zkl_liveness *liveness) {
 static bool holds_anything(const zkl_session *session) {
     for (const zkl_request_runner *runner = session->runners; runner != NULL;
          runner = runner->next) {
-        bool holds = runner->request.held || runner->request.keeps_node;
+        bool holds =
+            runner->request.stage == ZKL_STAGE_HELD || runner->request.stage == ZKL_STAGE_KEPT;
         if (holds && !runner->others_are_awaited) {
             return true;
         }

@@ -22,10 +22,10 @@ enum { NODE_DATA_SIZE = 1536 };
 enum { PATH_OVERHEAD = 4 };
 
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
-    if (runner->request.node[0] == '\0') {
+    if (runner->request.own.node[0] == '\0') {
         path[0] = '\0';
     } else {
-        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.node);
+        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.own.node);
     }
 }
 
@@ -75,7 +75,7 @@ static void note_answer(const zkl_call *call, const zkl_reply *reply) {
 /* For people to know: the recipe asks no more than who is in the way. */
 static void note_position(zkl_request_runner *runner, const zkl_event *event) {
     if (event->kind != ZKL_EVENT_LISTED || event->outcome != ZKL_OUTCOME_OK ||
-        runner->request.own_node != ZKL_OWN_NODE_OURS) {
+        runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
     zkl_queue_place place = zkl_request_place(&runner->request);
@@ -90,13 +90,13 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
  * still show its node. (A list that goes with a create comes after a write as it is.) */
 static bool must_settle(const void *arg) {
     const zkl_request_runner *runner = arg;
-    return runner->request.own_node == ZKL_OWN_NODE_OURS &&
+    return runner->request.own.state == ZKL_OWN_NODE_OURS &&
            !zkl_liveness_is_fresh(&runner->session->liveness);
 }
 
 static bool would_grant(const zkl_request_runner *runner, zkl_listed children) {
     zkl_queue_place place = zkl_request_place(&runner->request);
-    return runner->request.aim == ZKL_AIM_JOIN &&
+    return runner->request.stage < ZKL_STAGE_LEAVING &&
            zkl_queue_examine(children, &place).blocker == NULL;
 }
 
@@ -177,7 +177,7 @@ struct zkl_data_read {
 static void on_data_read(void *arg, const zkl_reply *reply) {
     zkl_data_read *reading = arg;
     zkl_request_runner *runner = reading->runner;
-    bool is_current = runner != NULL && strcmp(reading->node, runner->request.node) == 0;
+    bool is_current = runner != NULL && strcmp(reading->node, runner->request.own.node) == 0;
     free(reading);
     if (runner == NULL) {
         return;
@@ -196,7 +196,7 @@ static void on_data_read(void *arg, const zkl_reply *reply) {
 static void read_own_data(zkl_request_runner *runner) {
     zkl_operations *operations = runner->session->operations;
     char path[ZKL_NODE_PATH_SIZE];
-    if (runner->reading != NULL || runner->request.own_node != ZKL_OWN_NODE_OURS) {
+    if (runner->reading != NULL || runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
     zkl_data_read *reading = malloc(sizeof(*reading));
@@ -205,7 +205,7 @@ static void read_own_data(zkl_request_runner *runner) {
         return;
     }
     *reading = (zkl_data_read){ .runner = runner };
-    snprintf(reading->node, sizeof(reading->node), "%s", runner->request.node);
+    snprintf(reading->node, sizeof(reading->node), "%s", runner->request.own.node);
     zkl_request_runner_node_path(runner, path, sizeof(path));
     runner->reading = reading;
     if (operations->table->get(operations, path, on_data_read, reading) != ZKL_OUTCOME_OK) {
@@ -342,7 +342,7 @@ static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
     char data[NODE_DATA_SIZE];
     write_data(runner, data);
     size_t used = strlen(data);
-    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.zxid);
+    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.own.zxid);
     const zkl_multi_operation changes[] = {
         { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
@@ -354,7 +354,7 @@ static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
 /* In one transaction, so that nobody ever sees neither of the two. */
 static void downgrade(zkl_request_runner *runner, const char *node) {
     char *reader = join_path(runner->parent_path, node);
-    char *writer = join_path(runner->parent_path, runner->request.node);
+    char *writer = join_path(runner->parent_path, runner->request.own.node);
     zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
     if (reader != NULL && writer != NULL) {
         outcome = change_places(runner, reader, writer);
@@ -393,10 +393,10 @@ static void request_list(zkl_request_runner *runner) {
 
 /* Whether another request of this session made the node. When the session ends
  * one transaction deletes it together with our own, and the news of the two
- * come in any order: then its deletion is no hand-off. */
+ * come in any order: then its deletion is no hand-off. The GUID is known before the node is. */
 static bool is_ours(const zkl_request_runner *runner, const char *node) {
     for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
-        if (zkl_node_name_has_guid(node, one->request.guid)) { /* known before its node is */
+        if (zkl_node_name_has_guid(node, one->request.session.guid)) {
             return true;
         }
     }
@@ -432,8 +432,8 @@ static void free_paths(char **paths, size_t count) {
 /* Whoever waits for a permit of n watches the n nearest before it: n or more are there, and
  * when fewer than n are left at least one of these n has gone. */
 static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
-    size_t count = zkl_queue_find_nearest(children, runner->request.node, runner->nearest,
-                                          runner->request.permits);
+    size_t count = zkl_queue_find_nearest(children, runner->request.own.node, runner->nearest,
+                                          runner->request.options.permits);
     size_t made = 0;
     while (made < count) {
         char *path = join_path(runner->parent_path, runner->nearest[made].text);
@@ -462,8 +462,8 @@ static void watch_blocker(zkl_request_runner *runner, const char *node) {
 
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_observe_queued(runner, node);
-    runner->blocker_is_ours = runner->request.next_in_line && is_ours(runner, node);
-    if (runner->request.permits > 0) {
+    runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
+    if (runner->request.options.permits > 0) {
         watch_nearest(runner, children);
     } else {
         watch_blocker(runner, node);
@@ -629,7 +629,8 @@ static void make_parent(zkl_request_runner *runner) {
 
 /* Who holds a permit watches as few nodes as any other holder. */
 static void give_room_back(zkl_request_runner *runner) {
-    const zkl_contender_kind kind = { runner->request.mode, runner->request.permits };
+    const zkl_contender_kind kind = { runner->request.options.mode,
+                                      runner->request.options.permits };
     const zkl_contender_kind holder = { ZKL_EXCLUSIVE, 0 };
     size_t spare = zkl_request_runner_watched_bytes(runner->parent_path, kind) -
                    zkl_request_runner_watched_bytes(runner->parent_path, holder);
@@ -656,7 +657,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 
 static void tell_lost(zkl_request_runner *runner, int status) {
     zkl_contention_end(runner);
-    if (!runner->request.keeps_node) {
+    if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->hold_limit);
     }
     zkl_observe_lost(runner, status);
@@ -676,7 +677,7 @@ static void tell_downgraded(zkl_request_runner *runner, int status) {
 
 static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
     bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
-    if (is_news && runner->request.held && runner->owner.connection != NULL) {
+    if (is_news && runner->request.stage == ZKL_STAGE_HELD && runner->owner.connection != NULL) {
         runner->owner.connection(runner->owner.arg, kind == ZKL_EVENT_CONNECTED);
     }
 }
@@ -801,7 +802,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
 
 static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_recorder *recorder = runner->session->recorder;
-    zkl_assert(recorder, !runner->request.ended);
+    zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
     zkl_actions actions;
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
         runner->refused = event->kind;
@@ -831,7 +832,7 @@ static zkl_event take_queued(zkl_request_runner *runner) {
 
 /* The last that is done with an event: the runner may be gone when it returns. */
 static void tell_group(zkl_request_runner *runner, zkl_event_kind kind) {
-    if (runner->request.aim == ZKL_AIM_LEAVE) {
+    if (runner->request.stage >= ZKL_STAGE_LEAVING) {
         zkl_create_group_withdraw(runner->group, runner);
     } else if (kind == ZKL_EVENT_INSPECTED) {
         zkl_create_group_look(runner->group);
@@ -843,7 +844,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         queue_event(runner, event);
         return;
     }
-    if (event->kind == ZKL_EVENT_RELEASED && runner->request.held) {
+    if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
         zkl_observe_released(runner);
         zkl_contention_end(runner); /* before the node's deletion would fire its watch */
     }
@@ -851,12 +852,12 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     step(runner, event);
     tell_connection(runner, event->kind);
     look_again(runner, event->kind);
-    while (!runner->request.ended && runner->queued_count > 0) {
+    while (runner->request.stage != ZKL_STAGE_ENDED && runner->queued_count > 0) {
         zkl_event queued = take_queued(runner);
         step(runner, &queued);
     }
     runner->stepping = false;
-    if (runner->request.ended) {
+    if (runner->request.stage == ZKL_STAGE_ENDED) {
         end(runner);
     } else if (runner->group != NULL) {
         tell_group(runner, event->kind);
@@ -957,8 +958,8 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     if (session->established && !zkl_liveness_lease_is_possible(&session->liveness)) {
         return ZKL_LEASE_IMPOSSIBLE;
     }
-    char guid[ZKL_GUID_SIZE];
-    if (!zkl_session_make_guid(session, guid)) {
+    zkl_request_session begun = { .connected = session->connected };
+    if (!zkl_session_make_guid(session, begun.guid)) {
         return ZKL_SYSTEM;
     }
     zkl_request_runner *runner = make_runner(session, options);
@@ -966,18 +967,20 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
         return ZKL_NO_MEMORY;
     }
     zkl_liveness_check_lease(&session->liveness);
+    begun.lease_runs = session->liveness.lease_ample;
     zkl_request_options request = {
-        .kind = options->kind,
+        .mode = options->kind.mode,
+        .permits = options->kind.permits,
         .max_waiting = options->max_waiting,
         .is_member = options->group != NULL,
-        .companion = options->companion,
         .only_try = options->only_try || options->timeout_ms == 0,
         .fail_on_session_expiry = options->fail_on_session_expiry,
         .needs_lease = session->liveness.lease.tick_ms > 0,
-        .lease_runs = session->liveness.lease_ample,
-        .guid = guid,
     };
-    zkl_request_begin(&runner->request, &request, session->connected);
+    if (options->companion != NULL) {
+        zkl_node_name_copy(request.companion, options->companion);
+    }
+    zkl_request_begin(&runner->request, &request, &begun);
     DL_APPEND(session->runners, runner);
     if (runner->group != NULL) {
         zkl_create_group_join(runner->group, runner);

@@ -69,18 +69,19 @@ static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
     uint8_t base = fuzz_take(bytes, '0');
     uint8_t bits = fuzz_take(bytes, '0');
     conversation_begin(&run->talk, kind, base);
-    bool connected = (bits & 0x40U) == 0;
     zkl_request_options options = {
-        .kind = kind,
+        .mode = kind.mode,
+        .permits = kind.permits,
         .max_waiting = kind.permits == 0 ? what / 4U : 0,
         .only_try = (bits & 1U) != 0,
         .fail_on_session_expiry = (bits & 2U) != 0,
         .needs_lease = (bits & 4U) != 0,
-        .lease_runs = (bits & 8U) != 0,
-        .guid = run->talk.guid,
     };
-    zkl_request_begin(&run->request, &options, connected);
-    run->monitor = monitor_begin(&options, connected);
+    zkl_request_session session = { .connected = (bits & 0x40U) == 0,
+                                    .lease_runs = (bits & 8U) != 0 };
+    memcpy(session.guid, run->talk.guid, sizeof(session.guid));
+    zkl_request_begin(&run->request, &options, &session);
+    run->monitor = monitor_begin(&options, &session);
 }
 
 /* ---- Grants ------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
 static void check_grant(const fuzz_run *run, const zkl_event *event,
                         const request_monitor *before) {
     zkl_children list = conversation_list(&run->talk);
-    const char *own = run->request.node;
+    const char *own = run->request.own.node;
     reference_view view = reference_examine(list, own);
     EXPECT(conversation_is_ours(&run->talk, own));
     EXPECT(view.listed);
@@ -136,11 +137,11 @@ static void check_node(fuzz_run *run, const zkl_action *action) {
         snprintf(talk->deleted, sizeof(talk->deleted), "%s", action->node);
         break;
     case ZKL_ACTION_DOWNGRADE:
-        EXPECT(conversation_is_ours(talk, run->request.node));
+        EXPECT(conversation_is_ours(talk, run->request.own.node));
         EXPECT(reference_name(action->node).kind == ZKL_NODE_READ);
-        EXPECT(reference_same_owner(action->node, run->request.node));
+        EXPECT(reference_same_owner(action->node, run->request.own.node));
         snprintf(talk->reader, sizeof(talk->reader), "%s", action->node);
-        snprintf(talk->writer, sizeof(talk->writer), "%s", run->request.node);
+        snprintf(talk->writer, sizeof(talk->writer), "%s", run->request.own.node);
         break;
     case ZKL_ACTION_INSPECT:
         EXPECT(strncmp(action->node, talk->owner, strlen(talk->owner)) == 0);
@@ -162,7 +163,7 @@ static void check_action(fuzz_run *run, const zkl_action *action, const zkl_even
         EXPECT(!conversation_may_leave_node(&run->talk));
     } else if (action->kind == ZKL_ACTION_REMOVE_PARENT) { /* no data, by what was just heard */
         EXPECT(event->kind == ZKL_EVENT_PARENT_INSPECTED && !event->holds_data);
-        EXPECT(event->outcome == ZKL_OUTCOME_OK && event->zxid <= run->request.zxid);
+        EXPECT(event->outcome == ZKL_OUTCOME_OK && event->zxid <= run->request.own.zxid);
     }
 }
 
@@ -248,7 +249,7 @@ static void feed(fuzz_run *run, const zkl_event *event) {
         check_action(run, &actions.list[i], event, &before);
     }
     EXPECT(run->monitor.ends == 0 || actions.list[actions.count - 1].kind == ZKL_ACTION_END);
-    EXPECT(run->request.ended == (run->monitor.ends == 1));
+    EXPECT((run->request.stage == ZKL_STAGE_ENDED) == (run->monitor.ends == 1));
 }
 
 /* ---- Plausible events -------------------------------------------------------------- */
@@ -307,7 +308,7 @@ static void answer_next(fuzz_run *run) {
     for (zkl_event_kind kind = ZKL_EVENT_CREATED; kind <= ZKL_EVENT_BACKED_OFF; kind++) {
         zkl_event event = { .kind = kind };
         if (is_awaited(run, &event)) {
-            conversation_answer_truly(&run->talk, &event, run->request.node);
+            conversation_answer_truly(&run->talk, &event, run->request.own.node);
             feed_from_input(run, &event);
             return;
         }

@@ -144,7 +144,7 @@ static void note_guids(void) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         record *one = &oracle.records[i];
         if (one->asking && one->lock->runner != NULL) {
-            memcpy(one->guid, one->lock->runner->request.guid, sizeof(one->guid));
+            memcpy(one->guid, one->lock->runner->request.session.guid, sizeof(one->guid));
         }
     }
 }

@@ -70,7 +70,7 @@ void oracle_downgrades(unsigned contender) {
 void oracle_follow_changes(unsigned contender) {
     record *one = &oracle.records[contender];
     if (one->upgrading && one->lock->upgrade != NULL && one->node != NULL) {
-        memcpy(one->guid, one->lock->upgrade->request.guid, sizeof(one->guid));
+        memcpy(one->guid, one->lock->upgrade->request.session.guid, sizeof(one->guid));
         nodes_upgrades(one->node, one->guid);
     }
     if (!one->downgrades || one->downgraded || one->node == NULL || one->node->alive) {

@@ -87,9 +87,9 @@ static int64_t connected_us(const record *one) {
 
 static bool holds(const record *one) {
     const zkl_request_runner *runner = one->holds ? one->lock->runner : NULL;
-    return runner != NULL && one->lock->state == LOCK_HELD && runner->request.held &&
-           !runner->request.downgrade_wanted && !one->upgrading && one->node != NULL &&
-           one->node->alive;
+    return runner != NULL && one->lock->state == LOCK_HELD &&
+           runner->request.stage == ZKL_STAGE_HELD && !runner->request.downgrade.wanted &&
+           !one->upgrading && one->node != NULL && one->node->alive;
 }
 
 /* As far as nothing stands against it. */

@@ -211,7 +211,7 @@ void oracle_judge_place(unsigned contender) {
 
 static bool waits_and_holds_nothing(const zkl_session *session) {
     for (const zkl_request_runner *one = session->runners; one != NULL; one = one->next) {
-        bool holds = one->request.held || one->request.keeps_node;
+        bool holds = one->request.stage == ZKL_STAGE_HELD || one->request.stage == ZKL_STAGE_KEPT;
         if (holds && !one->others_are_awaited) {
             return false;
         }

@@ -153,19 +153,8 @@ static bool play_state(playback *self, const record_entry *record, played_reques
 
 static bool is_same_beginning(playback *self, const record_entry *record,
                               const zkl_request *request) {
-    zkl_request_options options = {
-        .kind = { request->mode, request->permits },
-        .max_waiting = request->max_waiting,
-        .is_member = request->is_member,
-        .only_try = request->only_try,
-        .fail_on_session_expiry = request->fail_on_session_expiry,
-        .needs_lease = request->needs_lease,
-        .lease_runs = request->lease_runs,
-        .guid = request->guid,
-        .companion = request->companion,
-    };
     zkl_request begun;
-    zkl_request_begin(&begun, &options, request->connected);
+    zkl_request_begin(&begun, &request->options, &request->session);
     return is_same_state(self, record, request, &begun, "a request that starts");
 }
 
@@ -183,7 +172,7 @@ static bool step(playback *self, const record_entry *record, played_request *req
     self->result->counts.steps++;
     self->result->counts.requests += request->played ? 0 : 1;
     request->played = true;
-    request->ended_at = request->state.ended ? record->number : 0;
+    request->ended_at = request->state.stage == ZKL_STAGE_ENDED ? record->number : 0;
     return true;
 }
 

@@ -391,13 +391,13 @@ static void take_actions(record_reader *reader, zkl_actions *actions) {
 static void take_state(record_reader *reader, record_entry *record) {
     record->session = (uint64_t)take_number(reader, "session", 1);
     record->path = take_filled_text(reader, "path");
-    record->state = (zkl_request){ .mode = ZKL_EXCLUSIVE };
+    record->state = (zkl_request){ .stage = ZKL_STAGE_JOINING };
     take_fields(reader, &zkl_record_state_fields, &record->state);
     if (is_good(reader) && !at_end(reader)) {
         refuse(reader, "\"%.60s\" is no field of a request's state, or not in its place",
                reader->word);
     }
-    check_guid(reader, record->state.guid);
+    check_guid(reader, record->state.session.guid);
 }
 
 /* ---- Records ---------------------------------------------------------------------------- */

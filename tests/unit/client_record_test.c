@@ -128,7 +128,7 @@ static void written_record_tells_what_the_client_did(void) {
     REFUSED(zkl_client_write_record(desk->client, path), ZKL_OK, "");
     EXPECT_INT(play(path)->counts.steps, 3);
     EXPECT(contains(path, "session=1 CONNECTED id=0x4d timeout_ms=10000\n"));
-    EXPECT(contains(path, " path=/app/locks/stock connected "));
+    EXPECT(contains(path, " path=/app/locks/stock session.connected "));
     EXPECT(contains(path, " -> GRANT\n"));
     expect_owner_only(path);
     char name[256];
@@ -546,7 +546,7 @@ static void feed_a_request_that_has_ended(void) {
     setenv("TMPDIR", directory, 1);
     run_stage *stage = stage_open();
     (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
-    stage->a.runner->request.ended = true;
+    stage->a.runner->request.stage = ZKL_STAGE_ENDED;
     stage_feed(&stage->a, ZKL_EVENT_PROBE);
 }
 
@@ -586,7 +586,7 @@ static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
         const char *condition;
     } rows[] = {
         { queue_too_many_events, "runner->queued_count < ZKL_QUEUED_EVENTS_MAX" },
-        { feed_a_request_that_has_ended, "!runner->request.ended" },
+        { feed_a_request_that_has_ended, "runner->request.stage != ZKL_STAGE_ENDED" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         static char said[8192];

@@ -134,11 +134,11 @@ static void members_whose_parents_have_vanished_again_pause_and_make_them_togeth
 static void who_asks_beside_one_that_has_its_node_is_refused(void) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
-    stage->a.runner->request.own_node = ZKL_OWN_NODE_OURS;
+    stage->a.runner->request.own.state = ZKL_OWN_NODE_OURS;
     start(stage, &stage->b, "/b");
     EXPECT_INT(stage->b.verdict, ZKL_NODE_DELETED);
     EXPECT(stage->b.ended);
-    stage->a.runner->request.own_node = ZKL_OWN_NODE_NONE;
+    stage->a.runner->request.own.state = ZKL_OWN_NODE_NONE;
     stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
     stage_hush(stage);
     close_members(stage);

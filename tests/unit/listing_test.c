@@ -22,7 +22,7 @@ static void create_of_the_last(run_stage *stage, int32_t sequence) {
 static void answer_list(run_stage *stage, size_t count) {
     const char *pointers[MANY + 1] = { "other-lock-0000000000" };
     for (size_t i = 1; i < count; i++) {
-        pointers[i] = many[i - 1].runner->request.node;
+        pointers[i] = many[i - 1].runner->request.own.node;
     }
     FAKE_ANSWER(&stage->fake, "list", .children = { pointers, count });
 }
@@ -66,7 +66,7 @@ static void hundred_requests_for_one_resource_are_served_by_two_lists(void) {
     EXPECT_INT(lists_under_way(stage), 0);
     for (size_t i = 0; i < MANY; i++) {
         EXPECT_INT(many[i].runner->position, i + 1);
-        EXPECT_INT(many[i].runner->request.rejoins, 0);
+        EXPECT_INT(many[i].runner->request.retry.rejoins, 0);
     }
     close_many(stage);
 }
@@ -80,7 +80,7 @@ static void list_that_was_sent_before_a_create_does_not_serve_it(void) {
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; create /r/#2-lock-");
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     FAKE_HEARD(&stage->fake, "decided 0; list /r");
-    EXPECT_INT(stage->b.runner->request.rejoins, 0);
+    EXPECT_INT(stage->b.runner->request.retry.rejoins, 0);
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_NOT_NOW);
     stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
     stage_pass(stage, TIMEOUT_MS);

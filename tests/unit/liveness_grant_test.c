@@ -13,7 +13,7 @@ enum { HOLD_MS = 20000 };
 /* How it is with the lock of `a`, who has got it and goes on holding it. */
 static bool is_held(const served_stage *served) {
     const lock_owner *a = &served->stage->a;
-    return a->verdict == ZKL_OK && a->runner != NULL && a->runner->request.held;
+    return a->verdict == ZKL_OK && a->runner != NULL && a->runner->request.stage == ZKL_STAGE_HELD;
 }
 
 static void acquire(served_stage *served) {
@@ -253,7 +253,7 @@ static void reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock(void)
     served_pass(served, 10);
     served_disconnect(served);
     served_pass(served, TIMEOUT_OF_FIVE_TICKS_MS);
-    EXPECT(a->runner->request.keeps_node);
+    EXPECT(a->runner->request.stage == ZKL_STAGE_KEPT);
     served_reconnect(served, 2 * TICK_MS);
     served_pass(served, 10);
     EXPECT_INT(served->node_count, 1);

@@ -124,8 +124,7 @@ static void changed_action_is_found(void) {
 static const char *downgrade(void) {
     static const char *const names[] = { BENCH_WRITER };
     record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN,
-               &(zkl_request_options){ .kind = { ZKL_WRITE, 0 }, .guid = BENCH_GUID });
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &(zkl_request_options){ .mode = ZKL_WRITE });
     feed(&bench, ZKL_EVENT_START);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_WRITER, .zxid = 9 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
@@ -158,17 +157,18 @@ static void changed_event_is_found(void) {
 /* It makes no difference to what is done, and is seen in the next state. */
 static void changed_number_is_found_at_the_next_state(void) {
     DIFFERS(replaced(conversation(), "zxid=900", "zxid=901"),
-            "STATE: the record has zxid=900, but the recipe has zxid=901");
+            "STATE: the record has own.zxid=900, but the recipe has own.zxid=901");
 }
 
 static void changed_state_is_found(void) {
     const char *text = conversation();
-    DIFFERS(replaced(text, "path=/locks/stock connected", "path=/locks/stock mode=READ connected"),
-            "a request that starts has prefix=");
-    DIFFERS(replaced(text, "connected guid", "connected aim=LEAVE guid"),
-            "START: the record has aim=LEAVE, but a request that starts has aim=JOIN");
-    DIFFERS(replaced(text, " held decided", " decided"),
-            "the record has no held, but the recipe has held");
+    DIFFERS(replaced(text, "path=/locks/stock session.connected",
+                     "path=/locks/stock options.mode=READ session.connected"),
+            "a request that starts has session.prefix=");
+    DIFFERS(replaced(text, "path=/locks/stock session", "path=/locks/stock stage=LEAVING session"),
+            "START: the record has stage=LEAVING, but a request that starts has stage=JOINING");
+    DIFFERS(replaced(text, " stage=HELD", " stage=KEPT"),
+            "the record has stage=KEPT, but the recipe has stage=HELD");
     DIFFERS(replaced(text, "path=/locks/stock", "path=/locks/other"),
             "STATE: session 1 and path /locks/stock were 1 and /locks/other before");
 }
@@ -210,8 +210,7 @@ static void several_requests_are_played_side_by_side(void) {
     record_bench one;
     bench_open(&one, ZKL_RECORDED_EVENTS_MIN, NULL);
     record_bench other = one;
-    bench_begin_request(&other,
-                        &(zkl_request_options){ .kind = { ZKL_READ, 0 }, .guid = BENCH_GUID });
+    bench_begin_request(&other, &(zkl_request_options){ .mode = ZKL_READ });
     feed(&one, ZKL_EVENT_START);
     feed(&other, ZKL_EVENT_START);
     feed(&one, ZKL_EVENT_TIMED_OUT);
@@ -296,15 +295,13 @@ static void request_goes_on_from_its_recorded_state(void) {
     unsigned long states = 0;
     for (unsigned seed = 0; seed < 3000; seed++) {
         unit_random random = unit_random_begin(seed);
-        zkl_request_options options = { .kind = { ZKL_EXCLUSIVE, 0 },
-                                        .only_try = unit_random_below(&random, 3) == 0,
-                                        .needs_lease = unit_random_below(&random, 3) == 0,
-                                        .guid = BENCH_GUID };
+        zkl_request_options options = { .only_try = unit_random_below(&random, 3) == 0,
+                                        .needs_lease = unit_random_below(&random, 3) == 0 };
         record_bench bench;
         bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, &options);
         bool awaited[ZKL_EVENT_DOWNGRADE + 1] = { false };
         feed(&bench, ZKL_EVENT_START);
-        for (int i = 0; i < 40 && !bench.request.ended; i++) {
+        for (int i = 0; i < 40 && bench.request.stage != ZKL_STAGE_ENDED; i++) {
             for (size_t k = 0; k < bench.actions.count; k++) {
                 awaited[answer_to(bench.actions.list[k].kind)] = true;
             }

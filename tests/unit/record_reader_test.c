@@ -10,7 +10,7 @@
 #define HEADER                                                                                     \
     "zklock-record version=2 library=0.1.0 process=1 label=x opened=o opened_ms=0 dropped=0\n"
 #define GUID BENCH_GUID
-#define STATE "1 0 request=1 STATE session=1 path=/r guid=" GUID
+#define STATE "1 0 request=1 STATE session=1 path=/r session.guid=" GUID
 #define END(records) "end records=" #records "\n"
 
 /* In memory of its very size, where a sanitizer sees a step too far. */
@@ -175,24 +175,29 @@ static void states_are_held_to_their_rules(void) {
         { EVENT("STATE"), "line 2: session is missing" },
         { EVENT("STATE session=0"), "line 2: session must be at least 1" },
         { EVENT("STATE session=1 path="), "line 2: path must not be empty" },
-        { EVENT("STATE session=1 path=/r mode=SHARED"), "line 2: \"SHARED\" is no mode" },
-        { EVENT("STATE session=1 path=/r mode=EXCLUSIVE"),
-          "line 2: mode is not to be written when it is zero or empty" },
-        { HEADER STATE " connected\n",
-          "line 2: \"connected\" is no field of a request's state, or not in its place" },
-        { HEADER STATE " guid=" GUID "\n",
-          "line 2: \"guid=" GUID "\" is no field of a request's state, or not in its place" },
-        { HEADER STATE " node=" LONG_NAME "\n", "line 2: node must not be longer than 63 bytes" },
-        { HEADER STATE " node=\n", "line 2: node is not to be written when it is zero or empty" },
-        { EVENT("STATE session=1 path=/r mode=READ rejoins=0"),
-          "line 2: rejoins is not to be written when it is zero or empty" },
-        { EVENT("STATE session=1 path=/r mode=READ rejoins=4294967296"),
-          "line 2: rejoins is too large" },
-        { EVENT("STATE session=1 path=/r mode=READ rejoins=-1"),
-          "line 2: rejoins must be at least 0" },
-        { EVENT("STATE session=1 path=/r mode=READ outstanding=3"),
+        { EVENT("STATE session=1 path=/r options.mode=SHARED"),
+          "line 2: \"SHARED\" is no options.mode" },
+        { EVENT("STATE session=1 path=/r options.mode=EXCLUSIVE"),
+          "line 2: options.mode is not to be written when it is zero or empty" },
+        { HEADER STATE " session.connected\n",
+          "line 2: \"session.connected\" is no field of a request's state, or not in its place" },
+        { HEADER STATE " session.guid=" GUID "\n",
+          "line 2: \"session.guid=" GUID
+          "\" is no field of a request's state, or not in its place" },
+        { HEADER STATE " own.node=" LONG_NAME "\n",
+          "line 2: own.node must not be longer than 63 bytes" },
+        { HEADER STATE " own.node=\n",
+          "line 2: own.node is not to be written when it is zero or empty" },
+        { EVENT("STATE session=1 path=/r options.mode=READ retry.rejoins=0"),
+          "line 2: retry.rejoins is not to be written when it is zero or empty" },
+        { EVENT("STATE session=1 path=/r options.mode=READ retry.rejoins=4294967296"),
+          "line 2: retry.rejoins is too large" },
+        { EVENT("STATE session=1 path=/r options.mode=READ retry.rejoins=-1"),
+          "line 2: retry.rejoins must be at least 0" },
+        { EVENT("STATE session=1 path=/r outstanding=3"),
           "line 2: outstanding \"3\" is not a number of the form 0x1f" },
-        { EVENT("STATE session=1 path=/r mode=READ"), "line 2: guid \"\" must have 36 characters" },
+        { EVENT("STATE session=1 path=/r options.mode=READ"),
+          "line 2: guid \"\" must have 36 characters" },
     };
     expect_refused(rows, COUNT_OF(rows));
 }

@@ -16,7 +16,7 @@ static void free_lock_is_created_listed_granted_and_removed(void) {
     FAKE_HEARD(&stage->fake, "");
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     FAKE_HEARD(&stage->fake, "decided 0");
-    EXPECT_INT(stage->a.runner->request.zxid, 4711);
+    EXPECT_INT(stage->a.runner->request.own.zxid, 4711);
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
     EXPECT_INT(stage->requests_ended, 0);
@@ -122,7 +122,7 @@ static void lost_create_is_told_from_another_sessions_node_by_its_owner(void) {
         FAKE_HEARD(&stage->fake, "exists /r/#1-lock-0000000003");
         FAKE_ANSWER(&stage->fake, "exists", .zxid = 4, .ephemeral_owner = owners[i]);
         FAKE_HEARD(&stage->fake, then[i]);
-        EXPECT_INT(stage->a.runner->request.zxid, i == 0 ? 4 : 5);
+        EXPECT_INT(stage->a.runner->request.own.zxid, i == 0 ? 4 : 5);
         stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
         stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
         fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);

@@ -651,11 +651,13 @@ static void each_mode_creates_a_node_of_its_kind(void) {
         { { ZKL_PERMIT, 20 }, "_c_c0ffee00-0000-4000-8000-000000000001-permit-20-" },
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        zkl_request_options options = { .kind = rows[i].kind,
-                                        .guid = "c0ffee00-0000-4000-8000-000000000001" };
+        const zkl_request_options options = { .mode = rows[i].kind.mode,
+                                              .permits = rows[i].kind.permits };
+        const zkl_request_session session = { .connected = true,
+                                              .guid = "c0ffee00-0000-4000-8000-000000000001" };
         zkl_request request;
         zkl_actions actions;
-        zkl_request_begin(&request, &options, true);
+        zkl_request_begin(&request, &options, &session);
         zkl_request_step(&request, &(zkl_event){ .kind = ZKL_EVENT_START }, &actions);
         EXPECT_INT(actions.list[0].kind, ZKL_ACTION_CREATE);
         EXPECT_TEXT(actions.list[0].node, rows[i].prefix);

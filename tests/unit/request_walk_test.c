@@ -236,15 +236,15 @@ static bool is_blocked(const random_walk *walk, const child_node *own) {
 }
 
 static void check_grant(random_walk *walk) {
-    const child_node *own = find_child(&walk->world, walk->request.node);
+    const child_node *own = find_child(&walk->world, walk->request.own.node);
     seen.grants++;
     seen.permits += walk->kind.permits > 0 ? 1U : 0U;
-    seen.members += walk->request.is_member ? 1U : 0U;
-    walk->token = walk->request.zxid;
+    seen.members += walk->request.options.is_member ? 1U : 0U;
+    walk->token = walk->request.own.zxid;
     CHECK(walk, own != NULL);
     if (own != NULL) {
         CHECK(walk, own->owner == walk->world.session);
-        CHECK(walk, own->zxid == walk->request.zxid);
+        CHECK(walk, own->zxid == walk->request.own.zxid);
         CHECK(walk, !is_blocked(walk, own));
         CHECK(walk, own->sequence >= 0 && own->sequence < INT32_MAX - (1 << 20) + 1);
     }
@@ -270,7 +270,7 @@ static void send(random_walk *walk, const zkl_action *action) {
     sent_operation *sent = &world->sent[world->sent_count++];
     sent->kind = action->kind;
     snprintf(sent->node, sizeof(sent->node), "%s", action->node != NULL ? action->node : "");
-    snprintf(sent->writer, sizeof(sent->writer), "%s", walk->request.node);
+    snprintf(sent->writer, sizeof(sent->writer), "%s", walk->request.own.node);
     sent->version = world->inspected_version;
 }
 
@@ -283,7 +283,7 @@ static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
     snprintf(world->to_watch[0], NAME_SIZE, "%s", blocker);
     if (walk->kind.permits > 0) {
         world->to_watch_count =
-            zkl_queue_find_nearest(list, walk->request.node, nearest, walk->kind.permits);
+            zkl_queue_find_nearest(list, walk->request.own.node, nearest, walk->kind.permits);
         CHECK(walk, world->to_watch_count == walk->kind.permits);
         for (size_t i = 0; i < world->to_watch_count; i++) {
             snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);
@@ -293,16 +293,16 @@ static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
 
 static void note_downgrade(random_walk *walk, int status) {
     if (status == ZKL_OK) {
-        const child_node *own = find_child(&walk->world, walk->request.node);
+        const child_node *own = find_child(&walk->world, walk->request.own.node);
         seen.own_downgrades++;
-        CHECK(walk, walk->request.mode == ZKL_READ);
-        CHECK(walk, walk->request.zxid == walk->token);
+        CHECK(walk, walk->request.options.mode == ZKL_READ);
+        CHECK(walk, walk->request.own.zxid == walk->token);
         CHECK(walk, own == NULL || own->owner == walk->world.session); /* NULL: by hand */
     }
 }
 
 static void note_loss(random_walk *walk, int status) {
-    bool there = find_child(&walk->world, walk->request.node) != NULL;
+    bool there = find_child(&walk->world, walk->request.own.node) != NULL;
     seen.losses++;
     seen.kept_nodes += status == ZKL_LEASE_ENDED ? 1U : 0U;
     seen.deleted_while_held += status == ZKL_NODE_DELETED ? 1U : 0U;
@@ -411,7 +411,8 @@ static void serve_create(random_walk *walk, const sent_operation *operation) {
         snprintf(name, sizeof(name), "%s", made->name);
         event.outcome = ZKL_OUTCOME_OK;
         event.node = name;
-        event.zxid = walk->request.is_member ? 0 : made->zxid; /* a transaction does not tell */
+        event.zxid =
+            walk->request.options.is_member ? 0 : made->zxid; /* a transaction does not tell */
     }
     feed(walk, &event);
 }
@@ -790,8 +791,8 @@ static void watched_node_is_changed(random_walk *walk) {
 /* An administrator deletes our node, and perhaps the one that we wait for as well. */
 static void our_node_is_deleted_by_hand(random_walk *walk) {
     small_world *world = &walk->world;
-    const child_node *own = find_child(world, walk->request.node);
-    if (own == NULL || own->owner != world->session || walk->request.node[0] == '\0') {
+    const child_node *own = find_child(world, walk->request.own.node);
+    if (own == NULL || own->owner != world->session || walk->request.own.node[0] == '\0') {
         return;
     }
     remove_child(world, own);
@@ -845,7 +846,7 @@ static void rare_step(random_walk *walk) {
         watched_node_is_changed(walk);
     } else if (dice < 47) {
         somebody_writes_to_parent(&walk->world);
-    } else if (dice < 70 && walk->request.needs_lease) {
+    } else if (dice < 70 && walk->request.options.needs_lease) {
         change_lease(walk);
     } else if (dice < 85) {
         feed_news(walk, ZKL_EVENT_DOWNGRADE, ZKL_OK);
@@ -902,7 +903,7 @@ static void heal(random_walk *walk) {
             end_pause(walk);
         } else if (walk->monitor.holds || walk->monitor.keeps_node) {
             feed_news(walk, ZKL_EVENT_RELEASED, ZKL_OK);
-        } else if (walk->request.needs_lease && !world->lease_runs) {
+        } else if (walk->request.options.needs_lease && !world->lease_runs) {
             change_lease(walk);
         } else {
             other_goes(walk);
@@ -924,16 +925,18 @@ static void begin(random_walk *walk, uint64_t seed) {
     walk->world.connected = chance(walk, 90);
     walk->world.next_sequence = sequences[unit_random_below(&walk->random, COUNT_OF(sequences))];
     zkl_request_options options = {
-        .kind = walk->kind,
+        .mode = walk->kind.mode,
+        .permits = walk->kind.permits,
         .max_waiting = chance(walk, 15) ? 1 + unit_random_below(&walk->random, 2) : 0,
         .is_member = chance(walk, 15),
         .only_try = chance(walk, 20),
         .fail_on_session_expiry = chance(walk, 20),
         .needs_lease = chance(walk, 25),
-        .guid = walk->guid,
     };
-    zkl_request_begin(&walk->request, &options, walk->world.connected);
-    walk->monitor = monitor_begin(&options, walk->world.connected);
+    zkl_request_session session = { .connected = walk->world.connected };
+    memcpy(session.guid, walk->guid, sizeof(session.guid));
+    zkl_request_begin(&walk->request, &options, &session);
+    walk->monitor = monitor_begin(&options, &session);
 }
 
 static void take_walk(uint64_t seed) {
@@ -947,9 +950,9 @@ static void take_walk(uint64_t seed) {
         step(&walk);
     }
     bool undecided = !has_ended(&walk) && walk.monitor.verdicts == 0;
-    bool may_fail = walk.request.only_try || walk.request.is_member || walk.kind.permits > 0 ||
-                    walk.request.max_waiting > 0 || walk.world.next_sequence < 0 ||
-                    walk.world.next_sequence > INT32_MAX / 2;
+    bool may_fail = walk.request.options.only_try || walk.request.options.is_member ||
+                    walk.kind.permits > 0 || walk.request.options.max_waiting > 0 ||
+                    walk.world.next_sequence < 0 || walk.world.next_sequence > INT32_MAX / 2;
     heal(&walk);
     CHECK(&walk, has_ended(&walk));
     CHECK(&walk, walk.monitor.verdicts == 1);

@@ -61,10 +61,11 @@ zkl_action_kind monitor_answered_by(zkl_event_kind kind) {
     }
 }
 
-request_monitor monitor_begin(const zkl_request_options *options, bool connected) {
-    return (request_monitor){ .connected = connected,
+request_monitor monitor_begin(const zkl_request_options *options,
+                              const zkl_request_session *session) {
+    return (request_monitor){ .connected = session->connected,
                               .needs_lease = options->needs_lease,
-                              .lease_runs = options->lease_runs };
+                              .lease_runs = session->lease_runs };
 }
 
 bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind) {

@@ -25,7 +25,8 @@ typedef struct request_monitor {
     unsigned steps;
 } request_monitor;
 
-request_monitor monitor_begin(const zkl_request_options *options, bool connected);
+request_monitor monitor_begin(const zkl_request_options *options,
+                              const zkl_request_session *session);
 
 /** Steps the request; `what` is shown when something is wrong. */
 void monitor_step(request_monitor *monitor, zkl_request *request, const zkl_event *event,

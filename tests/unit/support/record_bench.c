@@ -4,11 +4,13 @@
 
 #include "support/listed.h"
 
-static const zkl_request_options exclusive = { .kind = { ZKL_EXCLUSIVE, 0 }, .guid = BENCH_GUID };
+static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE };
+
+const zkl_request_session bench_session = { .connected = true, .guid = BENCH_GUID };
 
 void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
     zkl_recorder_begin_request(bench->recorder, &bench->recorded, 1, "/locks/stock");
-    zkl_request_begin(&bench->request, options != NULL ? options : &exclusive, true);
+    zkl_request_begin(&bench->request, options != NULL ? options : &exclusive, &bench_session);
 }
 
 void bench_open(record_bench *bench, int32_t events, const zkl_request_options *options) {

@@ -18,6 +18,8 @@ typedef struct record_bench {
 } record_bench;
 
 /** Events of the recorder, and how the request begins. NULL: an exclusive one. */
+extern const zkl_request_session bench_session;
+
 void bench_open(record_bench *bench, int32_t events, const zkl_request_options *options);
 void bench_close(record_bench *bench);
 /** A new request of the same recorder. */

@@ -169,8 +169,8 @@ static void check_token(const conversation *play, const zkl_actions *actions, co
     char node[NAME_SIZE];
     for (size_t i = 0; i < actions->count; i++) {
         if (actions->list[i].kind == ZKL_ACTION_GRANT) {
-            name_shorten(node, play->request.node, play->prefix);
-            unit_check(play->request.zxid == trace_zxid(name_sequence(node)), file, line,
+            name_shorten(node, play->request.own.node, play->prefix);
+            unit_check(play->request.own.zxid == trace_zxid(name_sequence(node)), file, line,
                        "\"%s\": the token is not that of %s", row, node);
         }
     }
@@ -197,32 +197,29 @@ static void play_row(conversation *play, const char *row, size_t number, const c
     check_token(play, &actions, row, file, line);
 }
 
-static const char *companion(trace_setup setup, char name[NAME_SIZE]) {
-    if (setup.companion == NULL) {
-        return NULL;
-    }
-    name_expand(name, setup.companion, "");
-    return name;
-}
-
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line) {
     conversation play = { .kind = { setup.mode, setup.permits } };
-    char name[NAME_SIZE];
     begin_session(&play);
     zkl_request_options options = {
-        .kind = { setup.mode, setup.permits },
+        .mode = setup.mode,
+        .permits = setup.permits,
         .max_waiting = setup.max_waiting,
         .is_member = setup.is_member,
-        .companion = companion(setup, name),
         .only_try = setup.only_try,
         .fail_on_session_expiry = setup.fail_on_session_expiry,
         .needs_lease = setup.needs_lease,
-        .lease_runs = setup.lease_runs,
-        .guid = play.guid,
     };
-    zkl_request_begin(&play.request, &options, !setup.disconnected);
-    play.monitor = monitor_begin(&options, !setup.disconnected);
+    zkl_request_session session = { .connected = !setup.disconnected,
+                                    .lease_runs = setup.lease_runs };
+    memcpy(session.guid, play.guid, sizeof(session.guid));
+    if (setup.companion != NULL) {
+        char name[NAME_SIZE];
+        name_expand(name, setup.companion, "");
+        zkl_node_name_copy(options.companion, name);
+    }
+    zkl_request_begin(&play.request, &options, &session);
+    play.monitor = monitor_begin(&options, &session);
     for (size_t i = 0; i < count; i++) {
         play_row(&play, lines[i], i + 1, file, line);
     }

@@ -1,0 +1,61 @@
+#include "recipe/downgrade.h"
+
+void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int status) {
+    if (request->downgrade.wanted) {
+        request->downgrade.wanted = false;
+        zkl_request_tell(step, ZKL_ACTION_DOWNGRADE_ENDED, NULL, status);
+    }
+}
+
+void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
+    request->session.settled = false;
+    zkl_node_name_downgrade(request->downgrade.reader, request->own.node);
+    zkl_request_ask(request, step, ZKL_ACTION_DOWNGRADE, request->downgrade.reader);
+}
+
+/* Whether it was applied shows in the reader's node, once a committed write of this
+ * connection has come after it. Until then our node has either name. */
+void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
+    if (request->session.settled) {
+        zkl_node_name_copy(request->lost.candidate, request->downgrade.reader);
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.candidate);
+    } else {
+        zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
+    }
+}
+
+/* Our node is now the reader's: the place in the queue and its zxid stay the writer's. */
+static void take_readers_place(zkl_request *request, const zkl_step *step) {
+    zkl_request_stop_watching_own(request, step); /* of the writer's node, which is gone */
+    zkl_node_name_copy(request->own.node, request->downgrade.reader);
+    request->options.mode = ZKL_READ;
+    zkl_request_end_downgrade(request, step, ZKL_OK);
+}
+
+void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step) {
+    const zkl_event *event = step->event;
+    request->downgrade.unsure = event->outcome == ZKL_OUTCOME_UNKNOWN;
+    if (event->outcome == ZKL_OUTCOME_OK) {
+        take_readers_place(request, step);
+    } else if (event->outcome == ZKL_OUTCOME_REFUSED) {
+        zkl_request_end_downgrade(request, step, event->status);
+    } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        request->retry.pause = true; /* until the news of its deletion has come */
+    } else {
+        zkl_request_note_failure(request, step);
+    }
+    zkl_request_watch_held(request, step); /* tells whether it is there */
+}
+
+void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step) {
+    zkl_outcome outcome = step->event->outcome;
+    bool is_known = outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
+    request->downgrade.unsure = !is_known;
+    if (outcome == ZKL_OUTCOME_OK && step->event->own_session) {
+        take_readers_place(request, step);
+    } else if (!is_known) {
+        zkl_request_note_failure(request, step);
+    }
+    request->lost.candidate[0] = '\0';
+    zkl_request_watch_held(request, step);
+}

@@ -1,0 +1,92 @@
+#include "recipe/drain.h"
+
+/* Our own node goes first; then whoever finds the resource empty deletes its node, if that may be
+ * deleted: see zkl_request_on_parent_inspected. It may be made again at once by somebody else, who
+ * begins with the sequence 0. */
+void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
+    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
+    if (ours && request->lost.twins) {
+        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+    } else if (ours) {
+        zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->own.node);
+    } else {
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT_PARENT, NULL);
+    }
+}
+
+/* A member makes no node alone: all begin anew, as after the loss of a place. But a try has had
+ * its turn. */
+static void end_drain(zkl_request *request, const zkl_step *step) {
+    request->draining = false;
+    request->wait.way_was_free = false;
+    if (!request->options.is_member) {
+        zkl_request_tell(step, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+    } else {
+        zkl_request_fail(request, step,
+                         request->options.only_try ? ZKL_SEQUENCE_EXHAUSTED : ZKL_NODE_DELETED);
+    }
+}
+
+static void end_drain_without_parent(zkl_request *request, const zkl_step *step) {
+    request->retry.parent_missing = true;
+    end_drain(request, step);
+}
+
+/* A resource that is younger than the node which we had in it was made anew by somebody else,
+ * and may never be empty again. One that holds data is an application's own node: it is not for us
+ * to delete. */
+static void take_inspection(zkl_request *request, const zkl_step *step) {
+    const zkl_event *event = step->event;
+    if (event->outcome == ZKL_OUTCOME_NO_NODE) {
+        end_drain_without_parent(request, step);
+    } else if (event->outcome != ZKL_OUTCOME_OK) {
+        zkl_request_note_failure(request, step);
+    } else if (event->zxid > request->own.zxid) {
+        end_drain(request, step);
+    } else if (event->holds_data) {
+        zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
+    }
+}
+
+void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step) {
+    const zkl_event *event = step->event;
+    bool may_go = event->outcome == ZKL_OUTCOME_OK && event->zxid <= request->own.zxid &&
+                  !event->holds_data && request->session.connected;
+    if (may_go) {
+        zkl_request_ask(request, step, ZKL_ACTION_REMOVE_PARENT, NULL);
+    } else if (request->stage < ZKL_STAGE_LEAVING) {
+        take_inspection(request, step);
+    }
+    if (request->stage >= ZKL_STAGE_LEAVING) {
+        request->draining = may_go;
+    }
+}
+
+/* Others are still there, of before, or again. All who wait for its end pause, each for a time of
+ * its own. */
+static void wait_for_empty_parent(zkl_request *request, const zkl_step *step) {
+    request->retry.pause = !request->options.only_try;
+    if (request->options.only_try) {
+        zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
+    }
+}
+
+static void take_removal(zkl_request *request, const zkl_step *step) {
+    zkl_outcome outcome = step->event->outcome;
+    if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
+        end_drain_without_parent(request, step);
+    } else if (outcome == ZKL_OUTCOME_NOT_EMPTY) {
+        wait_for_empty_parent(request, step);
+    } else {
+        zkl_request_note_failure(request, step);
+    }
+}
+
+void zkl_request_on_parent_removed(zkl_request *request, const zkl_step *step) {
+    if (request->stage < ZKL_STAGE_LEAVING) {
+        take_removal(request, step);
+    }
+    if (request->stage >= ZKL_STAGE_LEAVING) {
+        request->draining = false; /* once is enough */
+    }
+}

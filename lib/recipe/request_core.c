@@ -1,0 +1,130 @@
+#include "recipe/request_core.h"
+
+/* ---- Asking and telling ---------------------------------------------------- */
+
+void zkl_actions_add(zkl_actions *actions, const zkl_action *action) {
+    if (actions->count < ZKL_ACTIONS_MAX) {
+        actions->list[actions->count++] = *action;
+    } else {
+        actions->overflowed = true;
+    }
+}
+
+void zkl_request_tell(const zkl_step *step, zkl_action_kind kind, const char *node, int status) {
+    zkl_actions_add(step->actions, &(zkl_action){ kind, node, status });
+}
+
+void zkl_request_ask(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
+                     const char *node) {
+    request->outstanding |= 1U << operation;
+    zkl_request_tell(step, operation, node, ZKL_OK);
+}
+
+bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation) {
+    return (request->outstanding & 1U << operation) != 0;
+}
+
+void zkl_request_await_no_more(zkl_request *request, zkl_action_kind operation) {
+    request->outstanding &= ~(1U << operation);
+}
+
+/* ---- Verdicts ---------------------------------------------------------------- */
+
+void zkl_request_decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind,
+                        int status) {
+    if (!request->verdict.given) {
+        request->verdict.given = true;
+        zkl_request_tell(step, kind, NULL, status);
+    }
+}
+
+/* ZKL_OK would read as a grant, whoever came up with it. */
+void zkl_request_fail(zkl_request *request, const zkl_step *step, int status) {
+    request->stage = ZKL_STAGE_LEAVING;
+    zkl_request_decide(request, step, ZKL_ACTION_FAIL,
+                       status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
+}
+
+void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
+    if (request->verdict.late != ZKL_OK) {
+        zkl_request_decide(request, step, ZKL_ACTION_FAIL, request->verdict.late);
+    }
+}
+
+/* ---- Failures ---------------------------------------------------------------- */
+
+/* Joining, a refusal is the verdict; leaving, it is reported, and tried again. */
+static void note_refusal(zkl_request *request, const zkl_step *step) {
+    if (request->stage < ZKL_STAGE_LEAVING && !request->verdict.given) {
+        zkl_request_fail(request, step, step->event->status);
+        return;
+    }
+    request->retry.pause = true;
+    if (!request->told.refusal) {
+        request->told.refusal = true;
+        zkl_request_tell(step, ZKL_ACTION_WARN, NULL, step->event->status);
+    }
+}
+
+/* A reply is lost with its connection, and the next one is waited for; where the connection stands
+ * all the same, the same request is not sent again at once. */
+void zkl_request_note_failure(zkl_request *request, const zkl_step *step) {
+    zkl_outcome outcome = step->event->outcome;
+    if (request->stage >= ZKL_STAGE_LEAVING) {
+        zkl_request_give_late_verdict(request, step); /* leaving may take long from here on */
+    }
+    if (outcome == ZKL_OUTCOME_NOT_NOW ||
+        (outcome == ZKL_OUTCOME_UNKNOWN && request->session.connected)) {
+        request->retry.pause = true;
+        if (request->options.only_try && !request->verdict.given) {
+            zkl_request_fail(request, step, ZKL_SERVER_REFUSED); /* a try does not wait */
+        }
+    } else if (outcome == ZKL_OUTCOME_SESSION_OVER) {
+        request->session.connected = false; /* the news of it is on its way */
+    } else if (outcome == ZKL_OUTCOME_REFUSED) {
+        note_refusal(request, step);
+    }
+}
+
+/* ---- The own node --------------------------------------------------------------- */
+
+static bool sequence_is_exhausted(const char *name) {
+    int32_t sequence = zkl_node_name_parse(name).sequence;
+    return sequence < 0 || sequence >= ZKL_SEQUENCE_LIMIT;
+}
+
+/* However we came by the node, its place must be one that can be trusted. */
+void zkl_request_take_node(zkl_request *request, const char *name, int64_t zxid) {
+    request->own.state = ZKL_OWN_NODE_OURS;
+    request->own.zxid = zxid;
+    zkl_node_name_copy(request->own.node, name);
+    request->draining = sequence_is_exhausted(name) && request->stage < ZKL_STAGE_LEAVING;
+}
+
+void zkl_request_forget_node(zkl_request *request) {
+    request->own.state = ZKL_OWN_NODE_NONE;
+    request->own.node[0] = '\0';
+}
+
+void zkl_request_watch_own(zkl_request *request, const zkl_step *step) {
+    bool changes = request->downgrade.unsure || zkl_request_awaits(request, ZKL_ACTION_DOWNGRADE);
+    bool possible = request->session.connected && request->own.state == ZKL_OWN_NODE_OURS &&
+                    !changes && !request->own.watched &&
+                    !zkl_request_awaits(request, ZKL_ACTION_WATCH_OWN);
+    if (possible) {
+        zkl_request_ask(request, step, ZKL_ACTION_WATCH_OWN, request->own.node);
+    }
+}
+
+void zkl_request_watch_held(zkl_request *request, const zkl_step *step) {
+    if (request->stage == ZKL_STAGE_HELD) {
+        zkl_request_watch_own(request, step);
+    }
+}
+
+void zkl_request_stop_watching_own(zkl_request *request, const zkl_step *step) {
+    if (request->own.watched) {
+        request->own.watched = false;
+        zkl_request_tell(step, ZKL_ACTION_UNWATCH_OWN, NULL, ZKL_OK);
+    }
+}
