@@ -11,7 +11,7 @@
  *    lock protects, claim the row with it BEFORE the first read, and let every
  *    write require that very token (docs/guarantees.md has the SQL).
  * 2. The lock is tied to the client's ZooKeeper session. While the client is
- *    disconnected, zkl_lock_check() says ZKL_SUSPECT: another client may be
+ *    disconnected, zkl_lock_check() returns ZKL_SUSPECT: another client may be
  *    granted the lock as soon as the servers expire the session. When the
  *    session is known to have expired, the grant is ZKL_LOST for ever. A client
  *    that keeps a lease (lease_tick_ms) knows until when nobody else can have
@@ -19,22 +19,21 @@
  * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread
  *    that competes opens its own handle; handles of one client exclude one
  *    another just as those of different machines do.
- * 4. A timeout or a cancel ends the wait at once; the node in the queue is
- *    deleted in the background, again and again until a server has confirmed
- *    it or the session has ended.
+ * 4. A timeout or a cancel ends the wait at once. The node in the queue is
+ *    deleted in the background, with retries, until a server has confirmed it
+ *    or the session has ended.
  * 5. After fork() the child must not use any handle of the parent: every call
  *    on one returns ZKL_FORKED there, and touches nothing. It may open a client
  *    of its own.
- * 6. A thread is not cancelled (pthread_cancel) inside of a zklock call, nor in a callback
- *    that zkl_client_dispatch runs: it would take the client's mutex with it. It goes on until
- *    the call returns, so end the call as well (zkl_lock_cancel, a deadline, the close of the
- *    handle, but not of a striped lock's). Asynchronous cancelling (PTHREAD_CANCEL_ASYNCHRONOUS) is
- *    not to be used.
- * 7. Programs that the process executes (exec) inherit no connection of a client, nor its
- *    event descriptor or files. They do inherit a connection that is just being made, and of
- *    each session the two ends of a pipe of libzookeeper's (docs/operations.md).
- * 8. Locks of other libraries on the same node are seen by zklock, all of them; but they do not all
- *    see zklock. What does not see a holder is granted beside it:
+ * 6. pthread_cancel() does not take effect inside a zklock call, nor in a callback that
+ *    zkl_client_dispatch runs: it would leave the client's mutex locked. The thread continues
+ *    until the call returns, so also end the call (zkl_lock_cancel, a deadline, a close of the
+ *    handle, but not of a striped lock's). Do not use PTHREAD_CANCEL_ASYNCHRONOUS.
+ * 7. Programs that the process executes (exec) do not inherit a client's connections, event
+ *    descriptor or files. They do inherit a connection that is just being made, and for each
+ *    session the two ends of one of libzookeeper's pipes (docs/operations.md).
+ * 8. zklock sees the locks of other libraries on the same node, all of them. Not all of those
+ *    libraries see zklock's locks. A lock that does not see a holder is granted beside it:
  *
  *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  ZKL_PERMIT
  *      Curator InterProcessMutex            yes            NO         NO        NO
@@ -47,7 +46,7 @@
  *            "__WRIT__")                    yes            yes        yes       NO
  *
  *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its read/write lock by
- *    ZKL_READ and ZKL_WRITE, and with kazoo only where it is given these patterns.
+ *    ZKL_READ and ZKL_WRITE, and with kazoo only if it is given these patterns.
  *
  * Conventions
  * -----------
@@ -57,10 +56,10 @@
  * - Every duration is in milliseconds and its name ends in _ms.
  * - Option structs begin with struct_size and are initialised with their _INIT
  *   macro, so that a program built today runs with a later library.
- * - Strings passed in are copied. Nothing returned needs free() but handles.
- * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT and says
- *   so, unless a newer handle has the same address by now. This finds mistakes: it does not make it
- *   right to close a handle that another thread is about to use.
+ * - Strings passed in are copied. Of what is returned only handles must be freed.
+ * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT, with a
+ *   message, unless a newer handle has the same address. This finds mistakes; it does not make it
+ *   safe to close a handle that another thread is about to use.
  * - Unless said otherwise, any thread may call any function at any time, and
  *   blocking calls must not be made from a zklock callback.
  *
@@ -78,8 +77,8 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define ZKL_API __attribute__((visibility("default")))
-/* Of a function whose status says whether the caller has what it asked for: the compiler warns
- * where a program drops it (gcc also behind a cast to void). */
+/* For functions whose status says whether the caller has what it asked for: the compiler warns if
+ * a program ignores it (gcc even behind a cast to void). */
 #define ZKL_CHECKED_API ZKL_API __attribute__((warn_unused_result))
 #else
 #define ZKL_API
@@ -106,50 +105,50 @@ extern "C" {
 #define ZKL_NOTE_MAX 256
 /** Room for the full path of a lock's node, with its NUL. */
 #define ZKL_NODE_PATH_SIZE 1152
-/** Shortest and longest session timeout that can be asked for. The servers raise
- *  or lower what is asked for to their own limits (2 to 20 ticks by default). A
- *  shorter one would not leave libzookeeper the time to connect. */
+/** Shortest and longest session timeout that a client can ask for. The servers clamp it to their
+ *  own limits (2 to 20 ticks by default). A shorter one would not leave libzookeeper the time to
+ *  connect. */
 #define ZKL_SESSION_TIMEOUT_MIN_MS 100
 #define ZKL_SESSION_TIMEOUT_MAX_MS 3600000
-/** Longest tick of the servers that a lease can be asked for with. */
+/** Longest lease_tick_ms. */
 #define ZKL_LEASE_TICK_MAX_MS 60000
-/** Fewest and most events that a client can be asked to record. */
+/** Smallest and largest recorded_events, other than 0. */
 #define ZKL_RECORDED_EVENTS_MIN 64
 #define ZKL_RECORDED_EVENTS_MAX 65536
 /** Longest name of a file or directory, in bytes without the NUL. */
 #define ZKL_FILE_NAME_MAX 1024
 /** Longest resource class, in bytes without the NUL. */
 #define ZKL_RESOURCE_CLASS_MAX 64
-/** So many resource classes of one client are counted apart, beside the one
+/** Most resource classes that one client counts separately, besides the one
  *  without a name. Requests of all others count as ZKL_RESOURCE_CLASS_OVERFLOW. */
 #define ZKL_RESOURCE_CLASSES_MAX 32
 #define ZKL_RESOURCE_CLASS_OVERFLOW "_overflow"
 /** How often the owner of a reentrant handle can acquire it without a release. */
 #define ZKL_HOLDS_MAX 65535
-/** Most permits of a semaphore: whoever waits for one watches as many nodes. */
+/** Most permits of a semaphore. A request that waits for one watches as many nodes. */
 #define ZKL_PERMITS_MAX 1000
-/** Most others that max_waiting can allow to wait before an acquire. */
+/** Largest max_waiting. */
 #define ZKL_WAITING_MAX 1000000
 
 /** Most operations of a transaction (zkl_transaction_begin), and longest path of one in bytes. */
 #define ZKL_TRANSACTION_OPERATIONS_MAX 1000
 #define ZKL_TRANSACTION_PATH_MAX 1024
-/** Most bytes of a transaction: of each operation its data, its path with the chroot, and
- *  ZKL_TRANSACTION_OVERHEAD. Servers take requests of 1,048,575 bytes, unless they are configured
- *  otherwise (jute.maxbuffer). */
+/** Most bytes of a transaction. Each operation counts its data, its path with the chroot, and
+ *  ZKL_TRANSACTION_OVERHEAD. Servers accept requests of 1,048,575 bytes, unless they are
+ *  configured otherwise (jute.maxbuffer). */
 #define ZKL_TRANSACTION_BYTES_MAX 1000000
 #define ZKL_TRANSACTION_OVERHEAD 64
 
 /* ---- Status ------------------------------------------------------------ */
 
 /**
- * Every status, with its text, from this one list: X(name, value, text). They stand in groups, by
- * what a program does about them.
+ * Every status, with its text, from this one list: X(name, value, text). They are grouped by what a
+ * program does about them (docs/statuses.md).
  *
  * Every function that returns a status can return ZKL_INVALID_ARGUMENT, ZKL_FORKED, ZKL_CLOSED,
- * ZKL_NO_MEMORY and ZKL_SYSTEM, and every one that blocks ZKL_IN_CALLBACK as well: they are not
- * named again where they mean no more than they say here. With ZKL_INVALID_ARGUMENT nothing has
- * happened, and zkl_error_message() names the input and the rule.
+ * ZKL_NO_MEMORY and ZKL_SYSTEM, and every function that blocks also ZKL_IN_CALLBACK. Functions name
+ * these only where they mean more than here. After ZKL_INVALID_ARGUMENT nothing has happened, and
+ * zkl_error_message() names the input and the rule.
  */
 #define ZKL_STATUS_LIST(X)                                                                         \
     X(ZKL_OK, 0, "success")                                                                        \
@@ -167,7 +166,7 @@ extern "C" {
     X(ZKL_LEASE_ENDED, -10, "the lease ran out before it could be extended")                       \
     X(ZKL_HOLD_LIMIT, -11, "the lock was held for longer than max_hold_ms")                        \
     X(ZKL_NODE_DELETED, -12, "the lock's node was deleted by somebody else")                       \
-    /* Not known yet: PENDING goes on by itself, after UNKNOWN read what was to be written. */     \
+    /* Not known yet: PENDING continues on its own; after UNKNOWN look before you repeat it. */    \
     X(ZKL_PENDING, -13, "not confirmed by the servers in time: it continues in the background")    \
     X(ZKL_UNKNOWN, -14, "the reply was lost: what was asked for may have been applied, or not")    \
     /* A node is not as it was expected: nothing was applied. */                                   \
@@ -176,19 +175,19 @@ extern "C" {
     X(ZKL_NODE_EXISTS, -17, "the node exists already")                                             \
     X(ZKL_BAD_VERSION, -18, "the node is of another version")                                      \
     X(ZKL_NOT_EMPTY, -19, "the node has children")                                                 \
-    /* The handle is not in the state for this call. */                                            \
+    /* The handle is not in a state that allows this call. */                                      \
     X(ZKL_NOT_HELD, -20, "this handle holds no lock")                                              \
     X(ZKL_ALREADY_HELD, -21, "this handle holds the lock already")                                 \
     X(ZKL_NOT_OWNER, -22, "another owner holds the lock through this reentrant handle")            \
     X(ZKL_HANDLE_IN_USE, -23, "another call on this handle is under way")                          \
     X(ZKL_NOT_WAITING, -24, "no acquire is waiting on this handle")                                \
-    /* A mistake of the program's: mend it. */                                                     \
+    /* A mistake of the program: correct it. */                                                    \
     X(ZKL_INVALID_ARGUMENT, -25, "an argument is wrong: zkl_error_message() tells which, and why") \
     X(ZKL_BUFFER_TOO_SMALL, -26, "the buffer is too small for the text")                           \
     X(ZKL_IN_CALLBACK, -27, "a blocking call was made from a zklock callback")                     \
     X(ZKL_FORKED, -28, "the handle belongs to the process that forked this one")                   \
     X(ZKL_CLOSED, -29, "the client is closed")                                                     \
-    /* The servers, or how the clients are set up: for an operator. */                             \
+    /* The servers, or the configuration of the clients: for an operator. */                       \
     X(ZKL_DISCONNECTED, -30, "there is no connection to ZooKeeper")                                \
     X(ZKL_AUTH_FAILED, -31, "ZooKeeper refused the client's authentication")                       \
     X(ZKL_NO_PERMISSION, -32, "ZooKeeper refused the request: no permission on the path")          \
@@ -207,14 +206,14 @@ typedef enum zkl_status {
 } zkl_status;
 
 /**
- * The text of a status. Never NULL; "unknown status" for a number that is none.
+ * The text of a status. Never NULL; "unknown status" for any other number.
  * The string is static. Any thread; does not block.
  */
 ZKL_API const char *zkl_strerror(int status);
 
 /**
- * What there is to say of this thread's last zklock call, beside its status. Of wrong input: the
- * input, and the rule. Of an acquire that failed, for example:
+ * Details of this thread's last zklock call, in addition to its status. For wrong input: the input
+ * and the rule. For an acquire that failed, for example:
  *
  *     ZKL_TIMEOUT         resource "backup": behind 1 request for 10000 ms
  *     ZKL_DISCONNECTED    resource "backup": not connected for 9200 ms; last: 127.0.0.1:2181:
@@ -222,16 +221,16 @@ ZKL_API const char *zkl_strerror(int status);
  *     ZKL_NO_PERMISSION   resource "backup": the servers refused to create a node below
  *                         /locks/backup
  *
- * In the callback of an asynchronous call it is what that call would have left; in every other
- * callback it is empty at first. The text is for people, and may change.
+ * In the callback of an asynchronous call it is what the blocking call would have left. In every
+ * other callback it is empty at first. The text is for people, and may change.
  *
- * Never NULL; the empty string where there is no more to say than zkl_strerror does. The string is
- * valid until this thread's next call that takes a handle or hosts; void close and free functions
- * do not change it. Any thread; does not block.
+ * Never NULL; the empty string if zkl_strerror says everything. The string is valid until this
+ * thread's next call that takes a handle or hosts; void close and free functions do not change it.
+ * Any thread; does not block.
  */
 ZKL_API const char *zkl_error_message(void);
 
-/** The version of the library that is linked, for example "0.1.0". Static. */
+/** The version of the linked library, for example "0.1.0". Static. */
 ZKL_API const char *zkl_version(void);
 
 /* ---- Log --------------------------------------------------------------- */
@@ -285,8 +284,8 @@ typedef struct zkl_log_record {
     const char *behind;   /* QUEUED: the node that it waits for, a name */
     const char *message;  /* ZOOKEEPER: libzookeeper's line; else a detail */
     int status;           /* why, for NOT_ACQUIRED, RELEASED and LOST */
-    int64_t waited_ms;    /* since acquire was called; -1 where not meant */
-    int64_t held_ms;      /* since the grant; -1 where not meant */
+    int64_t waited_ms;    /* since acquire was called; -1: does not apply */
+    int64_t held_ms;      /* since the grant; -1: does not apply */
     int64_t session_id;   /* of the ZooKeeper session; 0 before there is one */
     int64_t token;        /* of the grant: ACQUIRED, RELEASED, LOST; else 0 */
 } zkl_log_record;
