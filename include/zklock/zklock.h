@@ -291,15 +291,14 @@ typedef struct zkl_log_record {
 } zkl_log_record;
 
 /**
- * Receives log records. Runs on the client's own callback thread, one call at
- * a time and in order, never under a lock of the library; so it may be slow
- * (records are dropped, and a ZKL_LOG_DROPPED says how many, when more than
- * 1,024 wait for it), but must not call a blocking zklock function: that
- * returns ZKL_IN_CALLBACK. No call begins after zkl_client_close returned.
+ * Receives log records. Runs on a thread of its own, one call at a time and in order, never under
+ * a lock of the library. So it may be slow: when more than 1,024 records wait for it, further ones
+ * are dropped, and a ZKL_LOG_DROPPED says how many. It must not call a blocking zklock function:
+ * that returns ZKL_IN_CALLBACK. No call begins after zkl_client_close returned.
  *
- * libzookeeper does not say which of a process's sessions a line of its own is about: each client
- * that has a log callback receives every such line. Its information counts as ZKL_LOG_DEBUG, its
- * warnings and errors as what they are; its lines may take half of the 1,024 places.
+ * libzookeeper's own lines do not name their session, so each client with a log callback receives
+ * all such lines of the process. Its information counts as ZKL_LOG_DEBUG; its warnings and errors
+ * keep their level. Its lines may take half of the 1,024 places.
  */
 typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
 
@@ -316,16 +315,16 @@ typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
  */
 typedef struct zkl_client zkl_client;
 
-/** Who runs the callbacks of a client and of its handles, but for the log callback, which
- *  has a thread of its own in any case. */
+/** Who runs the callbacks of a client and of its handles. (The log callback always has a thread of
+ *  its own.) */
 typedef enum zkl_dispatch {
-    ZKL_DISPATCH_THREAD = 0, /* a thread of the client's, started when it is needed */
+    ZKL_DISPATCH_THREAD = 0, /* a thread of the client, started when it is needed */
     ZKL_DISPATCH_CALLER = 1  /* the application, in zkl_client_dispatch: no thread is started */
 } zkl_dispatch;
 
 typedef struct zkl_client_options {
     size_t struct_size;
-    /** Asked of the servers, who may change it; see zkl_client_info. A crashed
+    /** Requested from the servers, which may change it; see zkl_client_info. A crashed
      *  holder's lock passes on after this long. From ZKL_SESSION_TIMEOUT_MIN_MS
      *  to ZKL_SESSION_TIMEOUT_MAX_MS. */
     int32_t session_timeout_ms;
@@ -344,21 +343,20 @@ typedef struct zkl_client_options {
     /** Records of a higher (less important) level are not made. */
     zkl_log_level log_level;
     /**
-     * 0: no lease. Else the tickTime of the servers in milliseconds (as in their
+     * 0: no lease. Otherwise the tickTime of the servers in milliseconds (as in their
      * configuration; a larger value is safe, a smaller one is not), up to
-     * ZKL_LEASE_TICK_MAX_MS: the client keeps a lease on its session, that is a
-     * local time before which the servers cannot expire it. A lock is then
-     * granted only while a lease runs, zkl_lock_check tells how long it goes on,
-     * and a lock is ZKL_LOST when it has run out, even if nothing else is known.
+     * ZKL_LEASE_TICK_MAX_MS. The client then keeps a lease on its session: a local time
+     * before which the servers cannot expire it. A lock is granted only while a lease
+     * runs, zkl_lock_check returns how much of it is left, and a lock is ZKL_LOST when
+     * it has run out, even if nothing else is known.
      *
-     * It costs two small committed writes per third of the session timeout while
-     * the client holds or awaits locks, unless its own traffic does the same. A
-     * client that had none for some time has to earn a lease first: its next
-     * acquire can take a tick longer, and a try up to two thirds of the session timeout, before it
-     * gives up. The session timeout should
-     * be at least five ticks (else a warning is logged); it must be more than three and a half. Not
-     * for ensembles with observers behind observers, nor with local sessions. Clocks may differ in
-     * rate by a thousandth. Rule: docs/internals/protocol.md, "Lease".
+     * It costs two small committed writes per third of the session timeout while the client holds
+     * or awaits locks, unless its own traffic does the same. If the client has held no lock for a
+     * while, it must earn a lease first: its next acquire takes up to one tick longer, and a try
+     * waits for up to two thirds of the session timeout before it gives up. The session timeout
+     * should be at least five ticks (otherwise a warning is logged), and must be more than three
+     * and a half. Do not use a lease with observers behind observers, or with local sessions.
+     * Clocks may differ in rate by a thousandth. Rule: docs/internals/protocol.md, "Lease".
      *
      * How much is left in calm operation, and the longest disconnection that the
      * lease survives, from the worst moment for it to the best (measured on
@@ -370,39 +368,40 @@ typedef struct zkl_client_options {
      *     10 ticks, 20 s     4.2 to 10.9 s      1.7  to  8.3 s
      *     20 ticks, 40 s    10.5 to 23.8 s      7.3  to 20.0 s
      *
-     * A connection that dies in silence ends the lease with each of them.
+     * If the connection dies silently (packets dropped, no reset), the lease runs out at all of
+     * these timeouts.
      */
     int32_t lease_tick_ms;
     /**
-     * How many events the client keeps in memory, to tell later what led to
-     * something (zkl_client_write_record): room for so many of the usual size,
-     * 256 bytes each, taken when the client is opened; 1,024 of them, 256 KB, by
-     * default. An event is an answer or a watch of the servers, news of the
-     * connection, a timer, a call; an acquire and release without contention are
-     * five. Each takes about 0.2 microseconds, one with a list of more than 16
-     * waiters 0.03 more for each name (measured on a virtual machine of 2026). 0:
-     * none are kept; else from ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
+     * How many events the client keeps in memory, to show later what led to something
+     * (zkl_client_write_record). Room for this many events of the usual size, 256 bytes,
+     * is allocated when the client is opened; the default is 1,024, 256 KB. An event is
+     * an answer or a watch of the servers, a change of the connection, a timer, or a
+     * call; an acquire and release without contention are five. Each takes about 0.2
+     * microseconds, one with a list of more than 16 waiters 0.03 more for each name
+     * (measured on a virtual machine of 2026). 0: none are kept; otherwise from
+     * ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
      */
     int32_t recorded_events;
-    /** The directory that the record is written to if the library finds its own
-     *  state broken, as zklock-PID-NUMBER-CLOCK.record: it then names the file on
-     *  stderr, and aborts the program, as it must not go on granting locks (SIGALRM
-     *  ends it where writing has not come to an end in 5 s). NULL: the directory
-     *  that TMPDIR names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
+    /** If the library detects that its own state is corrupt, it writes the record to
+     *  this directory as zklock-PID-NUMBER-CLOCK.record, names the file on stderr, and
+     *  aborts the program, because it must not continue to grant locks. (SIGALRM ends
+     *  the program if writing takes longer than 5 s.) NULL: the directory that TMPDIR
+     *  names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
     /** Who runs the state callbacks, and those of calls that end in _async. */
     zkl_dispatch dispatch;
-    /** 1: the client counts what becomes of its requests, for zkl_client_metrics. It
-     *  takes 18 KB of memory. 0: it does not. What it costs: docs/observability.md. */
+    /** 1: the client counts what becomes of its requests, for zkl_client_metrics. This takes
+     *  18 KB of memory; docs/observability.md has the cost in time. 0: it does not. */
     int32_t metrics;
     /**
-     * 1: the node of a resource, below which its contenders queue, is made as a container where
-     * it is missing: the servers delete it some time after its last contender has gone (they look
-     * once a minute, by default). For resources whose names do not come again, as those of single
-     * jobs. The lock root and what is above it stay persistent nodes, as does a resource's node
-     * that is there already. Needs servers from 3.5 on. A request that finds the node gone makes
-     * it again, which takes it two round trips more; and the numbers of its contenders begin
-     * anew, which tokens do not. 0: a persistent node, which stays.
+     * 1: if the node of a resource (the parent of its contenders' nodes) is missing, it is made as
+     * a container: the servers delete it some time after its last contender has gone (by default
+     * they look once a minute). Use it for names that are used once, for example one per job. The
+     * lock root and the nodes above it stay persistent, as does a resource's node that exists
+     * already. Needs servers from 3.5 on. A request that finds the node gone recreates it (two
+     * extra round trips). Queue numbers restart at 0; fencing tokens keep rising.
+     * 0: a persistent node, which stays.
      */
     int32_t container_parents;
     int32_t reserved; /* must be 0 */
@@ -417,109 +416,110 @@ typedef struct zkl_client_options {
 /**
  * Opens a client and waits until it has a ZooKeeper session.
  *
- * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets, and no
- *          spaces. The chroot comes once, behind the last server; it is prefixed to every path and
- *          made where it is missing.
+ * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets, no spaces. The chroot
+ *          comes once, after the last server. It is prefixed to every path, and created if it is
+ *          missing.
  * options  NULL for ZKL_CLIENT_OPTIONS_INIT.
  * client   receives the handle on ZKL_OK, else NULL. Close it with
  *          zkl_client_close.
  *
  * Blocks for at most connect_timeout_ms (and name resolution). Returns ZKL_OK,
- * ZKL_DISCONNECTED (no session in time, or no host could be resolved; zkl_error_message tells why
+ * ZKL_DISCONNECTED (no session in time, or no host could be resolved; zkl_error_message says why
  * the latest attempt failed), ZKL_AUTH_FAILED or ZKL_LEASE_IMPOSSIBLE (the servers granted no more
- * than about three and a half ticks). On any but ZKL_OK nothing is left running.
+ * than about three and a half ticks). On any status but ZKL_OK nothing is left running.
  */
 ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options *options,
                                     zkl_client **client);
 
 /**
- * Closes a client: acquires that wait return ZKL_CLOSED, locks that are held
- * are released, and the session is ended, with which every node of the client
- * is gone. NULL is fine.
+ * Closes a client: waiting acquires return ZKL_CLOSED, held locks are released,
+ * and the session is ended, which deletes every node of the client. NULL is
+ * allowed.
  *
  * timeout_ms  how long to wait for the servers to confirm the deletion of our
  *             nodes; 0 does not wait for it. In total the call takes up to timeout_ms, plus
- *             5 s for answers that are still to come (1 s where none comes; a connection that
- *             is closed before is reset, and the end of the session is lost on the way), plus
- *             5 s to end the session when the servers do not answer. A name that
- *             is just being resolved, and callbacks that are still owed, are
- *             waited for too; with ZKL_DISPATCH_CALLER they run in this call.
+ *             5 s for answers that are still to come (1 s if none comes; a connection that
+ *             is closed earlier is reset, and the end of the session is lost on the way), plus
+ *             5 s to end the session if the servers do not answer. It also waits for a name that
+ *             is being resolved, and for callbacks that are still owed; with ZKL_DISPATCH_CALLER
+ *             they run in this call.
  *
  * Lock handles must still be closed; every other call on them returns ZKL_CLOSED. Do not use the
  * client handle again.
  *
  * Returns ZKL_OK: the servers confirmed that all nodes of this client are gone.
- * ZKL_PENDING: that is not confirmed, so one may be left; nobody need do anything. It goes
- * with its session: at once when the servers heard of its end, else after the session
- * timeout. (A session that the client gave up because it did not answer, for another, may
- * live that long too: of its nodes there is word when the client has been connected for two
- * session timeouts since.)
+ * ZKL_PENDING: that is not confirmed, so a node may be left. You need not do anything: it goes with
+ * its session, at once if the servers heard of the session's end, otherwise after the session
+ * timeout. (If the client gave a session up because it did not answer, and opened another, that
+ * session may live as long; its nodes are known to be gone when the client has been connected for
+ * two session timeouts since.)
  * On ZKL_INVALID_ARGUMENT (timeout_ms < 0), ZKL_IN_CALLBACK and ZKL_FORKED the client is left
- * open. Call it once, from one thread: a second time it is ZKL_CLOSED, or ZKL_INVALID_ARGUMENT once
- * the last lock handle of the client is closed too.
+ * open. Call it once, from one thread: a second call returns ZKL_CLOSED, or ZKL_INVALID_ARGUMENT
+ * once the last lock handle of the client is closed too.
  */
 ZKL_API int zkl_client_close(zkl_client *client, int64_t timeout_ms);
 
 typedef struct zkl_client_information {
     size_t struct_size;         /* see ZKL_CLIENT_INFORMATION_INIT */
-    int connected;              /* 1 or 0, at this moment; with several sessions: all are */
-    int64_t session_id;         /* of the current session, the first one's */
+    int connected;              /* 1 or 0, at this moment; 1: all its sessions are connected */
+    int64_t session_id;         /* of the current session; of several, the first one's */
     int32_t session_timeout_ms; /* as negotiated with the servers */
     uint64_t sessions_expired;  /* how many sessions this client has lost */
-    uint32_t sessions;          /* that it has now */
+    uint32_t sessions;          /* how many it has now */
     uint64_t pending_deletions; /* nodes whose deletion is not yet confirmed */
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
     { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0 }
 
-/** Tells about the client's session. Does not block. Returns ZKL_OK. */
+/** Describes the client's session. Does not block. Returns ZKL_OK. */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
 
 /**
  * Writes the client's record to a file: the last events of its requests, what they
- * did about each, and the news of its sessions, one line each, to be read by
- * people and to be played back step by step by `tests/simulation/run --replay
- * FILE` of zklock's sources. Call it when a lock was lost, or granted, or not
- * granted, for no reason that you can see. It needs no connection.
+ * did about each, and the changes of its sessions, one line each. People can read it, and
+ * `tests/simulation/run --replay FILE` of zklock's sources plays it back step by step.
+ * Call it when a lock was lost, or granted, or not granted, for no reason that you can
+ * see. It needs no connection.
  *
- * In the file are the names of resources and of their nodes, the client's label,
+ * The file contains the names of resources and of their nodes, the client's label,
  * session ids and times; never a node's data, a password or a credential. Only
  * its owner can read it.
  *
- * path  of the file, at most ZKL_FILE_NAME_MAX bytes. What is there is replaced
- *       when all has been written, and stays otherwise.
+ * path  of the file, at most ZKL_FILE_NAME_MAX bytes. An existing file is replaced
+ *       once everything has been written, and stays otherwise.
  *
- * Any thread, a callback as well. It does not keep the client: it must have returned
- * before zkl_client_close is called; callbacks of the client may call it until that
- * returns. Takes as much memory as the record may have, while it runs, and blocks for
- * the disk. Locks and news from the servers wait only while the record is copied in
- * memory: 256 KB by default, and 16 MB, a few milliseconds, with
+ * Any thread, also in a callback. It does not keep the client open: it must have
+ * returned before zkl_client_close is called; callbacks of the client may call it
+ * until zkl_client_close returns. While it runs it takes as much memory as the record
+ * may have, and it blocks for the disk. Locks and news from the servers wait only while
+ * the record is copied in memory: 256 KB by default; 16 MB, a few milliseconds, with
  * ZKL_RECORDED_EVENTS_MAX. Returns ZKL_OK, ZKL_SYSTEM (the file could not be written;
- * zkl_error_message tells why) or ZKL_INVALID_ARGUMENT (also: recorded_events is 0).
+ * zkl_error_message says why) or ZKL_INVALID_ARGUMENT (also if recorded_events is 0).
  */
 ZKL_API int zkl_client_write_record(zkl_client *client, const char *path);
 
 /**
- * Writes what the client has counted since it was opened, as text in the exposition
- * format 0.0.4 of Prometheus (Content-Type: text/plain; version=0.0.4), which ends
- * with a NUL: acquires by result, releases, losses by reason, waiting and held times,
- * requests to ZooKeeper and more, listed in docs/observability.md. Each series has
- * the label client, with the client's label; those about locks have resource_class
- * too, see zkl_lock_options. It asks no server.
+ * Writes what the client has counted since it was opened, as NUL-terminated text in the
+ * exposition format 0.0.4 of Prometheus (Content-Type: text/plain; version=0.0.4):
+ * acquires by result, releases, losses by reason, waiting and held times, requests to
+ * ZooKeeper and more, listed in docs/observability.md. Each series has the label client,
+ * with the client's label; series about locks also have resource_class, see
+ * zkl_lock_options. It asks no server.
  *
- * The format wants one group for each metric, so the texts of two clients are two
- * pages: appended to one another they are not valid.
+ * The format requires one group for each metric, so the texts of two clients are two
+ * pages: one appended to the other is not valid.
  *
- * buffer  of the caller's; NULL where size is 0.
- * size    of it, in bytes. The text takes some 7 KB, and 5 KB more for each resource class.
+ * buffer  may be NULL if size is 0.
+ * size    of the buffer, in bytes. The text takes about 7 KB, and 5 KB more for each resource
+ *         class.
  * length  receives the length of the text without its NUL, on ZKL_OK and on
- *         ZKL_BUFFER_TOO_SMALL, when the buffer is left as it was: size must be at
+ *         ZKL_BUFFER_TOO_SMALL. On the latter the buffer is unchanged, and size must be at
  *         least *length + 1. The text can be longer the next time, so leave some room.
  *
- * Any thread, a callback as well; it must have returned before zkl_client_close is
+ * Any thread, also in a callback; it must have returned before zkl_client_close is
  * called. Locks and news from the servers wait only while the numbers are copied.
- * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL or ZKL_INVALID_ARGUMENT (also: metrics is 0). On all but
+ * Returns ZKL_OK, ZKL_BUFFER_TOO_SMALL or ZKL_INVALID_ARGUMENT (also if metrics is 0). On all but
  * the first two *length is 0.
  *
  * Rule: Prometheus, "Exposition formats", "Text-based format".
