@@ -372,8 +372,7 @@ static size_t assert_wait(struct ring *ring, const zkl_deadlock_wait *wait) {
     return i;
 }
 
-static void assert_one_deadlock_of_all(struct ring *ring) {
-    zkl_deadlocks *deadlocks = find(ring);
+static void assert_are_one_of_all(struct ring *ring, zkl_deadlocks *deadlocks) {
     ASSERT_NUMBER(zkl_deadlocks_count(deadlocks), 1);
     ASSERT_NUMBER(zkl_deadlocks_are_more(deadlocks), 0);
     ASSERT_NUMBER(zkl_deadlocks_length(deadlocks, 0), (int64_t)ring->count);
@@ -387,6 +386,16 @@ static void assert_one_deadlock_of_all(struct ring *ring) {
 }
 
 /* The death of one is the end of it: the one that waited for it goes on. */
+static void ring_end(struct ring *ring) {
+    process_signal(&ring->processes[0], SIGKILL);
+    ASSERT_STATUS(process_answer(&ring->processes[ring->count - 1]), ZKL_OK);
+    WAIT_UNTIL(count_deadlocks(ring) == 0);
+    for (size_t i = ring->count; i-- > 0;) {
+        process_end(&ring->processes[i]);
+    }
+    stage_end(&ring->stage);
+}
+
 static void deadlock_of(const char *stem, size_t count) {
     struct ring ring;
     ring_begin(&ring, stem, count);
@@ -394,14 +403,8 @@ static void deadlock_of(const char *stem, size_t count) {
         ASSERT_NUMBER(count_deadlocks(&ring), 0);
         wait_for_the_next(&ring, i);
     }
-    assert_one_deadlock_of_all(&ring);
-    process_signal(&ring.processes[0], SIGKILL);
-    ASSERT_STATUS(process_answer(&ring.processes[count - 1]), ZKL_OK);
-    WAIT_UNTIL(count_deadlocks(&ring) == 0);
-    for (size_t i = count; i-- > 0;) {
-        process_end(&ring.processes[i]);
-    }
-    stage_end(&ring.stage);
+    assert_are_one_of_all(&ring, find(&ring));
+    ring_end(&ring);
 }
 
 static void deadlock_of_two_processes_is_found_until_one_of_them_dies(void) {
@@ -410,6 +413,76 @@ static void deadlock_of_two_processes_is_found_until_one_of_them_dies(void) {
 
 static void deadlock_of_three_processes_is_found_until_one_of_them_dies(void) {
     deadlock_of("deadlock-three", 3);
+}
+
+/* A search in a thread of its own. */
+struct search {
+    zkl_client *client;
+    int status;
+    zkl_deadlocks *deadlocks;
+    pthread_t thread;
+};
+
+static void *run_search(void *arg) {
+    struct search *self = arg;
+    self->status = zkl_deadlocks_find(self->client, PATIENCE_MS, &self->deadlocks);
+    return NULL;
+}
+
+/* At the end it looks once more at both nodes of each wait. */
+static int requests_before_the_second_look(struct search *search, struct proxy *proxy) {
+    const struct proxy_plan none = { .count = 0 };
+    proxy_set_plan(proxy, &none);
+    (void)run_search(search);
+    ASSERT_STATUS(search->status, ZKL_OK);
+    const size_t looks = 2 * zkl_deadlocks_length(search->deadlocks, 0);
+    zkl_deadlocks_free(search->deadlocks);
+    return proxy_requests(proxy) - (int)looks;
+}
+
+static bool another_waits(struct ring *ring, const char *node) {
+    zkl_queue *queue = describe(&ring->stage, "b");
+    bool is = zkl_queue_count(queue) == 2 && strcmp(zkl_queue_get(queue, 1)->node, node) != 0;
+    zkl_queue_free(queue);
+    return is;
+}
+
+/* Who waits for "b" does so by another node then. */
+static void make_the_waiter_join_again(struct ring *ring) {
+    zkl_queue *queue = describe_all(&ring->stage, "b", 2);
+    const char *node = zkl_queue_get(queue, 1)->node;
+    ASSERT_STATUS(zkl_node_break(ring->stage.operators_client, "b", node, PATIENCE_MS), ZKL_OK);
+    WAIT_UNTIL(another_waits(ring, node));
+    zkl_queue_free(queue);
+}
+
+/* What the session before has seen proves nothing in the next: what is told is of that one alone.
+ */
+static void circle_is_looked_at_anew_when_the_session_ends_between_the_looks(void) {
+    struct ring ring;
+    ring_begin(&ring, "deadlock-sessions", 2);
+    wait_for_the_next(&ring, 0);
+    wait_for_the_next(&ring, 1);
+    struct proxy *proxy = proxy_start(0);
+    struct search search = {
+        .client = open_client(proxy_hosts(proxy), SESSION_MS, ring.stage.root),
+    };
+    const int requests = requests_before_the_second_look(&search, proxy);
+    const struct proxy_plan plan = { { { PROXY_REQUEST_LOST, requests + 1 } }, 1, true };
+    proxy_set_plan(proxy, &plan);
+    thread_start(&search.thread, run_search, &search);
+    WAIT_UNTIL(proxy_cuts_made(proxy) == 1);
+    const clientid_t session = proxy_session(proxy);
+    raw_expire(servers_hosts(), &session);
+    make_the_waiter_join_again(&ring);
+    proxy_admit(proxy);
+    pthread_join(search.thread, NULL);
+    ASSERT_STATUS(search.status, ZKL_OK);
+    ASSERT_NUMBER(client_information(search.client).sessions_expired, 1);
+    assert_are_one_of_all(&ring, search.deadlocks);
+    client_close(search.client);
+    proxy_stop(proxy);
+    ring_end(&ring);
 }
 
 /* ---- A lock that is broken
@@ -708,6 +781,7 @@ int main(int argc, char **argv) {
         TEST_CASE(resources_are_listed_by_name_with_their_contenders),
         TEST_CASE(deadlock_of_two_processes_is_found_until_one_of_them_dies),
         TEST_CASE(deadlock_of_three_processes_is_found_until_one_of_them_dies),
+        TEST_CASE(circle_is_looked_at_anew_when_the_session_ends_between_the_looks),
         TEST_CASE(holder_whose_node_is_broken_is_told_and_the_next_has_the_lock),
         TEST_CASE(waiter_whose_node_is_broken_joins_the_queue_again_at_its_tail),
         TEST_CASE(holder_that_is_revoked_twice_is_told_once_and_releases),

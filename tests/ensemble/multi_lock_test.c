@@ -9,10 +9,12 @@
 #include "support/scene.h"
 #include "support/servers.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/wait.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <zklock/multi_lock.h>
 
@@ -270,18 +272,47 @@ static void reply_lost_at_every_request_leaves_no_half(void) {
 
 /* ---- A stop, and a refusal ------------------------------------------------------------------ */
 
-/* As a debugger does it, or a machine that swaps: of this process, for a second. What comes next
- * is to come before the timers. Gives the process that ends it, to be waited for. */
-static pid_t stand_still(void) {
-    const pid_t self = getpid();
-    const pid_t waker = fork();
-    if (waker == 0) {
-        (void)sleep(1);
-        (void)kill(self, SIGCONT);
-        _exit(0);
+/* As a debugger does it, or a machine that swaps: of this process, for a second. Which thread goes
+ * on first is left to chance then; here it is the one that calls this. The others follow at
+ * go_on(), or after a time: one of them may have been stopped with a mutex that the caller needs.
+ * The signal is one of the few that zklock's threads do not block. */
+enum { STOP_SIGNAL = SIGFPE, STOP_S = 1, STOPPED_AT_MOST_MS = 10000 };
+
+static atomic_int stopped;
+static atomic_bool going_on;
+
+static void stop_this_thread(int signal) {
+    const int error = errno;
+    const int64_t until_ms = now_ms() + STOPPED_AT_MOST_MS;
+    (void)signal;
+    atomic_fetch_add(&stopped, 1);
+    while (!atomic_load(&going_on) && now_ms() < until_ms) {
+        nap();
     }
-    (void)kill(self, SIGSTOP);
-    return waker;
+    errno = error;
+}
+
+static void stop_all_others(void) {
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *one = readdir(threads); one != NULL; one = readdir(threads)) {
+        const pid_t thread = (pid_t)strtol(one->d_name, NULL, 10);
+        if (thread > 0 && thread != gettid()) {
+            (void)tgkill(getpid(), thread, STOP_SIGNAL);
+        }
+    }
+    (void)closedir(threads);
+}
+
+static void stand_still(void) {
+    const struct sigaction stop = { .sa_handler = stop_this_thread, .sa_flags = SA_RESTART };
+    ASSERT_NUMBER(sigaction(STOP_SIGNAL, &stop, NULL), 0);
+    stop_all_others();
+    (void)sleep(STOP_S);
+    CU_ASSERT_TRUE(atomic_load(&stopped) > 0);
+}
+
+static void go_on(void) {
+    atomic_store(&going_on, true);
 }
 
 struct told {
@@ -322,9 +353,9 @@ static void hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_v
     zkl_multi_lock *both = open_both_with(client, &pair, &options);
     ASSERT_STATUS(zkl_multi_lock_acquire_async(both, PATIENCE_MS, on_acquired, &told), ZKL_OK);
     WAIT_UNTIL(is_readable(descriptor));
-    const pid_t waker = stand_still();
+    stand_still();
     ASSERT_STATUS(zkl_client_dispatch(client, NULL), ZKL_OK);
-    ASSERT_NUMBER(waitpid(waker, NULL, 0), waker);
+    go_on();
     ASSERT_NUMBER(told.times, 1);
     ASSERT_STATUS(told.status, ZKL_HOLD_LIMIT);
     WAIT_UNTIL(both_have(&pair, 0));
@@ -354,6 +385,7 @@ static void assert_is_forbidden(struct pair *pair, struct scene *where, int64_t 
 static void member_that_is_forbidden_is_told_as_such_and_not_as_something_to_try_again(void) {
     struct pair pair;
     pair_begin(&pair);
+    raw_make(pair.one.raw, "/locks");
     raw_make(pair.one.raw, pair.one.path);
     raw_make(pair.other.raw, pair.other.path);
     assert_is_forbidden(&pair, &pair.one, 0);

@@ -462,7 +462,7 @@ static bool cancel_ends(zkl_striped_lock *striped, acquire_way *acquire) {
 }
 
 static void cancel_just_before_a_stripe_is_asked_for_ends_the_acquire(void) {
-    enum { CANCELS = 90 };
+    enum { CANCELS = 900 }; /* one of a hundred meets the moment, or fewer */
     static acquire_way *const ways[] = { by_key, by_any, by_all };
     struct cast cast;
     cast_begin(&cast, "striped-cancel");

@@ -11,6 +11,7 @@
 
 enum {
     PATIENCE_MS = 20000,
+    AT_MOST_S = 30,        /* for a test, which takes two seconds */
     QUIET_US = 300 * 1000, /* libzookeeper comes back 15 times a second */
     NO_NODE = -101,
     SESSION_CLOSED_REQUIRES_SASL_AUTH = -124,
@@ -20,6 +21,7 @@ enum {
 static scripted_server server;
 
 static void begin(int error, bool hangs_up) {
+    unit_must_be_done_within(AT_MOST_S);
     scripted_server_begin(&server);
     server.error_of_creates = error;
     server.error = hangs_up ? error : NO_NODE;
@@ -28,6 +30,7 @@ static void begin(int error, bool hangs_up) {
 
 static void end(void) {
     scripted_server_end(&server);
+    unit_must_be_done_within(0);
 }
 
 static zkl_client *open_client(void) {

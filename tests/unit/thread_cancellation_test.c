@@ -1,8 +1,11 @@
 /* The application cancels (pthread_cancel) a thread that is in one of our calls. */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "support/lock_desk.h"
 #include "support/unit.h"
+
+enum { TIME_TO_DIE_US = 50 * 1000 };
 
 typedef struct victim {
     lock_desk *desk;
@@ -10,9 +13,17 @@ typedef struct victim {
     int status;
 } victim;
 
+/* It may have died with the client's mutex, which everybody else would wait for. */
+static void on_death_in_the_call(void *arg) {
+    (void)arg;
+    unit_fail_for_good("the thread was cancelled inside of the call");
+}
+
 static void *make_call(void *arg) {
     victim *self = arg;
+    pthread_cleanup_push(on_death_in_the_call, NULL);
     self->status = self->call(self->desk);
+    pthread_cleanup_pop(0);
     pthread_testcancel();
     return NULL;
 }
@@ -40,6 +51,7 @@ static void cancel_in(lock_desk *desk, desk_task *call, size_t requests, int sta
     desk_enter_at_calls(desk, requests);
     desk_leave(desk);
     EXPECT_INT(pthread_cancel(thread), 0);
+    usleep(TIME_TO_DIE_US); /* in the call, which nothing else ends here */
     EXPECT_INT(zkl_lock_open(desk->client, "other", NULL, &other), ZKL_OK);
     EXPECT_INT(zkl_lock_check(other, NULL), ZKL_NOT_HELD);
     zkl_lock_close(other);

@@ -38,6 +38,13 @@ void unit_expect_int(int64_t actual, int64_t expected, const char *what, const c
 void unit_expect_text(const char *actual, const char *expected, const char *what, const char *file,
                       int line);
 
+/** Fails the test that is running, and ends the program: for a fault behind which nothing can go
+ * on. From any thread, or a signal's handler. */
+void unit_fail_for_good(const char *why) __attribute__((noreturn));
+/** So does a test that is not done then; 0: it may take its time again. The bound is for what would
+ * never end, and must be far from what a slow machine needs. */
+void unit_must_be_done_within(unsigned seconds);
+
 /** Every record that is made from here on must play back; unit_main begins with it. */
 void unit_play_back(void);
 
