@@ -9,6 +9,7 @@
 
 #include "explanation.h"
 #include "input.h"
+#include "lock_search.h"
 #include "multi_lock.h"
 #include "service.h"
 #include "threads.h"
@@ -620,6 +621,7 @@ static void tell_information(const zkl_client *client, zkl_client_information *i
         .connected = 1,
         .session_id = first->id,
         .session_timeout_ms = first->timeout_ms,
+        .lock_root = client->lock_root + strlen(client->chroot),
     };
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         information->connected = information->connected != 0 && one->session.connected ? 1 : 0;
@@ -661,4 +663,15 @@ void zkl_client_resource_path(const zkl_client *client, const char *resource,
     bool absolute = resource[0] == '/';
     snprintf(path, ZKL_PARENT_PATH_SIZE, "%s%s%s", absolute ? client->chroot : client->lock_root,
              absolute ? "" : "/", resource);
+}
+
+uint32_t zkl_client_draw(zkl_client *client, uint32_t count) {
+    uint32_t random = 0;
+    pthread_mutex_lock(&client->mutex);
+    if (!client->closed) {
+        zkl_operations *operations = client->sessions->session.operations;
+        (void)operations->table->random(operations, &random, sizeof(random));
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return random % count;
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "input.h"
 #include "try.h"
@@ -49,6 +50,7 @@ void zkl_handle_open(zkl_handle *handle) {
     enter();
     zkl_handle **bucket = bucket_of(handle);
     handle->next = *bucket;
+    handle->process = (int)getpid();
     *bucket = handle;
     pthread_mutex_unlock(&mutex);
 }
@@ -69,9 +71,14 @@ bool zkl_handle_is_open(const void *handle) {
     return open;
 }
 
+bool zkl_handle_is_ours(const void *handle) {
+    return zkl_handle_is_open(handle) && ((const zkl_handle *)handle)->process == (int)getpid();
+}
+
 int zkl_handle_check(const char *what, const void *handle) {
     ZKL_TRY(zkl_input_check_pointer(what, handle));
-    return zkl_handle_is_open(handle)
-               ? ZKL_OK
-               : zkl_input_refuse(what, NULL, "it is closed, or was never opened");
+    if (!zkl_handle_is_open(handle)) {
+        return zkl_input_refuse(what, NULL, "it is closed, or was never opened");
+    }
+    return zkl_handle_is_ours(handle) ? ZKL_OK : ZKL_FORKED;
 }

@@ -16,7 +16,7 @@ enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)NULL)->last),            \
                    #type " ends in padding: fill it with a reserved field")
 HAS_NO_TAIL(zkl_client_options, reserved);
-HAS_NO_TAIL(zkl_client_information, pending_deletions);
+HAS_NO_TAIL(zkl_client_information, lock_root);
 HAS_NO_TAIL(zkl_lock_options, note);
 HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);

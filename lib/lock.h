@@ -30,7 +30,6 @@ struct zkl_lock {
     char *owner_text;  /* NULL: the thread that acquires */
     uint64_t id;
     zkl_lock_teller *teller; /* NULL: nobody is to be told */
-    int64_t try_within_ms;   /* how long a try may take; 0, ZKL_FOREVER: until it is answered */
     char *note;              /* in its nodes' data; NULL: none */
     zkl_class_metrics *metrics;
 
@@ -52,10 +51,10 @@ struct zkl_lock {
     int ended; /* how its request did: ZKL_OK by a server's word, ZKL_CLOSED with its client,
                   ZKL_PENDING with a session that was given up before the servers end it */
     zkl_calls calls;
-    zkl_lock_call *pending;     /* the one that waits for the verdict, or the end */
-    struct zkl_commit *commits; /* transactions under way that its node guards */
-    const bool *called_off;     /* no acquire begins while it is true; NULL: never */
-    bool changes;               /* a call waits for another mode of what is held: */
+    zkl_lock_call *pending;               /* the one that waits for the verdict, or the end */
+    struct zkl_commit *commits;           /* transactions under way that its node guards */
+    const struct zkl_lock_search *search; /* of a layer; NULL: none */
+    bool changes;                         /* a call waits for another mode of what is held: */
     zkl_lock_call *change_call;
     bool changed_over; /* it is decided: */
     int change_status;

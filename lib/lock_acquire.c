@@ -3,6 +3,7 @@
 
 #include "input.h"
 #include "lock.h"
+#include "lock_search.h"
 #include "observer.h"
 #include "threads.h"
 #include "try.h"
@@ -20,7 +21,7 @@ static int check_idle(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
-    if (lock->called_off != NULL && *lock->called_off) {
+    if (lock->search != NULL && lock->search->called_off) {
         return ZKL_CANCELLED;
     }
     if (lock->calls.closing) {
@@ -91,13 +92,14 @@ static size_t watched_bytes(const zkl_lock *lock, zkl_contender_kind kind) {
 
 static int start_request(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms) {
     char owner_text[ZKL_OWNER_MAX + 1];
+    bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { mode, lock->permits },
         .max_waiting = lock->max_waiting,
         .resource = lock->resource,
         .parent_path = lock->path,
-        .timeout_ms = timeout_ms == 0 ? lock->try_within_ms : timeout_ms,
+        .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
         .only_try = timeout_ms == 0,
         .max_hold_ms = lock->max_hold_ms,
         .fail_on_session_expiry = lock->fail_on_session_expiry,
@@ -306,6 +308,27 @@ int zkl_lock_cancel(zkl_lock *lock) {
         status = ZKL_NOT_WAITING;
     } else {
         zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- Searches ------------------------------------------------------------------------- */
+
+void zkl_lock_join_search(zkl_lock *lock, const zkl_lock_search *search) {
+    lock->search = search;
+}
+
+int zkl_lock_call_off_search(zkl_lock *lock, zkl_lock_search *search) {
+    pthread_mutex_lock(&lock->client->mutex);
+    bool is_decided = lock->state == LOCK_ACQUIRING && lock->decided && lock->verdict == ZKL_OK;
+    int status = is_decided || zkl_lock_is_granted(lock) ? ZKL_NOT_WAITING : ZKL_OK;
+    if (lock->client->closed) {
+        status = ZKL_CLOSED;
+    }
+    if (status == ZKL_OK) {
+        search->called_off = true;
+        zkl_lock_call_off(lock);
     }
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

@@ -48,8 +48,8 @@ struct zkl_multi_lock {
     bool decided;
     int verdict;
     int64_t decided_ms;
-    const bool *called_off; /* no acquire begins while it is true; NULL: never */
-    int lost_reason;        /* after the grant of all; ZKL_OK: none is lost */
+    const struct zkl_lock_search *search; /* of a layer; NULL: none */
+    int lost_reason;                      /* after the grant of all; ZKL_OK: none is lost */
     int64_t token;
     zkl_lock_message *last_news; /* for the news of a loss */
     int ended; /* how its requests did: ZKL_OK by a server's word, ZKL_CLOSED with their client,

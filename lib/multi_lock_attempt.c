@@ -7,6 +7,7 @@
 
 #include "explanation.h"
 #include "input.h"
+#include "lock_search.h"
 #include "observer.h"
 #include "threads.h"
 
@@ -384,7 +385,7 @@ int zkl_multi_lock_check_idle(const zkl_multi_lock *self) {
     if (self->client->closed) {
         return ZKL_CLOSED;
     }
-    if (self->called_off != NULL && *self->called_off) {
+    if (self->search != NULL && self->search->called_off) {
         return ZKL_CANCELLED;
     }
     if (self->state == MULTI_HELD) {
@@ -553,4 +554,32 @@ int zkl_multi_lock_end_release(zkl_multi_lock *self) {
     let_go(self);
     self->state = MULTI_IDLE;
     return status;
+}
+
+/* ---- Searches ------------------------------------------------------------------------- */
+
+void zkl_multi_lock_join_search(zkl_multi_lock *self, const zkl_lock_search *search) {
+    self->search = search;
+}
+
+int zkl_multi_lock_call_off_search(zkl_multi_lock *self, zkl_lock_search *search) {
+    pthread_mutex_lock(&self->client->mutex);
+    bool is_decided = self->state == MULTI_ACQUIRING && self->decided && self->verdict == ZKL_OK;
+    int status = is_decided || self->state == MULTI_HELD ? ZKL_NOT_WAITING : ZKL_OK;
+    if (self->client->closed) {
+        status = ZKL_CLOSED;
+    }
+    if (status == ZKL_OK) {
+        search->called_off = true;
+        zkl_multi_lock_call_off(self);
+    }
+    pthread_mutex_unlock(&self->client->mutex);
+    return status;
+}
+
+int zkl_multi_lock_may_acquire(const zkl_multi_lock *self) {
+    pthread_mutex_lock(&self->client->mutex);
+    int status = zkl_multi_lock_check_idle(self);
+    pthread_mutex_unlock(&self->client->mutex);
+    return status == ZKL_CANCELLED ? ZKL_OK : status;
 }

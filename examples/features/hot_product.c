@@ -12,26 +12,28 @@
 
 enum { PORTIONS = 8, PATIENCE_MS = 30000 };
 
-static int note(zkl_striped_lock *portions, const char *what, const zkl_stripe_grant *grant) {
+static int note(zkl_striped_lock *portions, const char *what, const zkl_grant *grant) {
     printf("%s: portion %d\n", what, grant->stripe);
     return zkl_striped_lock_release(portions, PATIENCE_MS);
 }
 
 static int sell_and_count(zkl_striped_lock *portions, const char *customer) {
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
-    int status = zkl_striped_lock_acquire_key(portions, customer, strlen(customer), ZKL_EXCLUSIVE,
-                                              PATIENCE_MS, &grant);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    int32_t portion = zkl_stripe_of_key(customer, strlen(customer), PORTIONS);
+    int status = zkl_striped_lock_acquire(portions, portion, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     if (status == ZKL_OK) {
         status = note(portions, "an order of this customer", &grant);
     }
     if (status == ZKL_OK) {
-        status = zkl_striped_lock_acquire_any(portions, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
+        status =
+            zkl_striped_lock_acquire(portions, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     }
     if (status == ZKL_OK) {
         status = note(portions, "one piece, wherever there is one", &grant);
     }
     if (status == ZKL_OK) {
-        status = zkl_striped_lock_acquire_all(portions, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
+        status =
+            zkl_striped_lock_acquire(portions, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, &grant);
     }
     return status == ZKL_OK ? note(portions, "stock-taking (-1: all)", &grant) : status;
 }

@@ -24,24 +24,16 @@ extern "C" {
 
 /** Most stripes of a resource: so many can be held at once. */
 #define ZKL_STRIPES_MAX ZKL_MULTI_LOCK_MEMBERS_MAX
-/** As the stripe of a grant: all of them. */
+
+/** As the stripe of an acquire: all of them, or none (see zkl_multi_lock_acquire). */
 #define ZKL_ALL_STRIPES (-1)
+/** Whichever is free. It tries one after the other, from one that is drawn at random, and when all
+ *  are taken it waits for that one. One whose queue is full, or whose sequence numbers are used up,
+ *  is passed over. */
+#define ZKL_ANY_STRIPE (-2)
 
 /** One contender. One acquire, hold or release at a time. */
 typedef struct zkl_striped_lock zkl_striped_lock;
-
-/** What an acquire obtained. */
-typedef struct zkl_stripe_grant {
-    size_t struct_size; /* see ZKL_STRIPE_GRANT_INIT */
-    /** The fencing token: of two conflicting grants of a stripe the later one has the greater. */
-    int64_t token;
-    int64_t waited_ms;
-    int32_t stripe; /* from 0 on, or ZKL_ALL_STRIPES */
-    int32_t reserved;
-} zkl_stripe_grant;
-
-#define ZKL_STRIPE_GRANT_INIT                                                                      \
-    { sizeof(zkl_stripe_grant), 0, 0, 0, 0 }
 
 /**
  * The stripe of a key: the same for all versions and machines (64-bit FNV-1a of its bytes,
@@ -67,24 +59,18 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
                                           zkl_striped_lock **striped_lock);
 
 /**
- * Acquires the stripe of a key. mode, timeout_ms and the statuses are as in zkl_lock_acquire().
- * key: any bytes.
+ * Acquires a stripe, any stripe, or all.
+ *
+ * stripe  from 0 on, as zkl_stripe_of_key gives it for the number of stripes that the handle was
+ *         opened with; ZKL_ANY_STRIPE or ZKL_ALL_STRIPES.
+ * grant   receives the grant on ZKL_OK; may be NULL. `stripe` is the one that was acquired, or
+ *         ZKL_ALL_STRIPES, of which `node` is "". `waited_ms` is over all that were tried.
+ *
+ * mode, timeout_ms and the statuses are as in zkl_lock_acquire(). What was acquired is held by
+ * zkl_striped_lock_held().
  */
-ZKL_CHECKED_API int zkl_striped_lock_acquire_key(zkl_striped_lock *striped_lock, const void *key,
-                                                 size_t size, zkl_mode mode, int64_t timeout_ms,
-                                                 zkl_stripe_grant *grant);
-
-/**
- * Acquires a stripe, whichever is free: it tries one after the other, from one that is drawn at
- * random, and when all are taken it waits for that one; one whose queue is full, or whose sequence
- * numbers are used up, is passed over. Else as zkl_striped_lock_acquire_key.
- */
-ZKL_CHECKED_API int zkl_striped_lock_acquire_any(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                                 int64_t timeout_ms, zkl_stripe_grant *grant);
-
-/** Acquires all stripes, or none: see zkl_multi_lock_acquire. */
-ZKL_CHECKED_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock, zkl_mode mode,
-                                                 int64_t timeout_ms, zkl_stripe_grant *grant);
+ZKL_CHECKED_API int zkl_striped_lock_acquire(zkl_striped_lock *striped_lock, int32_t stripe,
+                                             zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);
 
 /**
  * Ends the acquire that waits, from any thread: it is told ZKL_CANCELLED. Whichever of grant,
@@ -92,6 +78,14 @@ ZKL_CHECKED_API int zkl_striped_lock_acquire_all(zkl_striped_lock *striped_lock,
  * ZKL_OK or ZKL_NOT_WAITING.
  */
 ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
+
+/**
+ * The lock of the stripe that was acquired last, to verify that it is held (zkl_lock_verify), to
+ * write to ZooKeeper as long as it is (zkl_transaction_begin), and all else that is done with a
+ * lock that is held. Do not acquire, change or close it. NULL where all stripes were acquired. It
+ * lives as long as the striped lock. Does not block.
+ */
+ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 
 /** Tells, as zkl_lock_check does, whether what was acquired is held. */
 ZKL_CHECKED_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
@@ -111,46 +105,25 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
 /* ---- Asynchronous calls ------------------------------------------------- */
 
 /**
- * How an acquire ended.
+ * Acquires a stripe, any stripe, or all, without waiting for it. stripe, mode and timeout_ms are as
+ * in zkl_striped_lock_acquire(). The rules are those of zkl_lock_acquire_async: when it returns
+ * ZKL_OK its callback comes exactly once, whatever happens; when the handle is closed before, it
+ * comes after that, with ZKL_CANCELLED: so `arg` must live until then. When it returns anything
+ * else, never.
  *
- * status  what the call that waits would have returned.
- * grant   on ZKL_OK, and valid during the callback only: copy it. It is held from the beginning
- *         of this callback on. NULL on any other status.
- */
-typedef void zkl_striped_lock_acquire_callback(void *arg, int status,
-                                               const zkl_stripe_grant *grant);
-
-/**
- * Acquire the stripe of a key (which is not needed once the call has returned), any stripe, or all,
- * without waiting for it. The rules are those of zkl_lock_acquire_async: when it returns ZKL_OK its
- * callback comes exactly once, whatever happens; when the handle is closed before, it comes after
- * that, with ZKL_CANCELLED: so `arg` must live until then. When it returns anything else, never.
- *
- * Where it tries one stripe after the other, it asks for the next one from where the client's
- * callbacks come from: with ZKL_DISPATCH_CALLER each try that fails is a turn of
- * zkl_client_dispatch, and counted there.
+ * With ZKL_ANY_STRIPE it asks for the next stripe from where the client's callbacks come from: with
+ * ZKL_DISPATCH_CALLER each try that fails is a turn of zkl_client_dispatch, and counted there.
  *
  * callback  not NULL.
  *
- * Do not block; any thread, a callback as well. Each returns ZKL_OK: the callback will be called,
+ * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
  * with what the call that waits returns once it has begun. Or it was not begun: ZKL_ALREADY_HELD,
- * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_CANCELLED (by another thread, at
- * that very moment), ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or
- * ZKL_SYSTEM (also: no random numbers).
+ * ZKL_HANDLE_IN_USE (also while the handle is being closed), ZKL_TOO_MANY_REQUESTS,
+ * ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (also: no random numbers).
  */
-ZKL_CHECKED_API int zkl_striped_lock_acquire_key_async(zkl_striped_lock *striped_lock,
-                                                       const void *key, size_t size, zkl_mode mode,
-                                                       int64_t timeout_ms,
-                                                       zkl_striped_lock_acquire_callback *callback,
-                                                       void *arg);
-ZKL_CHECKED_API int zkl_striped_lock_acquire_any_async(zkl_striped_lock *striped_lock,
-                                                       zkl_mode mode, int64_t timeout_ms,
-                                                       zkl_striped_lock_acquire_callback *callback,
-                                                       void *arg);
-ZKL_CHECKED_API int zkl_striped_lock_acquire_all_async(zkl_striped_lock *striped_lock,
-                                                       zkl_mode mode, int64_t timeout_ms,
-                                                       zkl_striped_lock_acquire_callback *callback,
-                                                       void *arg);
+ZKL_CHECKED_API int zkl_striped_lock_acquire_async(zkl_striped_lock *striped_lock, int32_t stripe,
+                                                   zkl_mode mode, int64_t timeout_ms,
+                                                   zkl_acquire_callback *callback, void *arg);
 
 /**
  * Releases what is held without waiting for the nodes to be gone: see zkl_lock_release_async, of

@@ -467,10 +467,11 @@ typedef struct zkl_client_information {
     uint64_t sessions_expired;  /* how many sessions this client has lost */
     uint32_t sessions;          /* how many it has now */
     uint64_t pending_deletions; /* nodes whose deletion is not yet confirmed */
+    const char *lock_root;      /* below the chroot; it is there until the client is closed */
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
-    { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0 }
+    { sizeof(zkl_client_information), 0, 0, 0, 0, 0, 0, NULL }
 
 /** Describes the client's session. Does not block. Returns ZKL_OK. */
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
@@ -689,13 +690,14 @@ typedef struct zkl_grant {
      *  holders of permits, do not conflict: fence nothing by comparing theirs. */
     int64_t token;
     zkl_mode mode;
+    int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
     int64_t waited_ms;
     char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node */
 } zkl_grant;
 
 #define ZKL_GRANT_INIT                                                                             \
     {                                                                                              \
-        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, {                                                  \
+        sizeof(zkl_grant), 0, ZKL_EXCLUSIVE, 0, 0, {                                               \
             0                                                                                      \
         }                                                                                          \
     }

@@ -93,7 +93,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
 
 void zkl_election_close(zkl_election *election) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(election) || zkl_lock_check(election->lock, NULL) == ZKL_FORKED) {
+    if (!zkl_handle_is_ours(election)) {
         return;
     }
     zkl_lock_close(election->lock);

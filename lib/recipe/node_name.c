@@ -12,7 +12,7 @@
 #define WRITE_MARKER "-__WRIT__"
 #define STRIPE_PREFIX "stripe-"
 #define STRIPE_PREFIX_LENGTH (sizeof(STRIPE_PREFIX) - 1)
-#define STRIPE_NAME_LENGTH (ZKL_STRIPE_NAME_SIZE - 1)
+#define STRIPE_NAME_LENGTH (STRIPE_PREFIX_LENGTH + 4)
 
 static const struct {
     const char *marker;
@@ -179,16 +179,6 @@ void zkl_node_name_downgrade(char *text, const char *writer) {
     size_t length = strlen(writer);
     memcpy(text, writer, length + 1);
     memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, READ_MARKER, sizeof(READ_MARKER) - 1);
-}
-
-void zkl_node_name_stripe(char *text, int32_t stripe) {
-    memcpy(text, STRIPE_PREFIX, STRIPE_PREFIX_LENGTH);
-    int32_t left = stripe;
-    for (size_t i = STRIPE_NAME_LENGTH; i > STRIPE_PREFIX_LENGTH; i--) {
-        text[i - 1] = (char)('0' + left % 10);
-        left /= 10;
-    }
-    text[STRIPE_NAME_LENGTH] = '\0';
 }
 
 bool zkl_node_name_is_stripe(const char *text) {

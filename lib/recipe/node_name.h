@@ -31,10 +31,6 @@
 #define ZKL_GUID_SIZE 37
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64
-/** The name of a stripe, and its NUL. */
-#define ZKL_STRIPE_NAME_SIZE 12
-/** What its four digits can say. */
-#define ZKL_STRIPE_NUMBER_MAX 9999
 
 typedef enum zkl_node_kind {
     ZKL_NODE_FOREIGN, /* carries no sequence: not a request, to be ignored */
@@ -76,14 +72,8 @@ void zkl_node_name_copy(char *to, const char *from);
  */
 void zkl_node_name_downgrade(char *text, const char *writer);
 
-/**
- * Writes the name of a stripe's node below that of its resource. `text` has room for
- * ZKL_STRIPE_NAME_SIZE bytes. stripe: 0 to ZKL_STRIPE_NUMBER_MAX.
- */
-void zkl_node_name_stripe(char *text, int32_t stripe);
-
-/** Whether a child of a resource is named as a stripe of it: by what zkl_node_name_stripe
- *  writes, and nothing else. Any bytes are fine. */
+/** Whether a child of a resource is named as a stripe of it: "stripe-" and four digits. Any bytes
+ *  are fine. */
 bool zkl_node_name_is_stripe(const char *text);
 
 /** Whether a child was created by the request with this GUID. */

@@ -65,11 +65,11 @@ static void find_key(int stripe, char key[KEY_SIZE]) {
 }
 
 static int acquire_stripe(zkl_striped_lock *striped, int stripe, int64_t timeout_ms,
-                          zkl_stripe_grant *grant) {
+                          zkl_grant *grant) {
     char key[KEY_SIZE];
     find_key(stripe, key);
-    return zkl_striped_lock_acquire_key(striped, key, strlen(key), ZKL_EXCLUSIVE, timeout_ms,
-                                        grant);
+    return zkl_striped_lock_acquire(striped, zkl_stripe_of_key(key, strlen(key), STRIPES),
+                                    ZKL_EXCLUSIVE, timeout_ms, grant);
 }
 
 static void release(zkl_striped_lock *striped) {
@@ -83,7 +83,7 @@ struct patient {
     int stripe; /* or ZKL_ALL_STRIPES, or ANY_STRIPE */
     int status;
     int64_t timeout_ms;
-    zkl_stripe_grant grant;
+    zkl_grant grant;
     atomic_bool done;
     pthread_t thread;
 };
@@ -91,12 +91,12 @@ struct patient {
 enum { ANY_STRIPE = -2 };
 
 static int acquire_wanted(zkl_striped_lock *striped, int stripe, int64_t timeout_ms,
-                          zkl_stripe_grant *grant) {
+                          zkl_grant *grant) {
     if (stripe == ZKL_ALL_STRIPES) {
-        return zkl_striped_lock_acquire_all(striped, ZKL_EXCLUSIVE, timeout_ms, grant);
+        return zkl_striped_lock_acquire(striped, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, timeout_ms, grant);
     }
     return stripe == ANY_STRIPE
-               ? zkl_striped_lock_acquire_any(striped, ZKL_EXCLUSIVE, timeout_ms, grant)
+               ? zkl_striped_lock_acquire(striped, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, timeout_ms, grant)
                : acquire_stripe(striped, stripe, timeout_ms, grant);
 }
 
@@ -112,7 +112,7 @@ static void patient_start_for(struct patient *patient, zkl_striped_lock *striped
     patient->timeout_ms = timeout_ms;
     patient->striped = striped;
     patient->stripe = stripe;
-    patient->grant = (zkl_stripe_grant)ZKL_STRIPE_GRANT_INIT;
+    patient->grant = (zkl_grant)ZKL_GRANT_INIT;
     atomic_init(&patient->done, false);
     thread_start(&patient->thread, acquire_patiently, patient);
 }
@@ -132,7 +132,7 @@ struct cast {
     struct scene scene;
     zkl_client *clients[SERVERS];
     zkl_striped_lock *holders[STRIPES];
-    zkl_stripe_grant grants[STRIPES];
+    zkl_grant grants[STRIPES];
     zkl_client *others_client; /* a session's watches on its own nodes do not count */
     zkl_striped_lock *other;
     zhandle_t *others_raw; /* on the same server */
@@ -145,7 +145,7 @@ static void cast_begin(struct cast *cast, const char *stem) {
     }
     for (int i = 0; i < STRIPES; i++) {
         cast->holders[i] = open_striped(cast->clients[i % SERVERS], &cast->scene);
-        cast->grants[i] = (zkl_stripe_grant)ZKL_STRIPE_GRANT_INIT;
+        cast->grants[i] = (zkl_grant)ZKL_GRANT_INIT;
     }
     cast->others_client = client_open_on(SERVERS);
     cast->other = open_striped(cast->others_client, &cast->scene);
@@ -201,13 +201,15 @@ static void any_finds_the_one_stripe_that_is_free(void) {
         hold_stripe(&cast, i);
     }
     for (int free = 0; free < STRIPES; free++) {
-        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+        zkl_grant grant = ZKL_GRANT_INIT;
         release(cast.holders[free]);
         raw_catch_up(cast.others_raw); /* a try believes what its server knows */
-        ASSERT_STATUS(zkl_striped_lock_acquire_any(cast.other, ZKL_EXCLUSIVE, 0, &grant), ZKL_OK);
+        ASSERT_STATUS(
+            zkl_striped_lock_acquire(cast.other, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, &grant), ZKL_OK);
         ASSERT_NUMBER(grant.stripe, free);
-        ASSERT_STATUS(zkl_striped_lock_acquire_any(cast.holders[free], ZKL_EXCLUSIVE, 0, NULL),
-                      ZKL_BUSY);
+        ASSERT_STATUS(
+            zkl_striped_lock_acquire(cast.holders[free], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
+            ZKL_BUSY);
         release(cast.other);
         hold_stripe(&cast, free);
     }
@@ -269,16 +271,18 @@ static void assert_all_are_of_one_transaction(struct scene *scene, int64_t token
 
 static void all_stripes_are_of_one_transaction_and_keep_everybody_out(void) {
     struct cast cast;
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     cast_begin(&cast, "stripe-all");
-    ASSERT_STATUS(zkl_striped_lock_acquire_all(cast.other, ZKL_EXCLUSIVE, PATIENCE_MS, &grant),
-                  ZKL_OK);
+    ASSERT_STATUS(
+        zkl_striped_lock_acquire(cast.other, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, &grant),
+        ZKL_OK);
     ASSERT_NUMBER(grant.stripe, ZKL_ALL_STRIPES);
     assert_all_are_of_one_transaction(&cast.scene, grant.token);
     for (int i = 0; i < STRIPES; i++) {
         ASSERT_STATUS(acquire_stripe(cast.holders[i], i, 0, NULL), ZKL_BUSY);
     }
-    ASSERT_STATUS(zkl_striped_lock_acquire_any(cast.holders[0], ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    ASSERT_STATUS(zkl_striped_lock_acquire(cast.holders[0], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
+                  ZKL_BUSY);
     ASSERT_STATUS(zkl_striped_lock_check(cast.other, NULL), ZKL_OK);
     release(cast.other);
     WAIT_UNTIL(all_stripes_have(&cast.scene, 0));
@@ -306,13 +310,14 @@ static void all_wait_for_the_one_that_is_held(void) {
 static void end_of_the_session_gives_all_stripes_to_those_who_wait(void) {
     struct scene scene;
     struct patient waiting[STRIPES];
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     scene_begin(&scene, "stripe-expired");
     struct proxy *proxy = proxy_start(0);
     zkl_client *client = client_open(proxy_hosts(proxy), SESSION_MS);
     zkl_client *others_client = client_open_on(2);
     zkl_striped_lock *all = open_striped(client, &scene);
-    ASSERT_STATUS(zkl_striped_lock_acquire_all(all, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
+    ASSERT_STATUS(
+        zkl_striped_lock_acquire(all, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     for (int i = 0; i < STRIPES; i++) {
         patient_start(&waiting[i], open_striped(others_client, &scene), i);
     }
@@ -355,7 +360,7 @@ static void use_stripe(struct member *self, int stripe) {
 static void use_once(struct member *self, int round) {
     static const int others[] = { ANY_STRIPE, ZKL_ALL_STRIPES, ANY_STRIPE };
     int kind = (self->number + round) % 4;
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     int wanted = kind == 3 ? round % STRIPES : others[kind];
     if (acquire_wanted(self->striped, wanted, 2 * PATIENCE_MS, &grant) != ZKL_OK) {
         self->wrong++;
@@ -424,11 +429,11 @@ static int by_key(zkl_striped_lock *striped) {
 }
 
 static int by_any(zkl_striped_lock *striped) {
-    return zkl_striped_lock_acquire_any(striped, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+    return zkl_striped_lock_acquire(striped, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
 }
 
 static int by_all(zkl_striped_lock *striped) {
-    return zkl_striped_lock_acquire_all(striped, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+    return zkl_striped_lock_acquire(striped, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
 }
 
 struct cancelled {
@@ -489,8 +494,10 @@ static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void
         ASSERT_STATUS(acquire_stripe(striped, i, PATIENCE_MS, NULL), ZKL_OK);
         release(striped);
     }
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
-    ASSERT_STATUS(zkl_striped_lock_acquire_any(striped, ZKL_EXCLUSIVE, SEARCH_MS, &grant), ZKL_OK);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    ASSERT_STATUS(
+        zkl_striped_lock_acquire(striped, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, SEARCH_MS, &grant),
+        ZKL_OK);
     release(striped);
     int leader = servers_leader();
     server_pause(leader);

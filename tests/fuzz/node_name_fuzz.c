@@ -36,9 +36,9 @@ static void check_reading(const char *text) {
 
 static void check_stripe(const char *text) {
     unsigned number = 0;
-    char written[ZKL_STRIPE_NAME_SIZE] = "";
+    char written[ZKL_NODE_NAME_SIZE] = "";
     if (sscanf(text, "stripe-%4u", &number) == 1) {
-        zkl_node_name_stripe(written, (int32_t)number);
+        snprintf(written, sizeof(written), "stripe-%04u", number);
     }
     EXPECT(zkl_node_name_is_stripe(text) == (written[0] != '\0' && strcmp(written, text) == 0));
 }

@@ -29,12 +29,12 @@ void drop_sets(zkl_client *client, zkl_multi_lock *set, zkl_striped_lock *stripe
     zkl_multi_lock_acquire_async(set, 0, NULL, NULL);
     zkl_multi_lock_check(set, NULL);
     zkl_striped_lock_open(client, "stock", 8, NULL, &stripes);
-    zkl_striped_lock_acquire_key(stripes, NULL, 0, ZKL_EXCLUSIVE, 0, NULL);
-    zkl_striped_lock_acquire_any(stripes, ZKL_EXCLUSIVE, 0, NULL);
-    zkl_striped_lock_acquire_all(stripes, ZKL_EXCLUSIVE, 0, NULL);
-    zkl_striped_lock_acquire_key_async(stripes, NULL, 0, ZKL_EXCLUSIVE, 0, NULL, NULL);
-    zkl_striped_lock_acquire_any_async(stripes, ZKL_EXCLUSIVE, 0, NULL, NULL);
-    zkl_striped_lock_acquire_all_async(stripes, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire(stripes, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_striped_lock_acquire_async(stripes, 0, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_acquire_async(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL, NULL);
+    zkl_striped_lock_acquire_async(stripes, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL, NULL);
     zkl_striped_lock_check(stripes, NULL);
 }
 

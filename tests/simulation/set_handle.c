@@ -28,6 +28,18 @@ static size_t write_key(const plan_turn *turn, char key[KEY_SIZE]) {
     return (size_t)snprintf(key, KEY_SIZE, "key-%u", turn->key);
 }
 
+static int32_t stripe_wanted(const set_handle *self, const plan_turn *turn) {
+    char key[KEY_SIZE];
+    switch (turn->way) {
+    case PLAN_BY_KEY:
+        return zkl_stripe_of_key(key, write_key(turn, key), self->plan->stripes);
+    case PLAN_ANY:
+        return ZKL_ANY_STRIPE;
+    default:
+        return ZKL_ALL_STRIPES;
+    }
+}
+
 int32_t set_stripe_asked(const plan_multi *plan, const plan_turn *turn) {
     char key[KEY_SIZE];
     size_t size = write_key(turn, key);
@@ -84,25 +96,11 @@ void set_close(set_handle *self) {
 /* ---- Calls that wait
  * ------------------------------------------------------------------------------ */
 
-static int acquire_stripes(set_handle *self, const plan_turn *turn, zkl_stripe_grant *grant) {
-    char key[KEY_SIZE];
-    switch (turn->way) {
-    case PLAN_BY_KEY:
-        return zkl_striped_lock_acquire_key(self->striped_lock, key, write_key(turn, key),
-                                            turn->mode, turn->timeout_ms, grant);
-    case PLAN_ANY:
-        return zkl_striped_lock_acquire_any(self->striped_lock, turn->mode, turn->timeout_ms,
-                                            grant);
-    default:
-        return zkl_striped_lock_acquire_all(self->striped_lock, turn->mode, turn->timeout_ms,
-                                            grant);
-    }
-}
-
 int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant) {
     if (has_stripes(self)) {
-        zkl_stripe_grant its = ZKL_STRIPE_GRANT_INIT;
-        int status = acquire_stripes(self, turn, &its);
+        zkl_grant its = ZKL_GRANT_INIT;
+        int status = zkl_striped_lock_acquire(self->striped_lock, stripe_wanted(self, turn),
+                                              turn->mode, turn->timeout_ms, &its);
         *grant = (set_grant){ its.token, its.stripe };
         return status;
     }
@@ -130,7 +128,7 @@ int set_check(set_handle *self, int64_t *lease_left_ms) {
 /* ---- Calls that are told
  * ---------------------------------------------------------------------------- */
 
-static void on_stripe(void *arg, int status, const zkl_stripe_grant *grant) {
+static void on_stripe(void *arg, int status, const zkl_grant *grant) {
     set_call *call = arg;
     set_grant its = { .token = grant != NULL ? grant->token : 0,
                       .stripe = grant != NULL ? grant->stripe : 0 };
@@ -149,22 +147,10 @@ static void on_released(void *arg, int status) {
 }
 
 int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call) {
-    char key[KEY_SIZE];
-    zkl_striped_lock *striped_lock = self->striped_lock;
-    if (!has_stripes(self)) {
-        return zkl_multi_lock_acquire_async(self->multi_lock, turn->timeout_ms, on_all, call);
-    }
-    switch (turn->way) {
-    case PLAN_BY_KEY:
-        return zkl_striped_lock_acquire_key_async(striped_lock, key, write_key(turn, key),
-                                                  turn->mode, turn->timeout_ms, on_stripe, call);
-    case PLAN_ANY:
-        return zkl_striped_lock_acquire_any_async(striped_lock, turn->mode, turn->timeout_ms,
-                                                  on_stripe, call);
-    default:
-        return zkl_striped_lock_acquire_all_async(striped_lock, turn->mode, turn->timeout_ms,
-                                                  on_stripe, call);
-    }
+    return has_stripes(self)
+               ? zkl_striped_lock_acquire_async(self->striped_lock, stripe_wanted(self, turn),
+                                                turn->mode, turn->timeout_ms, on_stripe, call)
+               : zkl_multi_lock_acquire_async(self->multi_lock, turn->timeout_ms, on_all, call);
 }
 
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call) {

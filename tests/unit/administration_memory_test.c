@@ -84,7 +84,7 @@ static void calls_without_memory_say_so(void) {
     EXPECT(zkl_thread_start(&task, wait_in_a_task, waiting));
     zkl_world_sleep_us((int64_t)100 * US_PER_MS);
     EXPECT_INT(zkl_striped_lock_open(client, "hot", 1, NULL, &stripe), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_any(stripe, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(stripe, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     sweep(describe, ZKL_OK);
     sweep(list_resources, ZKL_OK);
     sweep(find_deadlocks, ZKL_OK);

@@ -52,22 +52,12 @@ static zkl_striped_lock *open_striped(const char *resource) {
     return lock;
 }
 
-/* A key of this stripe. */
-static char key_of(int32_t stripe) {
-    char key = 'a';
-    while (zkl_stripe_of_key(&key, 1, STRIPES) != stripe) {
-        key++;
-    }
-    return key;
-}
-
 static int acquire_stripe(zkl_striped_lock *lock, int32_t stripe) {
-    char key = key_of(stripe);
-    return zkl_striped_lock_acquire_key(lock, &key, 1, ZKL_EXCLUSIVE, WITHIN_MS, NULL);
+    return zkl_striped_lock_acquire(lock, stripe, ZKL_EXCLUSIVE, WITHIN_MS, NULL);
 }
 
 static int acquire_all(zkl_striped_lock *lock) {
-    return zkl_striped_lock_acquire_all(lock, ZKL_EXCLUSIVE, WITHIN_MS, NULL);
+    return zkl_striped_lock_acquire(lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, WITHIN_MS, NULL);
 }
 
 static zkl_striped_lock *hold_stripe(const char *resource, int32_t stripe) {
@@ -191,10 +181,8 @@ enum { PAUSE_MS = 100, PATIENCE_MS = 2000 };
 static void *lock_then_stripe(void *arg) {
     zkl_striped_lock *lock = arg;
     zkl_lock *plain = hold("A");
-    char key = key_of(3);
     sleep_ms(PAUSE_MS);
-    EXPECT_INT(zkl_striped_lock_acquire_key(lock, &key, 1, ZKL_EXCLUSIVE, PATIENCE_MS, NULL),
-               ZKL_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire(lock, 3, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_TIMEOUT);
     zkl_lock_close(plain);
     return NULL;
 }
@@ -203,7 +191,8 @@ static void *lock_then_all_stripes(void *arg) {
     zkl_striped_lock *lock = arg;
     zkl_lock *plain = hold("A");
     sleep_ms(PAUSE_MS);
-    EXPECT_INT(zkl_striped_lock_acquire_all(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire(lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, PATIENCE_MS, NULL),
+               ZKL_TIMEOUT);
     zkl_lock_close(plain);
     return NULL;
 }
@@ -362,22 +351,17 @@ static void enter_and_leave(int32_t stripe) {
     }
 }
 
-/* By a key, any, and, where others stay away for long enough, all of them. */
-static int acquire_somehow(zkl_striped_lock *lock, bool all, zkl_stripe_grant *grant) {
-    char key = (char)('a' + zkl_world_random(20));
-    switch (zkl_world_random(all ? 3 : 2)) {
-    case 0:
-        return zkl_striped_lock_acquire_key(lock, &key, 1, ZKL_EXCLUSIVE, WITHIN_MS, grant);
-    case 1:
-        return zkl_striped_lock_acquire_any(lock, ZKL_EXCLUSIVE, WITHIN_MS, grant);
-    default:
-        return zkl_striped_lock_acquire_all(lock, ZKL_EXCLUSIVE, WITHIN_MS, grant);
-    }
+/* One, any, and, where others stay away for long enough, all of them. */
+static int acquire_somehow(zkl_striped_lock *lock, bool all, zkl_grant *grant) {
+    const int32_t wanted[] = { (int32_t)zkl_world_random(STRIPES), ZKL_ANY_STRIPE,
+                               ZKL_ALL_STRIPES };
+    return zkl_striped_lock_acquire(lock, wanted[zkl_world_random(all ? 3 : 2)], ZKL_EXCLUSIVE,
+                                    WITHIN_MS, grant);
 }
 
 static void come_and_go(zkl_striped_lock *lock, bool all, uint64_t away_us) {
     for (int i = 0; i < ROUNDS; i++) {
-        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+        zkl_grant grant = ZKL_GRANT_INIT;
         EXPECT_INT(acquire_somehow(lock, all, &grant), ZKL_OK);
         enter_and_leave(grant.stripe);
         EXPECT_INT(zkl_striped_lock_release(lock, ZKL_FOREVER), ZKL_OK);

@@ -105,8 +105,7 @@ static void members_and_stripes_and_candidates_say_so_too(void) {
     EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_TIMEOUT);
     EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
     EXPECT_INT(zkl_striped_lock_open(self.client, "hot", 1, NULL, &stripes), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_key(stripes, "k", 1, ZKL_EXCLUSIVE, 1000, NULL),
-               ZKL_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, 1000, NULL), ZKL_TIMEOUT);
     EXPECT(strstr(zkl_error_message(), "stripe-0000\": behind 1 request for ") != NULL);
     EXPECT_INT(zkl_election_open(self.client, "stock", NULL, &election), ZKL_OK);
     EXPECT_INT(zkl_election_campaign(election, 1000, NULL), ZKL_TIMEOUT);
@@ -115,7 +114,8 @@ static void members_and_stripes_and_candidates_say_so_too(void) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_DISCONNECTED);
     EXPECT(strstr(zkl_error_message(), "\": not connected for ") != NULL);
-    EXPECT_INT(zkl_striped_lock_acquire_any(stripes, ZKL_EXCLUSIVE, 1000, NULL), ZKL_DISCONNECTED);
+    EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 1000, NULL),
+               ZKL_DISCONNECTED);
     zkl_testing_start_servers();
     zkl_election_close(election);
     zkl_striped_lock_close(stripes);

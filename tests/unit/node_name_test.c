@@ -237,14 +237,11 @@ static void stripes_are_known_by_what_is_written_and_nothing_else(void) {
         "stripe- 003",
         "stripe-0003/",
     };
-    char text[ZKL_STRIPE_NAME_SIZE];
-    for (int32_t i = 0; i <= ZKL_STRIPE_NUMBER_MAX; i++) {
-        zkl_node_name_stripe(text, i);
-        EXPECT_INT(strtol(text + strlen("stripe-"), NULL, 10), i);
+    char text[ZKL_NODE_NAME_SIZE];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(text, sizeof(text), "stripe-%04d", i);
         EXPECT(zkl_node_name_is_stripe(text));
     }
-    zkl_node_name_stripe(text, 3);
-    EXPECT_TEXT(text, "stripe-0003");
     EXPECT_INT(zkl_node_name_parse(text).kind, ZKL_NODE_FOREIGN); /* no contender */
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         EXPECT(!zkl_node_name_is_stripe(others[i]));

@@ -16,7 +16,7 @@ static zkl_client *client;
 static zkl_client *others;       /* whose handle keeps stripes from ours */
 static zkl_striped_lock *self;   /* ours; NULL: closed */
 static zkl_striped_lock *holder; /* theirs */
-static zkl_stripe_grant granted;
+static zkl_grant granted;
 static char heard[256];
 static void (*react)(void); /* inside of each callback, once it is written down */
 static int said;            /* for it */
@@ -65,7 +65,7 @@ static void write_down(const char *what, int status) {
     }
 }
 
-static void on_acquired(void *arg, int status, const zkl_stripe_grant *grant) {
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     (void)arg;
     EXPECT((grant != NULL) == (status == ZKL_OK));
     if (grant != NULL) {
@@ -111,16 +111,18 @@ static void dispatch_for(int64_t ms) {
 typedef int acquire_way(int64_t timeout_ms);
 
 static int acquire_key(int64_t timeout_ms) {
-    return zkl_striped_lock_acquire_key_async(self, "a", 1, ZKL_EXCLUSIVE, timeout_ms, on_acquired,
-                                              NULL);
+    return zkl_striped_lock_acquire_async(self, zkl_stripe_of_key("a", 1, STRIPES), ZKL_EXCLUSIVE,
+                                          timeout_ms, on_acquired, NULL);
 }
 
 static int acquire_any(int64_t timeout_ms) {
-    return zkl_striped_lock_acquire_any_async(self, ZKL_EXCLUSIVE, timeout_ms, on_acquired, NULL);
+    return zkl_striped_lock_acquire_async(self, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, timeout_ms,
+                                          on_acquired, NULL);
 }
 
 static int acquire_all(int64_t timeout_ms) {
-    return zkl_striped_lock_acquire_all_async(self, ZKL_EXCLUSIVE, timeout_ms, on_acquired, NULL);
+    return zkl_striped_lock_acquire_async(self, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, timeout_ms,
+                                          on_acquired, NULL);
 }
 
 static acquire_way *const ways[] = { acquire_key, acquire_any, acquire_all };
@@ -130,11 +132,14 @@ static int release(int64_t timeout_ms) {
 }
 
 static void others_take_all(void) {
-    EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, LONG_MS, NULL),
+               ZKL_OK);
 }
 
 static void others_take_one(void) {
-    EXPECT_INT(zkl_striped_lock_acquire_key(holder, "a", 1, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(holder, zkl_stripe_of_key("a", 1, STRIPES), ZKL_EXCLUSIVE,
+                                        LONG_MS, NULL),
+               ZKL_OK);
 }
 
 static void others_go(void) {
@@ -254,19 +259,21 @@ static void refused_calls_are_not_told(void) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         EXPECT_REFUSED(ways[i](-2), "timeout_ms");
     }
-    EXPECT_INT(zkl_striped_lock_acquire_key_async(self, NULL, 0, ZKL_READ, 0, on_acquired, NULL),
+    EXPECT_INT(zkl_striped_lock_acquire_async(self, STRIPES, ZKL_READ, 0, on_acquired, NULL),
                ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_striped_lock_acquire_key_async(self, "a", 1, ZKL_READ, 0, NULL, NULL),
+    EXPECT_INT(zkl_striped_lock_acquire_async(self, 0, ZKL_READ, 0, NULL, NULL),
                ZKL_INVALID_ARGUMENT);
-    EXPECT_REFUSED(zkl_striped_lock_acquire_any_async(self, ZKL_PERMIT, 0, on_acquired, NULL),
-                   "mode");
-    EXPECT_REFUSED(zkl_striped_lock_acquire_all_async(self, (zkl_mode)7, 0, on_acquired, NULL),
-                   "mode");
-    EXPECT_INT(zkl_striped_lock_acquire_any_async(NULL, ZKL_READ, 0, on_acquired, NULL),
+    EXPECT_REFUSED(
+        zkl_striped_lock_acquire_async(self, ZKL_ANY_STRIPE, ZKL_PERMIT, 0, on_acquired, NULL),
+        "mode");
+    EXPECT_REFUSED(
+        zkl_striped_lock_acquire_async(self, ZKL_ALL_STRIPES, (zkl_mode)7, 0, on_acquired, NULL),
+        "mode");
+    EXPECT_INT(zkl_striped_lock_acquire_async(NULL, ZKL_ANY_STRIPE, ZKL_READ, 0, on_acquired, NULL),
                ZKL_INVALID_ARGUMENT);
     EXPECT_INT(release(0), ZKL_NOT_HELD);
     EXPECT_REFUSED(release(-2), "timeout_ms");
-    EXPECT_INT(zkl_striped_lock_acquire_any(self, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(self, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     EXPECT_INT(acquire_key(0), ZKL_ALREADY_HELD);
     EXPECT_INT(zkl_striped_lock_release(self, ZKL_FOREVER), ZKL_OK);
     others_take_all();
@@ -504,7 +511,7 @@ static void on_many_released(void *arg, int status) {
     done++;
 }
 
-static void on_many_granted(void *arg, int status, const zkl_stripe_grant *grant) {
+static void on_many_granted(void *arg, int status, const zkl_grant *grant) {
     request *its = arg;
     EXPECT_INT(status, ZKL_OK);
     EXPECT_INT(++holders[grant->stripe], 1);
@@ -526,8 +533,9 @@ static void thousand_of_one_client_are_granted_once_each(void) {
     done = 0;
     for (unsigned i = 0; i < MANY; i++) {
         requests[i].striped_lock = open_striped(client);
-        EXPECT_INT(zkl_striped_lock_acquire_any_async(requests[i].striped_lock, ZKL_EXCLUSIVE,
-                                                      ZKL_FOREVER, on_many_granted, &requests[i]),
+        EXPECT_INT(zkl_striped_lock_acquire_async(requests[i].striped_lock, ZKL_ANY_STRIPE,
+                                                  ZKL_EXCLUSIVE, ZKL_FOREVER, on_many_granted,
+                                                  &requests[i]),
                    ZKL_OK);
     }
     EXPECT_INT(zkl_testing_wait_until(all_are_done, NULL, 3000000), 1);

@@ -75,15 +75,15 @@ static void open_client(int *connection) {
 typedef int acquire_way(void);
 
 static int acquire_key(void) {
-    return zkl_striped_lock_acquire_key(striped_lock, "a", 1, ZKL_EXCLUSIVE, LONG_MS, NULL);
+    return zkl_striped_lock_acquire(striped_lock, 1, ZKL_EXCLUSIVE, LONG_MS, NULL);
 }
 
 static int acquire_any(void) {
-    return zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL);
+    return zkl_striped_lock_acquire(striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, LONG_MS, NULL);
 }
 
 static int acquire_all(void) {
-    return zkl_striped_lock_acquire_all(striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL);
+    return zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, LONG_MS, NULL);
 }
 
 typedef struct caller {

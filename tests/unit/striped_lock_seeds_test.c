@@ -51,7 +51,7 @@ static void expect_no_other_holder(const contender *self) {
     }
 }
 
-static void on_acquired(void *arg, int status, const zkl_stripe_grant *grant) {
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     contender *self = arg;
     self->told++;
     ZKL_TESTING_EXPECT(self->told == self->owed);
@@ -94,14 +94,15 @@ static int begin_acquire(contender *self) {
     char key = (char)('a' + zkl_testing_random(8));
     switch (zkl_testing_random(4)) {
     case 0:
-        return zkl_striped_lock_acquire_all_async(self->striped_lock, mode, timeout_ms, on_acquired,
-                                                  self);
+        return zkl_striped_lock_acquire_async(self->striped_lock, ZKL_ALL_STRIPES, mode, timeout_ms,
+                                              on_acquired, self);
     case 1:
-        return zkl_striped_lock_acquire_key_async(self->striped_lock, &key, 1, mode, timeout_ms,
-                                                  on_acquired, self);
+        return zkl_striped_lock_acquire_async(self->striped_lock,
+                                              zkl_stripe_of_key(&key, 1, STRIPES), mode, timeout_ms,
+                                              on_acquired, self);
     default:
-        return zkl_striped_lock_acquire_any_async(self->striped_lock, mode, timeout_ms, on_acquired,
-                                                  self);
+        return zkl_striped_lock_acquire_async(self->striped_lock, ZKL_ANY_STRIPE, mode, timeout_ms,
+                                              on_acquired, self);
     }
 }
 

@@ -30,9 +30,9 @@ static zkl_striped_lock *open_striped(void) {
 }
 
 static int acquire_key(zkl_striped_lock *striped_lock, const char *key, int64_t timeout_ms,
-                       zkl_stripe_grant *grant) {
-    return zkl_striped_lock_acquire_key(striped_lock, key, strlen(key), ZKL_EXCLUSIVE, timeout_ms,
-                                        grant);
+                       zkl_grant *grant) {
+    return zkl_striped_lock_acquire(striped_lock, zkl_stripe_of_key(key, strlen(key), STRIPES),
+                                    ZKL_EXCLUSIVE, timeout_ms, grant);
 }
 
 static void keys_have_the_same_stripe_for_ever(void) {
@@ -46,7 +46,7 @@ static void who_comes_with_one_key_meets_at_one_stripe(void) {
     begin();
     zkl_striped_lock *one = open_striped();
     zkl_striped_lock *other = open_striped();
-    zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     EXPECT_INT(acquire_key(one, "a", ZKL_FOREVER, &grant), ZKL_OK);
     EXPECT_INT(grant.stripe, zkl_stripe_of_key("a", 1, STRIPES));
     EXPECT(grant.token > 0);
@@ -66,16 +66,19 @@ static void any_stripe_is_found_until_all_are_taken(void) {
     zkl_striped_lock *holders[STRIPES + 1];
     unsigned taken = 0;
     for (int i = 0; i < STRIPES; i++) {
-        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
+        zkl_grant grant = ZKL_GRANT_INIT;
         holders[i] = open_striped();
-        EXPECT_INT(zkl_striped_lock_acquire_any(holders[i], ZKL_EXCLUSIVE, 0, &grant), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_acquire(holders[i], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, &grant),
+                   ZKL_OK);
         taken |= 1U << (unsigned)grant.stripe;
     }
     EXPECT_INT(taken, (1U << STRIPES) - 1);
     holders[STRIPES] = open_striped();
-    EXPECT_INT(zkl_striped_lock_acquire_any(holders[STRIPES], ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
-    EXPECT_INT(zkl_striped_lock_acquire_any(holders[STRIPES], ZKL_EXCLUSIVE, SOON_MS, NULL),
-               ZKL_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire(holders[STRIPES], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
+               ZKL_BUSY);
+    EXPECT_INT(
+        zkl_striped_lock_acquire(holders[STRIPES], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, SOON_MS, NULL),
+        ZKL_TIMEOUT);
     for (int i = 0; i <= STRIPES; i++) {
         zkl_striped_lock_close(holders[i]);
     }
@@ -88,7 +91,8 @@ static void any_stripe_is_looked_for_until_the_deadline(void) {
     zkl_striped_lock *one = open_striped();
     zkl_testing_partition(client, LONG_MS);
     int64_t began_ms = zkl_testing_now_ms();
-    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_TIMEOUT);
+    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, SOON_MS, NULL),
+               ZKL_TIMEOUT);
     EXPECT(zkl_testing_now_ms() - began_ms <= SOON_MS + 1);
     EXPECT_INT(acquire_key(one, "a", 2 * LONG_MS, NULL), ZKL_OK);
     zkl_striped_lock_close(one);
@@ -100,12 +104,13 @@ static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void
     begin();
     zkl_striped_lock *one = NULL;
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, &one), ZKL_OK);
-    EXPECT_INT(acquire_key(one, "a", LONG_MS, NULL), ZKL_OK); /* the resource is there */
+    EXPECT_INT(zkl_striped_lock_acquire(one, 0, ZKL_EXCLUSIVE, LONG_MS, NULL),
+               ZKL_OK); /* the resource is there */
     EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
     zkl_testing_slow_servers(2 * SOON_MS, LONG_MS);
-    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(one, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     zkl_striped_lock_close(one);
     end();
 }
@@ -117,8 +122,8 @@ typedef struct waiter {
 
 static void wait_for_all(void *arg) {
     waiter *self = arg;
-    self->status =
-        zkl_striped_lock_acquire_all(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    self->status = zkl_striped_lock_acquire(self->striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE,
+                                            ZKL_FOREVER, NULL);
 }
 
 static void wait_for_one(void *arg) {
@@ -127,8 +132,8 @@ static void wait_for_one(void *arg) {
 
 static void wait_for_any(void *arg) {
     waiter *self = arg;
-    self->status =
-        zkl_striped_lock_acquire_any(self->striped_lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    self->status = zkl_striped_lock_acquire(self->striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE,
+                                            ZKL_FOREVER, NULL);
 }
 
 /* At the one that is held as many wait as may; the others are free. */
@@ -147,9 +152,10 @@ static void full_stripe_is_passed_over(void) {
     zkl_striped_lock *one = NULL;
     EXPECT_INT(zkl_striped_lock_open(client, "stock", STRIPES, &options, &one), ZKL_OK);
     for (int i = 0; i < TIMES; i++) {
-        zkl_stripe_grant grant = ZKL_STRIPE_GRANT_INIT;
-        EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, i % 2 * SOON_MS, &grant),
-                   ZKL_OK);
+        zkl_grant grant = ZKL_GRANT_INIT;
+        EXPECT_INT(
+            zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, i % 2 * SOON_MS, &grant),
+            ZKL_OK);
         EXPECT(grant.stripe != 1);
         EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
     }
@@ -172,9 +178,9 @@ static void all_wait_for_each_and_keep_each_out(void) {
     zkl_testing_join(task);
     EXPECT_INT(all.status, ZKL_OK);
     EXPECT_INT(zkl_striped_lock_check(all.striped_lock, NULL), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
     EXPECT_INT(zkl_striped_lock_release(all.striped_lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_any(one, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
     zkl_striped_lock_close(one);
     zkl_striped_lock_close(all.striped_lock);
     end();
@@ -186,7 +192,8 @@ static void cancel_ends_every_wait(void) {
         begin();
         waiter self = { open_striped(), 1 };
         zkl_striped_lock *holder = open_striped();
-        EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+        EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
+                   ZKL_OK);
         EXPECT_INT(zkl_striped_lock_cancel(self.striped_lock), ZKL_NOT_WAITING);
         zkl_testing_task *task = zkl_testing_start(waits[i], &self);
         zkl_testing_sleep(SOON_MS);
@@ -194,7 +201,8 @@ static void cancel_ends_every_wait(void) {
         zkl_testing_join(task);
         EXPECT_INT(self.status, ZKL_CANCELLED);
         zkl_striped_lock_close(holder);
-        EXPECT_INT(zkl_striped_lock_acquire_any(self.striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL),
+        EXPECT_INT(zkl_striped_lock_acquire(self.striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE,
+                                            LONG_MS, NULL),
                    ZKL_OK);
         zkl_striped_lock_close(self.striped_lock);
         end();
@@ -205,11 +213,11 @@ static void handle_that_waits_is_in_use(void) {
     begin();
     zkl_striped_lock *holder = open_striped();
     waiter self = { open_striped(), 1 };
-    EXPECT_INT(zkl_striped_lock_acquire_all(holder, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     zkl_testing_task *task = zkl_testing_start(wait_for_any, &self);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_striped_lock_release(self.striped_lock, 0), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_striped_lock_acquire_any(self.striped_lock, ZKL_EXCLUSIVE, 0, NULL),
+    EXPECT_INT(zkl_striped_lock_acquire(self.striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_HANDLE_IN_USE);
     zkl_striped_lock_close(holder);
     zkl_testing_join(task);
@@ -238,15 +246,16 @@ static void bad_input_is_refused(void) {
     char name[ZKL_RESOURCE_MAX + 1];
     memset(name, 'x', ZKL_RESOURCE_MAX);
     name[ZKL_RESOURCE_MAX] = '\0';
-    EXPECT_REFUSED(zkl_striped_lock_open(client, name, 1, NULL, &striped_lock), "too long");
+    EXPECT_REFUSED(zkl_striped_lock_open(client, name, 1, NULL, &striped_lock), "at most 512 are");
     EXPECT(striped_lock == NULL);
     EXPECT_INT(zkl_striped_lock_open(client, "/other/stock", 1, NULL, &striped_lock), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_key(striped_lock, NULL, 0, ZKL_EXCLUSIVE, 0, NULL),
-               ZKL_INVALID_ARGUMENT);
-    EXPECT_REFUSED(acquire_key(striped_lock, "a", -2, NULL), "timeout_ms");
-    EXPECT_REFUSED(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, -2, NULL),
+    EXPECT_REFUSED(zkl_striped_lock_acquire(striped_lock, 1, ZKL_EXCLUSIVE, 0, NULL),
+                   "stripe 1: must be from -2 to 0");
+    EXPECT_REFUSED(zkl_striped_lock_acquire(striped_lock, 0, ZKL_EXCLUSIVE, -2, NULL),
                    "timeout_ms");
-    EXPECT_INT(acquire_key(striped_lock, "a", 0, NULL), ZKL_OK);
+    EXPECT_REFUSED(zkl_striped_lock_acquire(striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, -2, NULL),
+                   "timeout_ms");
+    EXPECT_INT(zkl_striped_lock_acquire(striped_lock, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children("/other/stock/stripe-0000"), 1);
     EXPECT_REFUSED(zkl_striped_lock_release(striped_lock, -2), "timeout_ms");
     EXPECT_INT(zkl_striped_lock_check(striped_lock, NULL), ZKL_OK);
@@ -256,7 +265,8 @@ static void bad_input_is_refused(void) {
 }
 
 static void wear_out_all_stripes(zkl_striped_lock *striped_lock) {
-    EXPECT_INT(zkl_striped_lock_acquire_all(striped_lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
+               ZKL_OK);
     EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
     for (int i = 0; i < STRIPES; i++) {
         char path[64];
@@ -269,9 +279,12 @@ static void stripes_that_are_used_up_begin_anew(void) {
     begin();
     zkl_striped_lock *striped_lock = open_striped();
     wear_out_all_stripes(striped_lock);
-    EXPECT_INT(zkl_striped_lock_acquire_any(striped_lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
+               ZKL_OK);
     EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire_all(striped_lock, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+    EXPECT_INT(
+        zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, LONG_MS, NULL),
+        ZKL_OK);
     zkl_striped_lock_close(striped_lock);
     end();
 }

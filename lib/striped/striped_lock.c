@@ -1,0 +1,471 @@
+/*
+ * A striped lock is a handle for each of its stripes, and one for all of them in each mode. An
+ * acquire asks one of these handles, or one after the other, by its public functions; what it has
+ * got is held, looked at and released by that handle.
+ */
+#include "zklock/striped_lock.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "handles.h"
+#include "input.h"
+#include "lock_search.h"
+#include "threads.h"
+#include "try.h"
+
+enum {
+    MODES = 3, /* of all stripes: ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE */
+    STRIPE_PATH_SIZE = ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 16
+};
+
+struct zkl_striped_lock {
+    zkl_handle open; /* first */
+    zkl_client *client;
+    bool fail_on_session_expiry;
+    int32_t stripes;
+    pthread_mutex_t mutex; /* guards what follows; never taken under the client's */
+    size_t references;     /* the handle, and an asynchronous acquire that is owed its callback */
+    bool closed;
+    bool searching;
+    zkl_lock_search search;
+    zkl_mode mode; /* of the search, like what follows */
+    int64_t timeout_ms;
+    int64_t began_ms;
+    int32_t first;   /* that is asked for; ZKL_ALL_STRIPES */
+    int32_t tries;   /* so many are tried, from the first one on, before it is waited for */
+    int32_t asked;   /* so many so far; */
+    int32_t last;    /* the last of them, */
+    int64_t last_ms; /* for so long */
+    zkl_acquire_callback *callback;
+    void *arg;
+    zkl_multi_lock *all[MODES];
+    zkl_lock *locks[];
+};
+
+int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
+    const unsigned char *bytes = key;
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ bytes[i]) * 0x100000001b3U;
+    }
+    return stripes > 0 ? (int32_t)(hash % (uint64_t)stripes) : 0;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------ */
+
+static int check_options(const zkl_lock_options *options) {
+    ZKL_TRY(
+        zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options)));
+    bool plain = options->permits == 0 && options->reentrant == 0 && options->note == NULL &&
+                 options->state_callback == NULL;
+    return plain ? ZKL_OK
+                 : zkl_input_refuse("option", "permits, reentrant, note or state_callback",
+                                    "is not for stripes");
+}
+
+static int open_all(zkl_striped_lock *self, char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE],
+                    const zkl_lock_options *options, zkl_mode mode) {
+    zkl_multi_lock_member members[ZKL_STRIPES_MAX];
+    for (int32_t i = 0; i < self->stripes; i++) {
+        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
+        members[i].resource = paths[i];
+        members[i].mode = mode;
+    }
+    zkl_multi_lock_options of_all = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    of_all.fail_on_session_expiry = options->fail_on_session_expiry;
+    of_all.max_hold_ms = options->max_hold_ms;
+    of_all.resource_class = options->resource_class;
+    of_all.owner = options->owner;
+    ZKL_TRY(zkl_multi_lock_open(self->client, members, (size_t)self->stripes, &of_all,
+                                &self->all[mode]));
+    zkl_multi_lock_join_search(self->all[mode], &self->search);
+    return ZKL_OK;
+}
+
+static int open_stripes(zkl_striped_lock *self, const char *lock_root, const char *resource,
+                        const zkl_lock_options *options) {
+    char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
+    bool is_path = resource[0] == '/';
+    for (int32_t i = 0; i < self->stripes; i++) {
+        snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d", is_path ? "" : lock_root,
+                 is_path ? "" : "/", resource, (int)i);
+        ZKL_TRY(zkl_lock_open(self->client, paths[i], options, &self->locks[i]));
+        zkl_lock_join_search(self->locks[i], &self->search);
+    }
+    for (int mode = 0; mode < MODES; mode++) {
+        ZKL_TRY(open_all(self, paths, options, (zkl_mode)mode));
+    }
+    return ZKL_OK;
+}
+
+static void close_stripes(zkl_striped_lock *self) {
+    for (int32_t i = 0; i < self->stripes; i++) {
+        zkl_lock_close(self->locks[i]);
+    }
+    for (int mode = 0; mode < MODES; mode++) {
+        zkl_multi_lock_close(self->all[mode]);
+    }
+}
+
+/* With the mutex, which is let go. */
+static void drop(zkl_striped_lock *self) {
+    bool last = --self->references == 0;
+    pthread_mutex_unlock(&self->mutex);
+    if (last) {
+        pthread_mutex_destroy(&self->mutex);
+        free(self);
+    }
+}
+
+int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
+                          const zkl_lock_options *given, zkl_striped_lock **result) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
+    const zkl_lock_options *options = given != NULL ? given : &defaults;
+    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
+    ZKL_TRY(zkl_input_check_pointer("striped_lock", result));
+    *result = NULL;
+    ZKL_TRY(zkl_client_info(client, &information));
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    ZKL_TRY(zkl_input_check_resource(resource));
+    ZKL_TRY(zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
+    ZKL_TRY(check_options(options));
+    zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
+    if (self == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    pthread_mutex_init(&self->mutex, NULL);
+    self->references = 1;
+    self->client = client;
+    self->stripes = stripes;
+    self->fail_on_session_expiry = options->fail_on_session_expiry != 0;
+    int status = open_stripes(self, information.lock_root, resource, options);
+    if (status != ZKL_OK) {
+        close_stripes(self);
+        pthread_mutex_lock(&self->mutex);
+        drop(self);
+        return status;
+    }
+    zkl_handle_open(&self->open);
+    *result = self;
+    return ZKL_OK;
+}
+
+/* From here on no stripe is asked for, and a callback of the last one that was is waited for. */
+void zkl_striped_lock_close(zkl_striped_lock *self) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_ours(self)) {
+        return;
+    }
+    pthread_mutex_lock(&self->mutex);
+    self->closed = true;
+    pthread_mutex_unlock(&self->mutex);
+    close_stripes(self);
+    zkl_handle_close(&self->open); /* a callback that was waited for may still have called */
+    pthread_mutex_lock(&self->mutex);
+    drop(self);
+}
+
+/* ---- Which stripe is next, with the mutex -------------------------------------------------- */
+
+static int64_t time_left(const zkl_striped_lock *self) {
+    if (self->timeout_ms == ZKL_FOREVER) {
+        return ZKL_FOREVER;
+    }
+    int64_t left = self->timeout_ms - (zkl_clock_ms() - self->began_ms);
+    return left > 0 ? left : 0;
+}
+
+/* Another stripe may be free where this one is taken, cannot be had, or cannot be asked about now.
+ */
+static bool may_ask_another(const zkl_striped_lock *self, int status) {
+    bool was_try = self->asked <= self->tries;
+    bool rejoins = status == ZKL_SESSION_EXPIRED && !self->fail_on_session_expiry;
+    bool is_for_now = status == ZKL_DISCONNECTED || status == ZKL_SERVER_REFUSED || rejoins;
+    bool is_its_own = status == ZKL_BUSY || status == ZKL_QUEUE_FULL ||
+                      status == ZKL_SEQUENCE_EXHAUSTED || status == ZKL_TIMEOUT;
+    return was_try && (is_its_own || (is_for_now && self->timeout_ms != 0));
+}
+
+static bool ask_for(zkl_striped_lock *self, int32_t stripe, int64_t timeout_ms, int64_t within_ms) {
+    self->last = stripe;
+    self->last_ms = timeout_ms;
+    self->search.try_within_ms = within_ms;
+    self->asked++;
+    return true;
+}
+
+/* There is no time for another stripe. */
+static int end_of_search(const zkl_striped_lock *self, int last) {
+    if (self->timeout_ms == 0) {
+        return ZKL_BUSY;
+    }
+    return last == ZKL_DISCONNECTED ? last : ZKL_TIMEOUT;
+}
+
+/* Whether another stripe is to be asked for, as `status` is how the last one ended; else that is
+ * how it all ends. Each try ends with the deadline over all. */
+static bool asks_on(zkl_striped_lock *self, int *status) {
+    if (self->asked > 0 && (self->closed || !may_ask_another(self, *status))) {
+        return false;
+    }
+    if (self->tries == 0) {
+        return ask_for(self, self->first, self->timeout_ms, 0);
+    }
+    int64_t left_ms = time_left(self);
+    bool tries = self->asked < self->tries;
+    bool is_late = left_ms == 0 && self->timeout_ms != 0;
+    if (self->asked > 0 && (is_late || (left_ms == 0 && !tries))) {
+        *status = end_of_search(self, *status);
+        return false;
+    }
+    if (!tries) {
+        return ask_for(self, self->first, left_ms, 0);
+    }
+    return ask_for(self, (self->first + self->asked) % self->stripes, 0, is_late ? 1 : left_ms);
+}
+
+/* ---- Acquire ------------------------------------------------------------------------------- */
+
+/* Whether what was acquired last has been released. */
+static int check_free(const zkl_striped_lock *self) {
+    if (self->last == ZKL_ALL_STRIPES) {
+        return zkl_multi_lock_may_acquire(self->all[self->mode]);
+    }
+    zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+    ZKL_TRY(zkl_lock_info(self->locks[self->last], &now));
+    switch (now.state) {
+    case ZKL_STATE_IDLE:
+        return ZKL_OK;
+    case ZKL_STATE_ACQUIRING:
+    case ZKL_STATE_RELEASING:
+        return ZKL_HANDLE_IN_USE;
+    default:
+        return ZKL_ALREADY_HELD;
+    }
+}
+
+static int check_call(const zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
+                      int64_t timeout_ms) {
+    zkl_input_clear();
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    ZKL_TRY(zkl_input_check_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
+    ZKL_TRY(zkl_input_check_mode(mode, 0));
+    return zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
+}
+
+/* With the mutex. ZKL_OK: the handle is busy with it. */
+static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms) {
+    ZKL_TRY(check_free(self));
+    if (self->searching || self->closed) {
+        return ZKL_HANDLE_IN_USE;
+    }
+    bool any = stripe == ZKL_ANY_STRIPE;
+    self->searching = true;
+    self->search.called_off = false;
+    self->mode = mode;
+    self->timeout_ms = timeout_ms;
+    self->began_ms = zkl_clock_ms();
+    self->first = any ? (int32_t)zkl_client_draw(self->client, (uint32_t)self->stripes) : stripe;
+    self->tries = any ? self->stripes : 0;
+    self->asked = 0;
+    return ZKL_OK;
+}
+
+/* With the mutex: what the caller is to be told. */
+static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
+    self->searching = false;
+    if (status == ZKL_OK && grant != NULL) {
+        grant->stripe = self->last;
+        grant->waited_ms = zkl_clock_ms() - self->began_ms;
+    }
+    bool was_cancelled = self->search.called_off && status != ZKL_OK && status != ZKL_CLOSED;
+    return was_cancelled ? ZKL_CANCELLED : status;
+}
+
+static int ask_all(const zkl_striped_lock *self, zkl_grant *grant) {
+    zkl_multi_lock_grant its = ZKL_MULTI_LOCK_GRANT_INIT;
+    ZKL_TRY(zkl_multi_lock_acquire(self->all[self->mode], self->last_ms, &its));
+    if (grant != NULL) {
+        grant->token = its.token;
+        grant->mode = self->mode;
+        grant->node[0] = '\0';
+    }
+    return ZKL_OK;
+}
+
+static int ask(const zkl_striped_lock *self, zkl_grant *grant) {
+    return self->last == ZKL_ALL_STRIPES
+               ? ask_all(self, grant)
+               : zkl_lock_acquire(self->locks[self->last], self->mode, self->last_ms, grant);
+}
+
+int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
+                             int64_t timeout_ms, zkl_grant *grant) {
+    ZKL_NOT_CANCELLED;
+    ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
+    if (grant != NULL) {
+        ZKL_TRY(zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
+    }
+    pthread_mutex_lock(&self->mutex);
+    int status = begin(self, stripe, mode, timeout_ms);
+    if (status == ZKL_OK) {
+        while (asks_on(self, &status)) {
+            pthread_mutex_unlock(&self->mutex);
+            status = ask(self, grant);
+            pthread_mutex_lock(&self->mutex);
+        }
+        status = end(self, status, grant);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return status;
+}
+
+/* ---- Acquire without waiting ---------------------------------------------------------------- */
+
+static int ask_async(zkl_striped_lock *self);
+
+/* How the last stripe that was asked for ended. Closed meanwhile, it holds nothing, or will soon.
+ */
+static void on_told(void *arg, int status, const zkl_grant *grant) {
+    zkl_striped_lock *self = arg;
+    pthread_mutex_lock(&self->mutex);
+    if (asks_on(self, &status)) {
+        status = ask_async(self);
+        if (status == ZKL_OK) {
+            pthread_mutex_unlock(&self->mutex);
+            return;
+        }
+    }
+    if (self->closed && status != ZKL_CLOSED) {
+        status = ZKL_CANCELLED;
+    }
+    zkl_grant told = ZKL_GRANT_INIT;
+    if (status == ZKL_OK) {
+        told = *grant;
+    }
+    status = end(self, status, &told);
+    zkl_acquire_callback *callback = self->callback;
+    void *of_callback = self->arg;
+    pthread_mutex_unlock(&self->mutex);
+    callback(of_callback, status, status == ZKL_OK ? &told : NULL);
+    pthread_mutex_lock(&self->mutex);
+    drop(self);
+}
+
+static void on_all_told(void *arg, int status, const zkl_multi_lock_grant *grant) {
+    zkl_grant told = ZKL_GRANT_INIT;
+    told.mode = ((zkl_striped_lock *)arg)->mode;
+    told.token = grant != NULL ? grant->token : 0;
+    on_told(arg, status, &told);
+}
+
+/* With the mutex, so that its callback waits for what is yet to be written down. */
+static int ask_async(zkl_striped_lock *self) {
+    return self->last == ZKL_ALL_STRIPES
+               ? zkl_multi_lock_acquire_async(self->all[self->mode], self->last_ms, on_all_told,
+                                              self)
+               : zkl_lock_acquire_async(self->locks[self->last], self->mode, self->last_ms, NULL,
+                                        on_told, self);
+}
+
+/* With the mutex. */
+static int begin_async(zkl_striped_lock *self) {
+    int status = ZKL_OK;
+    (void)asks_on(self, &status);
+    status = ask_async(self);
+    if (status != ZKL_OK) {
+        return end(self, status, NULL);
+    }
+    self->references++;
+    return ZKL_OK;
+}
+
+int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
+                                   int64_t timeout_ms, zkl_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
+    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
+    pthread_mutex_lock(&self->mutex);
+    int status = begin(self, stripe, mode, timeout_ms);
+    if (status == ZKL_OK) {
+        self->callback = callback;
+        self->arg = arg;
+        status = begin_async(self);
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return status;
+}
+
+/* ---- Cancel, and what is held ---------------------------------------------------------------- */
+
+/* With the mutex. */
+static int cancel(zkl_striped_lock *self) {
+    if (!self->searching || self->search.called_off) {
+        zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
+        return zkl_lock_info(self->locks[0], &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
+    }
+    return self->last == ZKL_ALL_STRIPES
+               ? zkl_multi_lock_call_off_search(self->all[self->mode], &self->search)
+               : zkl_lock_call_off_search(self->locks[self->last], &self->search);
+}
+
+int zkl_striped_lock_cancel(zkl_striped_lock *self) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    pthread_mutex_lock(&self->mutex);
+    int status = cancel(self);
+    pthread_mutex_unlock(&self->mutex);
+    return status;
+}
+
+/* NULL: all are. */
+static zkl_lock *find_held(zkl_striped_lock *self, zkl_multi_lock **all) {
+    pthread_mutex_lock(&self->mutex);
+    bool is_all = self->last == ZKL_ALL_STRIPES;
+    *all = is_all ? self->all[self->mode] : NULL;
+    zkl_lock *one = is_all ? NULL : self->locks[self->last];
+    pthread_mutex_unlock(&self->mutex);
+    return one;
+}
+
+zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
+    zkl_multi_lock *all = NULL;
+    return zkl_handle_is_open(self) ? find_held(self, &all) : NULL;
+}
+
+int zkl_striped_lock_check(zkl_striped_lock *self, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_multi_lock *all = NULL;
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    const zkl_lock *one = find_held(self, &all);
+    return one != NULL ? zkl_lock_check(one, lease_left_ms)
+                       : zkl_multi_lock_check(all, lease_left_ms);
+}
+
+int zkl_striped_lock_release(zkl_striped_lock *self, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_multi_lock *all = NULL;
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    zkl_lock *one = find_held(self, &all);
+    return one != NULL ? zkl_lock_release(one, timeout_ms)
+                       : zkl_multi_lock_release(all, timeout_ms);
+}
+
+int zkl_striped_lock_release_async(zkl_striped_lock *self, int64_t timeout_ms,
+                                   zkl_release_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_multi_lock *all = NULL;
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    zkl_lock *one = find_held(self, &all);
+    return one != NULL ? zkl_lock_release_async(one, timeout_ms, NULL, callback, arg)
+                       : zkl_multi_lock_release_async(all, timeout_ms, callback, arg);
+}
