@@ -534,14 +534,14 @@ typedef struct zkl_lock zkl_lock;
 
 typedef enum zkl_mode {
     ZKL_EXCLUSIVE = 0, /* waits for every earlier request. Curator's read/write lock does
-                          not see it, see 8. above */
+                          not see it: see 8. above */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
-    ZKL_WRITE = 2,     /* waits for every earlier request; differs from
-                          ZKL_EXCLUSIVE in the node's name only (Curator's
-                          read/write lock knows it as a writer) */
-    ZKL_PERMIT = 3     /* one permit of a semaphore: waits for as long as so many
-                          earlier requests are there as the semaphore has permits.
-                          For handles with the option `permits`, and only those */
+    ZKL_WRITE = 2,     /* waits for every earlier request. Its node has the name of a
+                          writer of Curator's read/write lock; otherwise it is as
+                          ZKL_EXCLUSIVE. It can be downgraded */
+    ZKL_PERMIT = 3     /* one permit of a semaphore: waits while at least `permits`
+                          earlier requests exist. For handles with the option
+                          `permits`, and only those */
 } zkl_mode;
 
 /** The name of a mode, for example "read". Static, never NULL. */
@@ -550,7 +550,7 @@ ZKL_API const char *zkl_lock_mode_name(int mode);
 /** Wait without a deadline. */
 #define ZKL_FOREVER (-1)
 
-/** What a handle is doing; HELD, SUSPECT and LOST are what is told of a grant. */
+/** What a handle is doing. HELD, SUSPECT and LOST are the states of a grant. */
 typedef enum zkl_lock_state {
     ZKL_STATE_IDLE = 0,
     ZKL_STATE_ACQUIRING = 1,
@@ -558,7 +558,7 @@ typedef enum zkl_lock_state {
     ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
     ZKL_STATE_LOST = 4,      /* was held; final until it is released */
     ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or a callback is owed */
-    /* News only: held as before, and ... see zkl_lock_state_callback. */
+    /* In state callbacks only: still held, and ... see zkl_lock_state_callback. */
     ZKL_STATE_REVOKE_REQUESTED = 6, /* ... somebody asks for it */
     ZKL_STATE_CONTENDED = 7         /* ... somebody waits for it */
 } zkl_lock_state;
@@ -570,111 +570,108 @@ ZKL_API const char *zkl_lock_state_name(int state);
 typedef struct zkl_lock_news {
     size_t struct_size; /* of the library's struct; later versions append */
     zkl_lock *lock;
-    zkl_lock_state state; /* HELD, where tell_granted asks for it; SUSPECT; HELD again;
-                             REVOKE_REQUESTED; CONTENDED; LOST, the last one of a grant */
+    zkl_lock_state state; /* HELD, with tell_granted; SUSPECT; HELD again; REVOKE_REQUESTED;
+                             CONTENDED; LOST, the last one of a grant */
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
 } zkl_lock_news;
 
 /**
- * Receives the changes in the state of a lock that is held: in order, one call
- * at a time, on the client's thread for callbacks (all its handles
- * share it; it is not the one of the log), or in zkl_client_dispatch. No lock of the library is
- * held, so it may be slow, but then the news of other handles wait; it must not call a blocking
- * zklock function: that returns ZKL_IN_CALLBACK. zkl_lock_check, zkl_lock_release with a timeout of
- * 0, zkl_lock_cancel and zkl_lock_close are fine. A mere silence of the servers, for which
- * zkl_lock_check says ZKL_SUSPECT, is not told.
+ * Receives the changes in the state of a lock that is held: in order, one call at a time, on the
+ * client's thread for callbacks (which all its handles share; the log has another), or in
+ * zkl_client_dispatch. No lock of the library is held, so it may be slow, but then the callbacks of
+ * other handles wait. It must not call a blocking zklock function: that returns ZKL_IN_CALLBACK. It
+ * may call zkl_lock_check, zkl_lock_release with a timeout of 0, zkl_lock_cancel and
+ * zkl_lock_close. When the servers merely stop answering, zkl_lock_check returns ZKL_SUSPECT but
+ * this callback is not called.
  *
- * REVOKE_REQUESTED says that somebody asks the holder to give the lock up, with
- * zkl_node_revoke of administration.h or with Curator's Revoker; what it does about that is its
- * own affair: nothing else changes. It is told once for each grant, at once where the
- * client watches the lock's node already, and within a third of the session timeout of a
- * grant for which nobody had to wait. A lock that was downgraded or upgraded has another node: it
- * can be asked for anew.
+ * REVOKE_REQUESTED: someone has asked for this lock, with zkl_node_revoke of administration.h or
+ * with Curator's Revoker. It is still held; whether to release it is up to you. It comes once for
+ * each grant: at once if the client watches the lock's node already, and otherwise (for a grant
+ * that did not have to wait) within a third of the session timeout. A lock that was downgraded or
+ * upgraded has another node, so it can be asked for again.
  *
- * CONTENDED says that somebody waits behind this holder: finish soon, or go on, as you like; the
- * lock is held as before. It is told to handles with the option tell_contended only, and at most
- * once for each grant: the first time that a request is in the queue which must wait for this one.
- * For who holds exclusively or for writing that is any later one; for a reader a later one that
- * does not read; for the holder of a permit somebody who finds none left (all who hold one are
- * told), or who wants no permit. Where somebody is there at the grant already it is
- * told just after it, once a list has shown it. Who it was may have left again. A disconnected
- * client is told when it is connected again. A downgrade is no new grant: it is judged as a
- * reader from then on, if it was not told yet. An upgrade is one, with a token of its own. A
- * reentrant handle is told once for all of its holds.
+ * CONTENDED: somebody waits behind this holder. The lock is still held; finish soon, or not, as you
+ * like. It comes only for handles with the option tell_contended, and at most once for each grant:
+ * the first time that the queue has a request which must wait for this one. For exclusive and write
+ * holders that is any later request; for readers, a later request that is not a reader; for permit
+ * holders (all of them), a later request that finds no permit free or is for a plain lock. If such
+ * a request exists at the grant already, it comes just after the grant, once a list has shown it.
+ * By then the waiter may already have left. A disconnected client reports it when it is connected
+ * again. A downgrade is no new grant: from then on the holder counts as a reader, if CONTENDED has
+ * not come yet. An upgrade is a new grant, with its own token. For a reentrant handle it comes once
+ * for all of its holds.
  *
- * News may come before zkl_lock_acquire has returned in its own thread, and
- * after the lock was released (see token); never after zkl_lock_close returned.
- * LOST, and the HELD of tell_granted, are always told; the others may be left out when memory is
- * short. Where callbacks take their time, a connection that comes and goes leaves no more than two
- * news of a handle to be told, of which the last is what is so.
+ * Callbacks may come before zkl_lock_acquire has returned in its own thread, and after the lock was
+ * released (see token); never after zkl_lock_close returned. LOST, and the HELD of tell_granted,
+ * are always reported; the others may be omitted when memory is short. If callbacks are slow, a
+ * connection that comes and goes leaves at most two callbacks of a handle pending, of which the
+ * last has the current state.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
 
 typedef struct zkl_lock_options {
     size_t struct_size;
-    /** When the session expires during an acquire: 0 to join the queue again,
-     *  at its tail, in the next session and within the same deadline; 1 to
-     *  return ZKL_SESSION_EXPIRED. */
+    /** If the session expires during an acquire: 0: join the queue again, at its
+     *  tail, in the next session and within the same deadline. 1: return
+     *  ZKL_SESSION_EXPIRED. */
     int fail_on_session_expiry;
     /** 1: the thread that holds the lock may acquire it again through this
      *  handle, at once and without a request, and must release it as often. A
      *  lock held for writing (or exclusively) may be acquired again in any mode;
-     *  one held for reading only for reading. Of a semaphore it has one
-     *  permit, however often it is acquired. 0: ZKL_ALREADY_HELD. Asynchronous
-     *  calls name an owner in place of the thread. */
+     *  one held for reading only for reading. A semaphore's handle has one
+     *  permit, however often it is acquired. Asynchronous calls name an owner in
+     *  place of the thread. 0: the second acquire returns ZKL_ALREADY_HELD. */
     int reentrant;
-    /** 0: no limit. Else a lock that is held for longer is ZKL_LOST, with the
-     *  reason ZKL_HOLD_LIMIT, and its node is deleted, so that others go on. */
+    /** 0: no limit. Otherwise a lock that is held for longer is ZKL_LOST, with the
+     *  reason ZKL_HOLD_LIMIT, and its node is deleted, so that others can proceed. */
     int64_t max_hold_ms;
-    /** NULL: nobody is told; zkl_lock_check tells as well. */
+    /** NULL: no callback; zkl_lock_check returns the state too. */
     zkl_lock_state_callback *state_callback;
     void *state_arg;
-    /** 0: a lock. Else a semaphore of so many permits, at most ZKL_PERMITS_MAX, of
-     *  which the handle acquires one, in the mode ZKL_PERMIT. All contenders of a
-     *  resource must say the same: one that finds an earlier request which does not,
-     *  be it for a lock, fails with ZKL_PERMITS_DIFFER. (A lock behind permits, as of
-     *  who knows nothing of semaphores, waits for them all.) Whoever waits watches
-     *  `permits` nodes, and each session of a client has room for the paths of 512 KB:
-     *  so for two thousand waits for one of 2 permits, and for six for one of 1,000,
-     *  while those that hold count as any lock. One that has no room in any is told
-     *  ZKL_TOO_MANY_REQUESTS, and one that could never have ZKL_INVALID_ARGUMENT. */
+    /** 0: a lock. Otherwise a semaphore with this many permits, at most ZKL_PERMITS_MAX, of
+     *  which the handle acquires one, in the mode ZKL_PERMIT. All users of the resource must
+     *  set the same value. An acquire that finds an earlier request with another value, or
+     *  for a plain lock, fails with ZKL_PERMITS_DIFFER. (A plain lock behind permits, of a
+     *  client that knows nothing of semaphores, waits for them all.) A waiter watches
+     *  `permits` nodes, and each session of a client has room for 512 KB of watched paths:
+     *  for about two thousand waiters for one of 2 permits, or six for one of 1,000. A
+     *  holder counts as any lock. An acquire for which no session has room fails with
+     *  ZKL_TOO_MANY_REQUESTS, and one that could never have room with ZKL_INVALID_ARGUMENT. */
     int32_t permits;
-    /** 0: no limit. Else an acquire fails with ZKL_QUEUE_FULL, and writes nothing,
-     *  when it would have to wait and so many others wait already, at most
-     *  ZKL_WAITING_MAX. (When several come at once some of them may queue before they
-     *  see it, and leave again.) */
+    /** 0: no limit. Otherwise an acquire that would have to wait fails with ZKL_QUEUE_FULL,
+     *  and writes nothing, if this many others wait already. At most ZKL_WAITING_MAX. (If
+     *  several come at once, some may queue before they notice, and leave again.) */
     int32_t max_waiting;
-    /** Under which resource_class its requests are counted: a few words for all
-     *  resources of a kind, "stock" and not the number of an item, as each is kept
-     *  for ever as series of its own. At most ZKL_RESOURCE_CLASS_MAX bytes of UTF-8
-     *  without control characters, not beginning with an underscore; a client counts
-     *  ZKL_RESOURCE_CLASSES_MAX of them apart. NULL or "": the class without a name. */
+    /** Metrics label. Use one per kind of resource ("stock", not "item-4711"): each label is
+     *  a time series that is never dropped. At most ZKL_RESOURCE_CLASS_MAX bytes of UTF-8
+     *  without control characters, not beginning with an underscore. A client counts
+     *  ZKL_RESOURCE_CLASSES_MAX of them separately. NULL or "": the class without a name. */
     const char *resource_class;
-    /** Who acquires, for zkl_queue_describe and zkl_deadlocks_find of
-     *  administration.h: what holds one lock while it waits for another, which is one
-     *  thread as a rule. NULL: the process id and a number of the thread that calls
-     *  zkl_lock_acquire, or of the handle where zkl_lock_acquire_async is called. Name
-     *  it where one thread acquires for several jobs, or one job in several threads or
-     *  asynchronously: the same for all locks of a job, another for each job. At most
-     *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
+    /** Who acquires, for zkl_queue_describe and zkl_deadlocks_find of administration.h. An
+     *  owner is whatever holds one lock while it waits for another, usually one thread.
+     *  NULL: the process id and a number of the thread that calls zkl_lock_acquire, or of
+     *  the handle for zkl_lock_acquire_async. Set it if one thread acquires for several
+     *  jobs, or if one job acquires in several threads or asynchronously: one value for all
+     *  locks of a job, another for each job. At most ZKL_OWNER_MAX bytes of UTF-8 without
+     *  control characters. */
     const char *owner;
-    /** 1: the state callback, which must be there, is told when somebody begins to wait behind
-     *  what is held (ZKL_STATE_CONTENDED): for a job that may go on as long as nobody minds, or a
-     *  cached lock. While it holds, and until it has been told, the client watches the children of
-     *  the resource, with one watch for all its handles that ask for this (in one session), and
-     *  lists them at the grant and when one has come or gone, one list at a time. A grant costs a
-     *  list and the removal of the watch. It is not for resources with crowds of short-lived
-     * readers or permits, each of whom brings a list. 0: nothing is asked of the servers for it. */
+    /** 1: the state callback, which must be set, receives ZKL_STATE_CONTENDED when somebody
+     *  begins to wait behind this holder. It is for jobs that may continue while nobody minds, and
+     *  for cached locks. While the lock is held, and until the callback is owed, the client
+     *  watches the children of the resource, with one watch for all its handles that ask for this
+     *  (in one session), and lists them at the grant and whenever one has come or gone, one list
+     *  at a time. A grant costs a list and the removal of the watch. Do not use it for resources
+     *  with crowds of short-lived readers or permits: each brings a list. 0: it costs nothing. */
     int32_t tell_contended;
-    /** 1: the state callback, which must be there, is told ZKL_STATE_HELD of each grant as well:
-     *  exactly once, and before all other news of it, also when it was released or lost before the
-     *  callback's turn came (see `token`). 0: only what changes later. */
+    /** 1: the state callback, which must be set, also receives ZKL_STATE_HELD for each grant:
+     *  exactly once, and before all its other callbacks, even if the grant was released or lost
+     *  before the callback's turn (see `token`). 0: only what changes later. */
     int32_t tell_granted;
-    /** A text for others to read, as the line note= of the data of the lock's node; observers of
-     *  election.h are told it of a leader. At most ZKL_NOTE_MAX bytes of UTF-8 without control
-     *  characters. NULL: the line is left out. */
+    /** A text for others to read, stored as the line note= in the data of the lock's node.
+     *  Observers of election.h receive that of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
+     *  without control characters. NULL: no such line. */
     const char *note;
 } zkl_lock_options;
 
