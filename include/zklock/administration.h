@@ -43,8 +43,8 @@ typedef enum zkl_queue_kind {
     ZKL_QUEUE_EXCLUSIVE = 0,
     ZKL_QUEUE_READ = 1,
     ZKL_QUEUE_WRITE = 2,
-    ZKL_QUEUE_UNKNOWN = 3, /* of another library; counts as exclusive */
-    ZKL_QUEUE_PERMIT = 4   /* of a semaphore */
+    ZKL_QUEUE_PERMIT = 3, /* of a semaphore */
+    ZKL_QUEUE_UNKNOWN = 4 /* of another library; counts as exclusive */
 } zkl_queue_kind;
 
 /** The name of a kind, for example "exclusive". Static, never NULL. */

@@ -63,20 +63,6 @@ zkl_queue *zkl_queue_make(char *path, zkl_children children) {
 
 /* ---- Who waits for whom ------------------------------------------------------------------ */
 
-/* Those that do not count have the same sequence, and are next to it. */
-static size_t count_earlier(const zkl_queue *queue, size_t own) {
-    size_t first = own;
-    while (first > 0 &&
-           !zkl_queue_is_earlier(&queue->entries[first - 1].member, &queue->entries[own].member)) {
-        first--;
-    }
-    return first;
-}
-
-static bool is_permitted(const zkl_queue *queue, size_t own) {
-    return zkl_queue_is_permitted(queue->entries[own].member.name, count_earlier(queue, own));
-}
-
 static const zkl_queue_entry *find_nearest(const zkl_queue *queue, size_t own, size_t before) {
     for (size_t i = before; i > 0; i--) {
         if (zkl_queue_blocks(&queue->entries[i - 1].member, &queue->entries[own].member)) {
@@ -86,9 +72,15 @@ static const zkl_queue_entry *find_nearest(const zkl_queue *queue, size_t own, s
     return NULL;
 }
 
-/* NULL: nobody is in its way. */
+/* The nearest that it waits for; NULL: it waits for nobody. */
 static const zkl_queue_entry *find_blocker(const zkl_queue *queue, size_t own) {
-    return is_permitted(queue, own) ? NULL : find_nearest(queue, own, own);
+    const zkl_queue_entry *earlier = find_nearest(queue, own, own);
+    const zkl_queue_entry *nearest = earlier;
+    for (size_t room = zkl_queue_room(queue->entries[own].member.name); room > 1 && earlier != NULL;
+         room--) {
+        earlier = find_nearest(queue, own, (size_t)(earlier - queue->entries));
+    }
+    return earlier != NULL ? nearest : NULL;
 }
 
 static bool is_reader(const zkl_queue_entry *entry) {
@@ -103,8 +95,7 @@ static bool is_shared(const zkl_queue_entry *entry) {
 /* Whoever waits for one of several permits goes on as soon as any of their holders has gone: it
  * waits for none of them. */
 static bool waits_for_each(const zkl_queue *queue, size_t own) {
-    const zkl_node_name *name = &queue->entries[own].member.name;
-    return name->kind != ZKL_NODE_PERMIT || (name->permits == 1 && !is_permitted(queue, own));
+    return zkl_queue_room(queue->entries[own].member.name) == 1;
 }
 
 /* The nearest request in the way waits itself for all that is before it, unless it is a reader or
@@ -138,23 +129,6 @@ void zkl_queue_visit_waits(const zkl_queue *queue, zkl_queue_wait_callback *visi
 
 /* ---- What the nodes say --------------------------------------------------------------------- */
 
-static zkl_queue_kind public_kind(zkl_node_kind kind) {
-    switch (kind) {
-    case ZKL_NODE_EXCLUSIVE:
-        return ZKL_QUEUE_EXCLUSIVE;
-    case ZKL_NODE_READ:
-        return ZKL_QUEUE_READ;
-    case ZKL_NODE_WRITE:
-        return ZKL_QUEUE_WRITE;
-    case ZKL_NODE_PERMIT:
-        return ZKL_QUEUE_PERMIT;
-    case ZKL_NODE_FOREIGN:
-    case ZKL_NODE_UNKNOWN:
-        break;
-    }
-    return ZKL_QUEUE_UNKNOWN;
-}
-
 /* A token is the czxid of the node that was granted; who has downgraded has another by now, and
  * says so in its data. */
 static int64_t token_of(const zkl_queue_entry *entry, const zkl_reply *reply) {
@@ -171,7 +145,7 @@ static void describe(zkl_queue_entry *entry, const zkl_reply *reply) {
     entry->contender = (zkl_contender){
         .struct_size = sizeof(zkl_contender),
         .node = entry->member.text,
-        .kind = public_kind(entry->member.name.kind),
+        .kind = (zkl_queue_kind)entry->member.name.kind,
         .permits = entry->member.name.permits,
         .sequence = entry->member.name.sequence,
         .session_id = reply->ephemeral_owner,
@@ -348,16 +322,5 @@ void zkl_queue_free(zkl_queue *queue) {
 }
 
 const char *zkl_queue_kind_name(int kind) {
-    switch (kind) {
-    case ZKL_QUEUE_EXCLUSIVE:
-        return "exclusive";
-    case ZKL_QUEUE_READ:
-        return "read";
-    case ZKL_QUEUE_WRITE:
-        return "write";
-    case ZKL_QUEUE_PERMIT:
-        return "permit";
-    default:
-        return "unknown";
-    }
+    return kind == ZKL_QUEUE_UNKNOWN ? "unknown" : zkl_lock_mode_name(kind);
 }

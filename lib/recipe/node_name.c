@@ -122,20 +122,6 @@ zkl_node_name zkl_node_name_parse(const char *text) {
     return parse_unknown(text, length);
 }
 
-static const char *mode_marker(zkl_mode mode) {
-    switch (mode) {
-    case ZKL_READ:
-        return READ_MARKER;
-    case ZKL_WRITE:
-        return WRITE_MARKER;
-    case ZKL_PERMIT:
-        return PERMIT_MARKER;
-    case ZKL_EXCLUSIVE:
-        break;
-    }
-    return "-lock-";
-}
-
 static void write_name(char *text, const char *guid, const char *marker) {
     memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
     memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
@@ -158,7 +144,11 @@ static void add_permits(char *text, unsigned permits) {
 }
 
 void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind) {
-    write_name(text, guid, mode_marker(kind.mode));
+    static const char *const markers[] = { [ZKL_EXCLUSIVE] = "-lock-",
+                                           [ZKL_READ] = READ_MARKER,
+                                           [ZKL_WRITE] = WRITE_MARKER,
+                                           [ZKL_PERMIT] = PERMIT_MARKER };
+    write_name(text, guid, markers[kind.mode]);
     if (kind.mode == ZKL_PERMIT) {
         add_permits(text, kind.permits);
     }
@@ -207,20 +197,6 @@ bool zkl_node_name_same_guid(const char *one, const char *other) {
     return length != 0 && length == guid_part_length(other) && memcmp(one, other, length) == 0;
 }
 
-static zkl_node_kind kind_of_mode(zkl_mode mode) {
-    switch (mode) {
-    case ZKL_READ:
-        return ZKL_NODE_READ;
-    case ZKL_WRITE:
-        return ZKL_NODE_WRITE;
-    case ZKL_PERMIT:
-        return ZKL_NODE_PERMIT;
-    case ZKL_EXCLUSIVE:
-        break;
-    }
-    return ZKL_NODE_EXCLUSIVE;
-}
-
 zkl_node_name zkl_node_name_of(zkl_contender_kind kind) {
-    return (zkl_node_name){ .kind = kind_of_mode(kind.mode), .permits = kind.permits };
+    return (zkl_node_name){ .kind = (zkl_node_kind)kind.mode, .permits = kind.permits };
 }

@@ -32,13 +32,14 @@
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64
 
+/** The modes of requests, and what else a name can be. */
 typedef enum zkl_node_kind {
-    ZKL_NODE_FOREIGN, /* carries no sequence: not a request, to be ignored */
-    ZKL_NODE_EXCLUSIVE,
-    ZKL_NODE_READ,
-    ZKL_NODE_WRITE,
-    ZKL_NODE_PERMIT,
-    ZKL_NODE_UNKNOWN /* has a sequence, but no kind we know: counts as exclusive */
+    ZKL_NODE_EXCLUSIVE = ZKL_EXCLUSIVE,
+    ZKL_NODE_READ = ZKL_READ,
+    ZKL_NODE_WRITE = ZKL_WRITE,
+    ZKL_NODE_PERMIT = ZKL_PERMIT,
+    ZKL_NODE_UNKNOWN, /* has a sequence, but no kind we know: counts as exclusive */
+    ZKL_NODE_FOREIGN  /* carries no sequence: not a request, to be ignored */
 } zkl_node_kind;
 
 typedef struct zkl_node_name {

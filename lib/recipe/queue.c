@@ -6,9 +6,13 @@ static bool is_request(zkl_node_name name) {
     return name.kind != ZKL_NODE_FOREIGN;
 }
 
-/* The blocking rule of all but permits: whether a request must wait for an earlier one. */
-static bool waits_for(zkl_node_kind own, zkl_node_kind earlier) {
-    return own != ZKL_NODE_READ || earlier != ZKL_NODE_READ;
+/* Whether two requests are in each other's way: the earlier in that of the later. */
+static bool conflict(zkl_node_kind one, zkl_node_kind other) {
+    return one != ZKL_NODE_READ || other != ZKL_NODE_READ;
+}
+
+size_t zkl_queue_room(zkl_node_name name) {
+    return name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
 }
 
 static bool is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
@@ -79,16 +83,8 @@ bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbo
     return is_before(*one, *other);
 }
 
-bool zkl_queue_is_earlier(const zkl_queue_neighbour *child, const zkl_queue_neighbour *own) {
-    return is_earlier(*child, *own);
-}
-
 bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own) {
-    return is_earlier(*earlier, *own) && waits_for(own->name.kind, earlier->name.kind);
-}
-
-bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier) {
-    return own.kind == ZKL_NODE_PERMIT && earlier < own.permits;
+    return is_earlier(*earlier, *own) && conflict(own->name.kind, earlier->name.kind);
 }
 
 /* ---- Who is in the way ---------------------------------------------------------------- */
@@ -106,6 +102,7 @@ zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *pla
     zkl_queue_view view = { .accompanied = place->companion[0] == '\0' };
     zkl_queue_neighbour mine = own_of(place);
     zkl_queue_neighbour blocker = { .text = NULL };
+    size_t in_the_way = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = children.all[i];
         view.accompanied = view.accompanied || is_companion(child, place);
@@ -117,15 +114,16 @@ zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *pla
             continue;
         }
         view.earlier++;
-        if (!waits_for(mine.name.kind, child.name.kind)) {
+        if (!conflict(mine.name.kind, child.name.kind)) {
             continue;
         }
+        in_the_way++;
         note_unlike(&view, child, mine.name);
         if (blocker.text == NULL || is_before(blocker, child)) {
             blocker = child;
         }
     }
-    view.blocker = zkl_queue_is_permitted(mine.name, view.earlier) ? NULL : blocker.text;
+    view.blocker = in_the_way < zkl_queue_room(mine.name) ? NULL : blocker.text;
     return view;
 }
 
@@ -149,7 +147,7 @@ static zkl_queue_neighbour first_other(zkl_listed children, const zkl_queue_plac
 static size_t count_holding(zkl_listed children, const zkl_queue_place *place) {
     zkl_queue_neighbour mine = own_of(place);
     if (mine.name.kind == ZKL_NODE_PERMIT) {
-        return mine.name.permits;
+        return zkl_queue_room(mine.name);
     }
     zkl_queue_neighbour first = first_other(children, place);
     size_t readers = 0;
@@ -175,14 +173,13 @@ static bool comes_behind(zkl_queue_neighbour child, zkl_queue_neighbour mine, co
     if (child.name.kind == ZKL_NODE_PERMIT) {
         return is_later && is_like(child.name, mine.name);
     }
-    return is_later && waits_for(child.name.kind, mine.name.kind);
+    return is_later && conflict(child.name.kind, mine.name.kind);
 }
 
 /* The last permit waits if any does. */
 static bool finds_no_permit(zkl_listed children, zkl_queue_neighbour last) {
     zkl_queue_place place = { .own = last.text, .companion = "" };
-    return last.text != NULL &&
-           !zkl_queue_is_permitted(last.name, zkl_queue_examine(children, &place).earlier);
+    return last.text != NULL && zkl_queue_examine(children, &place).blocker != NULL;
 }
 
 zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const char *but) {
@@ -230,13 +227,14 @@ static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
     return count;
 }
 
-size_t zkl_queue_find_nearest(zkl_listed children, const char *own, zkl_queue_neighbour *nearest,
-                              size_t most) {
-    zkl_queue_neighbour mine = read_name(own);
+size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
+                              zkl_queue_neighbour *nearest) {
+    zkl_queue_neighbour mine = own_of(place);
+    size_t most = zkl_queue_room(mine.name);
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = children.all[i];
-        if (is_earlier(child, mine)) {
+        if (counts(child, mine, place) && conflict(mine.name.kind, child.name.kind)) {
             count = insert(nearest, count, most, child);
         }
     }

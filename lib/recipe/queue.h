@@ -5,9 +5,9 @@
  * (downgraded readers inherit their writer's) go write before read, then by name;
  * the two nodes of one owner never wait for each other.
  *
- * One blocking rule per mode: a reader waits for the nearest earlier request
- * that is no reader; a permit of n for as long as n or more are earlier; anyone
- * else for the nearest earlier request of any kind.
+ * One blocking rule: a request waits for as long as n or more earlier ones are in its
+ * way, and watches the n nearest of these. Two readers are not in each other's way, all
+ * others are; n is 1, and for a permit as many as the semaphore has.
  */
 #ifndef ZKLOCK_RECIPE_QUEUE_H
 #define ZKLOCK_RECIPE_QUEUE_H
@@ -41,7 +41,7 @@ typedef struct zkl_queue_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
     bool accompanied;    /* the companion is in it, or there is none */
     size_t earlier;      /* requests before ours, whether in our way or not */
-    const char *blocker; /* the nearest one in our way, a name of the list; NULL: nobody */
+    const char *blocker; /* the nearest one that we wait for, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
     const char *unlike;  /* a permit's: an earlier request that is none of as many permits */
 } zkl_queue_view;
@@ -59,21 +59,20 @@ zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *pla
 /** How many of the requests before this place have to wait themselves. */
 size_t zkl_queue_count_waiting(zkl_listed children, const zkl_queue_place *place);
 
+/** The n of the blocking rule. */
+size_t zkl_queue_room(zkl_node_name name);
+
 /**
- * The nearest earlier requests of any kind, the furthest first, at most `most` of
- * them, for which `nearest` has room. Returns how many.
+ * The nearest requests in the way of this place, the furthest first, at most as many as its
+ * zkl_queue_room, which `nearest` has too. Returns how many.
  */
-size_t zkl_queue_find_nearest(zkl_listed children, const char *own, zkl_queue_neighbour *nearest,
-                              size_t most);
+size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
+                              zkl_queue_neighbour *nearest);
 
 /** Whether it comes before the other in the order of the queue. */
 bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other);
-/** Whether it is a request that counts as one before the other. */
-bool zkl_queue_is_earlier(const zkl_queue_neighbour *child, const zkl_queue_neighbour *own);
-/** Whether a request must wait for an earlier one; a permit, unless it is permitted. */
+/** Whether a request is before another, and in its way. */
 bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own);
-/** Whether it is a permit, and few enough requests are earlier. */
-bool zkl_queue_is_permitted(zkl_node_name own, size_t earlier);
 
 /** A queue, as whoever holds sees it. */
 typedef struct zkl_queue_rear {

@@ -56,9 +56,8 @@ typedef enum zkl_outcome {
     OPERATION(LIST, LISTED)                                                                        \
     /* the resource and whatever is missing above it */                                            \
     OPERATION(MAKE_PARENT, PARENT_MADE)                                                            \
-    /* node: whose deletion to wait for; of a permit of n that of any of the n nearest earlier     \
-     * ones in the event's list, of which it is one. OK: all watches are armed; NO_NODE: one of    \
-     * the nodes is gone */                                                                        \
+    /* the deletion of any of the n nearest in its way in the event's list (queue.h), of which     \
+     * node is the nearest. OK: all watches are armed; NO_NODE: one of the nodes is gone */        \
     OPERATION(WATCH, WATCHED)                                                                      \
     /* node: whose owner and czxid to read. OK: zxid, own_session; NO_NODE */                      \
     OPERATION(INSPECT, INSPECTED)                                                                  \

@@ -429,11 +429,11 @@ static void free_paths(char **paths, size_t count) {
     }
 }
 
-/* Whoever waits for a permit of n watches the n nearest before it: n or more are there, and
- * when fewer than n are left at least one of these n has gone. */
+/* While n or more are in its way it watches the n nearest: when fewer are left at least one of
+ * these has gone. */
 static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
-    size_t count = zkl_queue_find_nearest(children, runner->request.own.node, runner->nearest,
-                                          runner->request.options.permits);
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
     size_t made = 0;
     while (made < count) {
         char *path = join_path(runner->parent_path, runner->nearest[made].text);
@@ -450,24 +450,10 @@ static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
     free_paths(runner->watched_paths, made);
 }
 
-static void watch_blocker(zkl_request_runner *runner, const char *node) {
-    char *path = join_path(runner->parent_path, node);
-    if (path != NULL) {
-        watch_paths(runner, (const char *const *)&path, 1);
-        free(path);
-    } else {
-        queue_failure(runner, ZKL_EVENT_WATCHED, ZKL_OUTCOME_NOT_NOW);
-    }
-}
-
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_observe_queued(runner, node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
-    if (runner->request.options.permits > 0) {
-        watch_nearest(runner, children);
-    } else {
-        watch_blocker(runner, node);
-    }
+    watch_nearest(runner, children);
 }
 
 static void on_parent_inspected(void *arg, const zkl_reply *reply) {
@@ -869,7 +855,7 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
 }
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
-    size_t watches = 1 + (kind.mode == ZKL_PERMIT ? kind.permits : 1);
+    size_t watches = 1 + zkl_queue_room(zkl_node_name_of(kind));
     return watches * zkl_request_runner_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
 
@@ -880,18 +866,14 @@ size_t zkl_request_runner_path_bytes(size_t length) {
 /* ---- The beginning ----------------------------------------------------- */
 
 static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
-    size_t count = kind.mode == ZKL_PERMIT ? kind.permits : 1;
+    size_t count = zkl_queue_room(zkl_node_name_of(kind));
     runner->watches.arg = runner;
     runner->watches.armed = on_watch_armed;
     runner->watches.fired = on_watch_fired;
-    if (kind.mode == ZKL_PERMIT) {
-        runner->nearest = calloc(count, sizeof(*runner->nearest));
-        runner->watched_paths = calloc(count, sizeof(*runner->watched_paths));
-        if (runner->nearest == NULL || runner->watched_paths == NULL) {
-            return false;
-        }
-    }
-    return zkl_watch_set_begin(&runner->watches, &runner->session->watches, count);
+    runner->nearest = calloc(count, sizeof(*runner->nearest));
+    runner->watched_paths = calloc(count, sizeof(*runner->watched_paths));
+    return runner->nearest != NULL && runner->watched_paths != NULL &&
+           zkl_watch_set_begin(&runner->watches, &runner->session->watches, count);
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {

@@ -113,20 +113,31 @@ static void check_examination(const child_list *list) {
     check_view(others, own, &expected);
 }
 
-/* As many as there are, or as were asked for, and in their order. */
+static size_t count_in_the_way(zkl_children children, const char *own) {
+    size_t count = 0;
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_children one = { children.names + i, 1 };
+        bool conflict =
+            reference_conflict(reference_name(own).kind, reference_name(children.names[i]).kind);
+        count += conflict ? reference_examine(one, own).earlier : 0;
+    }
+    return count;
+}
+
+/* As many as are in the way, or as have to be, and in their order. */
 static void check_nearest(const child_list *list) {
-    const char *own = list->names[0];
+    const zkl_queue_place place = { .own = list->names[0], .companion = "" };
     zkl_queue_neighbour nearest[NEAREST_MAX];
-    reference_view view = reference_examine(children_of(list), own);
-    if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
+    zkl_node_name name = reference_name(place.own);
+    size_t room = name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
+    if (name.kind == ZKL_NODE_FOREIGN || room > NEAREST_MAX) {
         return;
     }
-    for (size_t most = 1; most <= NEAREST_MAX; most++) {
-        size_t count = zkl_queue_find_nearest(listed(children_of(list)), own, nearest, most);
-        EXPECT(count == (view.earlier < most ? view.earlier : most));
-        for (size_t i = 0; i < count; i++) {
-            EXPECT(i == 0 || nearest[i - 1].name.sequence <= nearest[i].name.sequence);
-        }
+    size_t in_the_way = count_in_the_way(children_of(list), place.own);
+    size_t count = zkl_queue_find_nearest(listed(children_of(list)), &place, nearest);
+    EXPECT(count == (in_the_way < room ? in_the_way : room));
+    for (size_t i = 1; i < count; i++) {
+        EXPECT(nearest[i - 1].name.sequence <= nearest[i].name.sequence);
     }
 }
 

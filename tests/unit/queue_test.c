@@ -389,8 +389,8 @@ static void nearest_are_found_in_any_order(void) {
             names[i] = texts[i];
         }
         zkl_queue_neighbour nearest[2];
-        size_t count = zkl_queue_find_nearest(listed((zkl_children){ names, 5 }),
-                                              "x-permit-2-0000000003", nearest, 2);
+        const zkl_queue_place place = { .own = "x-permit-2-0000000003", .companion = "" };
+        size_t count = zkl_queue_find_nearest(listed((zkl_children){ names, 5 }), &place, nearest);
         EXPECT_INT(count, 2);
         EXPECT_INT(nearest[0].name.sequence, 1);
         EXPECT_INT(nearest[1].name.sequence, 2);

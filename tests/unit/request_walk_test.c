@@ -279,16 +279,13 @@ static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
     zkl_queue_neighbour nearest[PERMITS_MAX];
     small_world *world = &walk->world;
     zkl_listed list = listed((zkl_children){ walk->listed, walk->listed_count });
-    world->to_watch_count = 1;
-    snprintf(world->to_watch[0], NAME_SIZE, "%s", blocker);
-    if (walk->kind.permits > 0) {
-        world->to_watch_count =
-            zkl_queue_find_nearest(list, walk->request.own.node, nearest, walk->kind.permits);
-        CHECK(walk, world->to_watch_count == walk->kind.permits);
-        for (size_t i = 0; i < world->to_watch_count; i++) {
-            snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);
-        }
+    zkl_queue_place place = zkl_request_place(&walk->request);
+    world->to_watch_count = zkl_queue_find_nearest(list, &place, nearest);
+    CHECK(walk, world->to_watch_count == (walk->kind.permits > 0 ? walk->kind.permits : 1));
+    for (size_t i = 0; i < world->to_watch_count; i++) {
+        snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);
     }
+    CHECK(walk, strcmp(world->to_watch[world->to_watch_count - 1], blocker) == 0);
 }
 
 static void note_downgrade(random_walk *walk, int status) {
