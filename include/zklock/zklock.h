@@ -683,8 +683,8 @@ typedef struct zkl_grant {
     size_t struct_size; /* set it to sizeof(zkl_grant); see ZKL_GRANT_INIT */
     /** The fencing token: of two conflicting grants of a resource, the later
      *  one has the greater token. It is the czxid of the lock's node. (After a
-     *  restore of the ensemble from a backup it may start lower again.) Readers, and
-     *  holders of permits, do not conflict: fence nothing by comparing theirs. */
+     *  restore of the ensemble from a backup it may start lower again.) Readers do not
+     *  conflict, nor do holders of permits: fence nothing by comparing their tokens. */
     int64_t token;
     zkl_mode mode;
     int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
@@ -705,8 +705,8 @@ typedef struct zkl_grant {
  * resource  a name (1 to ZKL_RESOURCE_MAX bytes of UTF-8 without '/' and
  *           control characters, not "." or ".."), which becomes the node
  *           <lock_root>/<resource>; or an absolute path of such names, which
- *           is taken as it is, below the chroot. ZooKeeper takes no characters
- *           of private use, no specials, and none beyond U+FFFF.
+ *           is used as it is, below the chroot. ZooKeeper refuses private use
+ *           characters, specials, and everything beyond U+FFFF.
  * options   NULL for ZKL_LOCK_OPTIONS_INIT.
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
  *           zkl_lock_close.
@@ -720,40 +720,48 @@ ZKL_CHECKED_API int zkl_lock_open(zkl_client *client, const char *resource,
 /**
  * Acquires the lock.
  *
- * timeout_ms  ZKL_FOREVER, or one deadline over all that it takes: connecting,
- *             queueing, waiting, retrying. 0 tries: when another contender is
+ * timeout_ms  ZKL_FOREVER, or one deadline for everything: connecting,
+ *             queueing, waiting, retrying. 0 tries: if another contender is
  *             in the way it returns ZKL_BUSY after one read and writes
- *             nothing. (ZKL_BUSY may be stale, like every try. A try that
- *             finds the way free has to queue to be sure; the loser of two
- *             concurrent ones deletes its node and waits for that reply.)
+ *             nothing. (ZKL_BUSY may be stale. A try that finds the way free
+ *             must queue to be sure; the loser of two concurrent tries deletes
+ *             its node and waits for that reply.)
  * grant       receives the grant on ZKL_OK; may be NULL.
  *
  * Blocks until granted, cancelled or past the deadline. A try blocks for the
  * replies to its own requests, which end with the connection at the latest.
  *
- * Returns ZKL_OK; ZKL_BUSY (try only); ZKL_TIMEOUT (not granted in time: earlier requests were
- * there, or the servers did not answer; zkl_error_message says which); ZKL_CANCELLED;
- * ZKL_DISCONNECTED (there was no connection when the deadline passed; of a try: none,
- * or it was lost before the answer);
- * ZKL_SESSION_EXPIRED (only with fail_on_session_expiry, a try, or when the
- * session expired between the grant and the return of this call);
- * ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT and ZKL_NODE_DELETED (the same happened to a
- * grant before this call could return it);
- * ZKL_ALREADY_HELD and ZKL_HANDLE_IN_USE (one handle is one contender; after a
- * LOST grant call zkl_lock_release first); of a reentrant handle, by the thread
- * that holds it, ZKL_INVALID_ARGUMENT (what is held for reading cannot be taken for writing as
- * well), ZKL_ALREADY_HELD (ZKL_HOLDS_MAX times) or ZKL_LOST (release it as often as it was
- * acquired); ZKL_TOO_MANY_REQUESTS; ZKL_LEASE_IMPOSSIBLE (the
- * servers grant a shorter session timeout now); ZKL_NO_PERMISSION; ZKL_QUOTA_EXCEEDED;
- * ZKL_AUTH_FAILED; ZKL_SERVER_REFUSED (for a try also: no lease was earned in time, or the server
- * took no request); ZKL_SEQUENCE_EXHAUSTED (after some 2^31 requests for the resource, which
- * can begin anew only when it is empty: it was not by the deadline, or, for a try, at once;
- * or its node holds data of an application, and is not deleted for that: unless it is deleted and
- * made anew just then, docs/internals/protocol.md); ZKL_PERMITS_DIFFER
- * (of a semaphore); ZKL_QUEUE_FULL (with max_waiting); ZKL_INVALID_ARGUMENT (also: a mode that this
- * handle cannot be acquired in, or a semaphore for which no session could watch enough);
- * ZKL_SYSTEM (no random numbers). On every status but ZKL_OK the lock is not held, and a node
- * that was made is deleted in the background.
+ * On every status but ZKL_OK the lock is not held, and a node that was made is deleted in the
+ * background. (A reentrant handle keeps what it held before.) Returns ZKL_OK, or
+ *   ZKL_BUSY                only a try
+ *   ZKL_TIMEOUT             not granted in time: earlier requests were there, or the servers did
+ *                           not answer; zkl_error_message says which
+ *   ZKL_CANCELLED           by zkl_lock_cancel or a close
+ *   ZKL_DISCONNECTED        there was no connection when the deadline passed; for a try: there was
+ *                           none, or it was lost before the answer
+ *   ZKL_SESSION_EXPIRED     with fail_on_session_expiry, from a try, or if the session expired
+ *                           between the grant and the return of this call
+ *   ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED
+ *                           it was granted, and lost before this call could return
+ *   ZKL_ALREADY_HELD        also after a loss, until zkl_lock_release; and after ZKL_HOLDS_MAX
+ *                           acquires of a reentrant handle
+ *   ZKL_HANDLE_IN_USE       another acquire or release of this handle is under way
+ *   ZKL_LOST                reentrant handle: its grant was lost; release it as often as it was
+ *                           acquired
+ *   ZKL_QUEUE_FULL          with max_waiting
+ *   ZKL_TOO_MANY_REQUESTS   no session of the client has room for the watches
+ *   ZKL_PERMITS_DIFFER      see `permits`
+ *   ZKL_SEQUENCE_EXHAUSTED  all 2^31 sequence numbers are used, and the resource could not be reset
+ *                           in time (a try: at once), because it is still in use or its node holds
+ *                           application data (docs/operations.md)
+ *   ZKL_LEASE_IMPOSSIBLE    the servers now grant a shorter session timeout
+ *   ZKL_SERVER_REFUSED      the servers take no request now; for a try also: no lease was earned in
+ *                           time
+ *   ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED
+ *   ZKL_INVALID_ARGUMENT    also a mode that this handle cannot be acquired in, writing through a
+ *                           reentrant handle that is held for reading, or a semaphore that no
+ *                           session could watch
+ *   ZKL_SYSTEM              no random numbers
  *
  * Rule: ZooKeeper Recipes, "Locks" and "Shared Locks"; docs/internals/protocol.md.
  */
@@ -761,47 +769,47 @@ ZKL_CHECKED_API int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t time
                                      zkl_grant *grant);
 
 /**
- * Ends the acquire that waits on this handle, from another thread; that call
- * then returns ZKL_CANCELLED, or its callback is told so. Whichever of grant, cancel and timeout
- * comes first wins. Does not block; may be called from a callback. Returns ZKL_OK or
- * ZKL_NOT_WAITING (none waits; perhaps it has just been granted).
+ * Ends the acquire that waits on this handle, from another thread. That call returns
+ * ZKL_CANCELLED, or its callback receives it. Whichever of grant, cancel and timeout comes first
+ * wins. Does not block; may be called from a callback. Returns ZKL_OK or ZKL_NOT_WAITING (none
+ * waits; perhaps it has just been granted).
  */
 ZKL_API int zkl_lock_cancel(zkl_lock *lock);
 
 /**
- * Tells, from local knowledge and without I/O, whether the lock is held.
+ * Returns whether the lock is held, from local knowledge and without I/O.
  *
  * lease_left_ms  may be NULL; receives for how long from now nobody else can be
- *                granted the lock (ZKL_OK and ZKL_SUSPECT), 0 when the lock is
- *                not held, or -1 when the client keeps no lease.
+ *                granted the lock (ZKL_OK and ZKL_SUSPECT), 0 if the lock is
+ *                not held, or -1 if the client keeps no lease. "May I work for
+ *                300 ms more?" is `lease_left_ms >= 300`, with either status.
  *
- * Returns ZKL_OK (held, as far as is known: see the caveats above),
- * ZKL_SUSPECT (disconnected, or no answer has come for two thirds of the session
- * timeout, as after a stop of this process: stop, or rely on the lease or on the
+ * Returns ZKL_OK (held, as far as is known: see the caveats above), ZKL_SUSPECT
+ * (disconnected, or no answer has come for two thirds of the session timeout, for
+ * example after a stop of this process: stop, or rely on the lease or on the
  * fencing token), ZKL_LOST (final until zkl_lock_release; never ZKL_OK again) or
  * ZKL_NOT_HELD. Does not block; may be called from a callback.
  */
 ZKL_CHECKED_API int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms);
 
 /**
- * Asks the servers whether the lock is held: a transaction with nothing but a check of its node,
- * which is ordered with all writes. It proves that at some moment between call and return the
- * lock was held: it may be lost just after. (What must not happen without it belongs into the
- * same transaction: zkl_transaction_begin.) zkl_lock_check, which costs nothing, tells what is
- * known here, and that may be old.
+ * Asks the servers whether the lock is held: a transaction that only checks its node, which is
+ * ordered with all writes. ZKL_OK proves that the lock was held at some moment between call and
+ * return; it may be lost just after. (Anything that must happen only while the lock is held belongs
+ * in the same transaction: zkl_transaction_begin.) zkl_lock_check costs nothing, but what it knows
+ * may be old.
  *
  * timeout_ms  ZKL_FOREVER, or >= 1.
  *
- * Costs a committed write. Blocks until the servers have answered; where the connection breaks,
- * they are asked again on the next, until the deadline. Any thread, not only the one that
- * acquired it, and several at once.
+ * Costs a committed write. Blocks until the servers have answered. If the connection breaks, it
+ * asks again on the next one, until the deadline. Any thread, not only the one that acquired the
+ * lock; several at once are allowed.
  *
- * Returns ZKL_OK (it was held); ZKL_LOST (its node is gone, by the servers' word, or the grant was
- * lost before; in the first case the news of it is on its way to zkl_lock_check and the state
- * callback); ZKL_SUSPECT (not known: no answer in time, or before the handle was closed, or the
- * reply was lost);
- * ZKL_NOT_HELD (also when it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED (the
- * servers, or this process for want of memory, would not take a request now);
+ * Returns ZKL_OK (it was held); ZKL_LOST (the servers say that its node is gone, which
+ * zkl_lock_check and the state callback will soon report, or the grant was lost before);
+ * ZKL_SUSPECT (not known: no answer in time or before the handle was closed, or the reply was
+ * lost); ZKL_NOT_HELD (also if it is released meanwhile); ZKL_NO_PERMISSION; ZKL_SERVER_REFUSED
+ * (the servers would not take a request now, or this process had no memory to send it);
  * ZKL_CANCELLED (the handle was closed before it was sent).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
@@ -817,85 +825,86 @@ typedef struct zkl_lock_information {
     uint32_t holds;             /* 1, or how often a reentrant handle was acquired */
     int64_t held_ms;            /* since the grant */
     int64_t lease_left_ms;      /* as in zkl_lock_check */
-    uint64_t pending_deletions; /* nodes that this handle has left and that are not
-                                   yet confirmed as deleted; it goes on */
-    int64_t position;           /* ACQUIRING: how many requests were before it in the queue
-                                   when it was last listed, in its way or not; it may have
-                                   become fewer since. -1: not known yet, or it does not wait */
+    uint64_t pending_deletions; /* nodes of this handle that are being deleted, not yet confirmed */
+    int64_t position;           /* ACQUIRING: how many requests were before it in the queue when it
+                                   last listed, in its way or not; there may be fewer now.
+                                   -1: not known yet, or it does not wait */
 } zkl_lock_information;
 
 #define ZKL_LOCK_INFORMATION_INIT                                                                  \
     { sizeof(zkl_lock_information), ZKL_STATE_IDLE, 0, ZKL_EXCLUSIVE, 0, 0, 0, 0, 0, -1 }
 
 /**
- * Tells all about a handle, without I/O. Does not block; may be called from a
- * callback. Returns ZKL_OK.
+ * Describes a handle, without I/O. Does not block; may be called from a callback.
+ * Returns ZKL_OK.
  */
 ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information);
 
 /**
- * Releases the lock: deletes its node, trying again until the servers confirm
- * it or the session ends. On ZKL_OK, ZKL_PENDING, ZKL_LOST and ZKL_CLOSED the handle
- * does not hold the lock from the moment of the call on. (Of a reentrant handle that was acquired
- * several times: from the last of as many releases.) On any other status nothing has changed: what
- * was held is still held.
+ * Releases the lock: deletes its node, with retries, until the servers confirm it or the session
+ * ends. On ZKL_OK, ZKL_PENDING, ZKL_LOST and ZKL_CLOSED the handle no longer holds the lock from
+ * the moment of the call. (A reentrant handle that was acquired several times: from the last of as
+ * many releases.) On any other status nothing has changed: a held lock is still held.
  *
  * timeout_ms  how long to wait for the confirmation: ZKL_FOREVER, or >= 0; 0
  *             queues the deletion and returns at once.
  *
- * Returns ZKL_OK (deleted, or the servers have said that the session is over, which
- * deletes it; with timeout 0: queued); ZKL_PENDING (not confirmed
- * in time, or before the handle was closed; it goes on in the background. Or, whatever the timeout:
- * the servers did not answer for so long that the session was given up; they delete its nodes when
- * they end it, after its timeout at the latest); ZKL_LOST (the grant had been lost before; the
- * handle can acquire again, and a node that is left is deleted in the background); ZKL_NOT_HELD;
- * ZKL_NOT_OWNER (of a reentrant handle only the thread that holds it can release it; zkl_lock_close
- * always can); ZKL_HANDLE_IN_USE; ZKL_CLOSED (the client is closed, or was before the
- * deletion was confirmed); ZKL_IN_CALLBACK (only with a timeout other than 0).
+ * Returns
+ *   ZKL_OK             deleted, or the servers reported that the session is over, which deletes it;
+ *                      with timeout 0: queued
+ *   ZKL_PENDING        released, but not confirmed in time or before the handle was closed;
+ *                      deletion continues in the background. Or, with any timeout: the servers did
+ *                      not answer for so long that the session was given up; they delete its nodes
+ *                      when they end it, after its timeout at the latest
+ *   ZKL_LOST           the grant had been lost before. The handle can acquire again, and a node
+ *                      that is left is deleted in the background
+ *   ZKL_CLOSED         the client is closed, or was closed before the deletion was confirmed
+ *   ZKL_NOT_HELD
+ *   ZKL_NOT_OWNER      a reentrant handle can be released only by the thread that holds it
+ *                      (zkl_lock_close can always release it)
+ *   ZKL_HANDLE_IN_USE
+ *   ZKL_IN_CALLBACK    only with a timeout other than 0
  */
 ZKL_API int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms);
 
 /**
- * Goes on holding for reading what is held for writing (ZKL_WRITE): readers that wait
- * are let in, a writer that waits is not. In one transaction the writer's node is
- * replaced by a reader's in the same place of the queue, so that there is no moment
- * at which neither is there; the fencing token stays.
+ * Downgrades a write lock (ZKL_WRITE) to a read lock: waiting readers come in, a waiting writer
+ * does not. One transaction replaces the writer's node by a reader's in the same place of the
+ * queue, so there is no moment without either. The fencing token stays.
  *
  * timeout_ms  how long to wait for the servers' answer: ZKL_FOREVER, or >= 0.
  *
- * Blocks. Returns ZKL_OK (held for reading, now or before); ZKL_PENDING (no answer in
- * time: it goes on, and zkl_lock_info tells which mode it is); ZKL_LOST; ZKL_NOT_HELD
- * (or released meanwhile); ZKL_INVALID_ARGUMENT (also: held with ZKL_EXCLUSIVE, or a permit);
- * ZKL_NOT_OWNER (of a reentrant handle); ZKL_HANDLE_IN_USE (another change is under
- * way); ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing).
+ * Blocks. Returns ZKL_OK (held for reading, now or before); ZKL_PENDING (no answer in time: it
+ * continues, and zkl_lock_info shows the mode); ZKL_LOST; ZKL_NOT_HELD (also if released
+ * meanwhile); ZKL_INVALID_ARGUMENT (also if held with ZKL_EXCLUSIVE, or as a permit); ZKL_NOT_OWNER
+ * (reentrant handles); ZKL_HANDLE_IN_USE (another change is under way); ZKL_NO_PERMISSION,
+ * ZKL_QUOTA_EXCEEDED and ZKL_SERVER_REFUSED (still held for writing).
  */
 ZKL_API int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms);
 
 /**
- * Takes for writing what is held for reading, if nobody else holds the resource or
- * waits for it; else ZKL_BUSY, and it is still held for reading. There is no upgrade
- * that waits: two readers that each waited for the other to go would wait for ever.
+ * Upgrades a read lock to a write lock, if nobody else holds the resource or waits for it.
+ * Otherwise it returns ZKL_BUSY, and the lock is still held for reading. There is no upgrade that
+ * waits: two readers that each waited for the other to leave would wait for ever.
  *
- * grant  may be NULL; on ZKL_OK it receives the new grant: its token is greater than
- *        that of the reader, as it is another place in the queue.
+ * grant  may be NULL; on ZKL_OK it receives the new grant. Its token is greater than
+ *        the reader's, because it is another place in the queue.
  *
- * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY;
- * ZKL_LOST; ZKL_NOT_HELD; ZKL_INVALID_ARGUMENT (also: held with ZKL_EXCLUSIVE, or a permit);
- * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or goes on after
- * ZKL_PENDING); ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody has
- * deleted the reader's node, of which the news is on its way, or the new one); and what
- * else a try returns when it cannot ask: ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
- * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE.
+ * Blocks as a try does. Returns ZKL_OK (held for writing, now or before); ZKL_BUSY; ZKL_LOST;
+ * ZKL_NOT_HELD; ZKL_INVALID_ARGUMENT (also if held with ZKL_EXCLUSIVE, or as a permit);
+ * ZKL_NOT_OWNER; ZKL_HANDLE_IN_USE (another change is under way, or continues after ZKL_PENDING);
+ * ZKL_DISCONNECTED; ZKL_SESSION_EXPIRED; ZKL_NODE_DELETED (somebody deleted the reader's node,
+ * which will soon be reported as a loss, or the new one); and what else a try returns when it
+ * cannot ask: ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED, ZKL_SEQUENCE_EXHAUSTED,
+ * ZKL_LEASE_IMPOSSIBLE.
  */
 ZKL_CHECKED_API int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant);
 
 /**
- * Closes a handle: cancels an acquire, releases a held lock as
- * zkl_lock_release(lock, 0) does, and frees the handle. NULL is fine. Does not
- * block, except for a call of another thread on this handle to return, and for
- * its callbacks, if one is just running in another thread. From inside
- * a callback it is fine as well. Callbacks of asynchronous calls that are still owed come
- * later; see there. In a forked child it does nothing.
+ * Closes a handle: cancels an acquire, releases a held lock as zkl_lock_release(lock, 0) does, and
+ * frees the handle. NULL is allowed. Waits only for a call or callback of this handle that is
+ * running in another thread. May be called from a callback. Callbacks of asynchronous calls that
+ * are still owed come later: see "Asynchronous calls". In a forked child it does nothing.
  */
 ZKL_API void zkl_lock_close(zkl_lock *lock);
 
