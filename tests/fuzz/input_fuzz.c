@@ -146,9 +146,10 @@ static unsigned rule_of_message(void) {
         { "ZooKeeper's own", RULE_RESERVED },
         { "private use", RULE_UNSUPPORTED },
     };
+    static const char behind[] = "\": ";
     const char *rule = zkl_input_message();
-    for (const char *next = rule; next != NULL; next = strstr(rule, "\": ")) {
-        rule = next + (next != rule ? strlen("\": ") : 0);
+    while (strstr(rule, behind) != NULL) {
+        rule = strstr(rule, behind) + strlen(behind);
     }
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
         if (strstr(rule, rules[i].says) != NULL) {

@@ -176,6 +176,26 @@ static void callback_has_the_message_of_its_call(void) {
     end();
 }
 
+static void callback_says_why_permits_differ(void) {
+    zkl_lock *permit = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    char node[ZKL_NODE_PATH_SIZE];
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender("/locks/other", ZKL_EXCLUSIVE, node);
+    options.permits = 2;
+    EXPECT_INT(zkl_lock_open(self.client, "other", &options, &permit), ZKL_OK);
+    self.react = keep_message;
+    EXPECT_INT(zkl_lock_acquire_async(permit, ZKL_PERMIT, WAIT_MS, NULL, async_on_acquired, &self),
+               ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired(-36) ");
+    EXPECT_TEXT(said,
+                "resource \"other\": somebody earlier in its queue asks for another number of "
+                "permits, or for a lock");
+    zkl_lock_close(permit);
+    end();
+}
+
 /* What was decided before the close is told after it; and close leaves its own thread's alone. */
 static void message_outlives_the_handle(void) {
     char node[ZKL_NODE_PATH_SIZE];
@@ -225,6 +245,7 @@ static CU_TestInfo tests[] = {
     TEST(open_without_servers_says_so),
     TEST(refused_request_names_its_path_and_operation),
     TEST(callback_has_the_message_of_its_call),
+    TEST(callback_says_why_permits_differ),
     TEST(message_outlives_the_handle),
     TEST(news_have_no_message_of_another_call),
     TEST_END,
