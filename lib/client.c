@@ -1,112 +1,25 @@
 #include "client.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "explanation.h"
 #include "input.h"
 #include "lock_search.h"
 #include "multi_lock.h"
 #include "service.h"
 #include "threads.h"
+#include "try.h"
 #include "zookeeper/request_runner.h"
-
-enum { HOST_NAME_SIZE = 256, IDENTITY_SIZE = 640 };
 
 /* A connection that is closed before all replies have been read is reset, and the end of its
  * session is lost on the way: the servers would keep its nodes until it times out. So close waits
  * for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this. */
 enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
-/* ---- Opening ---------------------------------------------------------------- */
-
-static int check_options(const zkl_client_options *options) {
-    int status =
-        zkl_input_check_struct_size("zkl_client_options", options->struct_size, sizeof(*options));
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("session_timeout_ms", options->session_timeout_ms,
-                                       ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS);
-    }
-    if (status == ZKL_OK) {
-        status =
-            zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1, INT32_MAX);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("lease_tick_ms", options->lease_tick_ms, 0,
-                                       ZKL_LEASE_TICK_MAX_MS);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("lock_root", options->lock_root);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_root(options->lock_root);
-    }
-    if (status == ZKL_OK && options->label != NULL) {
-        status = zkl_input_check_label(options->label);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR,
-                                       ZKL_LOG_DEBUG);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
-                                       ZKL_DISPATCH_CALLER);
-    }
-    if (status == ZKL_OK && options->recorded_events != 0) {
-        status = zkl_input_check_range("recorded_events", options->recorded_events,
-                                       ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("container_parents", options->container_parents, 0, 1);
-    }
-    if (status == ZKL_OK && options->record_directory != NULL) {
-        status = zkl_input_check_file_name("record_directory", options->record_directory);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("metrics", options->metrics, 0, 1);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("reserved", options->reserved, 0, 0);
-    }
-    return status;
-}
-
-static char *make_identity(const char *label) {
-    char host[HOST_NAME_SIZE] = "unknown";
-    (void)gethostname(host, sizeof(host) - 1);
-    char text[IDENTITY_SIZE];
-    snprintf(text, sizeof(text), "host=%s\npid=%ld\nlabel=%s\n", host, (long)getpid(), label);
-    return strdup(text);
-}
-
-static char *join(const char *one, const char *other) {
-    size_t size = strlen(one) + strlen(other) + 1;
-    char *text = malloc(size);
-    if (text != NULL) {
-        snprintf(text, size, "%s%s", one, other);
-    }
-    return text;
-}
-
-static bool copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
-                         const char *chroot, const zkl_client_options *options) {
-    /* The program's name is no input of the user's: cut it rather than refuse it. */
-    const char *program = program_invocation_short_name;
-    const char *label = options->label != NULL ? options->label : program;
-    client->servers = strndup(hosts, servers_length);
-    client->chroot = strdup(chroot);
-    client->label = strndup(label, ZKL_LABEL_MAX);
-    client->lock_root = join(chroot, options->lock_root);
-    if (client->label != NULL) {
-        client->identity = make_identity(client->label);
-    }
-    return client->servers != NULL && client->chroot != NULL && client->lock_root != NULL &&
-           client->identity != NULL;
-}
+/* ---- Its memory ------------------------------------------------------------------ */
 
 static void free_client(zkl_client *client) {
     zkl_handle_close(&client->open);
@@ -123,220 +36,6 @@ static void free_client(zkl_client *client) {
     free(client);
 }
 
-/* Stops what has been started, in the order in which news flows. */
-static void shut_down(zkl_client *client) {
-    zkl_log_stop(client->log);
-    zkl_callback_queue_close(client->callbacks);
-    client->callbacks = NULL;
-    zkl_callback_queue_close(client->log_callbacks);
-    client->log_callbacks = NULL;
-    zkl_service_free_sessions(client); /* callbacks may have looked at them */
-    zkl_log_free(client->log);
-    client->log = NULL;
-}
-
-static zkl_client *make_client(const zkl_client_options *options) {
-    zkl_client *client = calloc(1, sizeof(*client));
-    if (client == NULL) {
-        return NULL;
-    }
-    pthread_mutex_init(&client->mutex, NULL);
-    zkl_condition_begin(&client->changed);
-    zkl_condition_begin(&client->timers_changed);
-    zkl_handle_open(&client->open);
-    client->references = 1;
-    client->process = getpid();
-    client->session_timeout_ms = options->session_timeout_ms;
-    client->lease_tick_ms = options->lease_tick_ms;
-    client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
-    client->dispatch = options->dispatch;
-    client->container_parents = options->container_parents != 0;
-    return client;
-}
-
-static int start_log(zkl_client *client, const zkl_client_options *options) {
-    if (options->log_callback == NULL) {
-        return ZKL_OK;
-    }
-    client->log_callbacks = zkl_callback_queue_start();
-    if (client->log_callbacks == NULL) {
-        return ZKL_SYSTEM;
-    }
-    client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
-                               client->log_callbacks);
-    return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
-/* One with a thread is started when a handle needs it. */
-static int make_callbacks(zkl_client *client) {
-    if (client->dispatch == ZKL_DISPATCH_CALLER) {
-        client->callbacks = zkl_callback_queue_make();
-        return client->callbacks != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-    }
-    return ZKL_OK;
-}
-
-static int open_recorder(zkl_client *client, const zkl_client_options *given) {
-    if (given->recorded_events == 0) {
-        return ZKL_OK;
-    }
-    zkl_recorder_options options = {
-        .events = given->recorded_events,
-        .label = client->label,
-        .directory = given->record_directory,
-    };
-    client->recorder = zkl_recorder_open(&options);
-    return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
-/* The program's name was not checked, and the format wants UTF-8. */
-static int open_metrics(zkl_client *client, const zkl_client_options *given) {
-    if (given->metrics == 0) {
-        return ZKL_OK;
-    }
-    bool good = zkl_input_check_label(client->label) == ZKL_OK;
-    zkl_input_clear();
-    client->metrics = zkl_metrics_open(good ? client->label : "");
-    return client->metrics != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
-/* All sessions are granted the same, but not at the same time. */
-static const zkl_session *find_session_without_lease(const zkl_client *client) {
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.established && !zkl_liveness_lease_is_possible(&one->session.liveness)) {
-            return &one->session;
-        }
-    }
-    return &client->sessions->session;
-}
-
-/* The session timeout, as granted, and what it is too short for. */
-typedef struct lease_text {
-    char text[64];
-} lease_text;
-
-static lease_text describe_lease(const zkl_client *client) {
-    lease_text lease;
-    snprintf(lease.text, sizeof(lease.text), "%d ms, with lease_tick_ms %d",
-             (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
-    return lease;
-}
-
-static void note_lease_impossible(lease_text lease) {
-    zkl_input_note("session timeout", lease.text,
-                   "a lease needs more than three and a half ticks, as granted by the servers");
-}
-
-void zkl_client_note_lease_impossible(const zkl_client *client) {
-    note_lease_impossible(describe_lease(client));
-}
-
-static int wait_until_connected(zkl_client *client, int32_t timeout_ms) {
-    pthread_mutex_lock(&client->mutex);
-    const zkl_session *session = &client->sessions->session;
-    int64_t deadline = zkl_clock_ms() + timeout_ms;
-    while (!session->connected && !session->auth_failed) {
-        int64_t left = deadline - zkl_clock_ms();
-        if (left <= 0) {
-            break;
-        }
-        zkl_condition_wait(&client->changed, &client->mutex, left);
-    }
-    int status = session->connected ? ZKL_OK : ZKL_DISCONNECTED;
-    if (session->auth_failed) {
-        status = ZKL_AUTH_FAILED;
-    } else if (session->connected && !zkl_liveness_lease_is_possible(&session->liveness)) {
-        status = ZKL_LEASE_IMPOSSIBLE;
-    }
-    pthread_mutex_unlock(&client->mutex);
-    return status;
-}
-
-/* The message comes last, as a close begins with none. */
-static void give_up(zkl_client *client, const char *hosts, int status) {
-    pthread_mutex_lock(&client->mutex);
-    lease_text lease = describe_lease(client);
-    zkl_explanation connection = zkl_explain_connection(&client->sessions->session);
-    pthread_mutex_unlock(&client->mutex);
-    (void)zkl_client_close(client, 0);
-    if (status == ZKL_LEASE_IMPOSSIBLE) {
-        note_lease_impossible(lease);
-    } else if (status == ZKL_DISCONNECTED) {
-        zkl_input_note("host list", hosts, connection.text);
-    }
-}
-
-static int start_client(zkl_client *client, const char *hosts, const zkl_client_options *options) {
-    int status = open_recorder(client, options);
-    if (status == ZKL_OK) {
-        status = open_metrics(client, options);
-    }
-    if (status == ZKL_OK) {
-        status = start_log(client, options);
-    }
-    if (status == ZKL_OK) {
-        status = make_callbacks(client);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_service_start(client);
-    }
-    if (status != ZKL_OK) {
-        shut_down(client);
-        free_client(client);
-        if (status == ZKL_DISCONNECTED) {
-            zkl_input_note("host list", hosts, "no host of it could be resolved");
-        }
-        return status;
-    }
-    status = wait_until_connected(client, options->connect_timeout_ms);
-    if (status != ZKL_OK) {
-        give_up(client, hosts, status);
-    }
-    return status;
-}
-
-int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_client **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    static const zkl_client_options defaults = ZKL_CLIENT_OPTIONS_INIT;
-    const zkl_client_options *options = given != NULL ? given : &defaults;
-    size_t servers_length = 0;
-    const char *chroot = NULL;
-    int status = zkl_input_check_pointer("client", result);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    *result = NULL;
-    if (zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
-    status = zkl_input_check_pointer("hosts", hosts);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_hosts(hosts, &servers_length, &chroot);
-    }
-    if (status == ZKL_OK) {
-        status = check_options(options);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_client *client = make_client(options);
-    if (client == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    if (!copy_strings(client, hosts, servers_length, chroot, options)) {
-        free_client(client);
-        return ZKL_NO_MEMORY;
-    }
-    status = start_client(client, hosts, options);
-    if (status == ZKL_OK) {
-        *result = client;
-    }
-    return status;
-}
-
-/* ---- Closing ------------------------------------------------------------------ */
-
 void zkl_client_keep(zkl_client *client) {
     client->references++;
 }
@@ -349,6 +48,19 @@ void zkl_client_drop(zkl_client *client) {
         free_client(client);
     }
 }
+
+void zkl_client_shut_down(zkl_client *client) {
+    zkl_log_stop(client->log);
+    zkl_callback_queue_close(client->callbacks);
+    client->callbacks = NULL;
+    zkl_callback_queue_close(client->log_callbacks);
+    client->log_callbacks = NULL;
+    zkl_service_free_sessions(client); /* callbacks may have looked at them */
+    zkl_log_free(client->log);
+    client->log = NULL;
+}
+
+/* ---- Closing ------------------------------------------------------------------ */
 
 /* Who waited learns that it is over before the servers are waited for. */
 static void dispatch_verdicts(zkl_client *client) {
@@ -429,25 +141,7 @@ static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
     return have_all_left(client) ? ZKL_OK : ZKL_PENDING;
 }
 
-int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    if (client == NULL) {
-        return ZKL_OK;
-    }
-    int status = zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX);
-    if (status == ZKL_OK) {
-        status = zkl_handle_check("client", client);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(client);
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    if (zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
+int zkl_client_end(zkl_client *client, int64_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
     if (client->closed) { /* and its memory is still there for its lock handles */
         pthread_mutex_unlock(&client->mutex);
@@ -458,21 +152,29 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     zkl_multi_locks_client_closes(client->multi_locks);
     send_all_away(client);
     dispatch_verdicts(client);
-    status = wait_until_all_left(client, timeout_ms);
+    int status = wait_until_all_left(client, timeout_ms);
     pthread_mutex_unlock(&client->mutex);
     zkl_service_stop(client);
-    shut_down(client);
+    zkl_client_shut_down(client);
     zkl_client_drop(client);
     return status;
+}
+
+int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    if (client == NULL) {
+        return ZKL_OK;
+    }
+    ZKL_TRY(zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_handle_check("client", client));
+    return zkl_callback_is_running() ? ZKL_IN_CALLBACK : zkl_client_end(client, timeout_ms);
 }
 
 /* ---- The application's own loop -------------------------------------------------- */
 
 static int check_dispatched(const zkl_client *client) {
-    int status = zkl_client_check_process(client);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_handle_check("client", client));
     if (client->dispatch != ZKL_DISPATCH_CALLER) {
         return zkl_input_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
     }
@@ -482,19 +184,11 @@ static int check_dispatched(const zkl_client *client) {
 int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("descriptor", descriptor);
-    }
-    if (status == ZKL_OK) {
-        *descriptor = -1;
-        status = check_dispatched(client);
-    }
-    if (status == ZKL_OK) {
-        *descriptor = zkl_callback_queue_descriptor(client->callbacks);
-        status = *descriptor >= 0 ? ZKL_OK : ZKL_SYSTEM;
-    }
-    return status;
+    ZKL_TRY(zkl_input_check_pointer("descriptor", descriptor));
+    *descriptor = -1;
+    ZKL_TRY(check_dispatched(client));
+    *descriptor = zkl_callback_queue_descriptor(client->callbacks);
+    return *descriptor >= 0 ? ZKL_OK : ZKL_SYSTEM;
 }
 
 int zkl_client_dispatch(zkl_client *client, size_t *count) {
@@ -503,15 +197,9 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
     if (count != NULL) {
         *count = 0;
     }
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = check_dispatched(client);
-    }
-    if (status == ZKL_OK && zkl_callback_is_running()) {
-        status = ZKL_IN_CALLBACK;
-    }
-    if (status != ZKL_OK) {
-        return status;
+    ZKL_TRY(check_dispatched(client));
+    if (zkl_callback_is_running()) {
+        return ZKL_IN_CALLBACK;
     }
     size_t ran = zkl_callback_queue_dispatch(client->callbacks);
     if (count != NULL) {
@@ -591,16 +279,31 @@ int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_sess
     if (found != NULL) {
         open_ahead(client, found);
     } else {
-        int status = add_session(client, &found);
-        if (status != ZKL_OK) {
-            return status;
-        }
+        ZKL_TRY(add_session(client, &found));
     }
     if (found->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
     *session = &found->session;
     return ZKL_OK;
+}
+
+/* All sessions are granted the same, but not at the same time. */
+static const zkl_session *find_session_without_lease(const zkl_client *client) {
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->session.established && !zkl_liveness_lease_is_possible(&one->session.liveness)) {
+            return &one->session;
+        }
+    }
+    return &client->sessions->session;
+}
+
+void zkl_client_note_lease_impossible(const zkl_client *client) {
+    char text[64];
+    snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d",
+             (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
+    zkl_input_note("session timeout", text,
+                   "a lease needs more than three and a half ticks, as granted by the servers");
 }
 
 /* ---- The rest ------------------------------------------------------------------ */
@@ -617,7 +320,6 @@ static size_t count_leaving(const zkl_session *session) {
 static void tell_information(const zkl_client *client, zkl_client_information *information) {
     const zkl_session *first = &client->sessions->session;
     *information = (zkl_client_information){
-        .struct_size = information->struct_size,
         .connected = 1,
         .session_id = first->id,
         .session_timeout_ms = first->timeout_ms,
@@ -634,25 +336,16 @@ static void tell_information(const zkl_client *client, zkl_client_information *i
 int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("information", information);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_struct_size("zkl_client_information", information->struct_size,
-                                             sizeof(*information));
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    status = zkl_client_check_process(client);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    zkl_client_information filled;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_check_pointer("information", information));
+    ZKL_TRY(zkl_input_check_struct_size("zkl_client_information", information->struct_size,
+                                        sizeof(*information)));
     pthread_mutex_lock(&client->mutex);
     bool is_there = client->sessions != NULL; /* else it is closed, and its handles keep it */
     if (is_there) {
-        tell_information(client, information);
+        tell_information(client, &filled);
+        zkl_input_fill_struct(information, &filled);
     }
     pthread_mutex_unlock(&client->mutex);
     return is_there ? ZKL_OK : ZKL_CLOSED;

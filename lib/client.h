@@ -70,6 +70,12 @@ void zkl_client_keep(zkl_client *client);
 /** Without the mutex. */
 void zkl_client_drop(zkl_client *client);
 
+/** Closes it, as zkl_client_close does, which has checked that it may. */
+int zkl_client_end(zkl_client *client, int64_t timeout_ms);
+/** Stops the log and the callbacks, in the order in which news flows, and frees the sessions, when
+ *  no thread serves them. */
+void zkl_client_shut_down(zkl_client *client);
+
 /** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
 int zkl_client_check_process(const zkl_client *client);
 /** The calling thread, as the owner of what it acquires, for others to read. */

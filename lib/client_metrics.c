@@ -4,6 +4,7 @@
 #include "client.h"
 #include "input.h"
 #include "threads.h"
+#include "try.h"
 #include "zookeeper/request_runner.h"
 
 /* What is so now is not counted up and down, but looked at. */
@@ -68,36 +69,26 @@ static int write_text(const zkl_metrics *metrics, char *buffer, size_t size, siz
 }
 
 static int check(const zkl_client *client, const char *buffer, size_t size) {
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK && size > 0) {
-        status = zkl_input_check_pointer("buffer", buffer);
+    ZKL_TRY(zkl_handle_check("client", client));
+    if (size > 0) {
+        ZKL_TRY(zkl_input_check_pointer("buffer", buffer));
     }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(client);
-    }
-    if (status == ZKL_OK && client->metrics == NULL) {
-        status = zkl_input_refuse("client", NULL, "counts nothing: its option metrics is 0");
-    }
-    return status;
+    return client->metrics != NULL
+               ? ZKL_OK
+               : zkl_input_refuse("client", NULL, "counts nothing: its option metrics is 0");
 }
 
 int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("length", length);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("length", length));
     *length = 0;
-    status = check(client, buffer, size);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check(client, buffer, size));
     zkl_metrics *numbers = copy_numbers(client);
     if (numbers == NULL) {
         return ZKL_NO_MEMORY;
     }
-    status = write_text(numbers, buffer, size, length);
+    int status = write_text(numbers, buffer, size, length);
     free(numbers);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "record_file.h"
 #include "threads.h"
+#include "try.h"
 
 /* So that nobody waits for the disk, or for pages of memory (which are touched
  * before): the mutex is held for the copy only. */
@@ -29,29 +30,18 @@ static char *copy_record(zkl_client *client, size_t *length) {
 }
 
 static int check(const zkl_client *client, const char *path) {
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("path", path);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_file_name("path", path);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(client);
-    }
-    if (status == ZKL_OK && client->recorder == NULL) {
-        status = zkl_input_refuse("client", NULL, "keeps no record: its recorded_events is 0");
-    }
-    return status;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_check_pointer("path", path));
+    ZKL_TRY(zkl_input_check_file_name("path", path));
+    return client->recorder != NULL
+               ? ZKL_OK
+               : zkl_input_refuse("client", NULL, "keeps no record: its recorded_events is 0");
 }
 
 int zkl_client_write_record(zkl_client *client, const char *path) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = check(client, path);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check(client, path));
     size_t length = 0;
     char *record = copy_record(client, &length);
     if (record == NULL) {

@@ -432,12 +432,31 @@ int zkl_input_check_file_name(const char *what, const char *name) {
     return ZKL_OK;
 }
 
+/* As none ends in padding, versions differ by whole words. */
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {
-    if (given != known) {
+    if (given <= sizeof(size_t) || given > known || given % sizeof(size_t) != 0) {
         return refuse("struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given,
                       what, known);
     }
     return ZKL_OK;
+}
+
+static void copy_fields(void *to, const void *from, size_t struct_size) {
+    memcpy((char *)to + sizeof(size_t), (const char *)from + sizeof(size_t),
+           struct_size - sizeof(size_t));
+}
+
+int zkl_input_read_options(const char *what, const void *given, void *options, size_t size) {
+    if (given != NULL) {
+        size_t its_size = *(const size_t *)given;
+        ZKL_TRY(zkl_input_check_struct_size(what, its_size, size));
+        copy_fields(options, given, its_size);
+    }
+    return ZKL_OK;
+}
+
+void zkl_input_fill_struct(void *given, const void *filled) {
+    copy_fields(given, filled, *(const size_t *)given);
 }
 
 int zkl_input_check_pointer(const char *what, const void *pointer) {

@@ -164,8 +164,6 @@ static int check_told(const zkl_lock_options *options, const char *what, int32_t
 }
 
 static int check_options(const zkl_lock_options *options) {
-    ZKL_TRY(
-        zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options)));
     ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1));
     ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
@@ -211,20 +209,20 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
                   zkl_lock **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
-    const zkl_lock_options *options = given != NULL ? given : &defaults;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     ZKL_TRY(zkl_input_check_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_input_check_pointer("resource", resource));
     ZKL_TRY(zkl_input_check_resource(resource));
-    ZKL_TRY(check_options(options));
+    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options(&options));
     ZKL_TRY(zkl_client_check_process(client));
-    zkl_lock *lock = make_lock(client, resource, options);
+    zkl_lock *lock = make_lock(client, resource, &options);
     if (lock == NULL) {
         return ZKL_NO_MEMORY;
     }
-    int status = attach(lock, options);
+    int status = attach(lock, &options);
     if (status != ZKL_OK) {
         free_lock(lock);
         return status;

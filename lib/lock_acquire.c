@@ -60,9 +60,7 @@ int zkl_lock_check_grant(const zkl_grant *grant) {
 
 int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant) {
     if (status == ZKL_OK && grant != NULL) {
-        size_t size = grant->struct_size;
-        memcpy(grant, &call->grant, size);
-        grant->struct_size = size;
+        zkl_input_fill_struct(grant, &call->grant);
     }
     return status;
 }

@@ -82,7 +82,6 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
     int64_t left = 0;
     int status = look(lock, &left);
     *information = (zkl_lock_information){
-        .struct_size = information->struct_size,
         .state = public_state(lock, status),
         .lease_left_ms = left,
         .pending_deletions = count_left_behind(lock),
@@ -108,12 +107,14 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_TRY(zkl_input_check_pointer("information", information));
     ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
                                         sizeof(*information)));
+    zkl_lock_information filled;
     int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
     if (lock->client->closed) {
         status = ZKL_CLOSED;
     } else {
-        tell_information(lock, information);
+        tell_information(lock, &filled);
+        zkl_input_fill_struct(information, &filled);
     }
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

@@ -70,8 +70,12 @@ int zkl_multi_lock_acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_l
     if (status != ZKL_OK) {
         return status;
     }
+    zkl_multi_lock_grant filled = ZKL_MULTI_LOCK_GRANT_INIT;
     enter(self);
-    status = acquire(self, timeout_ms, grant);
+    status = acquire(self, timeout_ms, &filled);
+    if (status == ZKL_OK && grant != NULL) {
+        zkl_input_fill_struct(grant, &filled);
+    }
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(self->client);
     }

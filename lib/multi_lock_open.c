@@ -12,8 +12,8 @@
 /* ---- Input -------------------------------------------------------------------------------- */
 
 static int check_member(const zkl_multi_lock_member *member) {
-    int status =
-        zkl_input_check_struct_size("zkl_multi_lock_member", member->struct_size, sizeof(*member));
+    int status = zkl_input_check_range("struct_size of a member", (int64_t)member->struct_size,
+                                       sizeof(*member), sizeof(*member)); /* they are an array */
     if (status == ZKL_OK) {
         status = zkl_input_check_pointer("resource", member->resource);
     }
@@ -40,11 +40,7 @@ static int check_members(const zkl_multi_lock_member *members, size_t count) {
 }
 
 static int check_options(const zkl_multi_lock_options *options) {
-    int status = zkl_input_check_struct_size("zkl_multi_lock_options", options->struct_size,
-                                             sizeof(*options));
-    if (status == ZKL_OK) {
-        status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX);
-    }
+    int status = zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX);
     if (status == ZKL_OK) {
         status =
             zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1);
@@ -62,8 +58,11 @@ static int check_options(const zkl_multi_lock_options *options) {
 }
 
 static int check_input(zkl_client *client, const zkl_multi_lock_member *members, size_t count,
-                       const zkl_multi_lock_options *options) {
+                       const zkl_multi_lock_options *given, zkl_multi_lock_options *options) {
     int status = zkl_handle_check("client", client);
+    if (status == ZKL_OK) {
+        status = zkl_input_read_options("zkl_multi_lock_options", given, options, sizeof(*options));
+    }
     if (status == ZKL_OK) {
         status = check_options(options);
     }
@@ -169,22 +168,21 @@ int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members
                         const zkl_multi_lock_options *given, zkl_multi_lock **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    static const zkl_multi_lock_options defaults = ZKL_MULTI_LOCK_OPTIONS_INIT;
-    const zkl_multi_lock_options *options = given != NULL ? given : &defaults;
+    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
     int status = zkl_input_check_pointer("multi_lock", result);
     if (status != ZKL_OK) {
         return status;
     }
     *result = NULL;
     zkl_multi_lock *self = NULL;
-    status = check_input(client, members, count, options);
+    status = check_input(client, members, count, given, &options);
     if (status == ZKL_OK) {
-        status = make(client, members, count, options, &self);
+        status = make(client, members, count, &options, &self);
     }
     if (status != ZKL_OK) {
         return status;
     }
-    status = attach(self, options);
+    status = attach(self, &options);
     if (status != ZKL_OK) {
         free_multi_lock(self);
         return status;

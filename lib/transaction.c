@@ -300,9 +300,7 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
     self.base.call.lock = transaction->lock;
     int status = zkl_call_wait(&self.base.call, true);
     if (result != NULL) {
-        size_t size = result->struct_size;
-        memcpy(result, &self.result, size);
-        result->struct_size = size;
+        zkl_input_fill_struct(result, &self.result);
     }
     return status;
 }

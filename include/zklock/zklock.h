@@ -54,8 +54,9 @@
  *   its text; zkl_error_message() adds the details: which input was wrong, who was in the way, what
  *   the servers refused.
  * - Every duration is in milliseconds and its name ends in _ms.
- * - Option structs begin with struct_size and are initialised with their _INIT
- *   macro, so that a program built today runs with a later library.
+ * - Structs that a program passes in begin with struct_size and are initialised with their _INIT
+ *   macro, so that a program built today runs with a later library, which reads and fills only the
+ *   fields that the program has.
  * - Strings passed in are copied. Of what is returned only handles must be freed.
  * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT, with a
  *   message, unless a newer handle has the same address. This finds mistakes; it does not make it

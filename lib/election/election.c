@@ -67,21 +67,19 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
                       zkl_election **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    static const zkl_election_options defaults = ZKL_ELECTION_OPTIONS_INIT;
-    const zkl_election_options *options = given != NULL ? given : &defaults;
+    zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
     ZKL_TRY(zkl_input_check_pointer("election", result));
     *result = NULL;
-    ZKL_TRY(zkl_input_check_struct_size("zkl_election_options", options->struct_size,
-                                        sizeof(*options)));
+    ZKL_TRY(zkl_input_read_options("zkl_election_options", given, &options, sizeof(options)));
     zkl_election *election = calloc(1, sizeof(*election));
     if (election == NULL) {
         return ZKL_NO_MEMORY;
     }
-    election->elected = options->elected;
-    election->lost = options->lost;
-    election->resignation_asked = options->resignation_asked;
-    election->arg = options->arg;
-    int status = open_lock(election, client, resource, options);
+    election->elected = options.elected;
+    election->lost = options.lost;
+    election->resignation_asked = options.resignation_asked;
+    election->arg = options.arg;
+    int status = open_lock(election, client, resource, &options);
     if (status != ZKL_OK) {
         free(election);
         return status;

@@ -57,8 +57,6 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
 static int check_options(const zkl_lock_options *options) {
-    ZKL_TRY(
-        zkl_input_check_struct_size("zkl_lock_options", options->struct_size, sizeof(*options)));
     bool plain = options->permits == 0 && options->reentrant == 0 && options->note == NULL &&
                  options->state_callback == NULL;
     return plain ? ZKL_OK
@@ -124,8 +122,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
                           const zkl_lock_options *given, zkl_striped_lock **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    static const zkl_lock_options defaults = ZKL_LOCK_OPTIONS_INIT;
-    const zkl_lock_options *options = given != NULL ? given : &defaults;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     ZKL_TRY(zkl_input_check_pointer("striped_lock", result));
     *result = NULL;
@@ -133,7 +130,8 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(zkl_input_check_pointer("resource", resource));
     ZKL_TRY(zkl_input_check_resource(resource));
     ZKL_TRY(zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
-    ZKL_TRY(check_options(options));
+    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options(&options));
     zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
     if (self == NULL) {
         return ZKL_NO_MEMORY;
@@ -142,8 +140,8 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     self->references = 1;
     self->client = client;
     self->stripes = stripes;
-    self->fail_on_session_expiry = options->fail_on_session_expiry != 0;
-    int status = open_stripes(self, information.lock_root, resource, options);
+    self->fail_on_session_expiry = options.fail_on_session_expiry != 0;
+    int status = open_stripes(self, information.lock_root, resource, &options);
     if (status != ZKL_OK) {
         close_stripes(self);
         pthread_mutex_lock(&self->mutex);
@@ -279,7 +277,7 @@ static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t 
 /* With the mutex: what the caller is to be told. */
 static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
     self->searching = false;
-    if (status == ZKL_OK && grant != NULL) {
+    if (status == ZKL_OK) {
         grant->stripe = self->last;
         grant->waited_ms = zkl_clock_ms() - self->began_ms;
     }
@@ -290,11 +288,9 @@ static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
 static int ask_all(const zkl_striped_lock *self, zkl_grant *grant) {
     zkl_multi_lock_grant its = ZKL_MULTI_LOCK_GRANT_INIT;
     ZKL_TRY(zkl_multi_lock_acquire(self->all[self->mode], self->last_ms, &its));
-    if (grant != NULL) {
-        grant->token = its.token;
-        grant->mode = self->mode;
-        grant->node[0] = '\0';
-    }
+    grant->token = its.token;
+    grant->mode = self->mode;
+    grant->node[0] = '\0';
     return ZKL_OK;
 }
 
@@ -311,17 +307,21 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
     if (grant != NULL) {
         ZKL_TRY(zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
     }
+    zkl_grant filled = ZKL_GRANT_INIT;
     pthread_mutex_lock(&self->mutex);
     int status = begin(self, stripe, mode, timeout_ms);
     if (status == ZKL_OK) {
         while (asks_on(self, &status)) {
             pthread_mutex_unlock(&self->mutex);
-            status = ask(self, grant);
+            status = ask(self, &filled);
             pthread_mutex_lock(&self->mutex);
         }
-        status = end(self, status, grant);
+        status = end(self, status, &filled);
     }
     pthread_mutex_unlock(&self->mutex);
+    if (status == ZKL_OK && grant != NULL) {
+        zkl_input_fill_struct(grant, &filled);
+    }
     return status;
 }
 

@@ -398,8 +398,13 @@ static void ranges_hold_at_their_edges(void) {
     EXPECT_INT(zkl_input_check_range("y", INT64_MAX, -1, INT64_MAX), ZKL_OK);
 }
 
-static void struct_size_must_be_known(void) {
+static void struct_size_must_be_that_of_a_version(void) {
     EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 40, 40), ZKL_OK);
+    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 32, 40), ZKL_OK);
+    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
+    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", sizeof(size_t), 40), "struct_size");
+    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 39, 40), "struct_size 39 of zkl_thing");
+    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 48, 40), "struct_size 48 of zkl_thing");
     EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 0, 40), "struct_size");
     EXPECT(strstr(zkl_input_message(), "struct_size 0 of zkl_thing") != NULL);
     EXPECT(strstr(zkl_input_message(), "40") != NULL);
@@ -531,7 +536,7 @@ static CU_TestInfo tests[] = {
     TEST(modes_of_a_lock_are_three),
     TEST(mode_of_a_semaphore_is_one),
     TEST(ranges_hold_at_their_edges),
-    TEST(struct_size_must_be_known),
+    TEST(struct_size_must_be_that_of_a_version),
     TEST(pointer_must_not_be_null),
     TEST(long_input_is_cut_in_messages),
     TEST(each_thread_has_its_own_message),

@@ -26,7 +26,7 @@ static const char *size_message(size_t given, const char *name, size_t known) {
     return message;
 }
 
-static const size_t wrong_by[] = { (size_t)-1, 1 };
+static const size_t wrong_by[] = { (size_t)-1, 1, sizeof(size_t) };
 
 /* ---- Clients ------------------------------------------------------------------ */
 
@@ -189,6 +189,69 @@ static void size_of_lock_structs_must_be_known(void) {
                 size_message(grant.struct_size, "zkl_grant", sizeof(grant)));
     }
     DESK_HEARD(desk, "");
+    desk_close(desk);
+}
+
+/* A program that was built with a library of fewer fields: what lies behind its structs is not its
+ * own. */
+
+static void options_of_an_earlier_version_stand_for_the_defaults_in_later_fields(void) {
+    lock_desk *desk = desk_open(NULL); /* lends its sessions */
+    zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    zkl_lock *lock = NULL;
+    of_client.struct_size = offsetof(zkl_client_options, lock_root);
+    of_client.lock_root = "not a root";
+    of_client.lease_tick_ms = -1;
+    of_client.reserved = 1;
+    EXPECT_INT(zkl_client_open("h:1", &of_client, &client), ZKL_OK);
+    EXPECT_TEXT(client->lock_root, "/locks");
+    of_client.session_timeout_ms = 1; /* is its own */
+    REFUSED(open_client(&of_client), ZKL_INVALID_ARGUMENT,
+            "session_timeout_ms 1: must be from 100 to 3600000");
+    of_lock.struct_size = offsetof(zkl_lock_options, max_hold_ms);
+    of_lock.max_hold_ms = -1;
+    of_lock.permits = -1;
+    EXPECT_INT(zkl_lock_open(client, "stock", &of_lock, &lock), ZKL_OK);
+    zkl_lock_close(lock);
+    EXPECT_INT(zkl_client_close(client, 0), ZKL_OK);
+    desk_close(desk);
+}
+
+static void structs_of_an_earlier_version_are_filled_as_far_as_they_go(void) {
+    lock_desk *desk = desk_open(NULL);
+    zkl_client_information of_client = ZKL_CLIENT_INFORMATION_INIT;
+    zkl_lock_information of_lock = ZKL_LOCK_INFORMATION_INIT;
+    of_client.struct_size = offsetof(zkl_client_information, sessions_expired);
+    of_client.sessions_expired = 99;
+    of_client.sessions = 99;
+    EXPECT_INT(zkl_client_info(desk->client, &of_client), ZKL_OK);
+    EXPECT_INT(of_client.connected, 1);
+    EXPECT_INT(of_client.session_id, DESK_SESSION_ID);
+    EXPECT_INT(of_client.sessions_expired, 99);
+    EXPECT_INT(of_client.sessions, 99);
+    EXPECT_INT(of_client.struct_size, offsetof(zkl_client_information, sessions_expired));
+    desk_hold(desk);
+    of_lock.struct_size = offsetof(zkl_lock_information, held_ms);
+    of_lock.held_ms = 99;
+    of_lock.position = 99;
+    EXPECT_INT(zkl_lock_info(desk->lock, &of_lock), ZKL_OK);
+    EXPECT_INT(of_lock.state, ZKL_STATE_HELD);
+    EXPECT_INT(of_lock.token, DESK_TOKEN);
+    EXPECT_INT(of_lock.held_ms, 99);
+    EXPECT_INT(of_lock.position, 99);
+    desk_close(desk);
+}
+
+static void grant_of_an_earlier_version_has_no_node(void) {
+    lock_desk *desk = desk_open(NULL);
+    desk->grant.struct_size = offsetof(zkl_grant, node);
+    memset(desk->grant.node, 'x', sizeof(desk->grant.node));
+    desk_hold(desk);
+    EXPECT_INT(desk->grant.token, DESK_TOKEN);
+    EXPECT_INT(desk->grant.node[0], 'x');
+    EXPECT_INT(desk->grant.node[ZKL_NODE_PATH_SIZE - 1], 'x');
     desk_close(desk);
 }
 
@@ -368,6 +431,9 @@ static CU_TestInfo tests[] = {
     TEST(client_is_left_open_where_its_close_is_refused),
     TEST(size_of_client_structs_must_be_known),
     TEST(size_of_lock_structs_must_be_known),
+    TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields),
+    TEST(structs_of_an_earlier_version_are_filled_as_far_as_they_go),
+    TEST(grant_of_an_earlier_version_has_no_node),
     TEST(null_pointers_for_a_lock_are_named),
     TEST(scope_helpers_take_null),
     TEST(times_of_a_lock_have_their_ranges),
