@@ -30,22 +30,25 @@
     X(ZKL_LOSS_OTHER, "other")
 
 /** What is asked of the servers. */
-#define ZKL_SENT_LIST(X)                                                                           \
-    X(ZKL_SENT_CREATE, "create")               /* of a place in a queue */                         \
-    X(ZKL_SENT_CREATE_PARENT, "create_parent") /* of a resource, or of what is above it */         \
-    X(ZKL_SENT_LIST_CHILDREN, "list")                                                              \
-    X(ZKL_SENT_EXISTS, "exists") /* probes of a session, and searches for a lost node */           \
-    X(ZKL_SENT_WATCH, "watch")   /* an exists that leaves a watch */                               \
-    X(ZKL_SENT_DELETE, "delete")                                                                   \
-    X(ZKL_SENT_REMOVE_WATCHES, "remove_watches")                                                   \
-    X(ZKL_SENT_TRANSACTION, "transaction")                                                         \
-    X(ZKL_SENT_GET, "get") /* of what nodes say, by who asks for them, or is asked for the lock */ \
-    X(ZKL_SENT_SET, "set") /* of the data of others, to ask them for the lock */
+#define ZKL_OPERATION_KIND_LIST(X)                                                                 \
+    X(ZKL_OPERATION_CREATE, "create")               /* of a place in a queue */                    \
+    X(ZKL_OPERATION_CREATE_PARENT, "create_parent") /* of a resource, or of what is above it */    \
+    X(ZKL_OPERATION_LIST_CHILDREN, "list")                                                         \
+    X(ZKL_OPERATION_EXISTS, "exists") /* probes of a session, and searches for a lost node */      \
+    X(ZKL_OPERATION_WATCH, "watch")   /* an exists that leaves a watch */                          \
+    X(ZKL_OPERATION_DELETE, "delete")                                                              \
+    X(ZKL_OPERATION_REMOVE_WATCHES, "remove_watches")                                              \
+    X(ZKL_OPERATION_TRANSACTION, "transaction")                                                    \
+    X(ZKL_OPERATION_GET,                                                                           \
+      "get") /* of what nodes say, by who asks for them, or is asked for the lock */               \
+    X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */
 
 #define ZKL_METRICS_ENUM(name, label) name,
 typedef enum zkl_result { ZKL_RESULT_LIST(ZKL_METRICS_ENUM) ZKL_RESULT_COUNT } zkl_result;
 typedef enum zkl_loss { ZKL_LOSS_LIST(ZKL_METRICS_ENUM) ZKL_LOSS_COUNT } zkl_loss;
-typedef enum zkl_sent { ZKL_SENT_LIST(ZKL_METRICS_ENUM) ZKL_SENT_COUNT } zkl_sent;
+typedef enum zkl_operation_kind {
+    ZKL_OPERATION_KIND_LIST(ZKL_METRICS_ENUM) ZKL_OPERATION_KINDS
+} zkl_operation_kind;
 #undef ZKL_METRICS_ENUM
 
 /** The upper bounds of the histograms' buckets: X(milliseconds, the same in seconds). */
@@ -95,7 +98,7 @@ typedef struct zkl_metrics {
     uint64_t sessions_expired;
     uint64_t disconnections;
     uint64_t reconnects;
-    uint64_t sent[ZKL_SENT_COUNT];
+    uint64_t sent[ZKL_OPERATION_KINDS];
     uint64_t sessions; /* this and the next two: at the moment when they are written */
     uint64_t sessions_connected;
     uint64_t watches;

@@ -24,7 +24,7 @@ static const char *const results[] = {
     ZKL_RESULT_LIST(LABEL)
 };
 static const char *const losses[] = { ZKL_LOSS_LIST(LABEL) };
-static const char *const sent[] = { ZKL_SENT_LIST(LABEL) };
+static const char *const sent[] = { ZKL_OPERATION_KIND_LIST(LABEL) };
 #undef LABEL
 
 static const char *const bounds[] = {
@@ -179,7 +179,7 @@ static void add_number(page *self, const char *name, const char *type, const cha
 static void add_requests(page *self) {
     static const char name[] = "zklock_requests_total";
     begin_metric(self, name, "counter", "Requests sent to ZooKeeper, by their kind.");
-    for (size_t i = 0; i < ZKL_SENT_COUNT; i++) {
+    for (size_t i = 0; i < ZKL_OPERATION_KINDS; i++) {
         add_sample(self, name, NULL, "kind", sent[i], self->metrics->sent[i]);
     }
 }

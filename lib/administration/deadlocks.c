@@ -216,9 +216,9 @@ static void begin_second_look(const zkl_deadlocks *self, const zkl_inquiry *inqu
                               zkl_question *questions) {
     for (size_t i = 0; i < self->told_count; i++) {
         const zkl_deadlock_wait *wait = &self->told[i];
-        zkl_question_begin(&questions[2 * i], ZKL_QUESTION_EXISTS,
+        zkl_question_begin(&questions[2 * i], ZKL_OPERATION_EXISTS,
                            node_path(inquiry, wait->resource, wait->node));
-        zkl_question_begin(&questions[2 * i + 1], ZKL_QUESTION_EXISTS,
+        zkl_question_begin(&questions[2 * i + 1], ZKL_OPERATION_EXISTS,
                            node_path(inquiry, wait->resource, wait->behind));
     }
 }
@@ -297,7 +297,7 @@ static int make_queues(zkl_deadlocks *self) {
 }
 
 static int find(zkl_deadlocks *self, zkl_inquiry *inquiry) {
-    int status = zkl_survey_take(&self->survey, inquiry, ZKL_QUESTION_LIST);
+    int status = zkl_survey_take(&self->survey, inquiry, ZKL_OPERATION_LIST_CHILDREN);
     if (status == ZKL_OK) {
         status = make_queues(self);
     }

@@ -28,7 +28,7 @@ char *zkl_path_below(const char *parent, const char *name) {
     return path;
 }
 
-void zkl_question_begin(zkl_question *question, zkl_question_kind kind, char *path) {
+void zkl_question_begin(zkl_question *question, zkl_operation_kind kind, char *path) {
     *question = (zkl_question){ .kind = kind, .path = path };
 }
 
@@ -130,34 +130,26 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 /* ---- Asking, with the mutex held ------------------------------------------------------------ */
 
-static zkl_outcome send_request(zkl_operations *operations, const zkl_question *question) {
-    const zkl_operations_table *table = operations->table;
-    switch (question->kind) {
-    case ZKL_QUESTION_LIST:
-        return table->list(operations, question->path, 0, on_reply, question->call);
-    case ZKL_QUESTION_GET:
-        return table->get(operations, question->path, on_reply, question->call);
-    case ZKL_QUESTION_EXISTS:
-        return table->exists(operations, question->path, 0, on_reply, question->call);
-    case ZKL_QUESTION_SET:
-        return table->set(operations, question->path, question->data, ZKL_ANY_VERSION, on_reply,
-                          question->call);
-    case ZKL_QUESTION_REMOVE:
-        break;
-    }
-    return table->remove(operations, question->path, on_reply, question->call);
+static zkl_outcome send_request(zkl_session *session, const zkl_question *question) {
+    const zkl_operation operation = { .kind = question->kind,
+                                      .path = question->path,
+                                      .data = question->data,
+                                      .version = ZKL_ANY_VERSION,
+                                      .lasts = true };
+    return zkl_send(&session->sender, &operation, on_reply, question->call);
 }
 
 static void note_session(zkl_inquiry *inquiry, const zkl_session *session) {
     inquiry->session_changed =
-        inquiry->session_changed || (inquiry->asked && inquiry->session_number != session->number);
+        inquiry->session_changed ||
+        (inquiry->asked && inquiry->session_number != session->sender.session_number);
     inquiry->asked = true;
-    inquiry->session_number = session->number;
+    inquiry->session_number = session->sender.session_number;
 }
 
 /* False: not now. */
 static bool ask_one(zkl_inquiry *inquiry, zkl_question *question) {
-    const zkl_session *session = &inquiry->client->sessions->session;
+    zkl_session *session = &inquiry->client->sessions->session;
     zkl_question_call *call = question->path != NULL ? malloc(sizeof(*call)) : NULL;
     if (call == NULL) {
         inquiry->no_memory = true;
@@ -165,7 +157,7 @@ static bool ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     }
     *call = (zkl_question_call){ inquiry, question };
     question->call = call;
-    zkl_outcome outcome = send_request(session->operations, question);
+    zkl_outcome outcome = send_request(session, question);
     if (outcome == ZKL_OUTCOME_OK) {
         note_session(inquiry, session);
         inquiry->under_way++;

@@ -12,18 +12,10 @@
 /** So many questions are under way at a time. */
 #define ZKL_QUESTIONS_AT_ONCE 128
 
-typedef enum zkl_question_kind {
-    ZKL_QUESTION_LIST,
-    ZKL_QUESTION_GET,
-    ZKL_QUESTION_EXISTS,
-    ZKL_QUESTION_SET,
-    ZKL_QUESTION_REMOVE
-} zkl_question_kind;
-
 typedef struct zkl_question_call zkl_question_call;
 
 typedef struct zkl_question {
-    zkl_question_kind kind;
+    zkl_operation_kind kind;
     char *path;
     const char *data; /* SET */
     zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
@@ -57,7 +49,7 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
 
 /** Takes the path over; NULL: the answer will be ZKL_NO_MEMORY. */
-void zkl_question_begin(zkl_question *question, zkl_question_kind kind, char *path);
+void zkl_question_begin(zkl_question *question, zkl_operation_kind kind, char *path);
 /** Of many; NULL is fine. */
 void zkl_questions_free(zkl_question *questions, size_t count);
 /** ZKL_OK unless it was refused; then why, and a message that names the path. */

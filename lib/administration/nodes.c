@@ -28,7 +28,7 @@ static int check_node(const char *node) {
 
 static int take_answer(const zkl_question *question, const char *node) {
     bool gone = question->reply.outcome == ZKL_OUTCOME_NO_NODE;
-    bool by_us = question->kind == ZKL_QUESTION_REMOVE && question->asked_again;
+    bool by_us = question->kind == ZKL_OPERATION_DELETE && question->asked_again;
     if (gone && !by_us) {
         zkl_input_note("node", node, "the resource has no such node");
         return ZKL_NO_NODE;
@@ -37,7 +37,7 @@ static int take_answer(const zkl_question *question, const char *node) {
 }
 
 static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
-               zkl_question_kind kind) {
+               zkl_operation_kind kind) {
     char parent[ZKL_PARENT_PATH_SIZE];
     zkl_question *question = calloc(1, sizeof(*question));
     if (question == NULL) {
@@ -55,7 +55,7 @@ static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
 }
 
 static int act(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms,
-               zkl_question_kind kind) {
+               zkl_operation_kind kind) {
     zkl_input_clear();
     zkl_inquiry inquiry;
     int status = zkl_input_check_pointer("resource", resource);
@@ -77,11 +77,11 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
 
 int zkl_node_break(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
-    return act(client, resource, node, timeout_ms, ZKL_QUESTION_REMOVE);
+    return act(client, resource, node, timeout_ms, ZKL_OPERATION_DELETE);
 }
 
 int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                     int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
-    return act(client, resource, node, timeout_ms, ZKL_QUESTION_SET);
+    return act(client, resource, node, timeout_ms, ZKL_OPERATION_SET);
 }

@@ -54,7 +54,7 @@ static size_t begin_removals(zkl_question *removals, const zkl_survey *first,
     size_t count = 0;
     for (size_t i = 0; i < first->count; i++) {
         if (zkl_survey_is_stripe(first, i) == stripes && is_idle(first, second, i)) {
-            zkl_question_begin(&removals[count++], ZKL_QUESTION_REMOVE,
+            zkl_question_begin(&removals[count++], ZKL_OPERATION_DELETE,
                                strdup(second->questions[i].path));
         }
     }
@@ -115,7 +115,7 @@ static int look_again(zkl_inquiry *inquiry, const zkl_survey *first, size_t *rem
 
 static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
     zkl_survey first;
-    int status = zkl_survey_take(&first, inquiry, ZKL_QUESTION_GET);
+    int status = zkl_survey_take(&first, inquiry, ZKL_OPERATION_GET);
     if (status == ZKL_OK) {
         status = check_readable(&first);
     }

@@ -205,7 +205,7 @@ static size_t count_entries(zkl_queue *const *queues, size_t count) {
 static void begin_questions(zkl_question *next, zkl_queue *const *queues, size_t count) {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < queues[i]->count; j++) {
-            zkl_question_begin(next++, ZKL_QUESTION_GET,
+            zkl_question_begin(next++, ZKL_OPERATION_GET,
                                zkl_path_below(queues[i]->path, queues[i]->entries[j].member.text));
         }
     }
@@ -249,7 +249,7 @@ static int list_queue(zkl_inquiry *inquiry, const char *path, zkl_queue **queue)
     if (question == NULL) {
         return ZKL_NO_MEMORY;
     }
-    zkl_question_begin(question, ZKL_QUESTION_LIST, strdup(path));
+    zkl_question_begin(question, ZKL_OPERATION_LIST_CHILDREN, strdup(path));
     int status = zkl_inquiry_ask(inquiry, question, 1);
     if (status == ZKL_OK) {
         status = zkl_question_status(question);

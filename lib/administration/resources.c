@@ -38,7 +38,7 @@ static int take_answers(zkl_resource_list *list) {
 }
 
 static int fill(zkl_resource_list *list, zkl_inquiry *inquiry) {
-    int status = zkl_survey_take(&list->survey, inquiry, ZKL_QUESTION_LIST);
+    int status = zkl_survey_take(&list->survey, inquiry, ZKL_OPERATION_LIST_CHILDREN);
     if (status != ZKL_OK) {
         return status;
     }

@@ -23,7 +23,7 @@ static int begin_lists(zkl_survey *survey, const char *root, zkl_children childr
     }
     bool complete = true;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_question_begin(&survey->questions[i], ZKL_QUESTION_LIST,
+        zkl_question_begin(&survey->questions[i], ZKL_OPERATION_LIST_CHILDREN,
                            zkl_path_below(root, children.names[i]));
         complete = complete && survey->questions[i].path != NULL;
     }
@@ -38,7 +38,7 @@ static int list_resources(zkl_survey *survey, zkl_inquiry *inquiry) {
     if (root == NULL) {
         return ZKL_NO_MEMORY;
     }
-    zkl_question_begin(root, ZKL_QUESTION_LIST, strdup(inquiry->client->lock_root));
+    zkl_question_begin(root, ZKL_OPERATION_LIST_CHILDREN, strdup(inquiry->client->lock_root));
     int status = zkl_inquiry_ask(inquiry, root, 1);
     if (status == ZKL_OK) {
         status = zkl_question_status(root);
@@ -62,7 +62,7 @@ static size_t count_stripes(zkl_children children) {
 
 /* False: out of memory. */
 static bool begin_stripes(zkl_question *next, const zkl_question *resource,
-                          zkl_question_kind kind) {
+                          zkl_operation_kind kind) {
     zkl_children children = resource->reply.children;
     zkl_question *first = next;
     bool complete = true;
@@ -80,8 +80,8 @@ static bool begin_stripes(zkl_question *next, const zkl_question *resource,
 }
 
 /* Takes a resource over, with its answer if lists are what is asked for. */
-static void take_over(zkl_question *question, zkl_question *listed, zkl_question_kind kind) {
-    if (kind == ZKL_QUESTION_LIST) {
+static void take_over(zkl_question *question, zkl_question *listed, zkl_operation_kind kind) {
+    if (kind == ZKL_OPERATION_LIST_CHILDREN) {
         *question = *listed;
         listed->held = NULL;
     } else {
@@ -90,7 +90,7 @@ static void take_over(zkl_question *question, zkl_question *listed, zkl_question
     listed->path = NULL;
 }
 
-static int descend(zkl_survey *survey, zkl_survey *resources, zkl_question_kind kind) {
+static int descend(zkl_survey *survey, zkl_survey *resources, zkl_operation_kind kind) {
     size_t count = resources->count;
     for (size_t i = 0; i < resources->count; i++) {
         count += count_stripes(resources->questions[i].reply.children);
@@ -116,7 +116,7 @@ static zkl_survey begin_survey(const zkl_inquiry *inquiry) {
     return (zkl_survey){ .root_length = strlen(inquiry->client->lock_root) };
 }
 
-int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_question_kind kind) {
+int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind) {
     zkl_survey resources = begin_survey(inquiry);
     *survey = begin_survey(inquiry);
     int status = list_resources(&resources, inquiry);

@@ -13,7 +13,7 @@ typedef struct zkl_survey {
 
 /** Lists the resources to find their stripes, and asks. What zkl_inquiry_ask returns, or why the
  *  lock root cannot be read. Free it in any case. */
-int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_question_kind kind);
+int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind);
 /** Asks the same again. */
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);
 void zkl_survey_free(zkl_survey *survey);

@@ -59,94 +59,7 @@ static zkl_client_request *request(zkl_connection *self, zkl_call *call, zkl_rep
     return made;
 }
 
-static zkl_outcome request_create(zkl_connection *self, const zkl_operation *operation,
-                                  zkl_reply_callback *done, void *arg) {
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_call *call = zkl_call_make_operations(ZKL_CALL_CREATE, ZKL_WRITE_CREATE, operation, 1);
-    request(self, call, done, arg)->parent = !operation->sequential;
-    return outcome;
-}
-
-static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const char *path,
-                                               const char *data, zkl_reply_callback *done,
-                                               void *arg) {
-    zkl_operation operation = {
-        .kind = ZKL_WRITE_CREATE,
-        .path = path,
-        .data = data,
-        .data_size = strlen(data),
-        .ephemeral = true,
-        .sequential = true,
-    };
-    return request_create(of(operations), &operation, done, arg);
-}
-
-static zkl_outcome create_persistent(zkl_operations *operations, const char *path, bool container,
-                                     zkl_reply_callback *done, void *arg) {
-    zkl_operation operation = { .kind = ZKL_WRITE_CREATE, .path = path, .container = container };
-    return request_create(of(operations), &operation, done, arg);
-}
-
-static zkl_outcome list_children(zkl_operations *operations, const char *path, uint64_t watch_id,
-                                 zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_call *call = zkl_call_make_path(ZKL_CALL_LIST, path);
-    call->watch = watch_id != 0;
-    request(self, call, done, arg)->watch_id = watch_id;
-    return outcome;
-}
-
-static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
-                                zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_call *call = zkl_call_make_path(ZKL_CALL_EXISTS, path);
-    call->watch = watch_id != 0;
-    request(self, call, done, arg)->watch_id = watch_id;
-    return outcome;
-}
-
-static zkl_outcome remove_node(zkl_operations *operations, const char *path,
-                               zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_operation operation = {
-        .kind = ZKL_WRITE_DELETE,
-        .path = path,
-        .version = ZKL_ANY_VERSION,
-    };
-    request(self, zkl_call_make_operations(ZKL_CALL_DELETE, ZKL_WRITE_DELETE, &operation, 1), done,
-            arg);
-    return outcome;
-}
-
-static zkl_outcome remove_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind,
-                                  zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_call *call = zkl_call_make_path(ZKL_CALL_REMOVE_WATCHES, path);
-    call->watch_kind = kind;
-    request(self, call, done, arg)->watch_kind = kind;
-    return outcome;
-}
-
-static zkl_operation operation_of(const zkl_multi_operation *wanted) {
+static zkl_write write_of(const zkl_multi_operation *wanted) {
     static const zkl_write_kind kinds[] = {
         [ZKL_MULTI_CHECK] = ZKL_WRITE_CHECK,
         [ZKL_MULTI_CREATE_PERSISTENT] = ZKL_WRITE_CREATE,
@@ -156,7 +69,7 @@ static zkl_operation operation_of(const zkl_multi_operation *wanted) {
         [ZKL_MULTI_SET] = ZKL_WRITE_SET,
         [ZKL_MULTI_REMOVE] = ZKL_WRITE_DELETE,
     };
-    return (zkl_operation){
+    return (zkl_write){
         .kind = kinds[wanted->kind],
         .path = wanted->path,
         .data = wanted->data,
@@ -169,48 +82,70 @@ static zkl_operation operation_of(const zkl_multi_operation *wanted) {
     };
 }
 
-static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operation *wanted,
-                            size_t count, zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_operation *all = zkl_testing_allocate(count * sizeof(*all));
-    for (size_t i = 0; i < count; i++) {
-        all[i] = operation_of(&wanted[i]);
-    }
-    request(self, zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, all, count), done, arg);
-    zkl_testing_free(all);
-    return outcome;
-}
-
-static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
-                            void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    request(self, zkl_call_make_path(ZKL_CALL_GET, path), done, arg);
-    return outcome;
-}
-
-static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
-                            int32_t version, zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zkl_outcome outcome = look_before_sending(self);
-    if (outcome != ZKL_OUTCOME_OK) {
-        return outcome;
-    }
-    zkl_operation operation = {
-        .kind = ZKL_WRITE_SET,
-        .path = path,
+static zkl_call *make_write(zkl_call_kind call, zkl_write_kind kind, const zkl_operation *wanted) {
+    const char *data = wanted->data;
+    zkl_write write = {
+        .kind = kind,
+        .path = wanted->path,
         .data = data,
-        .data_size = strlen(data),
-        .version = version,
+        .data_size = data != NULL ? strlen(data) : 0,
+        .ephemeral = wanted->kind == ZKL_OPERATION_CREATE,
+        .sequential = wanted->kind == ZKL_OPERATION_CREATE,
+        .container = wanted->container,
+        .version = kind == ZKL_WRITE_SET ? wanted->version : ZKL_ANY_VERSION,
     };
-    request(self, zkl_call_make_operations(ZKL_CALL_SET, ZKL_WRITE_SET, &operation, 1), done, arg);
+    return zkl_call_make_operations(call, kind, &write, 1);
+}
+
+static zkl_call *make_transaction(const zkl_operation *wanted) {
+    zkl_write *all = zkl_testing_allocate(wanted->count * sizeof(*all));
+    for (size_t i = 0; i < wanted->count; i++) {
+        all[i] = write_of(&wanted->all[i]);
+    }
+    zkl_call *call = zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, all, wanted->count);
+    zkl_testing_free(all);
+    return call;
+}
+
+static zkl_call *make_read(zkl_call_kind kind, const zkl_operation *wanted) {
+    zkl_call *call = zkl_call_make_path(kind, wanted->path);
+    call->watch = wanted->watch_id != 0;
+    call->watch_kind = wanted->watch_kind;
+    return call;
+}
+
+static zkl_call *make_call(const zkl_operation *wanted) {
+    switch (wanted->kind) {
+    case ZKL_OPERATION_CREATE:
+    case ZKL_OPERATION_CREATE_PARENT:
+        return make_write(ZKL_CALL_CREATE, ZKL_WRITE_CREATE, wanted);
+    case ZKL_OPERATION_DELETE:
+        return make_write(ZKL_CALL_DELETE, ZKL_WRITE_DELETE, wanted);
+    case ZKL_OPERATION_SET:
+        return make_write(ZKL_CALL_SET, ZKL_WRITE_SET, wanted);
+    case ZKL_OPERATION_TRANSACTION:
+        return make_transaction(wanted);
+    case ZKL_OPERATION_LIST_CHILDREN:
+        return make_read(ZKL_CALL_LIST, wanted);
+    case ZKL_OPERATION_REMOVE_WATCHES:
+        return make_read(ZKL_CALL_REMOVE_WATCHES, wanted);
+    case ZKL_OPERATION_GET:
+        return make_read(ZKL_CALL_GET, wanted);
+    default:
+        return make_read(ZKL_CALL_EXISTS, wanted);
+    }
+}
+
+static zkl_outcome send_operation(zkl_operations *operations, const zkl_operation *wanted,
+                                  zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    zkl_outcome outcome = look_before_sending(self);
+    if (outcome == ZKL_OUTCOME_OK) {
+        zkl_client_request *made = request(self, make_call(wanted), done, arg);
+        made->parent = wanted->kind == ZKL_OPERATION_CREATE_PARENT;
+        made->watch_id = wanted->watch_id;
+        made->watch_kind = wanted->watch_kind;
+    }
     return outcome;
 }
 
@@ -249,15 +184,7 @@ static void describe_failure(zkl_operations *operations, char *text, size_t size
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static const zkl_operations_table table = {
-    .create_ephemeral_sequential = create_ephemeral_sequential,
-    .create_persistent = create_persistent,
-    .transact = transact,
-    .list = list_children,
-    .exists = check_exists,
-    .remove = remove_node,
-    .remove_watches = remove_watches,
-    .get = get_node,
-    .set = set_node,
+    .send = send_operation,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

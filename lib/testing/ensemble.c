@@ -381,7 +381,7 @@ int64_t zkl_ensemble_make_session(zkl_ensemble *ensemble) {
 zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id, const char *path,
                                      const char *data, bool ephemeral, bool sequential, char *made,
                                      size_t made_size) {
-    zkl_operation operation = {
+    zkl_write operation = {
         .kind = ZKL_WRITE_CREATE,
         .path = path,
         .data = data,
@@ -399,7 +399,7 @@ zkl_server_error zkl_ensemble_create(zkl_ensemble *ensemble, int64_t session_id,
 }
 
 zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path) {
-    zkl_operation operation = {
+    zkl_write operation = {
         .kind = ZKL_WRITE_DELETE,
         .path = path,
         .version = ZKL_ANY_VERSION,
@@ -410,7 +410,7 @@ zkl_server_error zkl_ensemble_delete(zkl_ensemble *ensemble, const char *path) {
 }
 
 zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path, const char *data) {
-    zkl_operation operation = {
+    zkl_write operation = {
         .kind = ZKL_WRITE_SET,
         .path = path,
         .data = data,
@@ -423,7 +423,7 @@ zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path,
 }
 
 zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
-                                    const zkl_operation *operations, size_t count,
+                                    const zkl_write *operations, size_t count,
                                     zkl_operation_result *results) {
     zkl_call *call = zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, operations, count);
     return write_by_hand(ensemble, session_id, call, results);

@@ -232,7 +232,7 @@ zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path,
  * for each operation; their paths live until time passes. Without a leader nothing is written to
  * it. */
 zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
-                                    const zkl_operation *operations, size_t count,
+                                    const zkl_write *operations, size_t count,
                                     zkl_operation_result *results);
 /** As if a node had seen so many creates of children: the next sequence number. False: no node. */
 bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates);

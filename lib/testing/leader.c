@@ -51,7 +51,7 @@ static void track(zkl_server_session *session) {
 
 static void note_forbidden(const zkl_ensemble *ensemble, const zkl_call *call) {
     for (size_t i = 0; i < call->operation_count; i++) {
-        zkl_operation *operation = &call->operations[i];
+        zkl_write *operation = &call->operations[i];
         operation->forbidden = zkl_rights_lack(ensemble, operation, ZKL_LATEST_ZXID);
     }
 }
@@ -205,7 +205,7 @@ static zkl_server_error check_session(zkl_server_session *session, uint32_t link
 static bool counts_on(const zkl_ensemble *ensemble, const zkl_call *call) {
     bool found = false;
     for (size_t i = 0; i < call->operation_count; i++) {
-        const zkl_operation *operation = &call->operations[i];
+        const zkl_write *operation = &call->operations[i];
         found |= operation->kind == ZKL_WRITE_CREATE &&
                  zkl_tree_counts_on(ensemble->tree, operation->path, ensemble->zxid);
     }
@@ -302,7 +302,7 @@ static void look_for_empty_container(zkl_ensemble *ensemble) {
     if (node == NULL) {
         return;
     }
-    zkl_operation operation = {
+    zkl_write operation = {
         .kind = ZKL_WRITE_DELETE,
         .path = zkl_node_path(node),
         .version = ZKL_ANY_VERSION,

@@ -54,7 +54,7 @@ bool zkl_rights_lack_read(const zkl_ensemble *ensemble, const char *path, int64_
 }
 
 /* As PrepRequestProcessor.pRequest2Txn. */
-bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_operation *operation, int64_t zxid) {
+bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_write *operation, int64_t zxid) {
     const char *path = operation->path;
     const char *slash = strrchr(path, '/');
     size_t length_of_parent = slash != NULL ? (size_t)(slash - path) : 0;

@@ -1,7 +1,7 @@
 /* Connections that break with a request: ordered, or drawn. */
 #include "testing/servers.h"
 
-static bool makes_node_of_contender(const zkl_ensemble *ensemble, const zkl_operation *operation) {
+static bool makes_node_of_contender(const zkl_ensemble *ensemble, const zkl_write *operation) {
     return operation->kind == ZKL_WRITE_CREATE && operation->ephemeral && operation->sequential &&
            zkl_tree_has_parent(ensemble->tree, operation->path);
 }

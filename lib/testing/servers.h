@@ -185,7 +185,7 @@ void zkl_rights_grant_again(zkl_ensemble *ensemble);
 void zkl_rights_end(zkl_ensemble *ensemble);
 bool zkl_rights_lack_read(const zkl_ensemble *ensemble, const char *path, int64_t zxid);
 /* Whether the operation is refused to whoever asks, in the state of that zxid. */
-bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_operation *operation, int64_t zxid);
+bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_write *operation, int64_t zxid);
 
 /* ---- server.c ---- */
 

@@ -273,7 +273,7 @@ static void attach_node(zkl_tree *tree, zkl_node *parent, zkl_node *node, int64_
 }
 
 static zkl_server_error check_create(const zkl_tree *tree, const zkl_write_request *request,
-                                     const zkl_operation *operation) {
+                                     const zkl_write *operation) {
     if (operation->path[0] != '/' || (!operation->sequential && !is_path(operation->path))) {
         return ZKL_SERVER_ERROR_BAD_ARGUMENTS;
     }
@@ -291,7 +291,7 @@ static zkl_server_error check_create(const zkl_tree *tree, const zkl_write_reque
 }
 
 static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
-                               const zkl_operation *operation, zkl_tree_transaction *transaction) {
+                               const zkl_write *operation, zkl_tree_transaction *transaction) {
     zkl_server_error error = check_create(tree, request, operation);
     if (error != ZKL_SERVER_ERROR_NONE) {
         return error;
@@ -339,7 +339,7 @@ static void bury(zkl_tree *tree, zkl_node *node) {
     tree->dead_last = node;
 }
 
-static zkl_server_error check_node(const zkl_node *node, const zkl_operation *operation) {
+static zkl_server_error check_node(const zkl_node *node, const zkl_write *operation) {
     if (!is_alive(node)) {
         return ZKL_SERVER_ERROR_NO_NODE;
     }
@@ -347,7 +347,7 @@ static zkl_server_error check_node(const zkl_node *node, const zkl_operation *op
     return fits ? ZKL_SERVER_ERROR_NONE : ZKL_SERVER_ERROR_BAD_VERSION;
 }
 
-static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
+static zkl_server_error delete (zkl_tree *tree, const zkl_write *operation,
                                 zkl_tree_transaction *transaction) {
     zkl_node *node = newest(tree, operation->path, strlen(operation->path));
     if (node == tree->root) {
@@ -365,8 +365,7 @@ static zkl_server_error delete (zkl_tree *tree, const zkl_operation *operation,
 }
 
 static zkl_server_error set_data(const zkl_tree *tree, const zkl_write_request *request,
-                                 const zkl_operation *operation,
-                                 zkl_tree_transaction *transaction) {
+                                 const zkl_write *operation, zkl_tree_transaction *transaction) {
     zkl_node *node = newest(tree, operation->path, strlen(operation->path));
     zkl_server_error error = check_node(node, operation);
     if (error == ZKL_SERVER_ERROR_NONE) {
@@ -377,8 +376,7 @@ static zkl_server_error set_data(const zkl_tree *tree, const zkl_write_request *
 }
 
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
-                                  const zkl_operation *operation,
-                                  zkl_tree_transaction *transaction) {
+                                  const zkl_write *operation, zkl_tree_transaction *transaction) {
     if (operation->forbidden) {
         return ZKL_SERVER_ERROR_NO_PERMISSION;
     }
@@ -437,7 +435,7 @@ static void write_operations(zkl_tree *tree, const zkl_write_request *request,
                              zkl_tree_transaction *transaction) {
     undo *before = zkl_testing_allocate(request->operation_count * sizeof(*before));
     for (size_t i = 0; i < request->operation_count; i++) {
-        const zkl_operation *operation = &request->operations[i];
+        const zkl_write *operation = &request->operations[i];
         const zkl_node *parent = living_parent(tree, operation->path);
         if (parent != NULL) {
             before[transaction->change_count] = undo_of(parent);

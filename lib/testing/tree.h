@@ -57,7 +57,7 @@ typedef enum zkl_write_kind {
 } zkl_write_kind;
 
 /** One create, deletion, change of data, or check. */
-typedef struct zkl_operation {
+typedef struct zkl_write {
     zkl_write_kind kind;
     const char *path;
     const void *data; /* create, set; NULL: none */
@@ -67,14 +67,14 @@ typedef struct zkl_operation {
     bool container;  /* the leader deletes it, when it had children and has none */
     bool forbidden;  /* whoever asks lacks the permission */
     int32_t version; /* delete, set, check; ZKL_ANY_VERSION */
-} zkl_operation;
+} zkl_write;
 
 typedef struct zkl_write_request {
     zkl_write_kind kind;
     int64_t session_id;
-    int64_t time_ms;                 /* since 1970, by the leader's clock */
-    int32_t timeout_ms;              /* create session */
-    const zkl_operation *operations; /* one, or those of a multi */
+    int64_t time_ms;             /* since 1970, by the leader's clock */
+    int32_t timeout_ms;          /* create session */
+    const zkl_write *operations; /* one, or those of a multi */
     size_t operation_count;
     zkl_server_error refusal; /* it is known to fail; it takes a zxid all the same */
     /* The last transaction that the leader had carried out when it numbered this

@@ -51,14 +51,14 @@ static size_t text_size(const char *text) {
 }
 
 zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
-                                   const zkl_operation *operations, size_t count) {
+                                   const zkl_write *operations, size_t count) {
     size_t size = count * sizeof(*operations);
     for (size_t i = 0; i < count; i++) {
         size += text_size(operations[i].path) + operations[i].data_size;
     }
     zkl_call *call = zkl_call_make(kind, size);
     call->write = write;
-    call->operations = (zkl_operation *)(call + 1);
+    call->operations = (zkl_write *)(call + 1);
     call->operation_count = count;
     char *room = (char *)(call->operations + count);
     for (size_t i = 0; i < count; i++) {

@@ -27,7 +27,7 @@ typedef struct zkl_call {
     zkl_call_kind kind;
     int32_t xid;
     zkl_write_kind write;
-    zkl_operation *operations; /* within the same memory, as all its strings */
+    zkl_write *operations; /* within the same memory, as all its strings */
     size_t operation_count;
     const char *path;
     bool watch;
@@ -63,7 +63,7 @@ typedef struct zkl_call {
 zkl_call *zkl_call_make(zkl_call_kind kind, size_t extra);
 /** Of which all strings are copied, as in the other two. */
 zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
-                                   const zkl_operation *operations, size_t count);
+                                   const zkl_write *operations, size_t count);
 zkl_call *zkl_call_make_path(zkl_call_kind kind, const char *path);
 zkl_call *zkl_call_make_watches(const zkl_watched *watched, size_t count);
 void zkl_call_release(zkl_call *call);

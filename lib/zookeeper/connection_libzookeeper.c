@@ -14,6 +14,7 @@
 #include "threads.h"
 #include "zookeeper/close_on_exec.h"
 #include "zookeeper/failures.h"
+#include "zookeeper/return_codes.h"
 
 /* A request on its way. libzookeeper forgets some completions when a handle is
  * closed, so they are all kept in a list here. */
@@ -49,100 +50,15 @@ static zkl_connection *of(zkl_operations *operations) {
     return (zkl_connection *)operations;
 }
 
-/* ---- Outcomes ----------------------------------------------------------- */
-
-/* What servers say, and not every libzookeeper has a name for. */
-enum { SESSION_CLOSED_REQUIRES_SASL_AUTH = -124, QUOTA_EXCEEDED = -125 };
-
-static int status_of_refusal(int rc) {
-    switch (rc) {
-    case ZNOAUTH:
-    case ZINVALIDACL:
-        return ZKL_NO_PERMISSION;
-    case QUOTA_EXCEEDED:
-        return ZKL_QUOTA_EXCEEDED;
-    default:
-        return ZKL_SERVER_REFUSED;
-    }
-}
-
-static zkl_outcome outcome_of(int rc) {
-    switch (rc) {
-    case ZOK:
-        return ZKL_OUTCOME_OK;
-    case ZNONODE:
-        return ZKL_OUTCOME_NO_NODE;
-    case ZTHROTTLEDOP:
-    case ZNOTREADONLY:
-        return ZKL_OUTCOME_NOT_NOW;
-    case ZSESSIONEXPIRED:
-    case ZCLOSING:
-    case ZINVALIDSTATE:
-    case ZAUTHFAILED:
-    case SESSION_CLOSED_REQUIRES_SASL_AUTH:
-        return ZKL_OUTCOME_SESSION_OVER;
-    case ZNOAUTH:
-    case ZINVALIDACL:
-    case ZBADARGUMENTS:
-    case ZUNIMPLEMENTED:
-    case ZNOCHILDRENFOREPHEMERALS:
-    case ZEPHEMERALONLOCALSESSION:
-    case ZNODEEXISTS:
-    case ZBADVERSION:
-    case QUOTA_EXCEEDED:
-        return ZKL_OUTCOME_REFUSED;
-    case ZNOTEMPTY:
-        return ZKL_OUTCOME_NOT_EMPTY;
-    default:
-        /* Connection loss, and all that does not prove that nothing was applied. */
-        return ZKL_OUTCOME_UNKNOWN;
-    }
-}
-
-static zkl_reply reply_of(int rc) {
-    zkl_reply reply = { .outcome = outcome_of(rc) };
-    if (reply.outcome == ZKL_OUTCOME_REFUSED) {
-        reply.status = status_of_refusal(rc);
-    } else if (rc == SESSION_CLOSED_REQUIRES_SASL_AUTH) {
-        reply.status = ZKL_AUTH_FAILED;
-    }
-    return reply;
-}
-
 /* ---- Requests ------------------------------------------------------------ */
 
 static bool is_usable(const zkl_connection *self) {
     return self->handle != NULL && !self->abandoned;
 }
 
-static pending *make_pending(zkl_connection *self, zkl_reply_callback *done, void *arg) {
-    pending *request = is_usable(self) ? malloc(sizeof(*request)) : NULL;
-    if (request != NULL) {
-        *request = (pending){ .self = self, .done = done, .arg = arg };
-        DL_APPEND(self->pending, request);
-    }
-    return request;
-}
-
-static zkl_outcome not_made(const zkl_connection *self) {
-    return is_usable(self) ? ZKL_OUTCOME_NOT_NOW : ZKL_OUTCOME_SESSION_OVER;
-}
-
 static void free_pending(pending *request) {
     free(request->multi);
     free(request);
-}
-
-/* What the call that was to send a request returned. Here no reply can be lost:
- * what was not sent may be sent later. */
-static zkl_outcome sent(pending *request, int rc) {
-    if (rc == ZOK) {
-        return ZKL_OUTCOME_OK;
-    }
-    DL_DELETE(request->self->pending, request);
-    free_pending(request);
-    zkl_outcome outcome = outcome_of(rc);
-    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
 
 /* libzookeeper would come back, and hear the same, for ever. */
@@ -175,20 +91,20 @@ static void answer(const void *data, const zkl_reply *reply) {
 }
 
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
-    zkl_reply reply = reply_of(rc);
+    zkl_reply reply = zkl_reply_of_code(rc);
     reply.path = path;
     reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
     answer(data, &reply);
 }
 
 static void on_parent_created(int rc, const char *path, const void *data) {
-    zkl_reply reply = reply_of(rc == ZNODEEXISTS ? ZOK : rc);
+    zkl_reply reply = zkl_reply_of_code(rc == ZNODEEXISTS ? ZOK : rc);
     reply.path = path;
     answer(data, &reply);
 }
 
 static void on_listed(int rc, const struct String_vector *names, const void *data) {
-    zkl_reply reply = reply_of(rc);
+    zkl_reply reply = zkl_reply_of_code(rc);
     if (rc == ZOK && names != NULL && names->count > 0) {
         reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
     }
@@ -207,7 +123,7 @@ static void take_stat(zkl_reply *reply, const struct Stat *stat) {
 
 /* Of a set as well. */
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
-    zkl_reply reply = reply_of(rc);
+    zkl_reply reply = zkl_reply_of_code(rc);
     if (rc == ZOK && stat != NULL) {
         take_stat(&reply, stat);
         reply.data_length = (size_t)stat->dataLength;
@@ -217,7 +133,7 @@ static void on_exists(int rc, const struct Stat *stat, const void *data) {
 
 static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
                    const void *data) {
-    zkl_reply reply = reply_of(rc);
+    zkl_reply reply = zkl_reply_of_code(rc);
     if (rc == ZOK && stat != NULL) {
         take_stat(&reply, stat);
     }
@@ -229,90 +145,8 @@ static void on_got(int rc, const char *value, int value_length, const struct Sta
 }
 
 static void on_done(int rc, const void *data) {
-    zkl_reply reply = reply_of(rc == ZNOWATCHER ? ZOK : rc);
+    zkl_reply reply = zkl_reply_of_code(rc == ZNOWATCHER ? ZOK : rc);
     answer(data, &reply);
-}
-
-static zkl_outcome create_ephemeral_sequential(zkl_operations *operations, const char *path,
-                                               const char *data, zkl_reply_callback *done,
-                                               void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request,
-                zoo_acreate2(self->handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
-                             ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request));
-}
-
-static zkl_outcome create_persistent(zkl_operations *operations, const char *path, bool container,
-                                     zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_acreate(self->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
-                                     container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_parent_created,
-                                     request));
-}
-
-static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
-
-/* The context of a watch is a number, not a pointer: libzookeeper may still have
- * one to deliver when its waiter has long gone. */
-static void *watch_context(uint64_t watch_id) {
-    return (void *)(uintptr_t)watch_id;
-}
-
-static zkl_outcome list_children(zkl_operations *operations, const char *path, uint64_t watch_id,
-                                 zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_awget_children(self->handle, path, watch_id != 0 ? on_watch : NULL,
-                                            watch_context(watch_id), on_listed, request));
-}
-
-static zkl_outcome check_exists(zkl_operations *operations, const char *path, uint64_t watch_id,
-                                zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_awexists(self->handle, path, watch_id != 0 ? on_watch : NULL,
-                                      watch_context(watch_id), on_exists, request));
-}
-
-static zkl_outcome remove_node(zkl_operations *operations, const char *path,
-                               zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_adelete(self->handle, path, -1, on_done, request));
-}
-
-static zkl_outcome remove_watches(zkl_operations *operations, const char *path, zkl_watch_kind kind,
-                                  zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    /* Declared as taking a pointer to the function pointer, but takes the function. */
-    union {
-        void_completion_t function;
-        void_completion_t *as_declared;
-    } completion = { .function = on_done };
-    ZooWatcherType type = kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
-    return sent(request, zoo_aremove_all_watches(self->handle, path, type, 0,
-                                                 completion.as_declared, request));
 }
 
 /* ---- Transactions -------------------------------------------------------- */
@@ -321,34 +155,10 @@ static bool is_create(zkl_multi_kind kind) {
     return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
 }
 
-static int status_of_failure(int rc) {
-    switch (rc) {
-    case ZNONODE:
-        return ZKL_NO_NODE;
-    case ZNODEEXISTS:
-        return ZKL_NODE_EXISTS;
-    case ZBADVERSION:
-        return ZKL_BAD_VERSION;
-    case ZNOTEMPTY:
-        return ZKL_NOT_EMPTY;
-    default:
-        return status_of_refusal(rc);
-    }
-}
-
-/* Whether a server has said so about this very operation: then nothing was applied. When the
- * connection is lost libzookeeper gives that as each operation's own error; and servers check the
- * session with each, and tell it as if that one had failed. */
-static bool is_failure(int rc) {
-    zkl_outcome outcome = outcome_of(rc);
-    return outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
-           outcome == ZKL_OUTCOME_NOT_EMPTY;
-}
-
 /* `count`: there is none, or the transaction was not decided. */
 static size_t find_failed(const multi *all) {
     size_t i = 0;
-    while (i < all->count && !is_failure(all->results[i].err)) {
+    while (i < all->count && !zkl_is_failure(all->results[i].err)) {
         i++;
     }
     return i;
@@ -357,7 +167,7 @@ static size_t find_failed(const multi *all) {
 static zkl_reply reply_of_multi(int rc, const multi *all) {
     size_t failed = rc == ZOK ? all->count : find_failed(all);
     if (rc != ZOK && failed == all->count) {
-        return reply_of(rc);
+        return zkl_reply_of_code(rc);
     }
     for (size_t i = 0; i < all->count; i++) {
         all->told[i] = (zkl_multi_result){
@@ -368,8 +178,8 @@ static zkl_reply reply_of_multi(int rc, const multi *all) {
     zkl_reply reply = { .results = all->told, .result_count = all->count };
     if (failed < all->count) {
         zkl_multi_result *result = &all->told[failed];
-        result->outcome = outcome_of(all->results[failed].err);
-        result->status = status_of_failure(all->results[failed].err);
+        result->outcome = zkl_outcome_of_code(all->results[failed].err);
+        result->status = zkl_status_of_failure(all->results[failed].err);
         reply.outcome = result->outcome;
         reply.status = result->status;
         reply.failed = failed;
@@ -437,50 +247,100 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, ch
     }
 }
 
-static zkl_outcome transact(zkl_operations *operations, const zkl_multi_operation *wanted,
-                            size_t count, zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    zoo_op_t *prepared = calloc(count, sizeof(*prepared));
-    multi *all = make_multi(wanted, count);
-    pending *request = prepared != NULL && all != NULL ? make_pending(self, done, arg) : NULL;
-    if (request == NULL) {
-        free(all);
-        free(prepared);
-        return not_made(self);
-    }
+/* What it asks for has been written into the request when it returns. */
+static int call_multi(pending *request, const zkl_operation *operation) {
+    zoo_op_t *prepared = calloc(operation->count, sizeof(*prepared));
+    multi *all = make_multi(operation->all, operation->count);
     request->multi = all;
-    char *room = (char *)(all->told + count);
-    for (size_t i = 0; i < count; i++) {
-        prepare(&prepared[i], &wanted[i], room);
-        room += room_for_made(&wanted[i]);
+    int rc = ZSYSTEMERROR;
+    if (prepared != NULL && all != NULL) {
+        char *room = (char *)(all->told + operation->count);
+        for (size_t i = 0; i < operation->count; i++) {
+            prepare(&prepared[i], &operation->all[i], room);
+            room += room_for_made(&operation->all[i]);
+        }
+        rc = zoo_amulti(request->self->handle, (int)operation->count, prepared, all->results,
+                        on_transacted, request);
     }
-    zkl_outcome outcome = sent(request, zoo_amulti(self->handle, (int)count, prepared, all->results,
-                                                   on_transacted, request));
-    free(prepared); /* what it asks for has been written into the request */
-    return outcome;
+    free(prepared);
+    return rc;
 }
 
-/* ---- Data ------------------------------------------------------------------- */
+/* ---- Sending ---------------------------------------------------------------- */
 
-static zkl_outcome get_node(zkl_operations *operations, const char *path, zkl_reply_callback *done,
-                            void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
-    }
-    return sent(request, zoo_aget(self->handle, path, 0, on_got, request));
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+
+/* Declared as taking a pointer to the function pointer, but takes the function. */
+static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation,
+                               pending *request) {
+    union {
+        void_completion_t function;
+        void_completion_t *as_declared;
+    } completion = { .function = on_done };
+    ZooWatcherType type =
+        operation->watch_kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    return zoo_aremove_all_watches(handle, operation->path, type, 0, completion.as_declared,
+                                   request);
 }
 
-static zkl_outcome set_node(zkl_operations *operations, const char *path, const char *data,
-                            int32_t version, zkl_reply_callback *done, void *arg) {
-    zkl_connection *self = of(operations);
-    pending *request = make_pending(self, done, arg);
-    if (request == NULL) {
-        return not_made(self);
+/* The context of a watch is a number, not a pointer: libzookeeper may still have one to deliver
+ * when its waiter has long gone. */
+static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
+    const char *path = operation->path;
+    const char *data = operation->data;
+    watcher_fn watcher = operation->watch_id != 0 ? on_watch : NULL;
+    void *context = (void *)(uintptr_t)operation->watch_id;
+    switch (operation->kind) {
+    case ZKL_OPERATION_CREATE:
+        return zoo_acreate2(handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
+                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
+    case ZKL_OPERATION_CREATE_PARENT:
+        return zoo_acreate(handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                           operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_parent_created,
+                           request);
+    case ZKL_OPERATION_LIST_CHILDREN:
+        return zoo_awget_children(handle, path, watcher, context, on_listed, request);
+    case ZKL_OPERATION_EXISTS:
+    case ZKL_OPERATION_WATCH:
+        return zoo_awexists(handle, path, watcher, context, on_exists, request);
+    case ZKL_OPERATION_DELETE:
+        return zoo_adelete(handle, path, -1, on_done, request);
+    case ZKL_OPERATION_REMOVE_WATCHES:
+        return call_remove_watches(handle, operation, request);
+    case ZKL_OPERATION_TRANSACTION:
+        return call_multi(request, operation);
+    case ZKL_OPERATION_GET:
+        return zoo_aget(handle, path, 0, on_got, request);
+    case ZKL_OPERATION_SET:
+        return zoo_aset(handle, path, data, (int)strlen(data), operation->version, on_exists,
+                        request);
+    case ZKL_OPERATION_KINDS:
+        break;
     }
-    return sent(request,
-                zoo_aset(self->handle, path, data, (int)strlen(data), version, on_exists, request));
+    return ZBADARGUMENTS;
+}
+
+/* Of what was not sent no reply can be lost: it may be sent later. */
+static zkl_outcome send_operation(zkl_operations *operations, const zkl_operation *operation,
+                                  zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    if (!is_usable(self)) {
+        return ZKL_OUTCOME_SESSION_OVER;
+    }
+    pending *request = malloc(sizeof(*request));
+    if (request == NULL) {
+        return ZKL_OUTCOME_NOT_NOW;
+    }
+    *request = (pending){ .self = self, .done = done, .arg = arg };
+    DL_APPEND(self->pending, request);
+    int rc = call(self->handle, operation, request);
+    if (rc == ZOK) {
+        return ZKL_OUTCOME_OK;
+    }
+    DL_DELETE(self->pending, request);
+    free_pending(request);
+    zkl_outcome outcome = zkl_outcome_of_code(rc);
+    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
 }
 
 /* ---- News ---------------------------------------------------------------- */
@@ -601,15 +461,7 @@ static void describe_failure(zkl_operations *operations, char *text, size_t size
 /* ---- Beginning and end ----------------------------------------------------- */
 
 static const zkl_operations_table table = {
-    .create_ephemeral_sequential = create_ephemeral_sequential,
-    .create_persistent = create_persistent,
-    .transact = transact,
-    .list = list_children,
-    .exists = check_exists,
-    .remove = remove_node,
-    .remove_watches = remove_watches,
-    .get = get_node,
-    .set = set_node,
+    .send = send_operation,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,

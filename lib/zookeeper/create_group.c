@@ -15,8 +15,6 @@ struct zkl_create_group {
     size_t size;
     size_t references; /* members, the maker, and the reply that is awaited */
     zkl_session *session;
-    uint64_t session_number;
-    int64_t sent_ms;
     bool sent; /* and not answered */
     int64_t pauses_until_ms;
     group_member members[];
@@ -97,16 +95,14 @@ static void answer(group_member *member, const zkl_event *event) {
 
 /* How one of the operations ended, as its request is to see it. Where a parent is missing all
  * look whether theirs are there, rather than one after the other. */
-static zkl_event event_of(const zkl_create_group *group, const zkl_reply *reply, size_t number) {
+static zkl_event event_of(const zkl_reply *reply, size_t number) {
     zkl_event event = { .kind = ZKL_EVENT_CREATED,
                         .outcome = reply->outcome,
                         .status = reply->status };
     bool is_decided = reply->results != NULL;
     bool failed_elsewhere =
         is_decided && reply->outcome != ZKL_OUTCOME_OK && number != reply->failed;
-    if (group->session_number != group->session->number) {
-        event.outcome = ZKL_OUTCOME_SESSION_OVER;
-    } else if (is_decided && reply->outcome == ZKL_OUTCOME_OK) {
+    if (is_decided && reply->outcome == ZKL_OUTCOME_OK) {
         event.node = last_name(reply->results[number].path);
     } else if (failed_elsewhere && reply->outcome != ZKL_OUTCOME_NO_NODE) {
         event.outcome = ZKL_OUTCOME_NOT_NOW;
@@ -119,7 +115,7 @@ static void answer_all(zkl_create_group *group, const zkl_reply *reply) {
     size_t first = reply->results != NULL && reply->failed < group->size ? reply->failed : 0;
     for (size_t i = 0; i < group->size; i++) {
         size_t number = (first + i) % group->size;
-        zkl_event event = event_of(group, reply, number);
+        zkl_event event = event_of(reply, number);
         if (group->members[number].path != NULL) {
             answer(&group->members[number], &event);
         }
@@ -128,11 +124,6 @@ static void answer_all(zkl_create_group *group, const zkl_reply *reply) {
 
 static void on_transacted(void *arg, const zkl_reply *reply) {
     zkl_create_group *group = arg;
-    zkl_session *session = group->session;
-    if (group->session_number == session->number) {
-        zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply, group->sent_ms, true);
-    }
     answer_all(group, reply);
     group->sent = false;
     drop(group);
@@ -149,8 +140,7 @@ static bool all_have_asked(const zkl_create_group *group) {
     return true;
 }
 
-static zkl_outcome transact(zkl_create_group *group) {
-    zkl_operations *operations = group->session->operations;
+static zkl_outcome send(zkl_create_group *group) {
     zkl_multi_operation *creates = calloc(group->size, sizeof(*creates));
     if (creates == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
@@ -162,16 +152,11 @@ static zkl_outcome transact(zkl_create_group *group) {
                                             .data = member->data,
                                             .size = strlen(member->data) };
     }
-    zkl_outcome outcome =
-        operations->table->transact(operations, creates, group->size, on_transacted, group);
+    const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
+                                        .all = creates,
+                                        .count = group->size };
+    zkl_outcome outcome = zkl_send(&group->session->sender, &transaction, on_transacted, group);
     free(creates);
-    return outcome;
-}
-
-static zkl_outcome send(zkl_create_group *group) {
-    group->session_number = group->session->number;
-    group->sent_ms = zkl_session_now_ms(group->session);
-    zkl_outcome outcome = transact(group);
     if (outcome == ZKL_OUTCOME_OK) {
         group->sent = true;
         group->references++;

@@ -2,28 +2,19 @@
 
 #include <utlist.h>
 
-static void on_reply(void *arg, const zkl_reply *reply) {
-    zkl_guarded_write *write = arg;
-    zkl_session *session = write->session;
-    if (write->session_number == session->number) {
-        zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply, write->sent_ms, true);
-    }
-    write->ended(write->arg, reply);
-}
-
 static void stop_waiting(zkl_guarded_write *write) {
     DL_DELETE(write->session->guarded_writes, write);
     write->waits = false;
 }
 
 static void send(zkl_guarded_write *write) {
-    zkl_operations *operations = write->session->operations;
     stop_waiting(write);
-    write->sent_ms = zkl_session_now_ms(write->session);
-    zkl_outcome outcome =
-        operations->table->transact(operations, write->operations, write->count, on_reply, write);
-    if (outcome != ZKL_OUTCOME_OK) {
+    const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
+                                        .all = write->operations,
+                                        .count = write->count,
+                                        .lasts = true };
+    if (zkl_send(&write->session->sender, &transaction, write->ended, write->arg) !=
+        ZKL_OUTCOME_OK) {
         write->ended(write->arg, &(zkl_reply){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }
 }
@@ -34,7 +25,7 @@ void zkl_guarded_writes_review(zkl_session *session) {
     for (zkl_guarded_write *write = session->guarded_writes; in_touch && write != NULL;
          write = next) {
         next = write->next;
-        if (write->session_number == session->number && write->prepare(write->arg)) {
+        if (write->session_number == session->sender.session_number && write->prepare(write->arg)) {
             send(write);
         }
     }
@@ -42,7 +33,7 @@ void zkl_guarded_writes_review(zkl_session *session) {
 
 void zkl_guarded_write_start(zkl_guarded_write *write, zkl_session *session) {
     write->session = session;
-    write->session_number = session->number;
+    write->session_number = session->sender.session_number;
     write->waits = true;
     DL_APPEND(session->guarded_writes, write);
     zkl_guarded_writes_review(session);

@@ -24,7 +24,6 @@ typedef struct zkl_guarded_write {
     void *arg;
     zkl_session *session;
     bool waits; /* it has not been sent */
-    int64_t sent_ms;
     uint64_t session_number;
     struct zkl_guarded_write *prev, *next; /* of those that wait */
 } zkl_guarded_write;

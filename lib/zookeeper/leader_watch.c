@@ -86,7 +86,7 @@ static bool take_reply(zkl_leader_watch *watch) {
     if (watch->session == NULL) {
         return false;
     }
-    if (watch->again || watch->session_number != watch->session->number) {
+    if (watch->again || watch->session_number != watch->session->sender.session_number) {
         look(watch);
         return false;
     }
@@ -139,7 +139,6 @@ static void ask(zkl_leader_watch *watch, zkl_outcome sent) {
 
 /* The watch is asked for before the look, so that nothing happens between the two unseen. */
 static void follow(zkl_leader_watch *watch, const char *name) {
-    zkl_operations *operations = watch->session->operations;
     size_t size = strlen(watch->parent_path) + strlen(name) + 2;
     free(watch->path);
     watch->path = malloc(size);
@@ -153,7 +152,8 @@ static void follow(zkl_leader_watch *watch, const char *name) {
         look_later(watch);
         return;
     }
-    ask(watch, operations->table->get(operations, watch->path, on_inspected, watch));
+    const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = watch->path };
+    ask(watch, zkl_send(&watch->session->sender, &get, on_inspected, watch));
 }
 
 /* Who holds for reading, or one of several permits, does so with others, and leads nobody. A
@@ -190,7 +190,7 @@ static void look(zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
     zkl_timer_stop(&watch->pause);
     watch->inspected = false;
-    watch->session_number = session->number;
+    watch->session_number = session->sender.session_number;
     if (session->connected) {
         ask(watch, zkl_listings_ask(&session->listings, watch->parent_path, &watch->list));
     }
@@ -204,7 +204,7 @@ static void on_pause_over(void *arg) {
 
 void zkl_leader_watches_review(zkl_session *session) {
     for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
-        bool current = watch->session_number == session->number;
+        bool current = watch->session_number == session->sender.session_number;
         if (!current || !watch->inspected) {
             look(watch);
         }

@@ -17,8 +17,6 @@ struct zkl_listing {
     bool under_way;
     bool answering;  /* its waiters are being told */
     uint64_t number; /* of the list under way */
-    uint64_t session_number;
-    int64_t sent_ms;
     UT_hash_handle hh;
     char path[];
 };
@@ -81,16 +79,15 @@ static uint64_t find_watch(const zkl_list_waiter *waiters) {
 static zkl_outcome send(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
     zkl_session *session = listings->session;
-    zkl_operations *operations = session->operations;
-    listing->sent_ms = zkl_session_now_ms(session); /* before it is asked how fresh that is */
     zkl_outcome outcome =
         one_must_settle(listing->later) ? zkl_liveness_settle(&session->liveness) : ZKL_OUTCOME_OK;
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }
-    listing->session_number = session->number;
-    outcome = operations->table->list(operations, listing->path, find_watch(listing->later),
-                                      on_listed, listing);
+    const zkl_operation list = { .kind = ZKL_OPERATION_LIST_CHILDREN,
+                                 .path = listing->path,
+                                 .watch_id = find_watch(listing->later) };
+    outcome = zkl_send(&session->sender, &list, on_listed, listing);
     if (outcome == ZKL_OUTCOME_OK) {
         listing->under_way = true;
         listing->number = ++listings->sent;
@@ -142,9 +139,7 @@ static void tell_end(zkl_listing *listing, zkl_outcome outcome) {
 }
 
 static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
-    if (listing->session_number != listing->listings->session->number) {
-        tell_end(listing, ZKL_OUTCOME_SESSION_OVER);
-    } else if (reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_NO_NODE) {
+    if (reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_NO_NODE) {
         tell_children(listing, reply->outcome, reply->children);
     } else if (reply->outcome == ZKL_OUTCOME_UNKNOWN ||
                reply->outcome == ZKL_OUTCOME_SESSION_OVER) {
@@ -158,13 +153,8 @@ static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
  * list for all of them. */
 static void on_listed(void *arg, const zkl_reply *reply) {
     zkl_listing *listing = arg;
-    zkl_session *session = listing->listings->session;
     listing->under_way = false;
     listing->answering = true;
-    if (listing->session_number == session->number) {
-        zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply, listing->sent_ms, false);
-    }
     answer_all(listing, reply);
     while (listing->later != NULL && !listing->under_way) {
         zkl_outcome outcome = send(listing);

@@ -1,7 +1,6 @@
 #include "zookeeper/liveness.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "observer.h"
 #include "zookeeper/guarded_write.h"
@@ -79,7 +78,7 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness) {
 
 static void set_write_timer(zkl_liveness *liveness) {
     int64_t due = zkl_lease_write_due(&liveness->lease);
-    if (due == INT64_MAX || liveness->write.under_way || !liveness->awake) {
+    if (due == INT64_MAX || liveness->write_under_way || !liveness->awake) {
         zkl_timer_stop(&liveness->write_timer);
     } else {
         int64_t earliest = liveness->write_not_before_ms;
@@ -138,102 +137,77 @@ void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
     zkl_guarded_writes_review(liveness->session);
 }
 
-static void take_answer(const zkl_liveness_call *call, const zkl_reply *reply) {
-    zkl_liveness *liveness = call->liveness;
-    zkl_liveness_check_lease(liveness);
-    zkl_liveness_answered(liveness, reply, call->sent_ms, call->is_write);
-}
-
-static void on_reply(void *arg, const zkl_reply *reply) {
-    zkl_liveness_call *call = arg;
-    zkl_liveness *liveness = call->liveness;
-    call->under_way = false;
-    if (call->session_number == liveness->session->number) {
-        take_answer(call, reply);
-        if (!zkl_is_committed(reply)) {
-            put_off_write(liveness);
-        }
-    }
-}
-
-static void on_settled(void *arg, const zkl_reply *reply) {
-    zkl_liveness_call *call = arg;
-    zkl_liveness *liveness = call->liveness;
-    if (liveness->settle == call) {
-        liveness->settle = NULL;
-    }
-    if (call->session_number == liveness->session->number) {
-        take_answer(call, reply);
-    }
-    free(call);
-}
-
-static void begin_call(zkl_liveness *liveness, zkl_liveness_call *call) {
-    call->under_way = true;
-    call->sent_ms = now_of(liveness);
-    call->session_number = liveness->session->number;
+static void on_probed(void *arg, const zkl_reply *reply) {
+    (void)reply;
+    ((zkl_liveness *)arg)->probe_under_way = false;
 }
 
 static void send_probe(zkl_liveness *liveness) {
-    zkl_operations *operations = liveness->session->operations;
-    zkl_liveness_call *call = &liveness->probe;
-    if (!call->under_way) {
-        begin_call(liveness, call);
-        call->under_way = operations->table->exists(operations, liveness->session->lock_root, 0,
-                                                    on_reply, call) == ZKL_OUTCOME_OK;
+    zkl_session *session = liveness->session;
+    const zkl_operation probe = { .kind = ZKL_OPERATION_EXISTS, .path = session->lock_root };
+    if (!liveness->probe_under_way) {
+        liveness->probe_under_way =
+            zkl_send(&session->sender, &probe, on_probed, liveness) == ZKL_OUTCOME_OK;
     }
 }
 
 /* Not a deletion: servers look at the rights to the parent before they look for the node. */
-zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, zkl_reply_callback *replied,
+zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
                                        void *arg) {
-    zkl_operations *operations = liveness->session->operations;
+    zkl_session *session = liveness->session;
     const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK,
-                                        .path = liveness->session->lock_root,
+                                        .path = session->lock_root,
                                         .version = ZKL_ANY_VERSION };
-    return operations->table->transact(operations, &check, 1, replied, arg);
+    const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
+                                        .all = &check,
+                                        .count = 1 };
+    return zkl_send(&session->sender, &transaction, replied, arg);
 }
 
-static zkl_outcome write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                 zkl_liveness_call *call) {
-    begin_call(liveness, call);
-    return zkl_liveness_write_nothing(liveness, replied, call);
+static void on_written(void *arg, const zkl_reply *reply) {
+    zkl_liveness *liveness = arg;
+    liveness->write_under_way = false;
+    if (!zkl_is_committed(reply)) {
+        put_off_write(liveness);
+    } else {
+        set_write_timer(liveness);
+    }
 }
 
 static void send_write(zkl_liveness *liveness) {
-    zkl_liveness_call *call = &liveness->write;
-    if (call->under_way) {
+    if (liveness->write_under_way) {
         return;
     }
-    call->under_way = write_nothing(liveness, on_reply, call) == ZKL_OUTCOME_OK;
-    if (!call->under_way) {
+    liveness->write_sent_ms = now_of(liveness);
+    liveness->write_under_way =
+        zkl_liveness_write_nothing(liveness, on_written, liveness) == ZKL_OUTCOME_OK;
+    if (!liveness->write_under_way) {
         put_off_write(liveness);
     }
 }
 
-static bool is_behind_it(const zkl_liveness_call *call) {
-    const zkl_liveness *liveness = call->liveness;
-    return call->under_way && call->session_number == liveness->session->number &&
-           now_of(liveness) - call->sent_ms < PERIODS_OF_SILENCE * period_of(liveness);
+static bool was_sent_lately(const zkl_liveness *liveness, int64_t sent_ms) {
+    return now_of(liveness) - sent_ms < PERIODS_OF_SILENCE * period_of(liveness);
 }
 
-/* One that was sent before a stop of this process is no good, and may still be under way: so each
- * has memory of its own. */
+/* Replies come in the order in which was asked: the latest is the last one that is under way. */
+static void on_settled(void *arg, const zkl_reply *reply) {
+    zkl_liveness *liveness = arg;
+    (void)reply;
+    if (liveness->settles_under_way > 0) {
+        liveness->settles_under_way--;
+    }
+}
+
 zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
-    if (is_behind_it(&liveness->write) ||
-        (liveness->settle != NULL && is_behind_it(liveness->settle))) {
+    if ((liveness->write_under_way && was_sent_lately(liveness, liveness->write_sent_ms)) ||
+        (liveness->settles_under_way > 0 && was_sent_lately(liveness, liveness->settle_sent_ms))) {
         return ZKL_OUTCOME_OK;
     }
-    zkl_liveness_call *call = calloc(1, sizeof(*call));
-    if (call == NULL) {
-        return ZKL_OUTCOME_NOT_NOW;
-    }
-    *call = (zkl_liveness_call){ .liveness = liveness, .is_write = true };
-    zkl_outcome outcome = write_nothing(liveness, on_settled, call);
+    liveness->settle_sent_ms = now_of(liveness);
+    zkl_outcome outcome = zkl_liveness_write_nothing(liveness, on_settled, liveness);
     if (outcome == ZKL_OUTCOME_OK) {
-        liveness->settle = call;
-    } else {
-        free(call);
+        liveness->settles_under_way++;
     }
     return outcome;
 }
@@ -371,6 +345,8 @@ void zkl_liveness_session_ended(zkl_liveness *liveness) {
     liveness->lease_runs = false; /* the end of the session says so to the requests */
     liveness->awake = false;
     liveness->answered_ms = INT64_MIN;
+    liveness->write_under_way = false;
+    liveness->settles_under_way = 0;
 }
 
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {
@@ -388,6 +364,4 @@ void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t le
     liveness->probe_timer = (zkl_timer){ .fire = on_probe_due, .arg = liveness };
     liveness->write_timer = (zkl_timer){ .fire = on_write_due, .arg = liveness };
     liveness->end_timer = (zkl_timer){ .fire = on_lease_end, .arg = liveness };
-    liveness->probe = (zkl_liveness_call){ .liveness = liveness };
-    liveness->write = (zkl_liveness_call){ .liveness = liveness, .is_write = true };
 }

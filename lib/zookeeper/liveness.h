@@ -16,15 +16,6 @@
 typedef struct zkl_session zkl_session;
 typedef struct zkl_liveness zkl_liveness;
 
-/** A request of the session's own; there is one of each kind at most. */
-typedef struct zkl_liveness_call {
-    zkl_liveness *liveness;
-    bool under_way;
-    bool is_write;
-    int64_t sent_ms;
-    uint64_t session_number;
-} zkl_liveness_call;
-
 struct zkl_liveness {
     zkl_session *session;
     zkl_lease lease;
@@ -40,9 +31,11 @@ struct zkl_liveness {
     zkl_timer probe_timer;
     zkl_timer write_timer;
     zkl_timer end_timer; /* of the lease */
-    zkl_liveness_call probe;
-    zkl_liveness_call write;
-    zkl_liveness_call *settle; /* the latest that is under way */
+    bool probe_under_way;
+    bool write_under_way;
+    int64_t write_sent_ms;
+    unsigned settles_under_way; /* writes of zkl_liveness_settle, */
+    int64_t settle_sent_ms;     /* of which the latest was sent then */
 };
 
 /** lease_tick_ms: the servers' tick; 0: no lease. */
@@ -78,7 +71,7 @@ void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
 
 /** Asks for a write that changes nothing, and is committed all the same, whatever the rights of who
  * asks: a transaction that only checks the lock root, whether that is there or not. */
-zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, zkl_reply_callback *replied,
+zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
                                        void *arg);
 
 /** Whether a lease is not asked for, or can be kept with the session's timeout. */

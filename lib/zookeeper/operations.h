@@ -7,6 +7,7 @@
 #ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H
 #define ZKLOCK_ZOOKEEPER_OPERATIONS_H
 
+#include "metrics.h"
 #include "recipe/request.h"
 
 /** What a transaction can do; ZooKeeper's multi. */
@@ -62,6 +63,7 @@ typedef struct zkl_reply {
     const zkl_multi_result *results;
     size_t result_count;
     size_t failed; /* transact that was decided, but not applied: the operation that failed */
+    int tag;       /* the operation's */
 } zkl_reply;
 
 typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
@@ -89,44 +91,42 @@ typedef struct zkl_listener {
 
 typedef struct zkl_operations zkl_operations;
 
+/** One request to the servers. All that it points to need only live while it is sent. */
+typedef struct zkl_operation {
+    zkl_operation_kind kind;
+    const char *path;          /* all but TRANSACTION */
+    const char *data;          /* CREATE, SET */
+    int32_t version;           /* SET: only data of this version are replaced; ZKL_ANY_VERSION */
+    bool container;            /* CREATE_PARENT: the servers delete it (from 3.5 on) some time
+                                  after its last child has gone */
+    uint64_t watch_id;         /* WATCH; LIST_CHILDREN: 0, no watch */
+    zkl_watch_kind watch_kind; /* REMOVE_WATCHES */
+    const zkl_multi_operation *all; /* TRANSACTION */
+    size_t count;
+    int tag;    /* the caller's, for the reply */
+    bool lasts; /* what it does outlives the session, and so its reply counts when that is over */
+} zkl_operation;
+
 /**
  * Every function is called with the client's mutex held, and does not block.
  *
- * Requests return ZKL_OUTCOME_OK when they were sent off: `done` is then called
- * exactly once, later, with the mutex held. Otherwise they return the outcome,
- * and `done` is never called. Replies, watches and session news arrive in the
- * order in which ZooKeeper sent them.
+ * A request that was sent off returns ZKL_OUTCOME_OK: `done` is then called exactly once, later,
+ * with the mutex held. Otherwise the outcome is returned, and `done` is never called. Replies,
+ * watches and session news arrive in the order in which ZooKeeper sent them.
+ *
+ * - CREATE makes an ephemeral sequential node, CREATE_PARENT a persistent one: there a node that
+ *   exists already is as good as one that was made.
+ * - LIST_CHILDREN leaves a watch on the children with OK, and with nothing else; WATCH leaves one
+ *   on the node in both cases, OK and NO_NODE. REMOVE_WATCHES removes all our watches of a kind on
+ *   a path; that there was none is fine.
+ * - TRANSACTION (ZooKeeper's multi) does all of its operations or none, in their order, at one
+ *   zxid. OK: applied. Where one fails, the outcome of the whole is that one's, which `failed`
+ *   names, and that of all others is NOT_NOW; nothing was applied. Without results nothing is known
+ *   of single operations: UNKNOWN (the reply was lost), NOT_NOW or SESSION_OVER.
  */
 typedef struct zkl_operations_table {
-    zkl_outcome (*create_ephemeral_sequential)(zkl_operations *self, const char *path,
-                                               const char *data, zkl_reply_callback *done,
-                                               void *arg);
-    /* A node that exists already is as good as one that was made. A container (of servers from
-     * 3.5 on) is deleted by them some time after its last child has gone. */
-    zkl_outcome (*create_persistent)(zkl_operations *self, const char *path, bool container,
-                                     zkl_reply_callback *done, void *arg);
-    /* All of the operations or none, in their order, at one zxid (ZooKeeper's multi). OK: applied.
-     * Where one fails, the outcome of the whole is that one's, which `failed` names, and that of
-     * all others is NOT_NOW; nothing was applied. Without results nothing is known of single
-     * operations: UNKNOWN (the reply was lost), NOT_NOW or SESSION_OVER. All that is passed in
-     * need only live during the call. */
-    zkl_outcome (*transact)(zkl_operations *self, const zkl_multi_operation *operations,
-                            size_t count, zkl_reply_callback *done, void *arg);
-    /* watch_id 0: no watch. Else a watch on the children is left with OK, and with nothing else. */
-    zkl_outcome (*list)(zkl_operations *self, const char *path, uint64_t watch_id,
+    zkl_outcome (*send)(zkl_operations *self, const zkl_operation *operation,
                         zkl_reply_callback *done, void *arg);
-    /* watch_id 0: no watch. Else one on the node is left in both cases, OK and NO_NODE. */
-    zkl_outcome (*exists)(zkl_operations *self, const char *path, uint64_t watch_id,
-                          zkl_reply_callback *done, void *arg);
-    zkl_outcome (*remove)(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                          void *arg);
-    /* Removes all our watches of a kind on a path; that there was none is fine. */
-    zkl_outcome (*remove_watches)(zkl_operations *self, const char *path, zkl_watch_kind kind,
-                                  zkl_reply_callback *done, void *arg);
-    zkl_outcome (*get)(zkl_operations *self, const char *path, zkl_reply_callback *done, void *arg);
-    /* Replaces the data, if they are of this version; ZKL_ANY_VERSION: of any. */
-    zkl_outcome (*set)(zkl_operations *self, const char *path, const char *data, int32_t version,
-                       zkl_reply_callback *done, void *arg);
     /* Goes on while the machine sleeps, and never back. */
     int64_t (*now_ms)(zkl_operations *self);
     /* Since 1970 in UTC, for people to read. */

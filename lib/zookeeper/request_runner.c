@@ -43,33 +43,9 @@ static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl
                 &(zkl_event){ .kind = answer, .outcome = outcome, .status = ZKL_SERVER_REFUSED });
 }
 
-static zkl_call *call_for(zkl_request_runner *runner, zkl_event_kind answer) {
-    zkl_assert(runner->session->recorder,
-               answer >= ZKL_EVENT_CREATED && answer < ZKL_EVENT_CREATED + ZKL_ANSWER_KINDS);
-    zkl_call *call = &runner->calls[answer - ZKL_EVENT_CREATED];
-    *call =
-        (zkl_call){ runner, answer, runner->session->number, zkl_session_now_ms(runner->session) };
-    return call;
-}
-
 static const char *last_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
-}
-
-static bool is_write(zkl_event_kind answer) {
-    return answer == ZKL_EVENT_CREATED || answer == ZKL_EVENT_PARENT_MADE ||
-           answer == ZKL_EVENT_DELETED || answer == ZKL_EVENT_SETTLED ||
-           answer == ZKL_EVENT_PARENT_REMOVED || answer == ZKL_EVENT_DOWNGRADED;
-}
-
-/* What an answer says about the session itself. */
-static void note_answer(const zkl_call *call, const zkl_reply *reply) {
-    zkl_session *session = call->runner->session;
-    if (call->session_number == session->number) {
-        zkl_liveness_check_lease(&session->liveness);
-        zkl_liveness_answered(&session->liveness, reply, call->sent_ms, is_write(call->answer));
-    }
 }
 
 /* For people to know: the recipe asks no more than who is in the way. */
@@ -133,12 +109,11 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner_feed(runner, &event);
 }
 
+/* Operations are sent with the kind of the event that their reply is. */
 static void on_reply(void *arg, const zkl_reply *reply) {
-    const zkl_call *call = arg;
-    zkl_request_runner *runner = call->runner;
-    note_answer(call, reply);
+    zkl_request_runner *runner = arg;
     zkl_event event = {
-        .kind = call->answer,
+        .kind = (zkl_event_kind)reply->tag,
         .outcome = reply->outcome,
         .status = reply->status,
         .node = reply->path != NULL ? last_name(reply->path) : NULL,
@@ -146,9 +121,6 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         .own_session = reply->ephemeral_owner == runner->session->id,
         .holds_data = reply->data_length > 0,
     };
-    if (call->session_number != runner->session->number) {
-        event.outcome = ZKL_OUTCOME_SESSION_OVER;
-    }
     zkl_request_runner_feed(runner, &event);
 }
 
@@ -194,7 +166,6 @@ static void on_data_read(void *arg, const zkl_reply *reply) {
 }
 
 static void read_own_data(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
     char path[ZKL_NODE_PATH_SIZE];
     if (runner->reading != NULL || runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
@@ -208,7 +179,8 @@ static void read_own_data(zkl_request_runner *runner) {
     snprintf(reading->node, sizeof(reading->node), "%s", runner->request.own.node);
     zkl_request_runner_node_path(runner, path, sizeof(path));
     runner->reading = reading;
-    if (operations->table->get(operations, path, on_data_read, reading) != ZKL_OUTCOME_OK) {
+    const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
+    if (zkl_send(&runner->session->sender, &get, on_data_read, reading) != ZKL_OUTCOME_OK) {
         runner->reading = NULL;
         runner->read_failed = true;
         free(reading);
@@ -270,13 +242,19 @@ static void on_backed_off(void *arg) {
 
 /* ---- Actions out ------------------------------------------------------- */
 
-static char *join_path(const char *parent, const char *name) {
-    size_t size = strlen(parent) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s", parent, name);
+static void write_path(const zkl_request_runner *runner, const char *node,
+                       char path[ZKL_NODE_PATH_SIZE]) {
+    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", runner->parent_path, node);
+}
+
+/* What cannot be sent is answered at the end of this step. */
+static void ask(zkl_request_runner *runner, zkl_event_kind answer, zkl_operation operation,
+                zkl_reply_callback *done) {
+    operation.tag = (int)answer;
+    zkl_outcome outcome = zkl_send(&runner->session->sender, &operation, done, runner);
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, answer, outcome);
     }
-    return path;
 }
 
 static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
@@ -304,42 +282,38 @@ static void want_new_list(zkl_request_runner *runner) {
     runner->list.after = zkl_listings_mark(&runner->session->listings);
 }
 
-static zkl_outcome create(zkl_request_runner *runner, const char *path, zkl_call *call) {
-    zkl_operations *operations = runner->session->operations;
-    want_new_list(runner);
+static void create(zkl_request_runner *runner, const char *prefix) {
+    char path[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
+    write_path(runner, prefix, path);
     write_data(runner, data);
-    if (runner->group != NULL) {
-        return zkl_create_group_ask(runner->group, runner, path, data);
+    want_new_list(runner);
+    if (runner->group == NULL) {
+        ask(runner, ZKL_EVENT_CREATED,
+            (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = data }, on_reply);
+        return;
     }
-    return operations->table->create_ephemeral_sequential(operations, path, data, on_reply, call);
+    zkl_outcome outcome = zkl_create_group_ask(runner->group, runner, path, data);
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_failure(runner, ZKL_EVENT_CREATED, outcome);
+    }
 }
 
 /* Requests about one node of the resource, ours or another's. */
-static void request_on_node(zkl_request_runner *runner, zkl_event_kind answer, const char *node) {
-    zkl_operations *operations = runner->session->operations;
-    zkl_call *call = call_for(runner, answer);
-    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
-    char *path = join_path(runner->parent_path, node);
-    if (path != NULL) {
-        if (answer == ZKL_EVENT_CREATED) {
-            outcome = create(runner, path, call);
-        } else if (answer == ZKL_EVENT_INSPECTED) {
-            outcome = operations->table->exists(operations, path, 0, on_reply, call);
-        } else {
-            outcome = operations->table->remove(operations, path, on_reply, call);
-        }
-        free(path);
-    }
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, answer, outcome);
-    }
+static void ask_about(zkl_request_runner *runner, zkl_event_kind answer, zkl_operation_kind kind,
+                      const char *node) {
+    char path[ZKL_NODE_PATH_SIZE];
+    write_path(runner, node, path);
+    ask(runner, answer, (zkl_operation){ .kind = kind, .path = path }, on_reply);
 }
 
-static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
-                                 const char *writer) {
-    zkl_operations *operations = runner->session->operations;
+/* In one transaction, so that nobody ever sees neither of the two. */
+static void downgrade(zkl_request_runner *runner, const char *node) {
+    char reader[ZKL_NODE_PATH_SIZE];
+    char writer[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
+    write_path(runner, node, reader);
+    write_path(runner, runner->request.own.node, writer);
     write_data(runner, data);
     size_t used = strlen(data);
     snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.own.zxid);
@@ -347,28 +321,14 @@ static zkl_outcome change_places(zkl_request_runner *runner, const char *reader,
         { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
     };
-    return operations->table->transact(operations, changes, sizeof(changes) / sizeof(changes[0]),
-                                       on_reply, call_for(runner, ZKL_EVENT_DOWNGRADED));
-}
-
-/* In one transaction, so that nobody ever sees neither of the two. */
-static void downgrade(zkl_request_runner *runner, const char *node) {
-    char *reader = join_path(runner->parent_path, node);
-    char *writer = join_path(runner->parent_path, runner->request.own.node);
-    zkl_outcome outcome = ZKL_OUTCOME_NOT_NOW;
-    if (reader != NULL && writer != NULL) {
-        outcome = change_places(runner, reader, writer);
-    }
-    free(reader);
-    free(writer);
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_DOWNGRADED, outcome);
-    }
+    ask(runner, ZKL_EVENT_DOWNGRADED,
+        (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = changes, .count = 2 }, on_reply);
 }
 
 /* Whatever its failure, if it is committed. */
 static void on_settled(void *arg, const zkl_reply *reply) {
     zkl_reply told = *reply;
+    told.tag = ZKL_EVENT_SETTLED;
     if (zkl_is_committed(reply)) {
         told.outcome = ZKL_OUTCOME_OK;
     }
@@ -377,8 +337,8 @@ static void on_settled(void *arg, const zkl_reply *reply) {
 
 static void settle(zkl_request_runner *runner) {
     want_new_list(runner);
-    zkl_outcome outcome = zkl_liveness_write_nothing(&runner->session->liveness, on_settled,
-                                                     call_for(runner, ZKL_EVENT_SETTLED));
+    zkl_outcome outcome =
+        zkl_liveness_write_nothing(&runner->session->liveness, on_settled, runner);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_SETTLED, outcome);
     }
@@ -404,28 +364,13 @@ static bool is_ours(const zkl_request_runner *runner, const char *node) {
 }
 
 static void watch_own_node(zkl_request_runner *runner, const char *node) {
-    zkl_watch_added added = ZKL_WATCH_NOT_SENT;
-    char *path = join_path(runner->parent_path, node);
-    if (path != NULL) {
-        added = zkl_watch_table_add(&runner->session->watches, path, &runner->own_watch);
-        free(path);
-    }
+    char path[ZKL_NODE_PATH_SIZE];
+    write_path(runner, node, path);
+    zkl_watch_added added =
+        zkl_watch_table_add(&runner->session->watches, path, &runner->own_watch);
     if (added != ZKL_WATCH_ARMING) {
         queue_failure(runner, ZKL_EVENT_OWN_WATCHED,
                       added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
-    }
-}
-
-static void watch_paths(zkl_request_runner *runner, const char *const *paths, size_t count) {
-    zkl_outcome outcome = ZKL_OUTCOME_OK;
-    if (!zkl_watch_set_watch(&runner->watches, paths, count, &outcome)) {
-        queue_failure(runner, ZKL_EVENT_WATCHED, outcome);
-    }
-}
-
-static void free_paths(char **paths, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        free(paths[i]);
     }
 }
 
@@ -434,20 +379,10 @@ static void free_paths(char **paths, size_t count) {
 static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
     zkl_queue_place place = zkl_request_place(&runner->request);
     size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
-    size_t made = 0;
-    while (made < count) {
-        char *path = join_path(runner->parent_path, runner->nearest[made].text);
-        if (path == NULL) {
-            break;
-        }
-        runner->watched_paths[made++] = path;
+    zkl_outcome outcome = ZKL_OUTCOME_OK;
+    if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
+        queue_failure(runner, ZKL_EVENT_WATCHED, outcome);
     }
-    if (made == count) {
-        watch_paths(runner, (const char *const *)runner->watched_paths, count);
-    } else {
-        queue_failure(runner, ZKL_EVENT_WATCHED, ZKL_OUTCOME_NOT_NOW);
-    }
-    free_paths(runner->watched_paths, made);
 }
 
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
@@ -457,19 +392,14 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
 }
 
 static void on_parent_inspected(void *arg, const zkl_reply *reply) {
-    const zkl_call *call = arg;
-    call->runner->parent_version = reply->version;
+    ((zkl_request_runner *)arg)->parent_version = reply->version;
     on_reply(arg, reply);
 }
 
 static void inspect_parent(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
-    zkl_outcome outcome =
-        operations->table->exists(operations, runner->parent_path, 0, on_parent_inspected,
-                                  call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_PARENT_INSPECTED, outcome);
-    }
+    ask(runner, ZKL_EVENT_PARENT_INSPECTED,
+        (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = runner->parent_path },
+        on_parent_inspected);
 }
 
 /* Who has written to it meanwhile uses it, as they do who have children there. */
@@ -483,15 +413,12 @@ static void on_parent_removed(void *arg, const zkl_reply *reply) {
 
 /* A transaction, as only there a version can be given. */
 static void remove_parent(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
                                           .path = runner->parent_path,
                                           .version = runner->parent_version };
-    zkl_outcome outcome = operations->table->transact(operations, &removal, 1, on_parent_removed,
-                                                      call_for(runner, ZKL_EVENT_PARENT_REMOVED));
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_PARENT_REMOVED, outcome);
-    }
+    ask(runner, ZKL_EVENT_PARENT_REMOVED,
+        (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = &removal, .count = 1 },
+        on_parent_removed);
 }
 
 static void back_off(zkl_request_runner *runner) {
@@ -533,18 +460,22 @@ static size_t length_of_child(const char *path, size_t length) {
     return slash == NULL ? strlen(path) : (size_t)(slash - path);
 }
 
+static zkl_outcome send_about_ancestor(zkl_request_runner *runner, zkl_operation_kind kind,
+                                       zkl_reply_callback *done) {
+    char path[ZKL_NODE_PATH_SIZE];
+    size_t length = runner->parent_made_length;
+    snprintf(path, sizeof(path), "%.*s", (int)length, runner->parent_path);
+    const zkl_operation operation = {
+        .kind = kind,
+        .path = path,
+        .container = runner->session->container_parents && runner->parent_path[length] == '\0',
+    };
+    return zkl_send(&runner->session->sender, &operation, done, runner);
+}
+
 static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
-    zkl_operations *operations = runner->session->operations;
-    char *path = strndup(runner->parent_path, length);
-    if (path == NULL) {
-        return ZKL_OUTCOME_NOT_NOW;
-    }
     runner->parent_made_length = length;
-    bool container = runner->session->container_parents && runner->parent_path[length] == '\0';
-    zkl_outcome outcome = operations->table->create_persistent(
-        operations, path, container, on_parent_reply, call_for(runner, ZKL_EVENT_PARENT_MADE));
-    free(path);
-    return outcome;
+    return send_about_ancestor(runner, ZKL_OPERATION_CREATE_PARENT, on_parent_reply);
 }
 
 /* How much of the path is to be made next; 0: there is no more to do. */
@@ -557,13 +488,9 @@ static size_t next_ancestor(const zkl_request_runner *runner, zkl_outcome outcom
     return outcome == ZKL_OUTCOME_OK && !is_last ? length_of_child(runner->parent_path, length) : 0;
 }
 
-static void take_ancestor(const zkl_call *call, zkl_outcome outcome, int status) {
-    zkl_request_runner *runner = call->runner;
-    bool current = call->session_number == runner->session->number;
-    zkl_event made = { .kind = ZKL_EVENT_PARENT_MADE,
-                       .outcome = current ? outcome : ZKL_OUTCOME_SESSION_OVER,
-                       .status = status };
-    size_t next = current ? next_ancestor(runner, outcome) : 0;
+static void take_ancestor(zkl_request_runner *runner, zkl_outcome outcome, int status) {
+    zkl_event made = { .kind = ZKL_EVENT_PARENT_MADE, .outcome = outcome, .status = status };
+    size_t next = next_ancestor(runner, outcome);
     if (next > 0) {
         made.outcome = make_ancestor(runner, next);
         made.status = ZKL_SERVER_REFUSED;
@@ -574,33 +501,18 @@ static void take_ancestor(const zkl_call *call, zkl_outcome outcome, int status)
 }
 
 static void on_ancestor_inspected(void *arg, const zkl_reply *reply) {
-    const zkl_call *call = arg;
     bool missing = reply->outcome == ZKL_OUTCOME_NO_NODE;
-    note_answer(call, reply);
-    take_ancestor(call, missing ? ZKL_OUTCOME_REFUSED : reply->outcome,
+    take_ancestor(arg, missing ? ZKL_OUTCOME_REFUSED : reply->outcome,
                   missing ? ZKL_NO_PERMISSION : reply->status);
 }
 
 /* Servers look at the rights before they look for the node: whoever may not make it need not, if
  * it is there. Another member's may be the one that is missing; or somebody has just made it. */
-static zkl_outcome inspect_ancestor(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
-    char *path = strndup(runner->parent_path, runner->parent_made_length);
-    if (path == NULL) {
-        return ZKL_OUTCOME_NOT_NOW;
-    }
-    zkl_outcome outcome = operations->table->exists(operations, path, 0, on_ancestor_inspected,
-                                                    call_for(runner, ZKL_EVENT_PARENT_INSPECTED));
-    free(path);
-    return outcome;
-}
-
 static void on_parent_reply(void *arg, const zkl_reply *reply) {
-    const zkl_call *call = arg;
     bool is_forbidden = reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_NO_PERMISSION;
-    note_answer(call, reply);
-    if (!is_forbidden || inspect_ancestor(call->runner) != ZKL_OUTCOME_OK) {
-        take_ancestor(call, reply->outcome, reply->status);
+    if (!is_forbidden ||
+        send_about_ancestor(arg, ZKL_OPERATION_EXISTS, on_ancestor_inspected) != ZKL_OUTCOME_OK) {
+        take_ancestor(arg, reply->outcome, reply->status);
     }
 }
 
@@ -671,7 +583,6 @@ static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
 static void free_runner(zkl_request_runner *runner) {
     zkl_watch_set_end(&runner->watches);
     free(runner->nearest);
-    free(runner->watched_paths);
     free(runner->resource);
     free(runner->parent_path);
     free(runner->owner_text);
@@ -738,7 +649,7 @@ static void tell(zkl_request_runner *runner, const zkl_action *action) {
 static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
-        request_on_node(runner, ZKL_EVENT_CREATED, action->node);
+        create(runner, action->node);
         break;
     case ZKL_ACTION_LIST:
         request_list(runner);
@@ -760,10 +671,10 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         zkl_watch_table_remove(&runner->own_watch);
         break;
     case ZKL_ACTION_INSPECT:
-        request_on_node(runner, ZKL_EVENT_INSPECTED, action->node);
+        ask_about(runner, ZKL_EVENT_INSPECTED, ZKL_OPERATION_EXISTS, action->node);
         break;
     case ZKL_ACTION_DELETE:
-        request_on_node(runner, ZKL_EVENT_DELETED, action->node);
+        ask_about(runner, ZKL_EVENT_DELETED, ZKL_OPERATION_DELETE, action->node);
         break;
     case ZKL_ACTION_INSPECT_PARENT:
         inspect_parent(runner);
@@ -871,9 +782,9 @@ static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
     runner->watches.armed = on_watch_armed;
     runner->watches.fired = on_watch_fired;
     runner->nearest = calloc(count, sizeof(*runner->nearest));
-    runner->watched_paths = calloc(count, sizeof(*runner->watched_paths));
-    return runner->nearest != NULL && runner->watched_paths != NULL &&
-           zkl_watch_set_begin(&runner->watches, &runner->session->watches, count);
+    return runner->nearest != NULL &&
+           zkl_watch_set_begin(&runner->watches, &runner->session->watches, runner->parent_path,
+                               count);
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {

@@ -54,18 +54,9 @@ typedef struct zkl_run_options {
     zkl_request_owner owner;
 } zkl_run_options;
 
-/** What a reply of each kind comes back as. */
-typedef struct zkl_call {
-    zkl_request_runner *runner;
-    zkl_event_kind answer;
-    uint64_t session_number;
-    int64_t sent_ms;
-} zkl_call;
-
 /** A reading of our node's data, which may be answered when the runner has gone. */
 typedef struct zkl_data_read zkl_data_read;
 
-#define ZKL_ANSWER_KINDS 11
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -86,8 +77,7 @@ struct zkl_request_runner {
     int64_t started_ms;
     int64_t granted_ms;           /* -1 before */
     zkl_watch_set watches;        /* on those that it waits for */
-    zkl_queue_neighbour *nearest; /* room to find them, and their */
-    char **watched_paths;         /* paths; a permit's only, as many as there are permits */
+    zkl_queue_neighbour *nearest; /* room to find them */
     zkl_watch_waiter own_watch;
     zkl_create_group *group;
     bool others_are_awaited; /* of its multi-lock: what it holds is nobody's yet */
@@ -104,7 +94,6 @@ struct zkl_request_runner {
     zkl_data_read *reading; /* they are being read */
     zkl_contention contention;
     zkl_recorded_request recorded;
-    zkl_call calls[ZKL_ANSWER_KINDS];
     zkl_list_waiter list;
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;

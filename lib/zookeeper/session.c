@@ -9,8 +9,19 @@
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
 enum { LEFT_BEHIND_TIMEOUTS = 2 };
 
+static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
+    zkl_liveness *liveness = &((zkl_session *)arg)->liveness;
+    zkl_liveness_check_lease(liveness);
+    zkl_liveness_answered(liveness, reply, sent_ms, was_write);
+}
+
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
     *session = (zkl_session){
+        .operations = options->operations,
+        .sender = { .operations = options->operations,
+                    .metrics = options->metrics,
+                    .answered = on_answered,
+                    .arg = session },
         .log = options->log,
         .metrics = options->metrics,
         .recorder = options->recorder,
@@ -20,11 +31,9 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
         .lock_root = options->lock_root,
         .container_parents = options->container_parents,
     };
-    session->operations =
-        zkl_operations_counted_begin(&session->counted, options->operations, options->metrics);
     session->unconnected_ms = zkl_session_now_ms(session);
     zkl_listings_begin(&session->listings, session);
-    zkl_watch_table_begin(&session->watches, session->operations, &session->listings);
+    zkl_watch_table_begin(&session->watches, &session->sender, &session->listings);
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
 
@@ -138,7 +147,7 @@ static void end_session(zkl_session *session) {
     }
     session->connected = false;
     session->established = false;
-    session->number++;
+    session->sender.session_number++;
     zkl_liveness_session_ended(&session->liveness);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {

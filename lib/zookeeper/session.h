@@ -11,8 +11,7 @@
 #include "recorder.h"
 #include "zookeeper/listing.h"
 #include "zookeeper/liveness.h"
-#include "zookeeper/operations.h"
-#include "zookeeper/operations_counted.h"
+#include "zookeeper/sender.h"
 #include "zookeeper/timers.h"
 #include "zookeeper/watch_table.h"
 
@@ -33,7 +32,7 @@ typedef struct zkl_session_options {
 
 struct zkl_session {
     zkl_operations *operations;
-    zkl_operations_counted counted; /* what `operations` is where there are metrics */
+    zkl_sender sender; /* what goes to the servers goes through it */
     zkl_log *log;
     zkl_metrics *metrics;
     zkl_recorder *recorder;
@@ -54,7 +53,6 @@ struct zkl_session {
     int64_t connected_ms;   /* since when, where it is */
     int64_t unconnected_ms; /* since when, where it is not */
     int64_t left_behind_ms; /* so long may nodes of sessions given up live with connected servers */
-    uint64_t number;        /* counts the sessions; replies to an earlier one are void */
     uint64_t expired_count;
     int64_t id;
     int32_t timeout_ms;

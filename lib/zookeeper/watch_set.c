@@ -1,17 +1,20 @@
 #include "zookeeper/watch_set.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void on_armed(void *arg, zkl_outcome outcome, int status);
 static void on_fired(void *arg, bool deleted);
 
-bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, size_t size) {
+bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char *parent_path,
+                         size_t size) {
     set->members = calloc(size, sizeof(*set->members));
     if (set->members == NULL) {
         return false;
     }
     set->table = table;
+    set->parent_path = parent_path;
     set->size = size;
     for (size_t i = 0; i < size; i++) {
         zkl_watch_set_member *member = &set->members[i];
@@ -75,31 +78,28 @@ static void on_fired(void *arg, bool deleted) {
 
 /* ---- Watching ---------------------------------------------------------------------------- */
 
-static zkl_watch_set_member *find(zkl_watch_set *set, const char *path) {
-    for (size_t i = 0; i < set->size; i++) {
-        const char *watched = zkl_watch_table_path(&set->members[i].waiter);
-        if (watched != NULL && strcmp(watched, path) == 0) {
-            return &set->members[i];
-        }
-    }
-    return NULL;
+static bool watches(const zkl_watch_set_member *member, const char *child) {
+    const char *path = zkl_watch_table_path(&member->waiter);
+    return path != NULL && strcmp(strrchr(path, '/') + 1, child) == 0;
 }
 
-static void keep_those_asked_for(zkl_watch_set *set, const char *const *paths, size_t count) {
+static bool is_watched(const zkl_watch_set *set, const char *child) {
     for (size_t i = 0; i < set->size; i++) {
-        set->members[i].asked_for = false;
+        if (watches(&set->members[i], child)) {
+            return true;
+        }
     }
+    return false;
+}
+
+static bool is_asked_for(const zkl_watch_set_member *member, const zkl_queue_neighbour *children,
+                         size_t count) {
     for (size_t i = 0; i < count; i++) {
-        zkl_watch_set_member *member = find(set, paths[i]);
-        if (member != NULL) {
-            member->asked_for = true;
+        if (watches(member, children[i].text)) {
+            return true;
         }
     }
-    for (size_t i = 0; i < set->size; i++) {
-        if (!set->members[i].asked_for) {
-            zkl_watch_table_remove(&set->members[i].waiter);
-        }
-    }
+    return false;
 }
 
 static zkl_watch_waiter *find_free(zkl_watch_set *set) {
@@ -110,7 +110,9 @@ static zkl_watch_waiter *find_free(zkl_watch_set *set) {
     return &set->members[i].waiter;
 }
 
-static void add(zkl_watch_set *set, const char *path) {
+static void add(zkl_watch_set *set, const char *child) {
+    char path[ZKL_NODE_PATH_SIZE];
+    snprintf(path, sizeof(path), "%s/%s", set->parent_path, child);
     switch (zkl_watch_table_add(set->table, path, find_free(set))) {
     case ZKL_WATCH_ARMED:
         break;
@@ -123,14 +125,18 @@ static void add(zkl_watch_set *set, const char *path) {
     }
 }
 
-bool zkl_watch_set_watch(zkl_watch_set *set, const char *const *paths, size_t count,
+bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_queue_neighbour *children, size_t count,
                          zkl_outcome *outcome) {
     set->outcome = ZKL_OUTCOME_OK;
     set->status = ZKL_OK;
-    keep_those_asked_for(set, paths, count);
+    for (size_t i = 0; i < set->size; i++) {
+        if (!is_asked_for(&set->members[i], children, count)) {
+            zkl_watch_table_remove(&set->members[i].waiter);
+        }
+    }
     for (size_t i = 0; i < count; i++) {
-        if (find(set, paths[i]) == NULL) {
-            add(set, paths[i]);
+        if (!is_watched(set, children[i].text)) {
+            add(set, children[i].text);
         }
     }
     *outcome = set->outcome;

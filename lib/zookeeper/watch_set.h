@@ -17,12 +17,12 @@ typedef struct zkl_watch_set zkl_watch_set;
 typedef struct zkl_watch_set_member {
     zkl_watch_set *set;
     zkl_watch_waiter waiter;
-    bool asked_for; /* by the call under way */
 } zkl_watch_set_member;
 
 /** Embed it. */
 struct zkl_watch_set {
     zkl_watch_table *table;
+    const char *parent_path;
     void *arg;
     /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
@@ -36,14 +36,16 @@ struct zkl_watch_set {
     int status;
 };
 
-/** Room for `size` watches; false: out of memory. */
-bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, size_t size);
+/** Room for `size` watches on children of a node, whose path the caller keeps; false: out of
+ *  memory. */
+bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char *parent_path,
+                         size_t size);
 /** Removes all watches and frees what it has. A zeroed one is fine. */
 void zkl_watch_set_end(zkl_watch_set *set);
 
-/** Watches these paths, at most `size` of them, and no others any more. True: `armed` will
- *  be called; else `outcome` says what it would. */
-bool zkl_watch_set_watch(zkl_watch_set *set, const char *const *paths, size_t count,
+/** Watches these children of the parent, at most `size` of them, and no others any more. True:
+ *  `armed` will be called; else `outcome` says what it would. */
+bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_queue_neighbour *children, size_t count,
                          zkl_outcome *outcome);
 void zkl_watch_set_remove_all(zkl_watch_set *set);
 /** Those that stayed when one fired; none where a reply is still awaited. */

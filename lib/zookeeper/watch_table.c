@@ -32,9 +32,8 @@ struct zkl_watch {
     char path[];
 };
 
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations,
-                           zkl_listings *listings) {
-    *table = (zkl_watch_table){ .operations = operations, .listings = listings };
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings) {
+    *table = (zkl_watch_table){ .sender = sender, .listings = listings };
 }
 
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
@@ -74,19 +73,23 @@ static void on_exists(void *arg, const zkl_reply *reply);
 static void on_listed(void *arg, const zkl_list_answer *answer);
 
 static void send_removal(zkl_watch *watch) {
-    zkl_operations *operations = watch->table->operations;
+    const zkl_operation removal = { .kind = ZKL_OPERATION_REMOVE_WATCHES,
+                                    .path = watch->path,
+                                    .watch_kind = watch->kind };
     watch->state = WATCH_REMOVING;
-    watch->reply_awaited = operations->table->remove_watches(operations, watch->path, watch->kind,
-                                                             on_removed, watch) == ZKL_OUTCOME_OK;
+    watch->reply_awaited =
+        zkl_send(watch->table->sender, &removal, on_removed, watch) == ZKL_OUTCOME_OK;
 }
 
 static zkl_outcome ask(zkl_watch *watch) {
-    zkl_operations *operations = watch->table->operations;
     if (watch->kind == ZKL_WATCH_CHILDREN) {
         watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed, .watch_id = watch->id };
         return zkl_listings_ask(watch->table->listings, watch->path, &watch->list);
     }
-    return operations->table->exists(operations, watch->path, watch->id, on_exists, watch);
+    const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
+                                   .path = watch->path,
+                                   .watch_id = watch->id };
+    return zkl_send(watch->table->sender, &exists, on_exists, watch);
 }
 
 static bool send_request(zkl_watch *watch) {

@@ -17,6 +17,7 @@
 #define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
 
 #include "zookeeper/listing.h"
+#include "zookeeper/sender.h"
 
 typedef struct zkl_watch zkl_watch;
 
@@ -34,7 +35,7 @@ typedef struct zkl_watch_waiter {
 } zkl_watch_waiter;
 
 typedef struct zkl_watch_table {
-    zkl_operations *operations;
+    zkl_sender *sender;
     zkl_listings *listings;
     zkl_watch *by_path[ZKL_WATCH_KINDS];
     zkl_watch *by_id;
@@ -50,8 +51,7 @@ typedef enum zkl_watch_added {
 } zkl_watch_added;
 
 /** Lists go through `listings`. */
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_operations *operations,
-                           zkl_listings *listings);
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings);
 
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter);

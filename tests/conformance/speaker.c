@@ -287,69 +287,6 @@ void speaker_abandon(speaker *self) {
 
 /* ---- What he asks -------------------------------------------------------------------------- */
 
-typedef zkl_outcome sender(speaker *self, const char *full_path, uint64_t watch, question *asked);
-
-static zkl_outcome send_parent(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->create_persistent(self->operations, path, false, on_done,
-                                                      asked);
-}
-
-static zkl_outcome send_container(speaker *self, const char *path, uint64_t watch,
-                                  question *asked) {
-    (void)watch;
-    return self->operations->table->create_persistent(self->operations, path, true, on_done, asked);
-}
-
-static zkl_outcome send_create(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
-                                                                on_created, asked);
-}
-
-static zkl_outcome send_list(speaker *self, const char *path, uint64_t watch, question *asked) {
-    return self->operations->table->list(self->operations, path, watch, on_listed, asked);
-}
-
-static zkl_outcome send_exists(speaker *self, const char *path, uint64_t watch, question *asked) {
-    return self->operations->table->exists(self->operations, path, watch, on_exists, asked);
-}
-
-static zkl_outcome send_delete(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->remove(self->operations, path, on_done, asked);
-}
-
-static zkl_outcome send_unwatch(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_NODE, on_done,
-                                                   asked);
-}
-
-static zkl_outcome send_unwatch_children(speaker *self, const char *path, uint64_t watch,
-                                         question *asked) {
-    (void)watch;
-    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_CHILDREN,
-                                                   on_done, asked);
-}
-
-static zkl_outcome send_get(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->get(self->operations, path, on_got, asked);
-}
-
-static zkl_outcome send_set(speaker *self, const char *path, uint64_t watch, question *asked) {
-    (void)watch;
-    return self->operations->table->set(self->operations, path, "other", ZKL_ANY_VERSION, on_set,
-                                        asked);
-}
-
-static zkl_outcome send_set_first(speaker *self, const char *path, uint64_t watch,
-                                  question *asked) {
-    (void)watch;
-    return self->operations->table->set(self->operations, path, "first", 0, on_set, asked);
-}
-
 static question *make_question(speaker *self, const char *text) {
     question *asked = malloc(sizeof(*asked));
     if (asked == NULL) {
@@ -377,29 +314,37 @@ static void tell_asked(const speaker *self, const char *text, const char *more,
                    outcome != ZKL_OUTCOME_OK ? outcome_name(&reply) : "");
 }
 
-static zkl_outcome send_question(speaker *self, sender *send, const char *what, const char *path,
-                                 uint64_t watch) {
+static zkl_outcome send_operation(speaker *self, const zkl_operation *operation,
+                                  zkl_reply_callback *done, void *arg) {
+    return self->operations->table->send(self->operations, operation, done, arg);
+}
+
+/* `operation.path` is told without the stage's root, and asked for with it. */
+static zkl_outcome send_question(speaker *self, const char *what, zkl_operation operation,
+                                 zkl_reply_callback *done) {
     char full_path[PATH_SIZE];
     char text[TRANSCRIPT_LINE_SIZE];
-    snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), path);
-    snprintf(text, sizeof(text), "%s %s", what, path);
+    snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), operation.path);
+    snprintf(text, sizeof(text), "%s %s", what, operation.path);
+    operation.path = full_path;
     question *asked = make_question(self, text);
     pthread_mutex_lock(&self->mutex);
     self->open++;
-    zkl_outcome outcome = send(self, full_path, watch, asked);
+    zkl_outcome outcome = send_operation(self, &operation, done, asked);
     note_sent(self, asked, outcome);
     pthread_mutex_unlock(&self->mutex);
     return outcome;
 }
 
-static void ask(speaker *self, sender *send, const char *what, const char *path, uint64_t watch) {
+static void ask(speaker *self, const char *what, zkl_operation operation,
+                zkl_reply_callback *done) {
     char text[TRANSCRIPT_LINE_SIZE];
     char watch_text[32] = "";
-    if (watch != 0) {
-        snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)watch);
+    if (operation.watch_id != 0) {
+        snprintf(watch_text, sizeof(watch_text), ", watch %d", (int)operation.watch_id);
     }
-    snprintf(text, sizeof(text), "%s %s", what, path);
-    tell_asked(self, text, watch_text, send_question(self, send, what, path, watch));
+    snprintf(text, sizeof(text), "%s %s", what, operation.path);
+    tell_asked(self, text, watch_text, send_question(self, what, operation, done));
 }
 
 static void tell_operation_asked(const speaker *self, const zkl_multi_operation *operation) {
@@ -426,8 +371,9 @@ void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t c
     question *asked = make_question(self, "transact");
     pthread_mutex_lock(&self->mutex);
     self->open++;
-    zkl_outcome outcome =
-        self->operations->table->transact(self->operations, all, count, on_transacted, asked);
+    zkl_outcome outcome = send_operation(
+        self, &(zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count },
+        on_transacted, asked);
     note_sent(self, asked, outcome);
     pthread_mutex_unlock(&self->mutex);
     tell_asked(self, "transact", "", outcome);
@@ -437,22 +383,19 @@ void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t c
 }
 
 void ask_parent(speaker *self, const char *path) {
-    ask(self, send_parent, "parent", path, 0);
+    ask(self, "parent", (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT, .path = path },
+        on_done);
 }
 
 void ask_container(speaker *self, const char *path) {
-    ask(self, send_container, "container", path, 0);
+    ask(self, "container",
+        (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT, .path = path, .container = true },
+        on_done);
 }
 
 void ask_create(speaker *self, const char *path) {
-    ask(self, send_create, "create", path, 0);
-}
-
-static zkl_outcome send_create_past_the_end(speaker *self, const char *path, uint64_t watch,
-                                            question *asked) {
-    (void)watch;
-    return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
-                                                                on_created_past_the_end, asked);
+    ask(self, "create",
+        (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = "data" }, on_created);
 }
 
 /* False: it has been made behind one in hand, with this number. */
@@ -460,14 +403,18 @@ static bool try_past_the_end(speaker *self, const char *path, int64_t number) {
     char counting_on[PATH_SIZE];
     snprintf(counting_on, sizeof(counting_on), "%s%s%" PRId64, stage_root(), path, number);
     self->made[0] = '\0';
-    (void)send_question(self, send_create_past_the_end, "create", path, 0);
+    (void)send_question(
+        self, "create",
+        (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = "data" },
+        on_created_past_the_end);
     hear(self);
     if (strcmp(self->made, counting_on) != 0) {
         return true;
     }
     pthread_mutex_lock(&self->mutex);
     self->open++;
-    (void)self->operations->table->remove(self->operations, self->made, on_deleted_unheard, self);
+    (void)send_operation(self, &(zkl_operation){ .kind = ZKL_OPERATION_DELETE, .path = self->made },
+                         on_deleted_unheard, self);
     pthread_mutex_unlock(&self->mutex);
     hear(self);
     return false;
@@ -485,39 +432,53 @@ void create_past_the_end(speaker *self, const char *path, int64_t counting_on) {
 }
 
 void ask_list(speaker *self, const char *path) {
-    ask(self, send_list, "list", path, 0);
+    ask(self, "list", (zkl_operation){ .kind = ZKL_OPERATION_LIST_CHILDREN, .path = path },
+        on_listed);
 }
 
 void ask_children(speaker *self, const char *path, uint64_t watch) {
-    ask(self, send_list, "list", path, watch);
+    ask(self, "list",
+        (zkl_operation){ .kind = ZKL_OPERATION_LIST_CHILDREN, .path = path, .watch_id = watch },
+        on_listed);
 }
 
 void ask_exists(speaker *self, const char *path, uint64_t watch) {
-    ask(self, send_exists, "exists", path, watch);
+    ask(self, "exists",
+        (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path, .watch_id = watch },
+        on_exists);
 }
 
 void ask_delete(speaker *self, const char *path) {
-    ask(self, send_delete, "delete", path, 0);
+    ask(self, "delete", (zkl_operation){ .kind = ZKL_OPERATION_DELETE, .path = path }, on_done);
 }
 
 void ask_unwatch(speaker *self, const char *path) {
-    ask(self, send_unwatch, "unwatch", path, 0);
+    ask(self, "unwatch", (zkl_operation){ .kind = ZKL_OPERATION_REMOVE_WATCHES, .path = path },
+        on_done);
 }
 
 void ask_unwatch_children(speaker *self, const char *path) {
-    ask(self, send_unwatch_children, "unwatch children", path, 0);
+    ask(self, "unwatch children",
+        (zkl_operation){
+            .kind = ZKL_OPERATION_REMOVE_WATCHES, .path = path, .watch_kind = ZKL_WATCH_CHILDREN },
+        on_done);
 }
 
 void ask_get(speaker *self, const char *path) {
-    ask(self, send_get, "get", path, 0);
+    ask(self, "get", (zkl_operation){ .kind = ZKL_OPERATION_GET, .path = path }, on_got);
 }
 
 void ask_set(speaker *self, const char *path) {
-    ask(self, send_set, "set", path, 0);
+    ask(self, "set",
+        (zkl_operation){
+            .kind = ZKL_OPERATION_SET, .path = path, .data = "other", .version = ZKL_ANY_VERSION },
+        on_set);
 }
 
 void ask_set_first(speaker *self, const char *path) {
-    ask(self, send_set_first, "set if never set", path, 0);
+    ask(self, "set if never set",
+        (zkl_operation){ .kind = ZKL_OPERATION_SET, .path = path, .data = "first", .version = 0 },
+        on_set);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------------- */

@@ -102,13 +102,13 @@ void stage_stranger_make(const char *path, bool sequential) {
     make(stranger, full_path(path), sequential);
 }
 
-static zkl_operation operation_of(const stage_operation *operation, const char *path) {
+static zkl_write operation_of(const stage_operation *operation, const char *path) {
     static const zkl_write_kind kinds[] = {
         [STAGE_OPERATION_CHECK] = ZKL_WRITE_CHECK,
         [STAGE_OPERATION_CREATE] = ZKL_WRITE_CREATE,
         [STAGE_OPERATION_DELETE] = ZKL_WRITE_DELETE,
     };
-    return (zkl_operation){
+    return (zkl_write){
         .kind = kinds[operation->kind],
         .path = path,
         .ephemeral = operation->ephemeral,
@@ -120,7 +120,7 @@ static zkl_operation operation_of(const stage_operation *operation, const char *
 const char *stage_stranger_transact(const stage_operation *operations, int count,
                                     stage_result *results) {
     char paths[STAGE_OPERATIONS_MAX][PATH_SIZE];
-    zkl_operation asked[STAGE_OPERATIONS_MAX] = { { 0 } };
+    zkl_write asked[STAGE_OPERATIONS_MAX] = { { 0 } };
     zkl_operation_result answered[STAGE_OPERATIONS_MAX] = { { .path = NULL } };
     for (int i = 0; i < count; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s%s", stage_root(), operations[i].path);

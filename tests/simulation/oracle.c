@@ -76,7 +76,7 @@ uint64_t oracle_count_sessions_ended(const client_record *client) {
     }
     uint64_t ended = 0;
     for (const zkl_client_session *one = client->client->sessions; one != NULL; one = one->next) {
-        ended += one->session.number;
+        ended += one->session.sender.session_number;
     }
     return ended;
 }

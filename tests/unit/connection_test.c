@@ -75,8 +75,8 @@ static void end(void) {
 
 static void ask(void) {
     zkl_operations *operations = zkl_connection_operations(client.connection);
-    EXPECT_INT(operations->table->remove(operations, "/locks/stock/node", on_answered, NULL),
-               ZKL_OUTCOME_OK);
+    const zkl_operation removal = { .kind = ZKL_OPERATION_DELETE, .path = "/locks/stock/node" };
+    EXPECT_INT(operations->table->send(operations, &removal, on_answered, NULL), ZKL_OUTCOME_OK);
 }
 
 /* ---- Errors --------------------------------------------------------------------------- */

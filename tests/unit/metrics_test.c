@@ -140,7 +140,7 @@ static void numbers_are_written_with_their_labels(void) {
     zkl_metrics_decided(stock, ZKL_TIMEOUT, 100);
     zkl_metrics_lost(stock, ZKL_HOLD_LIMIT, 3600001);
     stock->held = 4;
-    metrics->sent[ZKL_SENT_WATCH] = 5;
+    metrics->sent[ZKL_OPERATION_WATCH] = 5;
     metrics->sessions = 1;
     EXPECT_LINE(metrics, "# TYPE zklock_wait_seconds histogram");
     EXPECT_LINE(metrics, "zklock_acquires_total{client=\"shop\",resource_class=\"stock\","

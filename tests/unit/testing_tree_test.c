@@ -24,7 +24,7 @@ static void end(void) {
 }
 
 static zkl_tree_transaction *write_all(int64_t session_id, zkl_write_kind kind,
-                                       const zkl_operation *operations, size_t count) {
+                                       const zkl_write *operations, size_t count) {
     zkl_write_request request = {
         .kind = kind,
         .session_id = session_id,
@@ -36,7 +36,7 @@ static zkl_tree_transaction *write_all(int64_t session_id, zkl_write_kind kind,
     return zkl_tree_write(tree, &request, ++zxid);
 }
 
-static zkl_server_error write_one(int64_t session_id, zkl_operation operation) {
+static zkl_server_error write_one(int64_t session_id, zkl_write operation) {
     zkl_tree_transaction *transaction = write_all(session_id, operation.kind, &operation, 1);
     zkl_server_error error = transaction->error;
     made[0] = '\0';
@@ -48,22 +48,21 @@ static zkl_server_error write_one(int64_t session_id, zkl_operation operation) {
 }
 
 static zkl_server_error create(const char *path) {
-    return write_one(0, (zkl_operation){ .kind = ZKL_WRITE_CREATE, .path = path });
+    return write_one(0, (zkl_write){ .kind = ZKL_WRITE_CREATE, .path = path });
 }
 
 static zkl_server_error create_sequential(const char *path) {
-    return write_one(0,
-                     (zkl_operation){ .kind = ZKL_WRITE_CREATE, .path = path, .sequential = true });
+    return write_one(0, (zkl_write){ .kind = ZKL_WRITE_CREATE, .path = path, .sequential = true });
 }
 
 static zkl_server_error create_ephemeral(int64_t session_id, const char *path) {
     return write_one(session_id,
-                     (zkl_operation){ .kind = ZKL_WRITE_CREATE, .path = path, .ephemeral = true });
+                     (zkl_write){ .kind = ZKL_WRITE_CREATE, .path = path, .ephemeral = true });
 }
 
 static zkl_server_error delete (const char *path) {
     return write_one(
-        0, (zkl_operation){ .kind = ZKL_WRITE_DELETE, .path = path, .version = ZKL_ANY_VERSION });
+        0, (zkl_write){ .kind = ZKL_WRITE_DELETE, .path = path, .version = ZKL_ANY_VERSION });
 }
 
 static void open_session(int64_t session_id) {
@@ -256,7 +255,7 @@ static void negative_count_goes_up_to_zero(void) {
 
 /* ---- Several at once ------------------------------------------------------------------------- */
 
-static zkl_tree_transaction *multi(const zkl_operation *operations, size_t count) {
+static zkl_tree_transaction *multi(const zkl_write *operations, size_t count) {
     return write_all(OWNER, ZKL_WRITE_MULTI, operations, count);
 }
 
@@ -264,7 +263,7 @@ static void multi_makes_and_deletes_all_at_one_zxid(void) {
     begin();
     create("/p");
     create("/old");
-    const zkl_operation operations[] = {
+    const zkl_write operations[] = {
         { .kind = ZKL_WRITE_CHECK, .path = "/p", .version = ZKL_ANY_VERSION },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
@@ -288,7 +287,7 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
     open_session(OWNER);
     create("/p");
     create_ephemeral(OWNER, "/old");
-    const zkl_operation operations[] = {
+    const zkl_write operations[] = {
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .ephemeral = true, .sequential = true },
         { .kind = ZKL_WRITE_DELETE, .path = "/old", .version = ZKL_ANY_VERSION },
         { .kind = ZKL_WRITE_CHECK, .path = "/gone", .version = ZKL_ANY_VERSION },
@@ -317,7 +316,7 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
 static void multi_that_checks_another_version_fails(void) {
     begin();
     create("/p");
-    const zkl_operation operations[] = {
+    const zkl_write operations[] = {
         { .kind = ZKL_WRITE_DELETE, .path = "/p", .version = 0 },
         { .kind = ZKL_WRITE_CREATE, .path = "/p" },
         { .kind = ZKL_WRITE_CHECK, .path = "/p", .version = 1 },
@@ -331,11 +330,11 @@ static void multi_that_checks_another_version_fails(void) {
 }
 
 static zkl_server_error set(const char *path, const char *text, int32_t version) {
-    return write_one(0, (zkl_operation){ .kind = ZKL_WRITE_SET,
-                                         .path = path,
-                                         .data = text,
-                                         .data_size = strlen(text),
-                                         .version = version });
+    return write_one(0, (zkl_write){ .kind = ZKL_WRITE_SET,
+                                     .path = path,
+                                     .data = text,
+                                     .data_size = strlen(text),
+                                     .version = version });
 }
 
 static const zkl_node *node_at(const char *path) {
@@ -393,7 +392,7 @@ static void multi_that_fails_leaves_data_and_versions(void) {
     begin();
     create("/p");
     EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
-    const zkl_operation operations[] = {
+    const zkl_write operations[] = {
         { .kind = ZKL_WRITE_SET, .path = "/p", .data = "two", .data_size = 3, .version = 1 },
         { .kind = ZKL_WRITE_SET, .path = "/p", .data = "three", .data_size = 5, .version = 2 },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/x" },
@@ -419,7 +418,7 @@ static void node_deleted_and_made_anew_in_a_multi_is_two_nodes(void) {
     begin();
     create("/p");
     int64_t first_zxid = zxid;
-    const zkl_operation operations[] = {
+    const zkl_write operations[] = {
         { .kind = ZKL_WRITE_DELETE, .path = "/p", .version = ZKL_ANY_VERSION },
         { .kind = ZKL_WRITE_CREATE, .path = "/p" },
         { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },

@@ -25,7 +25,7 @@ static void on_fired(void *arg, bool deleted) {
 static void begin(void) {
     desk = watch_desk_open();
     set = (zkl_watch_set){ .armed = on_armed, .fired = on_fired };
-    EXPECT(zkl_watch_set_begin(&set, &desk->session.watches, SIZE));
+    EXPECT(zkl_watch_set_begin(&set, &desk->session.watches, "/r", SIZE));
 }
 
 static void end(void) {
@@ -41,7 +41,11 @@ static void end(void) {
 /* Whether a reply is awaited. */
 static bool watch(const char *const *paths, size_t count) {
     zkl_outcome outcome = ZKL_OUTCOME_REFUSED;
-    bool awaits = zkl_watch_set_watch(&set, paths, count, &outcome);
+    zkl_queue_neighbour children[SIZE];
+    for (size_t i = 0; i < count; i++) {
+        children[i] = (zkl_queue_neighbour){ .text = paths[i] + strlen("/r/") };
+    }
+    bool awaits = zkl_watch_set_watch(&set, children, count, &outcome);
     EXPECT(awaits || outcome == ZKL_OUTCOME_OK);
     return awaits;
 }

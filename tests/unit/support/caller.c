@@ -129,41 +129,52 @@ void caller_expect_log(caller *self, const char *const *lines, const char *file,
 
 /* ---- What it asks for ------------------------------------------------------------------------ */
 
+static zkl_outcome ask(caller *self, zkl_operation operation, zkl_reply_callback *done) {
+    return self->operations->table->send(self->operations, &operation, done, self);
+}
+
 zkl_outcome caller_create(caller *self, const char *path) {
-    return self->operations->table->create_ephemeral_sequential(self->operations, path, "data",
-                                                                on_created, self);
+    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = "data" },
+               on_created);
 }
 
 zkl_outcome caller_make_parent(caller *self, const char *path) {
-    return self->operations->table->create_persistent(self->operations, path, false, on_parent_made,
-                                                      self);
+    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT, .path = path },
+               on_parent_made);
 }
 
 zkl_outcome caller_make_container(caller *self, const char *path) {
-    return self->operations->table->create_persistent(self->operations, path, true, on_parent_made,
-                                                      self);
+    return ask(
+        self,
+        (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT, .path = path, .container = true },
+        on_parent_made);
 }
 
 zkl_outcome caller_list(caller *self, const char *path) {
-    return self->operations->table->list(self->operations, path, 0, on_listed, self);
+    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_LIST_CHILDREN, .path = path },
+               on_listed);
 }
 
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch) {
-    return self->operations->table->exists(self->operations, path, watch, on_exists, self);
+    return ask(self,
+               (zkl_operation){ .kind = ZKL_OPERATION_WATCH, .path = path, .watch_id = watch },
+               on_exists);
 }
 
 zkl_outcome caller_delete(caller *self, const char *path) {
-    return self->operations->table->remove(self->operations, path, on_deleted, self);
+    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_DELETE, .path = path }, on_deleted);
 }
 
 zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations, size_t count) {
-    return self->operations->table->transact(self->operations, operations, count, on_transacted,
-                                             self);
+    return ask(
+        self,
+        (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = operations, .count = count },
+        on_transacted);
 }
 
 zkl_outcome caller_unwatch(caller *self, const char *path) {
-    return self->operations->table->remove_watches(self->operations, path, ZKL_WATCH_NODE,
-                                                   on_unwatched, self);
+    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_REMOVE_WATCHES, .path = path },
+               on_unwatched);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */

@@ -70,62 +70,51 @@ static zkl_outcome call(fake_operations *fake, const char *verb, const char *pat
     return ZKL_OUTCOME_OK;
 }
 
-static zkl_outcome create_ephemeral_sequential(zkl_operations *self, const char *path,
-                                               const char *data, zkl_reply_callback *done,
-                                               void *arg) {
-    snprintf(of(self)->data, sizeof(of(self)->data), "%s", data);
-    return call(of(self), "create", path, done, arg);
-}
-
-static zkl_outcome create_persistent(zkl_operations *self, const char *path, bool container,
-                                     zkl_reply_callback *done, void *arg) {
-    return call(of(self), container ? "make container" : "make", path, done, arg);
-}
-
-static zkl_outcome transact(zkl_operations *self, const zkl_multi_operation *operations,
-                            size_t count, zkl_reply_callback *done, void *arg) {
-    char verb[32] = "transact";
-    if (count == 1 && operations[0].kind == ZKL_MULTI_REMOVE) {
-        snprintf(verb, sizeof(verb), "remove version %d of", (int)operations[0].version);
-    } else if (count == 1 && operations[0].kind == ZKL_MULTI_CHECK) {
-        snprintf(verb, sizeof(verb), "check");
+static void write_transaction_verb(const zkl_operation *operation, char *verb, size_t size) {
+    const zkl_multi_operation *first = &operation->all[0];
+    if (operation->count == 1 && first->kind == ZKL_MULTI_REMOVE) {
+        snprintf(verb, size, "remove version %d of", (int)first->version);
+    } else if (operation->count == 1 && first->kind == ZKL_MULTI_CHECK) {
+        snprintf(verb, size, "check");
+    } else {
+        snprintf(verb, size, "transact");
     }
-    return call(of(self), verb, operations[0].path, done, arg);
 }
 
-static zkl_outcome list(zkl_operations *self, const char *path, uint64_t watch_id,
-                        zkl_reply_callback *done, void *arg) {
-    of(self)->last_watch_id = watch_id != 0 ? watch_id : of(self)->last_watch_id;
-    return call(of(self), watch_id != 0 ? "list and watch" : "list", path, done, arg);
-}
-
-static zkl_outcome exists(zkl_operations *self, const char *path, uint64_t watch_id,
-                          zkl_reply_callback *done, void *arg) {
-    of(self)->last_watch_id = watch_id != 0 ? watch_id : of(self)->last_watch_id;
-    return call(of(self), watch_id != 0 ? "watch" : "exists", path, done, arg);
-}
-
-static zkl_outcome remove_node(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                               void *arg) {
-    return call(of(self), "remove", path, done, arg);
-}
-
-static zkl_outcome remove_watches(zkl_operations *self, const char *path, zkl_watch_kind kind,
+static zkl_outcome send_operation(zkl_operations *self, const zkl_operation *operation,
                                   zkl_reply_callback *done, void *arg) {
-    return call(of(self), kind == ZKL_WATCH_CHILDREN ? "unwatch children of" : "unwatch", path,
-                done, arg);
-}
-
-static zkl_outcome get(zkl_operations *self, const char *path, zkl_reply_callback *done,
-                       void *arg) {
-    return call(of(self), "get", path, done, arg);
-}
-
-static zkl_outcome set(zkl_operations *self, const char *path, const char *data, int32_t version,
-                       zkl_reply_callback *done, void *arg) {
-    (void)data;
-    (void)version;
-    return call(of(self), "set", path, done, arg);
+    static const char *const verbs[] = {
+        [ZKL_OPERATION_CREATE] = "create",
+        [ZKL_OPERATION_CREATE_PARENT] = "make",
+        [ZKL_OPERATION_LIST_CHILDREN] = "list",
+        [ZKL_OPERATION_EXISTS] = "exists",
+        [ZKL_OPERATION_WATCH] = "watch",
+        [ZKL_OPERATION_DELETE] = "remove",
+        [ZKL_OPERATION_REMOVE_WATCHES] = "unwatch",
+        [ZKL_OPERATION_GET] = "get",
+        [ZKL_OPERATION_SET] = "set",
+    };
+    fake_operations *fake = of(self);
+    char verb[32];
+    const char *path = operation->path;
+    if (operation->kind == ZKL_OPERATION_TRANSACTION) {
+        write_transaction_verb(operation, verb, sizeof(verb));
+        path = operation->all[0].path;
+    } else {
+        snprintf(verb, sizeof(verb), "%s%s", verbs[operation->kind],
+                 operation->container                          ? " container"
+                 : operation->watch_kind == ZKL_WATCH_CHILDREN ? " children of"
+                 : operation->kind == ZKL_OPERATION_LIST_CHILDREN && operation->watch_id != 0
+                     ? " and watch"
+                     : "");
+    }
+    if (operation->kind == ZKL_OPERATION_CREATE) {
+        snprintf(fake->data, sizeof(fake->data), "%s", operation->data);
+    }
+    if (operation->watch_id != 0) {
+        fake->last_watch_id = operation->watch_id;
+    }
+    return call(fake, verb, path, done, arg);
 }
 
 static int64_t now_ms(zkl_operations *self) {
@@ -161,15 +150,7 @@ static void describe_failure(zkl_operations *self, char *text, size_t size) {
 }
 
 static const zkl_operations_table table = {
-    .create_ephemeral_sequential = create_ephemeral_sequential,
-    .create_persistent = create_persistent,
-    .transact = transact,
-    .list = list,
-    .exists = exists,
-    .remove = remove_node,
-    .remove_watches = remove_watches,
-    .get = get,
-    .set = set,
+    .send = send_operation,
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
