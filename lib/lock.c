@@ -217,7 +217,6 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     ZKL_TRY(zkl_input_check_resource(resource));
     ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
-    ZKL_TRY(zkl_client_check_process(client));
     zkl_lock *lock = make_lock(client, resource, &options);
     if (lock == NULL) {
         return ZKL_NO_MEMORY;
@@ -248,7 +247,7 @@ void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status) {
 
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(lock) || zkl_client_check_process(lock->client) != ZKL_OK) {
+    if (!zkl_handle_is_ours(lock)) {
         return;
     }
     zkl_client *client = lock->client;
@@ -291,11 +290,6 @@ int zkl_lock_check_held(const zkl_lock *lock) {
         return ZKL_LOST;
     }
     return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
-}
-
-int zkl_lock_check_handle(const zkl_lock *lock) {
-    ZKL_TRY(zkl_handle_check("lock", lock));
-    return zkl_client_check_process(lock->client);
 }
 
 bool zkl_lock_is_granted(const zkl_lock *lock) {

@@ -297,7 +297,7 @@ void zkl_lock_call_off(zkl_lock *lock) {
 int zkl_lock_cancel(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    ZKL_TRY(zkl_lock_check_handle(lock));
+    ZKL_TRY(zkl_handle_check("lock", lock));
     int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
     if (lock->client->closed) {

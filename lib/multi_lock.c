@@ -27,13 +27,8 @@ static int leave(zkl_multi_lock *self, int status) {
     return status;
 }
 
-int zkl_multi_lock_check_handle(const zkl_multi_lock *self) {
-    int status = zkl_handle_check("multi_lock", self);
-    return status == ZKL_OK ? zkl_client_check_process(self->client) : status;
-}
-
 int zkl_multi_lock_check_call(const zkl_multi_lock *self, int64_t timeout_ms) {
-    int status = zkl_multi_lock_check_handle(self);
+    int status = zkl_handle_check("multi_lock", self);
     if (status == ZKL_OK) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
     }
@@ -85,7 +80,7 @@ int zkl_multi_lock_acquire(zkl_multi_lock *self, int64_t timeout_ms, zkl_multi_l
 int zkl_multi_lock_cancel(zkl_multi_lock *self) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_multi_lock_check_handle(self);
+    int status = zkl_handle_check("multi_lock", self);
     if (status != ZKL_OK) {
         return status;
     }
@@ -138,7 +133,7 @@ int zkl_multi_lock_check(zkl_multi_lock *self, int64_t *lease_left_ms) {
     if (lease_left_ms != NULL) {
         *lease_left_ms = 0;
     }
-    int status = zkl_multi_lock_check_handle(self);
+    int status = zkl_handle_check("multi_lock", self);
     if (status != ZKL_OK) {
         return status;
     }

@@ -101,8 +101,6 @@ void zkl_multi_lock_look_at_clock(const zkl_multi_lock *self);
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
-/** The arguments, before the client's mutex is taken. */
-int zkl_multi_lock_check_handle(const zkl_multi_lock *self);
 int zkl_multi_lock_check_call(const zkl_multi_lock *self, int64_t timeout_ms);
 
 /** Around a blocking call: close waits for it. */

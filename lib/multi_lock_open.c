@@ -69,7 +69,7 @@ static int check_input(zkl_client *client, const zkl_multi_lock_member *members,
     if (status == ZKL_OK) {
         status = check_members(members, count);
     }
-    return status == ZKL_OK ? zkl_client_check_process(client) : status;
+    return status;
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
@@ -194,7 +194,7 @@ int zkl_multi_lock_open(zkl_client *client, const zkl_multi_lock_member *members
 
 void zkl_multi_lock_close(zkl_multi_lock *self) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(self) || zkl_client_check_process(self->client) != ZKL_OK) {
+    if (!zkl_handle_is_ours(self)) {
         return;
     }
     zkl_client *client = self->client;
