@@ -28,7 +28,7 @@ static void end_drain(zkl_request *request, const zkl_step *step) {
 }
 
 static void end_drain_without_parent(zkl_request *request, const zkl_step *step) {
-    request->retry.parent_missing = true;
+    request->parents.missing = true;
     end_drain(request, step);
 }
 

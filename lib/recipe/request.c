@@ -4,6 +4,7 @@
 
 #include "recipe/downgrade.h"
 #include "recipe/drain.h"
+#include "recipe/parents.h"
 
 /* ---- What is held, and lost ------------------------------------------------- */
 
@@ -137,8 +138,8 @@ static void advance(zkl_request *request, const zkl_step *step) {
         zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.candidate);
     } else if (request->stage >= ZKL_STAGE_LEAVING) {
         advance_leave(request, step);
-    } else if (request->retry.parent_missing && request->session.connected) {
-        zkl_request_ask(request, step, ZKL_ACTION_MAKE_PARENT, NULL);
+    } else if (request->parents.missing && request->session.connected) {
+        zkl_request_make_parent(request, step);
     } else if (request->downgrade.wanted && request->session.connected) {
         zkl_request_begin_downgrade(request, step);
     } else {
@@ -229,9 +230,15 @@ static void wait_behind(zkl_request *request, const zkl_queue_view *view, const 
     }
 }
 
+/* The process may have been stopped between the question and the answer: what is listed may then be
+ * of a session that has ended since. Whoever has to wait does so by an old list as well. */
 static void judge_queue(zkl_request *request, zkl_listed children, const zkl_step *step) {
     zkl_queue_place place = zkl_request_place(request);
     zkl_queue_view view = zkl_queue_examine(children, &place);
+    if (view.blocker == NULL && !step->event->fresh) {
+        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+        return;
+    }
     int refusal = find_refusal(request, children, &view);
     if (view.unknown != NULL && !request->told.unknown) {
         request->told.unknown = true;
@@ -283,7 +290,7 @@ static void on_children(zkl_request *request, zkl_listed children, const zkl_ste
 static void on_created(zkl_request *request, const zkl_step *step) {
     switch (step->event->outcome) {
     case ZKL_OUTCOME_OK:
-        request->retry.parents_made = 0;
+        request->parents.made = 0;
         if (step->event->zxid > 0) {
             zkl_request_take_node(request, step->event->node, step->event->zxid);
         } else {
@@ -293,9 +300,8 @@ static void on_created(zkl_request *request, const zkl_step *step) {
         }
         break;
     case ZKL_OUTCOME_NO_NODE:
-        request->retry.parent_missing = true;
-        request->retry.pause =
-            request->stage < ZKL_STAGE_LEAVING && request->retry.parents_made > 0;
+        request->parents.missing = true;
+        request->retry.pause = request->stage < ZKL_STAGE_LEAVING && request->parents.made > 0;
         break;
     case ZKL_OUTCOME_UNKNOWN:
         request->own.state = ZKL_OWN_NODE_UNSURE;
@@ -324,14 +330,12 @@ static void on_listed(zkl_request *request, const zkl_step *step) {
     }
 }
 
-static void on_parent_made(zkl_request *request, const zkl_step *step) {
-    if (step->event->outcome == ZKL_OUTCOME_OK) {
-        request->retry.parent_missing = false;
-        request->retry.parents_made++;
-    } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
-        request->retry.pause = true;
+/* Of the resource that is drained, or of what is to be made. */
+static void on_parent_inspected(zkl_request *request, const zkl_step *step) {
+    if (request->draining) {
+        zkl_request_on_parent_inspected(request, step);
     } else {
-        zkl_request_note_failure(request, step);
+        zkl_request_on_parent_seen(request, step);
     }
 }
 
@@ -451,13 +455,15 @@ static void on_disconnected(zkl_request *request, const zkl_step *step) {
 /* The blocker's deletion is a hand-off to us, without another list, only if we
  * were next in line, if our own node lives (its watch was armed after the list,
  * and has not fired: on one connection events arrive in the order of what
- * happened), and if this is no old news, read by a process that was stopped for
- * longer than its session lasts. In all other cases a list tells. */
+ * happened), if this is no old news, read by a process that was stopped for longer
+ * than its session lasts, and if the blocker is of another session than ours: when
+ * ours ends, one transaction deletes both nodes, and the news of the two come in any
+ * order. In all other cases a list tells. */
 static void on_watch_fired(zkl_request *request, const zkl_step *step) {
     bool handed_over = request->wait.watching && step->event->deleted && step->event->fresh &&
-                       request->wait.next_in_line && request->own.watched &&
-                       request->session.connected && request->stage < ZKL_STAGE_LEAVING &&
-                       request->outstanding == 0;
+                       !step->event->own_session && request->wait.next_in_line &&
+                       request->own.watched && request->session.connected &&
+                       request->stage < ZKL_STAGE_LEAVING && request->outstanding == 0;
     request->wait.watching = false;
     if (handed_over) {
         come_first(request, step);
@@ -600,14 +606,14 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_START] = on_start,
     [ZKL_EVENT_CREATED] = on_created,
     [ZKL_EVENT_LISTED] = on_listed,
-    [ZKL_EVENT_PARENT_MADE] = on_parent_made,
+    [ZKL_EVENT_PARENT_MADE] = zkl_request_on_parent_made,
     [ZKL_EVENT_WATCHED] = on_watched,
     [ZKL_EVENT_INSPECTED] = on_inspected,
     [ZKL_EVENT_DELETED] = on_deleted,
     [ZKL_EVENT_SETTLED] = on_settled,
     [ZKL_EVENT_OWN_WATCHED] = on_own_watched,
     [ZKL_EVENT_PARENT_REMOVED] = zkl_request_on_parent_removed,
-    [ZKL_EVENT_PARENT_INSPECTED] = zkl_request_on_parent_inspected,
+    [ZKL_EVENT_PARENT_INSPECTED] = on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
     [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause says no more than that */
     [ZKL_EVENT_WATCH_FIRED] = on_watch_fired,

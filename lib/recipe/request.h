@@ -52,9 +52,10 @@ typedef enum zkl_outcome {
 #define ZKL_OPERATION_LIST(OPERATION)                                                              \
     /* an ephemeral sequential node; node: its prefix. OK: node, zxid (0: not known) */            \
     OPERATION(CREATE, CREATED)                                                                     \
-    /* the children of the resource. OK: children */                                               \
+    /* the children of the resource. OK: children, fresh */                                        \
     OPERATION(LIST, LISTED)                                                                        \
-    /* the resource and whatever is missing above it */                                            \
+    /* the resource's node, or the one so many levels above it. OK: it is there; NO_NODE: the one  \
+     * above it is missing */                                                                      \
     OPERATION(MAKE_PARENT, PARENT_MADE)                                                            \
     /* the deletion of any of the n nearest in its way in the event's list (queue.h), of which     \
      * node is the nearest. OK: all watches are armed; NO_NODE: one of the nodes is gone */        \
@@ -71,7 +72,8 @@ typedef enum zkl_outcome {
     /* the resource's node, if it has no children and nobody has written to it since it was        \
      * inspected. OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */                              \
     OPERATION(REMOVE_PARENT, PARENT_REMOVED)                                                       \
-    /* the resource's node: its czxid, and whether it holds data. OK: zxid, holds_data; NO_NODE */ \
+    /* the resource's node, or the one so many levels above it: its czxid, and whether it holds    \
+     * data. OK: zxid, holds_data; NO_NODE */                                                      \
     OPERATION(INSPECT_PARENT, PARENT_INSPECTED)                                                    \
     /* in one transaction make node, and delete ours. OK: our node is now the reader's; NO_NODE:   \
      * ours is gone */                                                                             \
@@ -148,10 +150,12 @@ typedef zkl_outcome zkl_field_OUTCOME;
     FIELD(of, STATUS, status)    /* REFUSED: why; CANCELLED: the verdict */                        \
     FIELD(of, STRING, node)      /* CREATED: the name that the server gave */                      \
     FIELD(of, NUMBER, zxid)      /* CREATED, INSPECTED, PARENT_INSPECTED: the node's czxid */      \
-    FIELD(of, FLAG, own_session) /* INSPECTED: the node's owner is our session */                  \
+    FIELD(of, FLAG, own_session) /* INSPECTED: the node's owner is our session; WATCH_FIRED:       \
+                                    another request of our session made it */                      \
     FIELD(of, FLAG, holds_data)  /* PARENT_INSPECTED: somebody has written to it */                \
     FIELD(of, FLAG, deleted)     /* WATCH_FIRED: the node was deleted, and not merely changed */   \
-    FIELD(of, FLAG, fresh) /* WATCH_FIRED: our session cannot have expired since it was sent */    \
+    FIELD(of, FLAG, fresh) /* WATCH_FIRED, LISTED: our session cannot have expired since this was  \
+                              sent */                                                              \
     FIELD(of, CHILDREN, children)                                                                  \
     FIELD(of, STRING, guid) /* SESSION_ENDED */
 
@@ -162,6 +166,7 @@ typedef struct zkl_event {
 
 #define ZKL_ACTION_FIELDS(FIELD, of)                                                               \
     FIELD(of, STRING, node) /* valid until the next step, or as long as the event's strings */     \
+    FIELD(of, COUNT, level) /* MAKE_PARENT, INSPECT_PARENT: above the resource */                  \
     FIELD(of, STATUS, status)
 
 typedef struct zkl_action {
@@ -185,6 +190,7 @@ void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
 #define ZKL_REQUEST_OPTIONS(FIELD, of)                                                             \
     FIELD(of, MODE, mode) /* after a downgrade ZKL_READ */                                         \
     FIELD(of, COUNT, permits)                                                                      \
+    FIELD(of, COUNT, depth)       /* of the resource's path: names in it */                        \
     FIELD(of, COUNT, max_waiting) /* fail when so many others would wait before us; 0: no limit */ \
     FIELD(of, FLAG, is_member)    /* of a multi-lock: see below */                                 \
     FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
@@ -244,11 +250,15 @@ typedef enum zkl_own_node {
 /** What did not work, or has to be done before anything else. */
 #define ZKL_REQUEST_RETRY(FIELD, of)                                                               \
     FIELD(of, FLAG, pause)                                                                         \
-    FIELD(of, FLAG, parent_missing)                                                                \
     FIELD(of, FLAG, probed_in_vain) /* try: the session was probed once while it waited for the    \
                                        lease */                                                    \
-    FIELD(of, COUNT, parents_made)  /* without a node coming of it; likewise rejoins */            \
-    FIELD(of, COUNT, rejoins)
+    FIELD(of, COUNT, rejoins)       /* without a node coming of it */
+
+/** The resource's node, and those above it. */
+#define ZKL_REQUEST_PARENTS(FIELD, of)                                                             \
+    FIELD(of, FLAG, missing) /* make it before anything else */                                    \
+    FIELD(of, COUNT, level)  /* that is being made */                                              \
+    FIELD(of, COUNT, made)   /* without a node coming of it */
 
 #define ZKL_REQUEST_DOWNGRADE(FIELD, of)                                                           \
     FIELD(of, FLAG, wanted)                                                                        \
@@ -293,6 +303,7 @@ typedef zkl_request_stage zkl_field_STAGE;
     PART(LOST, lost)                                                                               \
     PART(WAIT, wait)                                                                               \
     PART(RETRY, retry)                                                                             \
+    PART(PARENTS, parents)                                                                         \
     PART(DOWNGRADE, downgrade)                                                                     \
     PART(VERDICT, verdict)                                                                         \
     PART(TOLD, told)

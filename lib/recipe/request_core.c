@@ -11,13 +11,19 @@ void zkl_actions_add(zkl_actions *actions, const zkl_action *action) {
 }
 
 void zkl_request_tell(const zkl_step *step, zkl_action_kind kind, const char *node, int status) {
-    zkl_actions_add(step->actions, &(zkl_action){ kind, node, status });
+    zkl_actions_add(step->actions, &(zkl_action){ .kind = kind, .node = node, .status = status });
 }
 
 void zkl_request_ask(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
                      const char *node) {
     request->outstanding |= 1U << operation;
     zkl_request_tell(step, operation, node, ZKL_OK);
+}
+
+void zkl_request_ask_at(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
+                        unsigned level) {
+    request->outstanding |= 1U << operation;
+    zkl_actions_add(step->actions, &(zkl_action){ .kind = operation, .level = level });
 }
 
 bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation) {

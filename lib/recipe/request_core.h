@@ -18,6 +18,9 @@ void zkl_request_tell(const zkl_step *step, zkl_action_kind kind, const char *no
 /** Asks for an operation of ZKL_OPERATION_LIST, and awaits its answer. */
 void zkl_request_ask(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
                      const char *node);
+/** The same, of the node so many levels above the resource's. */
+void zkl_request_ask_at(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
+                        unsigned level);
 /** Whether the answer to an operation is awaited. */
 bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation);
 /** Takes the answer to an operation for given. */

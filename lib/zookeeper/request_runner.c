@@ -70,23 +70,6 @@ static bool must_settle(const void *arg) {
            !zkl_liveness_is_fresh(&runner->session->liveness);
 }
 
-static bool would_grant(const zkl_request_runner *runner, zkl_listed children) {
-    zkl_queue_place place = zkl_request_place(&runner->request);
-    return runner->request.stage < ZKL_STAGE_LEAVING &&
-           zkl_queue_examine(children, &place).blocker == NULL;
-}
-
-/* The process was stopped between the question and the answer: what is listed may be of a session
- * that has ended since. Whoever has to wait, or leaves, does so by an old list as well. */
-static bool is_too_old(const zkl_request_runner *runner, const zkl_list_answer *answer) {
-    return answer->outcome == ZKL_OUTCOME_OK && must_settle(runner) &&
-           would_grant(runner, answer->children);
-}
-
-static zkl_outcome ask_for_list(zkl_request_runner *runner) {
-    return zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list);
-}
-
 /* Many may be told of one list, which takes time: the lease may end meanwhile. */
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner *runner = arg;
@@ -95,16 +78,9 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
         .kind = ZKL_EVENT_LISTED,
         .outcome = answer->outcome,
         .status = answer->status,
+        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
         .children = answer->children,
     };
-    if (is_too_old(runner, answer)) {
-        event = (zkl_event){ .kind = ZKL_EVENT_LISTED,
-                             .outcome = ask_for_list(runner),
-                             .status = ZKL_SERVER_REFUSED };
-        if (event.outcome == ZKL_OUTCOME_OK) {
-            return;
-        }
-    }
     note_position(runner, &event);
     zkl_request_runner_feed(runner, &event);
 }
@@ -134,7 +110,8 @@ static void on_watch_fired(void *arg, bool deleted) {
     zkl_event event = {
         .kind = ZKL_EVENT_WATCH_FIRED,
         .deleted = deleted,
-        .fresh = !runner->blocker_is_ours && zkl_liveness_is_fresh(&runner->session->liveness),
+        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .own_session = runner->blocker_is_ours,
     };
     zkl_request_runner_feed(runner, &event);
 }
@@ -345,7 +322,8 @@ static void settle(zkl_request_runner *runner) {
 }
 
 static void request_list(zkl_request_runner *runner) {
-    zkl_outcome outcome = ask_for_list(runner);
+    zkl_outcome outcome =
+        zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_failure(runner, ZKL_EVENT_LISTED, outcome);
     }
@@ -396,10 +374,31 @@ static void on_parent_inspected(void *arg, const zkl_reply *reply) {
     on_reply(arg, reply);
 }
 
-static void inspect_parent(zkl_request_runner *runner) {
+/* Of the resource's node, or of the one so many levels above it. */
+static void write_parent_path(const zkl_request_runner *runner, unsigned level,
+                              char path[ZKL_NODE_PATH_SIZE]) {
+    snprintf(path, ZKL_NODE_PATH_SIZE, "%s", runner->parent_path);
+    for (; level > 0; level--) {
+        *strrchr(path, '/') = '\0';
+    }
+}
+
+static void inspect_parent(zkl_request_runner *runner, unsigned level) {
+    char path[ZKL_NODE_PATH_SIZE];
+    write_parent_path(runner, level, path);
     ask(runner, ZKL_EVENT_PARENT_INSPECTED,
-        (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = runner->parent_path },
-        on_parent_inspected);
+        (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path }, on_parent_inspected);
+}
+
+static void make_parent(zkl_request_runner *runner, unsigned level) {
+    char path[ZKL_NODE_PATH_SIZE];
+    write_parent_path(runner, level, path);
+    runner->parent_made_length = strlen(path);
+    ask(runner, ZKL_EVENT_PARENT_MADE,
+        (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT,
+                         .path = path,
+                         .container = runner->session->container_parents && level == 0 },
+        on_reply);
 }
 
 /* Who has written to it meanwhile uses it, as they do who have children there. */
@@ -439,88 +438,6 @@ static void back_off(zkl_request_runner *runner) {
         until_ms = zkl_create_group_pause(runner->group, now_ms, until_ms);
     }
     zkl_session_set_timer(runner->session, &runner->back_off, until_ms);
-}
-
-/* ---- Making the parent -------------------------------------------------- */
-
-/* From the bottom up, and down again: so a client that may only write below
- * some node needs no rights above it. */
-
-static void on_parent_reply(void *arg, const zkl_reply *reply);
-
-static size_t length_of_parent(const char *path, size_t length) {
-    while (length > 1 && path[length - 1] != '/') {
-        length--;
-    }
-    return length > 1 ? length - 1 : 0;
-}
-
-static size_t length_of_child(const char *path, size_t length) {
-    const char *slash = strchr(path + length + 1, '/');
-    return slash == NULL ? strlen(path) : (size_t)(slash - path);
-}
-
-static zkl_outcome send_about_ancestor(zkl_request_runner *runner, zkl_operation_kind kind,
-                                       zkl_reply_callback *done) {
-    char path[ZKL_NODE_PATH_SIZE];
-    size_t length = runner->parent_made_length;
-    snprintf(path, sizeof(path), "%.*s", (int)length, runner->parent_path);
-    const zkl_operation operation = {
-        .kind = kind,
-        .path = path,
-        .container = runner->session->container_parents && runner->parent_path[length] == '\0',
-    };
-    return zkl_send(&runner->session->sender, &operation, done, runner);
-}
-
-static zkl_outcome make_ancestor(zkl_request_runner *runner, size_t length) {
-    runner->parent_made_length = length;
-    return send_about_ancestor(runner, ZKL_OPERATION_CREATE_PARENT, on_parent_reply);
-}
-
-/* How much of the path is to be made next; 0: there is no more to do. */
-static size_t next_ancestor(const zkl_request_runner *runner, zkl_outcome outcome) {
-    size_t length = runner->parent_made_length;
-    if (outcome == ZKL_OUTCOME_NO_NODE) {
-        return length_of_parent(runner->parent_path, length);
-    }
-    bool is_last = runner->parent_path[length] == '\0';
-    return outcome == ZKL_OUTCOME_OK && !is_last ? length_of_child(runner->parent_path, length) : 0;
-}
-
-static void take_ancestor(zkl_request_runner *runner, zkl_outcome outcome, int status) {
-    zkl_event made = { .kind = ZKL_EVENT_PARENT_MADE, .outcome = outcome, .status = status };
-    size_t next = next_ancestor(runner, outcome);
-    if (next > 0) {
-        made.outcome = make_ancestor(runner, next);
-        made.status = ZKL_SERVER_REFUSED;
-    }
-    if (next == 0 || made.outcome != ZKL_OUTCOME_OK) {
-        zkl_request_runner_feed(runner, &made);
-    }
-}
-
-static void on_ancestor_inspected(void *arg, const zkl_reply *reply) {
-    bool missing = reply->outcome == ZKL_OUTCOME_NO_NODE;
-    take_ancestor(arg, missing ? ZKL_OUTCOME_REFUSED : reply->outcome,
-                  missing ? ZKL_NO_PERMISSION : reply->status);
-}
-
-/* Servers look at the rights before they look for the node: whoever may not make it need not, if
- * it is there. Another member's may be the one that is missing; or somebody has just made it. */
-static void on_parent_reply(void *arg, const zkl_reply *reply) {
-    bool is_forbidden = reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_NO_PERMISSION;
-    if (!is_forbidden ||
-        send_about_ancestor(arg, ZKL_OPERATION_EXISTS, on_ancestor_inspected) != ZKL_OUTCOME_OK) {
-        take_ancestor(arg, reply->outcome, reply->status);
-    }
-}
-
-static void make_parent(zkl_request_runner *runner) {
-    zkl_outcome outcome = make_ancestor(runner, strlen(runner->parent_path));
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_PARENT_MADE, outcome);
-    }
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
@@ -655,7 +572,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         request_list(runner);
         break;
     case ZKL_ACTION_MAKE_PARENT:
-        make_parent(runner);
+        make_parent(runner, action->level);
         break;
     case ZKL_ACTION_WATCH:
         wait_behind(runner, action->node, children);
@@ -677,7 +594,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         ask_about(runner, ZKL_EVENT_DELETED, ZKL_OPERATION_DELETE, action->node);
         break;
     case ZKL_ACTION_INSPECT_PARENT:
-        inspect_parent(runner);
+        inspect_parent(runner, action->level);
         break;
     case ZKL_ACTION_REMOVE_PARENT:
         remove_parent(runner);
@@ -846,6 +763,14 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner) {
     }
 }
 
+static unsigned depth_of(const char *path) {
+    unsigned depth = 0;
+    for (; *path != '\0'; path++) {
+        depth += *path == '/' ? 1 : 0;
+    }
+    return depth;
+}
+
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
                              zkl_request_runner **result) {
     if (session->established && !zkl_liveness_lease_is_possible(&session->liveness)) {
@@ -864,6 +789,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_options request = {
         .mode = options->kind.mode,
         .permits = options->kind.permits,
+        .depth = depth_of(options->parent_path),
         .max_waiting = options->max_waiting,
         .is_member = options->group != NULL,
         .only_try = options->only_try || options->timeout_ms == 0,

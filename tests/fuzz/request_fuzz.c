@@ -97,7 +97,7 @@ static void check_grant(const fuzz_run *run, const zkl_event *event,
     EXPECT(conversation_is_ours(&run->talk, own));
     EXPECT(view.listed);
     if (event->kind == ZKL_EVENT_LISTED) {
-        EXPECT(view.blocker == NULL);
+        EXPECT(event->fresh && view.blocker == NULL);
         EXPECT(!view.unlike_earlier);
         return;
     }

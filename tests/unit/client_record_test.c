@@ -128,7 +128,7 @@ static void written_record_tells_what_the_client_did(void) {
     REFUSED(zkl_client_write_record(desk->client, path), ZKL_OK, "");
     EXPECT_INT(play(path)->counts.steps, 3);
     EXPECT(contains(path, "session=1 CONNECTED id=0x4d timeout_ms=10000\n"));
-    EXPECT(contains(path, " path=/app/locks/stock session.connected "));
+    EXPECT(contains(path, " path=/app/locks/stock options.depth=3 session.connected "));
     EXPECT(contains(path, " -> GRANT\n"));
     expect_owner_only(path);
     char name[256];

@@ -84,6 +84,7 @@ static char *conversation(void) {
     feed(&bench, ZKL_EVENT_START);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 900 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
                                      .children = listed((zkl_children){ names, 2 }) });
     feed(&bench, ZKL_EVENT_WATCHED);
     feed(&bench, ZKL_EVENT_OWN_WATCHED);
@@ -128,6 +129,7 @@ static const char *downgrade(void) {
     feed(&bench, ZKL_EVENT_START);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_WRITER, .zxid = 9 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
                                      .children = listed((zkl_children){ names, 1 }) });
     feed(&bench, ZKL_EVENT_DOWNGRADE);
     feed(&bench, ZKL_EVENT_HOLD_LIMIT);

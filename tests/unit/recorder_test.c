@@ -50,7 +50,7 @@ static void record_of_one_acquire_reads_as_documented(void) {
                        "session.guid=" BENCH_GUID " session.prefix=_c_" BENCH_GUID "-lock-\n"
                        "3 1 request=1 START -> CREATE node=_c_" BENCH_GUID "-lock- LIST\n"
                        "4 2 request=1 CREATED node=" BENCH_NODE " zxid=4294967338 -> nothing\n"
-                       "5 3 request=1 LISTED children=" BENCH_NODE " -> GRANT\n"
+                       "5 3 request=1 LISTED fresh children=" BENCH_NODE " -> GRANT\n"
                        "6 4 request=1 RELEASED -> DELETE node=" BENCH_NODE "\n"
                        "7 5 request=1 DELETED -> END\n"
                        "end records=7\n");
@@ -223,8 +223,11 @@ static void expect_same_step(const zkl_request *request, zkl_listed whole, zkl_l
     for (size_t i = 0; i < COUNT_OF(text); i++) {
         text[i] = (zkl_text){ .bytes = texts[i], .size = sizeof(texts[i]) };
     }
-    zkl_request_step(&one, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = whole }, &one_does);
-    zkl_request_step(&other, &(zkl_event){ .kind = ZKL_EVENT_LISTED, .children = shortened },
+    zkl_request_step(&one,
+                     &(zkl_event){ .kind = ZKL_EVENT_LISTED, .fresh = true, .children = whole },
+                     &one_does);
+    zkl_request_step(&other,
+                     &(zkl_event){ .kind = ZKL_EVENT_LISTED, .fresh = true, .children = shortened },
                      &other_does);
     zkl_record_write_actions(&text[0], &one_does);
     zkl_record_write_actions(&text[1], &other_does);
@@ -281,9 +284,9 @@ static void list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened(vo
     static const struct {
         size_t count;
         const char *says;
-    } rows[] = { { ZKL_RECORD_NAMES_MAX, " LISTED children=_c_" },
-                 { ZKL_RECORD_NAMES_MAX + 1, " LISTED shortened_from=17 children=_c_" },
-                 { 5000, " LISTED shortened_from=5000 children=_c_" } };
+    } rows[] = { { ZKL_RECORD_NAMES_MAX, " LISTED fresh children=_c_" },
+                 { ZKL_RECORD_NAMES_MAX + 1, " LISTED shortened_from=17 fresh children=_c_" },
+                 { 5000, " LISTED shortened_from=5000 fresh children=_c_" } };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         record_bench bench;
         bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
@@ -293,6 +296,7 @@ static void list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened(vo
                    &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
         bench_step(&bench,
                    &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                 .fresh = true,
                                  .children = listed((zkl_children){ pointers, rows[i].count }) });
         EXPECT(strstr(bench_text(&bench), rows[i].says) != NULL);
         PLAYED(bench_text(&bench), 3, 1, 0);
@@ -310,9 +314,10 @@ static void expect_shortened(char fill, size_t length) {
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
                                      .children = listed((zkl_children){ names, 2 }) });
-    EXPECT(strstr(bench_text(&bench), "LISTED shortened_from=2 children=" BENCH_NODE " -> GRANT") !=
-           NULL);
+    EXPECT(strstr(bench_text(&bench),
+                  "LISTED shortened_from=2 fresh children=" BENCH_NODE " -> GRANT") != NULL);
     PLAYED(bench_text(&bench), 3, 1, 0);
     bench_close(&bench);
 }
@@ -334,6 +339,7 @@ static void event_without_room_is_named_and_the_state_recorded_after_it(void) {
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                     .fresh = true,
                                      .children = listed((zkl_children){ names, 2 }) });
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_WATCHED });
     const char *text = bench_text(&bench);
@@ -474,7 +480,7 @@ static void each_kind_of_event_survives_writing_and_reading(void) {
 
 static void each_kind_of_action_survives_writing_and_reading(void) {
     for (int kind = 0; kind <= ZKL_ACTION_END; kind++) {
-        zkl_action action = { (zkl_action_kind)kind, "a b", ZKL_TIMEOUT };
+        zkl_action action = { (zkl_action_kind)kind, "a b", 7, ZKL_TIMEOUT };
         zkl_actions actions = { .count = ZKL_ACTIONS_MAX, .list = { action } };
         for (size_t i = 1; i < ZKL_ACTIONS_MAX; i++) {
             actions.list[i] = action;
@@ -485,6 +491,7 @@ static void each_kind_of_action_survives_writing_and_reading(void) {
         for (size_t i = 0; i < read->actions.count; i++) {
             EXPECT_INT(read->actions.list[i].kind, kind);
             EXPECT_INT(read->actions.list[i].status, action.status);
+            EXPECT_INT(read->actions.list[i].level, action.level);
             EXPECT(is_same_text(read->actions.list[i].node, action.node));
         }
     }
@@ -497,6 +504,7 @@ static void downgrade(record_bench *bench, zkl_event_kind end) {
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_START });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_WRITER, .zxid = 9 });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                    .fresh = true,
                                     .children = listed((zkl_children){ names, 1 }) });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
     bench_step(bench, &(zkl_event){ .kind = end });

@@ -229,6 +229,33 @@ static void stale_news_of_a_deletion_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
+static void list_that_may_be_older_than_the_session_grants_nothing(void) {
+    static const char *const lines[] = {
+        "start                   -> CREATE LIST",
+        "created me3             -> ",
+        "listed me3 long_ago     -> LIST",
+        "listed nobody long_ago  -> LIST",
+        "listed x2 me3 long_ago  -> WATCH x2 WATCH_OWN me3",
+        "own_watched OK          -> ",
+        "watched NO_NODE         -> LIST",
+        "listed me3              -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void blocker_of_our_own_session_hands_nothing_over(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",
+        "created me3              -> ",
+        "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
+        "watched OK               -> ",
+        "own_watched OK           -> ",
+        "watch_fired deleted ours -> LIST",
+        "listed me3               -> GRANT",
+    };
+    PLAY(exclusive, lines);
+}
+
 static void change_of_the_blocker_is_no_hand_off(void) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
@@ -500,6 +527,8 @@ static CU_TestInfo tests[] = {
     TEST(reader_with_readers_before_it_lists),
     TEST(try_never_waits_for_a_hand_off),
     TEST(stale_news_of_a_deletion_is_no_hand_off),
+    TEST(list_that_may_be_older_than_the_session_grants_nothing),
+    TEST(blocker_of_our_own_session_hands_nothing_over),
     TEST(change_of_the_blocker_is_no_hand_off),
     TEST(deletion_after_a_reconnect_is_no_hand_off),
     TEST(deletion_while_disconnected_lists_when_connected),

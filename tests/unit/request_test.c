@@ -230,7 +230,49 @@ static void forbidden_parent_fails_the_request(void) {
         "start               -> CREATE LIST",
         "created NO_NODE     -> ",
         "listed NO_NODE      -> MAKE_PARENT",
-        "parent_made REFUSED -> FAIL NO_PERMISSION END",
+        "parent_made REFUSED -> INSPECT_PARENT",
+        "parent_inspected NO_NODE -> FAIL NO_PERMISSION END",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void forbidden_parent_that_is_there_need_not_be_made(void) {
+    static const char *const lines[] = {
+        "start                  -> CREATE LIST", "created NO_NODE        -> ",
+        "listed NO_NODE         -> MAKE_PARENT", "parent_made REFUSED    -> INSPECT_PARENT",
+        "parent_inspected older -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void what_is_missing_above_the_parent_is_made_from_the_top_down(void) {
+    static const char *const lines[] = {
+        "start                  -> CREATE LIST",   "created NO_NODE        -> ",
+        "listed NO_NODE         -> MAKE_PARENT",   "parent_made NO_NODE    -> MAKE_PARENT 1",
+        "parent_made NO_NODE    -> MAKE_PARENT 2", "parent_made REFUSED    -> INSPECT_PARENT 2",
+        "parent_inspected older -> MAKE_PARENT 1", "parent_made OK         -> MAKE_PARENT",
+        "parent_made OK         -> CREATE LIST",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void nothing_is_made_above_the_topmost_parent(void) {
+    static const char *const lines[] = {
+        "start               -> CREATE LIST",   "created NO_NODE     -> ",
+        "listed NO_NODE      -> MAKE_PARENT",   "parent_made NO_NODE -> MAKE_PARENT 1",
+        "parent_made NO_NODE -> MAKE_PARENT 2", "parent_made NO_NODE -> BACK_OFF",
+        "backed_off          -> MAKE_PARENT",
+    };
+    PLAY(exclusive, lines);
+}
+
+static void failure_above_the_parent_begins_with_the_parent_again(void) {
+    static const char *const lines[] = {
+        "start                    -> CREATE LIST",   "created NO_NODE          -> ",
+        "listed NO_NODE           -> MAKE_PARENT",   "parent_made NO_NODE      -> MAKE_PARENT 1",
+        "parent_made NOT_NOW      -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
+        "parent_made NO_NODE      -> MAKE_PARENT 1", "parent_made REFUSED      -> INSPECT_PARENT 1",
+        "parent_inspected NOT_NOW -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
     };
     PLAY(exclusive, lines);
 }
@@ -684,6 +726,10 @@ static CU_TestInfo tests[] = {
     TEST(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once),
     TEST(parent_made_by_another_between_create_and_list_is_made_all_the_same),
     TEST(forbidden_parent_fails_the_request),
+    TEST(forbidden_parent_that_is_there_need_not_be_made),
+    TEST(what_is_missing_above_the_parent_is_made_from_the_top_down),
+    TEST(nothing_is_made_above_the_topmost_parent),
+    TEST(failure_above_the_parent_begins_with_the_parent_again),
     TEST(lost_reply_about_the_parent_asks_again_when_connected),
     TEST(timeout_while_the_parent_is_made_ends_without_a_node),
     TEST(forbidden_create_fails_the_request),

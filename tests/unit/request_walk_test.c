@@ -427,6 +427,7 @@ static void serve_list(random_walk *walk) {
     feed(walk, &(zkl_event){
                    .kind = ZKL_EVENT_LISTED,
                    .outcome = walk->world.parent ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NO_NODE,
+                   .fresh = !walk->faults || chance(walk, 95),
                    .children = listed((zkl_children){ names, count }),
                });
 }

@@ -39,6 +39,7 @@ void bench_acquire_and_release(record_bench *bench) {
     bench_step(bench,
                &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 4294967338 });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
+                                    .fresh = true,
                                     .children = listed((zkl_children){ names, 1 }) });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
     bench_step(bench, &(zkl_event){ .kind = ZKL_EVENT_DELETED });

@@ -61,7 +61,9 @@ static void cut(word_list *words) {
 /* ---- Events ------------------------------------------------------------- */
 
 static void read_children(conversation *play, zkl_event *event, const word_list *words) {
-    size_t count = strcmp(words->list[1], "nobody") == 0 ? 0 : words->count - 1;
+    event->fresh = strcmp(words->list[words->count - 1], "long_ago") != 0;
+    size_t last = event->fresh ? words->count : words->count - 1;
+    size_t count = strcmp(words->list[1], "nobody") == 0 ? 0 : last - 1;
     for (size_t i = 0; i < count; i++) {
         name_expand(play->names[i], words->list[i + 1], play->prefix);
         play->children[i] = play->names[i];
@@ -97,6 +99,7 @@ static void read_outcome(conversation *play, zkl_event *event, const word_list *
         read_success(play, event, words);
         return;
     }
+    event->fresh = event->kind == ZKL_EVENT_LISTED;
     bool says_why = event->outcome == ZKL_OUTCOME_REFUSED && words->count == 2;
     event->status = says_why ? ZKL_NO_PERMISSION : ZKL_OK;
 }
@@ -108,6 +111,7 @@ static void read_firing(zkl_event *event, const word_list *words) {
         give_up("no way for a watch to fire", how);
     }
     event->fresh = words->count < 3 || strcmp(words->list[2], "long_ago") != 0;
+    event->own_session = words->count == 3 && strcmp(words->list[2], "ours") == 0;
 }
 
 static void begin_session(conversation *play) {
@@ -146,6 +150,9 @@ static void write_action(conversation *play, zkl_action action, char *text, size
     }
     bool has_status = action.status != ZKL_OK || action.kind == ZKL_ACTION_FAIL ||
                       action.kind == ZKL_ACTION_DOWNGRADE_ENDED;
+    if (action.level > 0) {
+        snprintf(brief, sizeof(brief), "%u", action.level);
+    }
     snprintf(text, size, "%s%s%s%s%s", request_text_of_action(action.kind),
              brief[0] != '\0' ? " " : "", brief, has_status ? " " : "",
              has_status ? request_text_of_status(action.status) : "");
@@ -204,6 +211,7 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
     zkl_request_options options = {
         .mode = setup.mode,
         .permits = setup.permits,
+        .depth = 3,
         .max_waiting = setup.max_waiting,
         .is_member = setup.is_member,
         .only_try = setup.only_try,

@@ -14,8 +14,10 @@
  * or "nobody", and "inspected ours" or "inspected others" mean OK. REFUSED is
  * for want of permission; "REFUSED silently" does not say why. "watch_fired
  * deleted" is the news of a deletion, "watch_fired deleted long_ago" one that may
- * be older than the session. "created me3 in_transaction" does not tell the zxid;
- * "parent_inspected" says "older" or "younger" than our node. Each step goes through the monitor.
+ * be older than the session, as "listed me3 long_ago" is such a list. "MAKE_PARENT 1" is of the
+ * node above the resource's, of which the path has three names. "created me3 in_transaction" does
+ * not tell the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes
+ * through the monitor.
  */
 #ifndef ZKLOCK_TESTS_TRACE_H
 #define ZKLOCK_TESTS_TRACE_H
