@@ -234,6 +234,19 @@ static bool is_excused(const record *one) {
     return one->node == NULL || one->node->by_hand;
 }
 
+/* An answer may tell no more than how it was when it was asked for. So a contender without a lease
+ * may hear of its grant when its session has ended in the meantime. */
+static bool has_ended_since_it_asked(const record *one) {
+    const zkl_request_runner *runner = one->lock->runner;
+    if (one->node->alive || runner == NULL) {
+        return false;
+    }
+    zkl_process *mine = zkl_process_enter(one->process);
+    int64_t age_ms = zkl_session_now_ms(runner->session) - runner->session->liveness.answered_ms;
+    (void)zkl_process_enter(mine);
+    return one->node->gone_us >= zkl_world_now_us() - (age_ms + 1) * US_PER_MS;
+}
+
 static void judge_pair(unsigned contender, unsigned other) {
     const record *one = &oracle.records[contender];
     const record *with = &oracle.records[other];
@@ -243,7 +256,7 @@ static void judge_pair(unsigned contender, unsigned other) {
     }
     bool both_alive = one->node->alive && with->node->alive;
     bool both_leased = oracle_has_running_lease(one) && oracle_has_running_lease(with);
-    bool over_a_lease = oracle_has_running_lease(with);
+    bool over_a_lease = oracle_has_running_lease(with) && !has_ended_since_it_asked(one);
     if (both_alive || both_leased || over_a_lease) {
         oracle_violated("contenders %u and %u both hold resource %u (%s)", contender, other,
                         resource_of(contender), both_alive ? "both nodes live" : "a lease runs");
