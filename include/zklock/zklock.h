@@ -1098,10 +1098,10 @@ ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
 /* ---- Guarded transactions ----------------------------------------------- */
 
 /**
- * Writes of your own to ZooKeeper, which are carried out in one transaction (its multi) together
- * with a check of the lock's node: all of them, while the lock is held, or none. No pause of this
- * process, however long, can make them come late: the servers refuse them once the next holder
- * could have been granted the lock.
+ * Your own writes to ZooKeeper, carried out in one transaction (its multi) together with a check of
+ * the lock's node: all of them, while the lock is held, or none. No pause of this process, however
+ * long, can make them late: the servers refuse them once the next holder could have been granted
+ * the lock.
  *
  *     zkl_transaction *transaction = NULL;
  *     int status = zkl_transaction_begin(lock, &transaction);
@@ -1112,24 +1112,22 @@ ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
  *     }
  *     zkl_transaction_free(transaction);
  *
- * (An addition that fails leaves the transaction as it was: look at what it returns.)
+ * (An addition that fails leaves the transaction unchanged: a real program checks its status.)
  *
- * A transaction belongs to the grant that it was begun under. It may be used by any thread, but by
- * one at a time, and before its lock handle is closed: after that nothing is allowed but
- * zkl_transaction_free.
+ * A transaction belongs to the grant that it was begun under. Any thread may use it, one at a time,
+ * before its lock handle is closed: after that only zkl_transaction_free is allowed.
  */
 typedef struct zkl_transaction zkl_transaction;
 
-/** For a node of any version: ZooKeeper counts the changes of a node's data from 0. */
+/** Matches every version. (ZooKeeper counts the changes of a node's data from 0.) */
 #define ZKL_ANY_VERSION (-1)
 
 /** Flags of a create, to be combined. An ephemeral node is deleted at the end of the client's
- *  session; a sequential one gets ten digits behind its name, of a number that its parent counts.
- */
+ *  session. A sequential node gets ten digits after its name: the next number of its parent. */
 enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIAL = 2 };
 
 /**
- * Begins a transaction of the grant that the lock has now. No I/O; does not block.
+ * Begins a transaction under the lock's current grant. No I/O; does not block.
  *
  * transaction  receives the handle on ZKL_OK, else NULL. Free it with zkl_transaction_free.
  *
@@ -1138,20 +1136,19 @@ enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIA
 ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
 
 /**
- * Add an operation: to create a node (with everybody's permission for everything, as the lock's
- * own nodes), to set the data of one, to delete one, to check that one is there. They are carried
- * out in the order in which they were added, and each sees what those before it have done.
+ * Add an operation: create a node (with all permissions for everybody, like the lock's own nodes),
+ * set a node's data, delete a node, or check that it exists. Operations are carried out in the
+ * order in which they were added, and each sees the effects of those before it.
  *
  * path     absolute, below the chroot of the client's host list; at most ZKL_TRANSACTION_PATH_MAX
- *          bytes of names as ZooKeeper takes them. The parent of a node that is created must be
- *          there.
- * data     any bytes, copied; NULL where size is 0.
- * flags    ZKL_CREATE_PERSISTENT, or other flags of these.
+ *          bytes of names that ZooKeeper accepts. The parent of a created node must exist.
+ * data     any bytes, copied; may be NULL if size is 0.
+ * flags    ZKL_CREATE_PERSISTENT, or a combination of the others.
  * version  that the node must have, or ZKL_ANY_VERSION.
  *
- * No I/O; they do not block, and may be called from a callback. Each returns ZKL_OK,
- * ZKL_INVALID_ARGUMENT (also: beyond ZKL_TRANSACTION_OPERATIONS_MAX or ZKL_TRANSACTION_BYTES_MAX)
- * or ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
+ * No I/O; these do not block, and may be called from a callback. Each returns ZKL_OK,
+ * ZKL_INVALID_ARGUMENT (also beyond ZKL_TRANSACTION_OPERATIONS_MAX or ZKL_TRANSACTION_BYTES_MAX) or
+ * ZKL_HANDLE_IN_USE (see zkl_transaction_commit_async).
  */
 ZKL_API int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                                    size_t size, int flags);
@@ -1160,13 +1157,13 @@ ZKL_API int zkl_transaction_set(zkl_transaction *transaction, const char *path, 
 ZKL_API int zkl_transaction_delete(zkl_transaction *transaction, const char *path, int32_t version);
 ZKL_API int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_t version);
 
-/** Which operation has failed, and why. Plain data. */
+/** Which operation failed, and why. Plain data. */
 typedef struct zkl_transaction_result {
     size_t struct_size;   /* see ZKL_TRANSACTION_RESULT_INIT */
     int failed_operation; /* counted from 0 in the order of their addition; -1: none */
     int failed_status;    /* of it: ZKL_NO_NODE, ZKL_NODE_EXISTS, ZKL_BAD_VERSION, ZKL_NOT_EMPTY,
                              ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED (such as a
-                             child of an    ephemeral node); else ZKL_OK */
+                             child of an ephemeral node); else ZKL_OK */
 } zkl_transaction_result;
 
 #define ZKL_TRANSACTION_RESULT_INIT                                                                \
@@ -1176,29 +1173,30 @@ typedef struct zkl_transaction_result {
  * Commits a transaction.
  *
  * timeout_ms  ZKL_FOREVER, or >= 1.
- * result      receives which operation has failed; may be NULL.
+ * result      receives which operation failed; may be NULL.
  *
  * Blocks until the servers have answered, or until the deadline. While the client is disconnected,
- * or has not heard of the servers for so long that its session may be over (zkl_lock_check says
- * ZKL_SUSPECT), nothing is sent: it waits to hear of them first.
+ * or has heard nothing from the servers for so long that its session may be over (zkl_lock_check
+ * returns ZKL_SUSPECT), nothing is sent: it first waits to hear from them.
  *
- * Returns ZKL_OK: all was applied, while the lock was held.
- * Nothing was applied, and nothing will be, with
- *   ZKL_LOST              the lock is not held any more, by the servers' word or as known here; or
- *                         the handle has another grant than that which it was begun under (a
- *                         downgrade goes on with the same)
+ * Returns ZKL_OK: everything was applied, while the lock was held.
+ * On these nothing was applied, and nothing will be:
+ *   ZKL_LOST              the lock is no longer held, according to the servers or to this client;
+ *                         or the handle has another grant than the one the transaction was begun
+ *                         under (a downgrade keeps its grant)
  *   ZKL_OPERATION_FAILED  an operation could not be carried out: see result. The lock was held
  *   ZKL_TIMEOUT           it could not be sent in time
  *   ZKL_NOT_HELD          the lock was released
- *   ZKL_SERVER_REFUSED    the servers, or this process for want of memory, would not take it now
- *   ZKL_NO_PERMISSION     of reading the lock's own node
+ *   ZKL_SERVER_REFUSED    the servers would not take it now, or this process had no memory to send
+ *                         it
+ *   ZKL_NO_PERMISSION     to read the lock's own node
  *   ZKL_CANCELLED         the handle is being closed
- *   ZKL_INVALID_ARGUMENT  it was committed already, among others
+ *   ZKL_INVALID_ARGUMENT  also if it was committed already
  *   ZKL_HANDLE_IN_USE     see zkl_transaction_commit_async
  *   ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_FORKED or ZKL_IN_CALLBACK
- * All or nothing was applied, or will be, with
- *   ZKL_UNKNOWN           it was sent, and the reply was lost, or not there in time. Read what it
- *                         was to write, once the lock is held (again), before going on.
+ * On this either everything was applied, or nothing, or it will be:
+ *   ZKL_UNKNOWN           it was sent, and the reply was lost or late. Once you hold the lock
+ *                         (again), read what it should have written before you go on
  *
  * After ZKL_OK and ZKL_UNKNOWN it cannot be committed again; after the others it can, while the
  * lock is held.
@@ -1211,37 +1209,36 @@ ZKL_CHECKED_API int zkl_transaction_commit(zkl_transaction *transaction, int64_t
 /**
  * How a commit ended: what zkl_transaction_commit would have returned.
  *
- * transaction  the application's again, from the beginning of this callback on: it may be asked for
- *              what it has created, freed, or (unless its lock's handle was closed meanwhile)
- *              committed again where zkl_transaction_commit says so. One that was freed before
- *              lives until this callback returns: leave it alone then.
- * result       which operation has failed; valid during the callback only.
+ * transaction  yours again, from the beginning of this callback on: you may ask for the paths it
+ *              created, free it, or (unless its lock's handle was closed meanwhile) commit it again
+ *              where zkl_transaction_commit allows it. If you have freed it already, it lives until
+ *              this callback returns: leave it alone.
+ * result       which operation failed; valid during the callback only.
  */
 typedef void zkl_transaction_callback(void *arg, int status, zkl_transaction *transaction,
                                       const zkl_transaction_result *result);
 
 /**
- * Commits a transaction without waiting for the answer. The rules are those of "Asynchronous calls"
- * above; timeout_ms and the statuses are those of zkl_transaction_commit.
+ * Commits a transaction without blocking. The rules of "Asynchronous calls" apply; timeout_ms and
+ * the statuses are as in zkl_transaction_commit().
  *
- * Whose it is: the transaction belongs to this call from the moment in which it returns ZKL_OK
- * until its callback begins, also when the lock's handle or the client is closed meanwhile. Until
- * then additions and commits are refused with ZKL_HANDLE_IN_USE, and zkl_transaction_free does not
- * free it before the callback has returned: so whoever does not need it any more may free it at
- * once, or in the callback; but once. When this returns anything else the transaction is as it was,
- * and the caller's.
+ * The transaction belongs to this call from the moment it returns ZKL_OK until its callback begins,
+ * even if the lock's handle or the client is closed meanwhile. Until then additions and commits
+ * return ZKL_HANDLE_IN_USE. You may call zkl_transaction_free() once, at any time; the memory is
+ * released after the callback returns. If this returns any other status, the transaction is
+ * unchanged, and still yours.
  *
  * callback  not NULL.
  *
  * Several transactions of one handle may be outstanding. They are sent in the order of their calls,
  * each with its own check of the lock's node.
  *
- * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_LOST, ZKL_OPERATION_FAILED, ZKL_TIMEOUT, ZKL_NOT_HELD, ZKL_SERVER_REFUSED,
  * ZKL_NO_PERMISSION, ZKL_CLOSED, ZKL_CANCELLED (the handle was closed before it was sent) or
- * ZKL_UNKNOWN (the handle was closed after that, among others). Or it was not begun: ZKL_LOST,
- * ZKL_NOT_HELD, ZKL_HANDLE_IN_USE (it is outstanding already) or ZKL_INVALID_ARGUMENT (also: it was
- * committed already).
+ * ZKL_UNKNOWN (also if the handle was closed after it was sent). Or it was not begun: ZKL_LOST,
+ * ZKL_NOT_HELD, ZKL_HANDLE_IN_USE (it is outstanding already) or ZKL_INVALID_ARGUMENT (also if it
+ * was committed already).
  *
  * Rule: docs/guarantees.md, "Verify and guarded transactions".
  */
@@ -1249,15 +1246,15 @@ ZKL_CHECKED_API int zkl_transaction_commit_async(zkl_transaction *transaction, i
                                                  zkl_transaction_callback *callback, void *arg);
 
 /**
- * The path of a node that a committed transaction has created, with its number if it has one,
- * below the chroot. operation: counted from 0 in the order of their addition. "" for what is no
- * create, or before it was committed with ZKL_OK (or when there was no memory for it). The string
- * lives as long as the transaction. Does not block.
+ * The path, below the chroot, of a node that a committed transaction created, with its number if it
+ * is sequential. operation: counted from 0 in the order of addition. "" if that operation is not a
+ * create, or the transaction was not committed with ZKL_OK (or there was no memory for the path).
+ * The string lives as long as the transaction. Does not block.
  */
 ZKL_API const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation);
 
-/** Frees a transaction, committed or not; one that is outstanding once its callback has returned.
- *  NULL is fine. Does not block. */
+/** Frees a transaction, committed or not. One that is outstanding is freed once its callback has
+ *  returned. NULL is allowed. Does not block. */
 ZKL_API void zkl_transaction_free(zkl_transaction *transaction);
 
 /* ---- Scope helpers ----------------------------------------------------- */
@@ -1274,7 +1271,7 @@ static inline void zkl_scope_release(zkl_lock **lock) {
 }
 
 /**
- * Closes the handle (and so releases the lock) wherever the scope is left:
+ * Closes the handle, and so releases the lock, wherever the scope ends:
  *
  *     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
  *     int status = zkl_lock_open(client, "stock", NULL, &lock);
@@ -1282,8 +1279,8 @@ static inline void zkl_scope_release(zkl_lock **lock) {
 #define ZKL_CLOSE_AT_SCOPE_END __attribute__((cleanup(zkl_scope_close)))
 
 /**
- * Releases the lock, and keeps the handle, wherever the scope is left. Declare
- * it once the lock is held:
+ * Releases the lock, and keeps the handle, wherever the scope ends. Declare it once the lock is
+ * held:
  *
  *     ZKL_RELEASE_AT_SCOPE_END zkl_lock *held = lock;
  */
