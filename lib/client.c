@@ -259,17 +259,12 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     }
 }
 
-/* No session can help, and none is opened. */
-static int refuse_to_watch(size_t watched_bytes, size_t most) {
-    char text[128];
-    snprintf(text, sizeof(text), "paths of %zu bytes, at most %zu: fewer permits or shorter names",
-             watched_bytes, most);
-    return zkl_input_refuse("one request would watch", NULL, text);
-}
-
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
     if (watched_bytes > client->watched_bytes_max) {
-        return refuse_to_watch(watched_bytes, client->watched_bytes_max);
+        /* No session can help, and none is opened. */
+        return zkl_input_refuse("one request would watch", NULL,
+                                "paths of %zu bytes, at most %zu: fewer permits or shorter names",
+                                watched_bytes, client->watched_bytes_max);
     }
     zkl_client_session *found = find_room(client, watched_bytes);
     if (found != NULL) {

@@ -188,7 +188,8 @@ static void explain(zkl_client *client, const char *hosts, int status) {
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
     } else if (status == ZKL_DISCONNECTED) {
-        zkl_input_note("host list", hosts, zkl_explain_connection(&client->sessions->session).text);
+        zkl_input_note("host list", hosts, "%s",
+                       zkl_explain_connection(&client->sessions->session).text);
     }
     pthread_mutex_unlock(&client->mutex);
 }

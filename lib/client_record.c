@@ -51,7 +51,7 @@ int zkl_client_write_record(zkl_client *client, const char *path) {
     int why = errno;
     free(record);
     if (!written) {
-        zkl_input_note("path", path, strerror(why));
+        zkl_input_note("path", path, "%s", strerror(why));
         return ZKL_SYSTEM;
     }
     return ZKL_OK;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "recipe/node_name.h"
@@ -28,14 +29,6 @@ const char *zkl_input_message(void) {
     return message;
 }
 
-__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
-    va_end(arguments);
-    return ZKL_INVALID_ARGUMENT;
-}
-
 /* The input as a message may show it: cut, and without what a terminal obeys. */
 typedef struct shown {
     char text[SHOWN_MAX + 4];
@@ -44,14 +37,9 @@ typedef struct shown {
 static shown show(const char *input) {
     shown result;
     size_t length = 0;
-    while (length < SHOWN_MAX && input[length] != '\0') {
-        unsigned char byte = (unsigned char)input[length];
-        bool printable = byte >= 0x20 && byte < 0x7f;
-        result.text[length] = '?';
-        if (printable) {
-            result.text[length] = input[length];
-        }
-        length++;
+    for (; length < SHOWN_MAX && input[length] != '\0'; length++) {
+        bool printable = input[length] >= 0x20 && input[length] < 0x7f;
+        result.text[length] = (char)(printable ? input[length] : '?');
     }
     memcpy(result.text + length, input[length] != '\0' ? "..." : "\0\0\0", 4);
     return result;
@@ -65,48 +53,36 @@ void zkl_input_set(const char *text) {
     snprintf(message, sizeof(message), "%s", text != NULL ? text : "");
 }
 
-void zkl_input_note(const char *what, const char *input, const char *fault) {
-    (void)zkl_input_refuse(what, input, fault);
-}
-
-int zkl_input_refuse(const char *what, const char *input, const char *fault) {
-    return input == NULL ? refuse("%s: %s", what, fault)
-                         : refuse("%s \"%s\": %s", what, show(input).text, fault);
+void zkl_input_note(const char *what, const char *input, const char *format, ...) {
+    va_list arguments;
+    int length = input == NULL
+                     ? snprintf(message, sizeof(message), "%s: ", what)
+                     : snprintf(message, sizeof(message), "%s \"%s\": ", what, show(input).text);
+    va_start(arguments, format);
+    vsnprintf(message + length, sizeof(message) - (size_t)length, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- Text -------------------------------------------------------------- */
 
-/* The length of the UTF-8 sequence that starts here (RFC 3629), or 0. */
-static size_t utf8_length(const unsigned char *s) {
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+/* The code point that begins here (RFC 3629), and is passed; -1: none does. */
+static int32_t take_code(const unsigned char **text) {
+    static const int32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *s = *text;
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     if (length == 0 || s[0] > 0xf4) {
-        return 0;
+        return -1;
     }
+    int32_t code = length == 1 ? s[0] : s[0] & (0x7f >> length);
     for (size_t i = 1; i < length; i++) {
         if ((s[i] & 0xc0U) != 0x80U) {
-            return 0;
+            return -1;
         }
+        code = code * 0x40 + (s[i] & 0x3f);
     }
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool surrogate = s[0] == 0xed && s[1] >= 0xa0;
-    bool too_large = s[0] == 0xf4 && s[1] >= 0x90;
-    return overlong || surrogate || too_large ? 0 : length;
-}
-
-static bool is_control(const unsigned char *s, size_t length) {
-    return (length == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
-           (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
-}
-
-/* What else ZooKeeper does not take in a path (PathUtils.validatePath): private
- * use, the specials, and, as it sees the two surrogates of Java's strings, all
- * that is beyond U+FFFF. */
-static bool is_unsupported(const unsigned char *s, size_t length) {
-    if (length != 3) {
-        return length == 4;
-    }
-    unsigned code = ((s[0] & 0x0fU) << 12U) | ((s[1] & 0x3fU) << 6U) | (s[2] & 0x3fU);
-    return (code >= 0xe000 && code <= 0xf8ff) || (code >= 0xfff0 && code <= 0xffff);
+    *text += length;
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < lowest[length] || surrogate || code > 0x10ffff ? -1 : code;
 }
 
 typedef enum text_fault {
@@ -116,32 +92,37 @@ typedef enum text_fault {
     TEXT_NOT_UTF8
 } text_fault;
 
+/* ZooKeeper does not take in a path (PathUtils.validatePath): private use, the specials, and, as it
+ * sees the two surrogates of Java's strings, all that is beyond U+FFFF. */
 static text_fault check_text(const char *text) {
     text_fault fault = TEXT_GOOD;
     for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
-        size_t length = utf8_length(s);
-        if (length == 0) {
+        int32_t code = take_code(&s);
+        if (code < 0) {
             return TEXT_NOT_UTF8;
         }
-        if (is_control(s, length)) {
+        if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
             return TEXT_CONTROL;
         }
-        if (is_unsupported(s, length)) {
+        if ((code >= 0xe000 && code <= 0xf8ff) || code >= 0xfff0) {
             fault = TEXT_UNSUPPORTED;
         }
-        s += length;
     }
     return fault;
 }
 
-static int check_short_text(const char *what, const char *text, size_t longest) {
+static int check_length(const char *what, const char *text, size_t longest) {
     size_t length = strlen(text);
     if (length > longest) {
-        return refuse("%s \"%s\": %zu bytes, at most %zu are allowed", what, show(text).text,
-                      length, longest);
+        return zkl_input_refuse(what, text, "%zu bytes, at most %zu are allowed", length, longest);
     }
+    return ZKL_OK;
+}
+
+static int check_short_text(const char *what, const char *text, size_t longest) {
+    ZKL_TRY(check_length(what, text, longest));
     if (check_text(text) > TEXT_UNSUPPORTED) {
-        return refuse("%s \"%s\": must be UTF-8 without control characters", what, show(text).text);
+        return zkl_input_refuse(what, text, "must be UTF-8 without control characters");
     }
     return ZKL_OK;
 }
@@ -162,7 +143,7 @@ int zkl_input_check_note(const char *note) {
 int zkl_input_check_resource_class(const char *name) {
     ZKL_TRY(check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX));
     if (name[0] == '_') {
-        return refuse("resource_class \"%s\": must not begin with an underscore", show(name).text);
+        return zkl_input_refuse("resource_class", name, "must not begin with an underscore");
     }
     return ZKL_OK;
 }
@@ -178,12 +159,11 @@ static int check_path_components(const char *what, const char *path) {
     for (;;) {
         size_t length = strcspn(name, "/");
         if (length == 0) {
-            return refuse("%s \"%s\": a path must not have empty names or end in a slash", what,
-                          show(path).text);
+            return zkl_input_refuse(what, path,
+                                    "a path must not have empty names or end in a slash");
         }
         if (is_dots(name, length)) {
-            return refuse("%s \"%s\": a path must not contain . or .. as a name", what,
-                          show(path).text);
+            return zkl_input_refuse(what, path, "a path must not contain . or .. as a name");
         }
         if (name[length] == '\0') {
             return ZKL_OK;
@@ -202,13 +182,13 @@ static bool is_reserved(const char *path) {
 static int check_characters(const char *what, const char *name) {
     switch (check_text(name)) {
     case TEXT_NOT_UTF8:
-        return refuse("%s \"%s\": must be valid UTF-8", what, show(name).text);
+        return zkl_input_refuse(what, name, "must be valid UTF-8");
     case TEXT_CONTROL:
-        return refuse("%s \"%s\": must not have control characters", what, show(name).text);
+        return zkl_input_refuse(what, name, "must not have control characters");
     case TEXT_UNSUPPORTED:
-        return refuse("%s \"%s\": ZooKeeper takes no characters of private use, no specials and "
-                      "none beyond U+FFFF",
-                      what, show(name).text);
+        return zkl_input_refuse(
+            what, name,
+            "ZooKeeper takes no characters of private use, no specials and none beyond U+FFFF");
     case TEXT_GOOD:
         break;
     }
@@ -217,7 +197,7 @@ static int check_characters(const char *what, const char *name) {
 
 static int check_absolute(const char *what, const char *path) {
     if (is_reserved(path)) {
-        return refuse("%s \"%s\": / and /zookeeper are ZooKeeper's own", what, show(path).text);
+        return zkl_input_refuse(what, path, "/ and /zookeeper are ZooKeeper's own");
     }
     ZKL_TRY(check_characters(what, path));
     return check_path_components(what, path);
@@ -225,12 +205,11 @@ static int check_absolute(const char *what, const char *path) {
 
 static int check_relative(const char *what, const char *name) {
     if (strchr(name, '/') != NULL) {
-        return refuse("%s \"%s\": a name must not contain a slash (an absolute path starts with "
-                      "one)",
-                      what, show(name).text);
+        return zkl_input_refuse(
+            what, name, "a name must not contain a slash (an absolute path starts with one)");
     }
     if (is_dots(name, strlen(name))) {
-        return refuse("%s \"%s\": . and .. are not names", what, show(name).text);
+        return zkl_input_refuse(what, name, ". and .. are not names");
     }
     return check_characters(what, name);
 }
@@ -238,15 +217,10 @@ static int check_relative(const char *what, const char *name) {
 static const char of_resource[] = "resource";
 
 static int check_resource_length(const char *resource) {
-    size_t length = strlen(resource);
-    if (length == 0) {
-        return refuse("%s \"\": must not be empty", of_resource);
+    if (resource[0] == '\0') {
+        return zkl_input_refuse(of_resource, resource, "must not be empty");
     }
-    if (length > ZKL_RESOURCE_MAX) {
-        return refuse("%s \"%s\": %zu bytes, at most %d are allowed", of_resource,
-                      show(resource).text, length, ZKL_RESOURCE_MAX);
-    }
-    return ZKL_OK;
+    return check_length(of_resource, resource, ZKL_RESOURCE_MAX);
 }
 
 int zkl_input_check_resource(const char *resource) {
@@ -260,9 +234,10 @@ static int check_stripe(const char *resource, size_t name_length) {
     memcpy(name, resource, name_length);
     name[name_length] = '\0';
     if (!zkl_node_name_is_stripe(resource + name_length + 1)) {
-        return refuse("%s \"%s\": behind the slash of a name must be a stripe with four digits, as "
-                      "in %s/stripe-0003 (an absolute path starts with a slash)",
-                      of_resource, show(resource).text, show(name).text);
+        return zkl_input_refuse(of_resource, resource,
+                                "behind the slash of a name must be a stripe with four digits, as "
+                                "in %s/stripe-0003 (an absolute path starts with a slash)",
+                                show(name).text);
     }
     return check_relative(of_resource, name);
 }
@@ -277,13 +252,9 @@ int zkl_input_check_resource_or_stripe(const char *resource) {
 }
 
 static int check_absolute_only(const char *what, const char *path, size_t longest) {
-    size_t length = strlen(path);
-    if (length > longest) {
-        return refuse("%s \"%s\": %zu bytes, at most %zu are allowed", what, show(path).text,
-                      length, longest);
-    }
+    ZKL_TRY(check_length(what, path, longest));
     if (path[0] != '/') {
-        return refuse("%s \"%s\": must be an absolute path", what, show(path).text);
+        return zkl_input_refuse(what, path, "must be an absolute path");
     }
     return check_absolute(what, path);
 }
@@ -298,54 +269,36 @@ int zkl_input_check_node_path(const char *path) {
 
 /* ---- Hosts -------------------------------------------------------------- */
 
-static bool port_is_valid(const char *port, size_t length) {
-    unsigned long value = 0;
-    if (length == 0 || length > 5) {
-        return false;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (port[i] < '0' || port[i] > '9') {
-            return false;
-        }
-        value = value * 10 + (unsigned long)(port[i] - '0');
-    }
-    return value >= 1 && value <= PORT_MAX;
-}
+static const char of_hosts[] = "host list";
 
-static bool is_host_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-           c == '-' || c == '_';
-}
-
-static bool is_address_character(char c) {
-    return is_host_character(c) || c == ':' || c == '%';
-}
+#define DIGITS "0123456789"
+#define HOST_CHARACTERS DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-_"
 
 /* The length of the host before the colon of its port, or 0. */
-static size_t host_length(const char *server, size_t length) {
-    size_t i = 0;
-    if (length > 0 && server[0] == '[') {
-        for (i = 1; i < length && is_address_character(server[i]); i++) {
-        }
-        return i > 1 && i < length && server[i] == ']' ? i + 1 : 0;
+static size_t host_length(const char *server) {
+    if (server[0] != '[') {
+        return strspn(server, HOST_CHARACTERS);
     }
-    while (i < length && is_host_character(server[i])) {
-        i++;
-    }
-    return i;
+    size_t length = strspn(server + 1, HOST_CHARACTERS ":%");
+    return length > 0 && server[length + 1] == ']' ? length + 2 : 0;
+}
+
+static bool is_port(const char *port, size_t length) {
+    long number = length > 0 && length <= 5 ? strtol(port, NULL, 10) : 0;
+    return strspn(port, DIGITS) == length && number >= 1 && number <= PORT_MAX;
 }
 
 static int check_server(const char *hosts, const char *server, size_t length) {
-    size_t host = host_length(server, length);
+    size_t host = host_length(server);
     if (host == 0) {
-        return refuse("host list \"%s\": server %d bytes in has no valid host name or address",
-                      show(hosts).text, (int)(server - hosts));
+        return zkl_input_refuse(of_hosts, hosts,
+                                "server %d bytes in has no valid host name or address",
+                                (int)(server - hosts));
     }
-    if (host == length || server[host] != ':' ||
-        !port_is_valid(server + host + 1, length - host - 1)) {
-        return refuse("host list \"%s\": \"%.*s\" must be followed by : and a port from 1 to %d",
-                      show(hosts).text, (int)(host < SHOWN_MAX ? host : SHOWN_MAX), server,
-                      PORT_MAX);
+    if (server[host] != ':' || !is_port(server + host + 1, length - host - 1)) {
+        return zkl_input_refuse(of_hosts, hosts,
+                                "\"%.*s\" must be followed by : and a port from 1 to %d",
+                                (int)(host < SHOWN_MAX ? host : SHOWN_MAX), server, PORT_MAX);
     }
     return ZKL_OK;
 }
@@ -355,30 +308,27 @@ static int check_chroot(const char *hosts, const char *chroot) {
         return ZKL_OK;
     }
     if (strchr(chroot, ',') != NULL) {
-        return refuse("host list \"%s\": a comma in the chroot \"%s\"; a chroot is given once, "
-                      "behind the last server",
-                      show(hosts).text, show(chroot).text);
+        return zkl_input_refuse(
+            of_hosts, hosts,
+            "a comma in the chroot \"%s\"; a chroot is given once, behind the last server",
+            show(chroot).text);
     }
     size_t length = strlen(chroot);
     if (length > ZKL_ROOT_MAX) {
-        return refuse("host list \"%s\": the chroot has %zu bytes, at most %d are allowed",
-                      show(hosts).text, length, ZKL_ROOT_MAX);
+        return zkl_input_refuse(of_hosts, hosts, "the chroot has %zu bytes, at most %d are allowed",
+                                length, ZKL_ROOT_MAX);
     }
     return check_absolute("chroot of the host list", chroot);
 }
 
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
-    size_t length = strlen(hosts);
-    if (length > ZKL_HOSTS_MAX) {
-        return refuse("host list \"%s\": %zu bytes, at most %d are allowed", show(hosts).text,
-                      length, ZKL_HOSTS_MAX);
-    }
+    ZKL_TRY(check_length(of_hosts, hosts, ZKL_HOSTS_MAX));
     *servers_length = strcspn(hosts, "/");
     size_t first_space = strcspn(hosts, " \t\r\n\v\f");
     if (first_space < *servers_length) {
-        return refuse(
-            "host list \"%s\": a space %zu bytes in; servers are separated by commas alone",
-            show(hosts).text, first_space);
+        return zkl_input_refuse(of_hosts, hosts,
+                                "a space %zu bytes in; servers are separated by commas alone",
+                                first_space);
     }
     *chroot = strcmp(hosts + *servers_length, "/") == 0 ? "" : hosts + *servers_length;
     for (const char *server = hosts;;) {
@@ -394,40 +344,41 @@ int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char 
 /* ---- Numbers and pointers ----------------------------------------------- */
 
 int zkl_input_check_mode(zkl_mode mode, unsigned permits) {
+    char given[32];
+    snprintf(given, sizeof(given), "mode %d", (int)mode);
     if (permits > 0 && mode != ZKL_PERMIT) {
-        return refuse("mode %d: must be ZKL_PERMIT for a handle with permits", (int)mode);
+        return zkl_input_refuse(given, NULL, "must be ZKL_PERMIT for a handle with permits");
     }
-    if (permits > 0) {
-        return ZKL_OK;
+    if (permits == 0 && mode == ZKL_PERMIT) {
+        return zkl_input_refuse("mode ZKL_PERMIT", NULL, "needs a handle with permits");
     }
-    if (mode == ZKL_PERMIT) {
-        return refuse("mode ZKL_PERMIT: needs a handle with permits");
-    }
-    if (mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
-        return refuse("mode %d: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE", (int)mode);
+    if (permits == 0 && mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
+        return zkl_input_refuse(given, NULL, "must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
     }
     return ZKL_OK;
 }
 
 int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {
+    char given[64];
+    snprintf(given, sizeof(given), "%s %lld", what, (long long)value);
     if (value >= lowest && value <= highest) {
         return ZKL_OK;
     }
     if (lowest == highest) {
-        return refuse("%s %lld: must be %lld", what, (long long)value, (long long)lowest);
+        return zkl_input_refuse(given, NULL, "must be %lld", (long long)lowest);
     }
     if (highest == INT64_MAX) {
-        return refuse("%s %lld: must be at least %lld", what, (long long)value, (long long)lowest);
+        return zkl_input_refuse(given, NULL, "must be at least %lld", (long long)lowest);
     }
-    return refuse("%s %lld: must be from %lld to %lld", what, (long long)value, (long long)lowest,
-                  (long long)highest);
+    return zkl_input_refuse(given, NULL, "must be from %lld to %lld", (long long)lowest,
+                            (long long)highest);
 }
 
 int zkl_input_check_file_name(const char *what, const char *name) {
     size_t length = strlen(name);
     if (length == 0 || length > ZKL_FILE_NAME_MAX) {
-        return refuse("%s \"%s\": %zu bytes, must be from 1 to %d", what, show(name).text, length,
-                      ZKL_FILE_NAME_MAX);
+        return zkl_input_refuse(what, name, "%zu bytes, must be from 1 to %d", length,
+                                ZKL_FILE_NAME_MAX);
     }
     return ZKL_OK;
 }
@@ -435,8 +386,10 @@ int zkl_input_check_file_name(const char *what, const char *name) {
 /* As none ends in padding, versions differ by whole words. */
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {
     if (given <= sizeof(size_t) || given > known || given % sizeof(size_t) != 0) {
-        return refuse("struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given,
-                      what, known);
+        return zkl_input_refuse(what, NULL,
+                                "struct_size is %zu, and this library knows %zu (use the _INIT "
+                                "macro)",
+                                given, known);
     }
     return ZKL_OK;
 }
@@ -460,5 +413,5 @@ void zkl_input_fill_struct(void *given, const void *filled) {
 }
 
 int zkl_input_check_pointer(const char *what, const void *pointer) {
-    return pointer != NULL ? ZKL_OK : refuse("%s: must not be NULL", what);
+    return pointer != NULL ? ZKL_OK : zkl_input_refuse(what, NULL, "must not be NULL");
 }

@@ -50,11 +50,11 @@ void zkl_input_set(const char *text);
 void zkl_input_clear(void);
 
 /** Leaves a message: what was wrong with which input; NULL: it has no text. */
-void zkl_input_note(const char *what, const char *input, const char *fault);
+__attribute__((format(printf, 3, 4))) void zkl_input_note(const char *what, const char *input,
+                                                          const char *format, ...);
 
-/** The same about a mistake of the caller's that no check here finds. Returns
- *  ZKL_INVALID_ARGUMENT. */
-int zkl_input_refuse(const char *what, const char *input, const char *fault);
+/** The same, where that is a mistake of the caller's. */
+#define zkl_input_refuse(...) (zkl_input_note(__VA_ARGS__), ZKL_INVALID_ARGUMENT)
 
 /** The message of this thread's last failed check. */
 const char *zkl_input_message(void);

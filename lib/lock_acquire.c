@@ -225,7 +225,7 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
     }
     lock->state = LOCK_IDLE;
     if (lock->verdict == status && lock->why != NULL) {
-        zkl_input_note("resource", lock->resource, lock->why);
+        zkl_input_note("resource", lock->resource, "%s", lock->why);
     }
     if (lock->verdict == ZKL_OK) {
         zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);

@@ -470,7 +470,7 @@ int zkl_multi_lock_end_acquire(zkl_multi_lock *self, zkl_multi_lock_grant *grant
     int status = verdict_for_caller(self);
     if (status != ZKL_OK) {
         if (self->verdict == status && self->why != NULL) {
-            zkl_input_note("resource", self->why_resource, self->why);
+            zkl_input_note("resource", self->why_resource, "%s", self->why);
         }
         self->state = MULTI_IDLE;
         call_off(self);

@@ -403,10 +403,12 @@ static void struct_size_must_be_that_of_a_version(void) {
     EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 32, 40), ZKL_OK);
     EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
     EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", sizeof(size_t), 40), "struct_size");
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 39, 40), "struct_size 39 of zkl_thing");
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 48, 40), "struct_size 48 of zkl_thing");
+    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 39, 40),
+                   "zkl_thing: struct_size is 39,");
+    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 48, 40),
+                   "zkl_thing: struct_size is 48,");
     EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 0, 40), "struct_size");
-    EXPECT(strstr(zkl_input_message(), "struct_size 0 of zkl_thing") != NULL);
+    EXPECT(strstr(zkl_input_message(), "zkl_thing: struct_size is 0,") != NULL);
     EXPECT(strstr(zkl_input_message(), "40") != NULL);
     EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 41, 40), "struct_size");
 }

@@ -17,12 +17,12 @@ static void expect_refused(int actual, int status, const char *message, int line
 
 #define REFUSED(call, status, message) expect_refused((call), (status), (message), __LINE__)
 
-/* "struct_size 7 of zkl_thing: ..." */
+/* "zkl_thing: struct_size is 7, ..." */
 static const char *size_message(size_t given, const char *name, size_t known) {
     static char message[160];
     snprintf(message, sizeof(message),
-             "struct_size %zu of %s: this library knows %zu (use the _INIT macro)", given, name,
-             known);
+             "%s: struct_size is %zu, and this library knows %zu (use the _INIT macro)", name,
+             given, known);
     return message;
 }
 
