@@ -1,9 +1,9 @@
 /*
  * Tests of applications that use zklock, without a ZooKeeper server.
  *
- * Link -lzklock_testing in place of -lzklock (CMake: zklock::testing in place of
- * zklock::zklock). It is all of zklock.h, compiled from the same code, but its servers,
- * its network, its threads and its clock are simulated, inside of your program:
+ * Link -lzklock_testing instead of -lzklock (CMake: zklock::testing instead of
+ * zklock::zklock). It is all of zklock, compiled from the same code, but its servers,
+ * its network, its threads and its clock are simulated, inside your program:
  *
  *     zkl_testing_begin(NULL);
  *     ... your own code, which opens clients with any host list, and locks ...
@@ -12,30 +12,30 @@
  *
  * What you must know
  * ------------------
- * 1. Time is virtual. It passes only while your code waits in a call of zklock, or in one
- *    of those below that say so: a pause of a minute takes no time, and nothing depends on
- *    how fast the machine is. The clocks of the system know nothing of it: where your code
- *    looks at a clock, let the test give it zkl_testing_now_ms.
+ * 1. Time is virtual. It passes only while your code waits in a call of zklock, or in a
+ *    function below that says so. A pause of a minute takes no time, and nothing depends on
+ *    how fast the machine is. The clocks of the system know nothing of it: if your code
+ *    reads a clock, let the test replace it by zkl_testing_now_ms.
  * 2. It is deterministic. All delays, and the order in which tasks take their turns, are
  *    drawn from one seed: the same seed gives the same run, another seed another one. Run a
- *    test with some hundreds of them (zkl_testing_run_seeds).
+ *    test with some hundreds of seeds (zkl_testing_run_seeds).
  * 3. There is one thread. Your threads are tasks here (zkl_testing_start): each runs until
- *    it waits in zklock or in one of the functions below, and only then another one does.
- *    zklock's callbacks run as tasks, too. So your code must not wait for another task by
- *    any other means, as a condition variable or a mutex of its own: that hangs. What
+ *    it waits in zklock or in one of the functions below, and only then does another one
+ *    run. zklock's callbacks run as tasks, too. So your code must not wait for another task
+ *    by any other means, such as its own condition variable or mutex: that hangs. Whatever
  *    is thread-local (errno, zkl_error_message) is shared by all tasks: read it at once.
- * 4. Nothing goes wrong that you have not asked for. But nothing is instant either: a message
+ * 4. Nothing goes wrong unless you ask for it. But nothing is instant either: a message
  *    takes up to half a millisecond, a commit up to two more.
  *
  * Conventions
  * -----------
  * - These functions return no status. A mistake in their use (a NULL, a call before
- *   zkl_testing_begin, a test that goes on for ever) ends the program, by abort, with a line
- *   on stderr that says what it was, the seed and the moment.
+ *   zkl_testing_begin, a test that runs for ever) aborts the program, with a line on
+ *   stderr that has the mistake, the seed and the moment.
  * - Durations are in milliseconds of virtual time, >= 0, and their names end in _ms.
  * - Functions that wait say so. zklock's own calls, and these, may be made from main, from a task
- *   and from a callback of zklock, unless it is said otherwise.
- * - What they return lives until zkl_testing_end. Nothing needs to be freed.
+ *   and from a callback of zklock, unless stated otherwise.
+ * - Returned objects live until zkl_testing_end. Nothing needs to be freed.
  *
  * The simulated servers keep ZooKeeper's promises, and no others; docs/testing.md has
  * examples, and says what they leave out.
@@ -57,14 +57,14 @@ extern "C" {
 
 typedef struct zkl_testing_options {
     size_t struct_size;
-    /** What all chance is drawn from. */
+    /** All random choices are drawn from it. */
     uint64_t seed;
     /** 1 to 9. */
     uint32_t servers;
-    /** 10 to 60000: tickTime. Session timeouts are raised or lowered to 2 to 20 ticks, as
-     *  real servers do it, and sessions end at the end of a tick. */
+    /** 10 to 60000: tickTime. Session timeouts are clamped to 2 to 20 ticks, as real servers
+     *  do, and sessions end at the end of a tick. */
     int32_t tick_ms;
-    /** >= 1. A run that goes on for longer ends the program: somebody waits for ever. */
+    /** >= 1. A longer run ends the program: somebody waits for ever. */
     int64_t time_limit_ms;
 } zkl_testing_options;
 
@@ -77,17 +77,17 @@ typedef struct zkl_testing_options {
  *
  * options  NULL for ZKL_TESTING_OPTIONS_INIT.
  *
- * Ends the program where libzklock is linked beside this library, and takes its place. Ends the
- * simulation before, if zkl_testing_end was not called. From the program's main only (or
- * one other thread of the system: all of a simulation is for the thread that begins it).
+ * Ends the program if libzklock is linked beside this library, and takes its place. Ends the
+ * previous simulation, if zkl_testing_end was not called. Call it from the program's main only (or
+ * from one other thread of the system: a simulation belongs to the thread that begins it).
  */
 ZKL_API void zkl_testing_begin(const zkl_testing_options *options);
 
 /**
- * Ends the simulation and frees what it has made. Close your clients and lock handles
- * before: those that are left are not freed, and must not be touched any more. Tasks
- * that have not ended never go on, and what they own is not freed. Not from a task.
- * None begun: fine.
+ * Ends the simulation and frees what it has made. Close your clients and lock handles first: those
+ * that are left are not freed, and must not be touched any more. Tasks that have not ended never
+ * continue, and what they own is not freed. Do not call it from a task. Does nothing if no
+ * simulation was begun.
  */
 ZKL_API void zkl_testing_end(void);
 
@@ -100,8 +100,8 @@ ZKL_API void zkl_testing_end(void);
  * options  NULL for ZKL_TESTING_OPTIONS_INIT; its seed is ignored.
  *
  * When a seed fails, run the program with ZKLOCK_TESTING_SEED=<seed> in its environment: each call
- * of this function then runs that seed only, and tells on stderr all that happens
- * (zkl_testing_trace_to). Not from a task.
+ * of this function then runs that seed only, and traces everything to stderr
+ * (zkl_testing_trace_to). Do not call it from a task.
  */
 ZKL_API void zkl_testing_run_seeds(uint64_t first, uint64_t last,
                                    const zkl_testing_options *options, void (*test)(void *arg),
@@ -110,13 +110,13 @@ ZKL_API void zkl_testing_run_seeds(uint64_t first, uint64_t last,
 /** The seed of the simulation: put it into the messages of your test framework. */
 ZKL_API uint64_t zkl_testing_seed(void);
 
-/** A number from 0 to bound - 1, drawn from the seed: for what a test leaves to chance. bound
+/** A number from 0 to bound - 1, drawn from the seed, for a test's own random choices. bound
  *  >= 1. */
 ZKL_API uint64_t zkl_testing_random(uint64_t bound);
 
 /**
- * An assertion that tells the seed and the moment: ends the program when it does not hold. Any
- * other test framework will do as well, as long as it says zkl_testing_seed.
+ * An assertion that ends the program if it does not hold, and prints the seed and the moment. You
+ * can use any other test framework, if it prints zkl_testing_seed.
  */
 #define ZKL_TESTING_EXPECT(condition)                                                              \
     ((condition) ? (void)0 : zkl_testing_expectation_failed(__FILE__, __LINE__, #condition))
@@ -128,11 +128,11 @@ ZKL_API void zkl_testing_expectation_failed(const char *file, int line, const ch
 /** Virtual time since zkl_testing_begin. */
 ZKL_API int64_t zkl_testing_now_ms(void);
 
-/** Waits: lets time pass. 0: lets the others take their turns, at this moment. */
+/** Waits: lets time pass. 0: lets other tasks take their turns, at this moment. */
 ZKL_API void zkl_testing_sleep(int64_t ms);
 
 /**
- * Waits until something is so, or for within_ms at most.
+ * Waits until a condition holds, or for within_ms at most.
  *
  * is_so  must not wait. It is called again and again, with `arg`.
  *
@@ -142,7 +142,7 @@ ZKL_API void zkl_testing_sleep(int64_t ms);
 ZKL_API int zkl_testing_wait_until(int (*is_so)(void *arg), void *arg, int64_t within_ms);
 
 /**
- * Waits until a handle is in a state, as zkl_lock_info tells it, or for within_ms at most.
+ * Waits until a handle is in a state, as zkl_lock_info returns it, or for within_ms at most.
  * (ZKL_STATE_ACQUIRING: somebody waits in zkl_lock_acquire, perhaps not yet in the servers'
  * queue; see zkl_testing_count_children.) Returns 1, or 0 when the time is over.
  */
@@ -155,8 +155,8 @@ ZKL_API int zkl_testing_wait_for_state(const zkl_lock *lock, zkl_lock_state stat
 typedef struct zkl_testing_task zkl_testing_task;
 
 /**
- * Starts a task, in the caller's process. It has 1 MB of stack, and its first turn comes when
- * the caller waits.
+ * Starts a task, in the caller's process. It has 1 MB of stack, and first runs when the caller
+ * waits.
  */
 ZKL_API zkl_testing_task *zkl_testing_start(void (*run)(void *arg), void *arg);
 
@@ -171,144 +171,144 @@ ZKL_API int zkl_testing_has_ended(const zkl_testing_task *task);
 /** A process of your application. Lives until zkl_testing_end. */
 typedef struct zkl_testing_process zkl_testing_process;
 
-/** Makes one more process. In the first one, process 0 in the trace, there is main. */
+/** Makes one more process. Main is in the first one, process 0 in the trace. */
 ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
-/** What the calling task (or main) opens and starts from now on belongs to this process. NULL:
+/** Whatever the calling task (or main) opens and starts from now on belongs to this process. NULL:
  *  the first. */
 ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
 
 /**
- * Stops a process for so long, as SIGSTOP, swapping or the move of a virtual machine do: no
- * task of it runs, the servers hear nothing of it, and what they send waits. When it goes on,
- * its clients find out what has become of their sessions. To go past the session, choose more than
- * the session timeout and a tick.
+ * Stops a process for this long, as SIGSTOP, swapping or the move of a virtual machine do: none of
+ * its tasks runs, the servers hear nothing from it, and what they send waits. When it continues,
+ * its clients find out what became of their sessions. To outlast the session, choose more than the
+ * session timeout and a tick.
  *
  * process  NULL: the caller's own. Then this waits: call it where your code is to be
- *          stopped, say from the store that the lock protects. Another one: it returns at
- *          once. Pauses of one process that overlap last until the last of them ends.
+ *          stopped, for example in the store that the lock protects. For another process it
+ *          returns at once. Overlapping pauses of one process last until the last of them ends.
  */
 ZKL_API void zkl_testing_pause(zkl_testing_process *process, int64_t ms);
 
 /* ---- Faults of clients: their sessions and connections ------------------------------ */
 
 /**
- * The servers end the client's sessions, as when they had not heard of it for its timeout:
- * its nodes are deleted, and its locks can be granted to others. Its connection breaks; it
- * learns why when it makes the next one, a few milliseconds later, and opens another
- * session. So its grants are SUSPECT, then LOST with the reason ZKL_SESSION_EXPIRED.
- * Waits, where the servers are just electing a leader.
+ * The servers end the client's sessions, as if they had not heard from it for its timeout: its
+ * nodes are deleted, and its locks can be granted to others. Its connection breaks. It learns why
+ * when it connects again, a few milliseconds later, and opens another session. So its grants are
+ * SUSPECT, then LOST with the reason ZKL_SESSION_EXPIRED. Waits if the servers are electing a
+ * leader.
  */
 ZKL_API void zkl_testing_expire_session(zkl_client *client);
 
 /**
- * Breaks the client's connections: it is told at once, and can make no other for so long.
- * Requests on their way are lost. For less than the session timeout it is a hiccup: holders are
- * SUSPECT, then held again. For longer, the session expires, which the client learns when it is
- * back (with a lease, it knows before).
+ * Breaks the client's connections: it notices at once, and cannot connect for `ms`. Requests on
+ * their way are lost. Less than the session timeout is a hiccup: grants are SUSPECT, then held
+ * again. If it is longer, the session expires, which the client learns when it is back (with a
+ * lease, it knows before).
  */
 ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
 
 /**
- * Likewise, but nobody is told, as when a switch fails or a firewall forgets a connection: what is
- * sent vanishes. The client finds out when it has not been answered for two thirds of its
- * session timeout; its old connections stay dead.
+ * The same, but nobody notices, as when a switch fails or a firewall forgets a connection: messages
+ * vanish. The client finds out when it has had no answer for two thirds of its session timeout. Its
+ * old connections stay dead.
  */
 ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
 typedef enum zkl_testing_request {
-    ZKL_TESTING_CREATE = 0, /* by which an acquire queues: it makes the contender's node */
-    ZKL_TESTING_DELETE = 1  /* by which a release, or an acquire that gives up, leaves */
+    ZKL_TESTING_CREATE = 0, /* an acquire queues: it makes the contender's node */
+    ZKL_TESTING_DELETE = 1  /* a release, or an acquire that gives up, leaves */
 } zkl_testing_request;
 
 /**
  * When the client's next request of this kind gets to a server, its connection breaks, and it can
- * make another at once. Of several such orders the latest counts. The first acquire of a
- * resource also makes the resource's own node, and the ones above it, and tries to queue before
- * they are there: these creates do not count, and the order waits for the one that matters.
+ * connect again at once. Of several such orders the latest counts. The first acquire of a resource
+ * also makes the resource's own node, and the ones above it, and tries to queue before they exist:
+ * those creates do not count, and the order waits for the one that matters.
  *
- * carried_out  1: the request is, only its reply is lost (a create that makes no node does
- *              not count); 0: it is not.
+ * carried_out  1: the request is carried out, and only its reply is lost (a create that makes
+ *              no node does not count); 0: it is not carried out.
  */
 ZKL_API void zkl_testing_lose_reply(zkl_client *client, zkl_testing_request request,
                                     int carried_out);
 
 /* ---- Faults of servers -------------------------------------------------------------- */
 
-/** Stops all servers, which keep what is committed. Clients are disconnected. */
+/** Stops all servers. They keep what is committed. Clients are disconnected. */
 ZKL_API void zkl_testing_stop_servers(void);
-/** Starts them again. They elect a leader, who gives all sessions their timeout anew; clients
- * connect as they find out. */
+/** Starts them again. They elect a leader, which restarts every session's timeout; clients
+ *  reconnect on their own. */
 ZKL_API void zkl_testing_start_servers(void);
-/** The leader steps down: connections break, and until another is elected (within two
- *  seconds) nobody is answered. */
+/** The leader steps down: connections break, and nobody is answered until another is elected
+ *  (within two seconds). */
 ZKL_API void zkl_testing_elect_leader(void);
-/** For so long every commit takes so much longer: slow disks. */
+/** For for_ms, every commit takes by_ms longer: slow disks. */
 ZKL_API void zkl_testing_slow_servers(int64_t by_ms, int64_t for_ms);
 /**
- * From now on things go wrong by chance, so many times in a million messages: a connection breaks,
- * the request being carried out, or not, or late; a message or a commit is slow;
- * a server takes no connection. 10,000 is a lot. 0: not any more.
+ * From now on things go wrong at random, this often in a million messages: a connection breaks, and
+ * the request is carried out, or not, or late; a message or a commit is slow; a server takes no
+ * connection. 10,000 is a lot. 0 ends it.
  */
 ZKL_API void zkl_testing_set_failure_rate(uint32_t per_million);
-/** Ends all faults of servers, and forgets the orders of zkl_testing_lose_reply. What lasts for
- *  some time with a client (zkl_testing_disconnect, zkl_testing_partition, zkl_testing_pause) goes
- *  on. */
+/** Ends all faults of servers, and forgets the orders of zkl_testing_lose_reply. Faults of clients
+ *  that last for some time (zkl_testing_disconnect, zkl_testing_partition, zkl_testing_pause)
+ *  continue. */
 ZKL_API void zkl_testing_heal(void);
 
 /* ---- Nodes -------------------------------------------------------------------------- */
 
 /**
- * Another contender, which you play: a node in the queue of a resource, as another process's zklock
- * makes it. It holds the lock when nobody conflicting was there before.
+ * Adds another contender, played by you: a node in the queue of a resource, as another process's
+ * zklock makes it. It holds the lock if no conflicting node is before it.
  *
- * resource_path  the full path of the resource, for example "/locks/stock"; made where
+ * resource_path  the full path of the resource, for example "/locks/stock"; created if
  *                it is missing.
- * node           receives the full path of the node, or NULL. Delete it to release, or to
- *                leave.
+ * node           receives the full path of the node; may be NULL. Delete the node to
+ *                release, or to leave.
  *
- * Its session never expires. Waits, where the servers are just electing a leader.
+ * Its session never expires. Waits if the servers are electing a leader.
  */
 ZKL_API void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
                                        char node[ZKL_NODE_PATH_SIZE]);
 
 /**
  * Deletes a node by hand, whoever owns it (zkl_grant.node, for example), as an administrator may
- * do. Returns 1, or 0 when there is none, or it has children. Waits, where the servers are just
- * electing a leader.
+ * do. Returns 1, or 0 if it does not exist or has children. Waits if the servers are electing a
+ * leader.
  */
 ZKL_API int zkl_testing_delete_node(const char *path);
 
-/** How many children a node has, at the servers: the requests for a lock, its holder's included. 0
- * when there is no such node. */
+/** How many children a node has, at the servers: the requests for a lock, including its holder's. 0
+ *  if there is no such node. */
 ZKL_API size_t zkl_testing_count_children(const char *path);
 
 /** How many watches the servers keep for a client; NULL: for all of them. */
 ZKL_API size_t zkl_testing_count_watches(zkl_client *client);
 
 /** How many sessions of clients the servers have: 0 when all clients are closed (or one session
- * timeout after they were gone without a word). */
+ *  timeout after clients vanished without a close). */
 ZKL_API size_t zkl_testing_count_sessions(void);
 
 /**
- * Everything has been tidied up: ends the program, and says what is left, unless within so long no
- * client has a node or a watch at the servers any more, and all tasks that the test has started
- * have ended. Waits. Clients may be open still.
+ * Expects that everything has been tidied up: within within_ms no client has a node or a watch at
+ * the servers any more, and all tasks that the test has started have ended. Otherwise it ends the
+ * program, and reports what is left. Waits. Clients may still be open.
  */
 ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
 
 /* ---- Trace -------------------------------------------------------------------------- */
 
 /**
- * Tells from now on, a line each, what the servers commit, what clients are given, what the
- * application is told (the status of each acquire and release; that a grant is suspect, held
- * again, or lost, and why), which faults are ordered, and the test's own notes. The same seed
- * tells the same, byte for byte. NULL: no more. It stays with the following simulations. The
- * file stays the caller's.
+ * Writes a trace from now on, one line each: what the servers commit, what clients receive, what
+ * the application learns (the status of each acquire and release; that a grant is suspect, held
+ * again, or lost, and why), which faults are ordered, and the test's own notes. The same seed gives
+ * the same trace, byte for byte. NULL ends it. It also applies to the following simulations. The
+ * file stays yours.
  */
 ZKL_API void zkl_testing_trace_to(FILE *file);
 
-/** A line of the test's own in the trace, as printf; without the end of the line. */
+/** Adds your own line to the trace. The format is as for printf, without the newline. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
