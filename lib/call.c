@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <utlist.h>
-
 #include "assertion.h"
 #include "callback_queue.h"
 #include "input.h"
-#include "listener.h"
 #include "lock.h"
+#include "lock_listener.h"
 #include "threads.h"
 #include "try.h"
 
@@ -39,18 +37,17 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
 int zkl_call_check(const zkl_lock_call *call) {
     int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
     ZKL_TRY(zkl_handle_check("lock", call->lock));
-    return call->timeout_ms == ZKL_FOREVER
-               ? ZKL_OK
-               : zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
+    if (call->timeout_ms != ZKL_FOREVER) {
+        ZKL_TRY(zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX));
+    }
+    return zkl_client_check_process(call->lock->client);
 }
 
 /* Of one that has ended, or was refused. */
-static void note_status(const zkl_lock_call *call, const zkl_client *client, int status) {
-    if (call->lock != NULL) {
-        zkl_listener_returned(call->lock, call->function, status);
-    }
+static void note_status(const zkl_lock_call *call, int status) {
+    zkl_listener_returned(call->lock, call->function, status);
     if (status == ZKL_LEASE_IMPOSSIBLE) {
-        zkl_client_note_lease_impossible(client);
+        zkl_client_note_lease_impossible(call->lock->client);
     }
 }
 
@@ -59,22 +56,11 @@ static void ask(zkl_lock_call *call) {
         call->status = call->kind->end(call);
     }
     call->state = ZKL_CALL_SETTLED;
-    note_status(call, call->lock->client, call->status);
+    note_status(call, call->status);
 }
 
 static bool is_of_thread(const zkl_lock_call *call) {
     return call->application.ended == NULL;
-}
-
-static void enter(zkl_lock *lock) {
-    lock->calls.inside++;
-}
-
-static void leave(zkl_lock *lock) {
-    lock->calls.inside--;
-    if (lock->calls.closing) {
-        zkl_condition_broadcast(&lock->calls.changed);
-    }
 }
 
 static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
@@ -86,7 +72,7 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
     if (is_of_thread(call)) {
         zkl_condition_broadcast(&call->lock->calls.changed);
     } else {
-        zkl_callback_queue_post(call->client->callbacks, &call->callback);
+        zkl_lock_callback_post(&call->callback);
     }
 }
 
@@ -104,7 +90,7 @@ void zkl_call_answer(zkl_lock_call *call, int status) {
 /* ---- A thread waits ----------------------------------------------------------------------- */
 
 static void wait_until_over(const zkl_lock_call *call) {
-    zkl_calls *calls = &call->lock->calls;
+    zkl_lock_callbacks *calls = &call->lock->calls;
     int64_t start = zkl_clock_ms();
     int64_t left = call->timeout_ms == ZKL_FOREVER ? INT64_MAX : call->timeout_ms;
     while (call->state == ZKL_CALL_WAITS && !calls->closing && left > 0) {
@@ -116,7 +102,7 @@ static void wait_until_over(const zkl_lock_call *call) {
 static int run(zkl_lock_call *call) {
     int status = call->kind->begin(call);
     if (status != ZKL_OK) {
-        note_status(call, call->lock->client, status);
+        note_status(call, status);
         return status;
     }
     wait_until_over(call);
@@ -131,9 +117,9 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     }
     zkl_lock *lock = call->lock;
     pthread_mutex_lock(&lock->client->mutex);
-    enter(lock);
+    zkl_lock_callbacks_enter(&lock->calls);
     int status = run(call);
-    leave(lock);
+    zkl_lock_callbacks_leave(&lock->calls);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
 }
@@ -153,21 +139,18 @@ static void set_limit(zkl_lock_call *call) {
     if (call->timeout_ms == 0) {
         on_limit(call);
     } else if (call->timeout_ms != ZKL_FOREVER) {
-        zkl_session *session = call->lock->runner->session;
+        zkl_session *session = &call->lock->client->sessions->session; /* any will do */
         zkl_session_set_timer_after(session, &call->limit, zkl_session_now_ms(session),
                                     call->timeout_ms);
     }
 }
 
-static void forget_lock(zkl_lock_call *call) {
-    DL_DELETE(call->lock->calls.callbacks, call);
-    call->lock = NULL;
-}
-
 /* The handle explains itself in the thread's message, which may be that of a thread that closes it.
  * Without memory there is none. */
-static void settle(zkl_lock_call *call) {
+static void settle(zkl_lock_callback *callback) {
+    zkl_lock_call *call = (zkl_lock_call *)callback;
     char before[ZKL_MESSAGE_SIZE];
+    zkl_call_over(call);
     if (call->state == ZKL_CALL_SETTLED) {
         return;
     }
@@ -178,42 +161,15 @@ static void settle(zkl_lock_call *call) {
     zkl_input_set(before);
 }
 
-static void begin_callback(zkl_lock_call *call) {
-    settle(call);
-    call->runs_on = zkl_thread_number();
-    enter(call->lock);
-}
-
-static void end_callback(zkl_lock_call *call) {
-    zkl_lock *lock = call->lock;
-    forget_lock(call);
-    leave(lock);
-}
-
-static void deliver(zkl_callback *callback) {
+static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
-    zkl_client *client = call->client;
-    pthread_mutex_lock(&client->mutex);
-    if (call->lock != NULL) {
-        begin_callback(call);
-    }
-    zkl_assert(client->recorder, call->limit.timers == NULL); /* no timer leads here */
+    zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer leads here */
     zkl_input_set(call->message);
-    pthread_mutex_unlock(&client->mutex);
-    call->kind->tell(call);
-    pthread_mutex_lock(&client->mutex);
-    if (call->lock != NULL) {
-        end_callback(call);
-    }
-    pthread_mutex_unlock(&client->mutex);
     free(call->message);
-    free(call);
+    call->kind->tell(call);
 }
 
-static void unmake(zkl_lock_call *call) {
-    forget_lock(call);
-    free(call);
-}
+static const zkl_lock_callback_kind callback_kind = { settle, tell };
 
 static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;
@@ -228,9 +184,7 @@ static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result)
         return ZKL_NO_MEMORY;
     }
     memcpy(call, given, size);
-    call->callback.run = deliver;
-    call->client = client;
-    DL_APPEND(call->lock->calls.callbacks, call);
+    zkl_lock_callback_owe(&call->lock->calls, &call->callback, client, &callback_kind);
     *result = call;
     return ZKL_OK;
 }
@@ -246,7 +200,8 @@ static int start(const zkl_lock_call *given, size_t size) {
     }
     status = call->kind->begin(call);
     if (status != ZKL_OK) {
-        unmake(call);
+        zkl_lock_callback_forget(&call->callback);
+        free(call);
     } else if (call->state == ZKL_CALL_WAITS) {
         set_limit(call);
     }
@@ -260,7 +215,7 @@ int zkl_call_start(zkl_lock_call *given, size_t size) {
     pthread_mutex_lock(&client->mutex);
     int status = start(given, size);
     if (status != ZKL_OK) {
-        note_status(given, client, status);
+        note_status(given, status);
     }
     pthread_mutex_unlock(&client->mutex);
     return status;
@@ -273,38 +228,4 @@ void zkl_call_tell_status(const zkl_lock_call *call) {
 void zkl_call_tell_grant(const zkl_lock_call *call) {
     call->application.acquired(call->arg, call->status,
                                call->status == ZKL_OK ? &call->grant : NULL);
-}
-
-/* ---- The calls of a handle ---------------------------------------------------------------- */
-
-void zkl_calls_begin(zkl_calls *calls) {
-    zkl_condition_begin(&calls->changed);
-}
-
-void zkl_calls_destroy(zkl_calls *calls) {
-    zkl_condition_end(&calls->changed);
-}
-
-/* When it is closed in the very callback of one of its calls, there is no waiting for that. */
-static void let_close(const zkl_calls *calls) {
-    for (zkl_lock_call *call = calls->callbacks, *next; call != NULL; call = next) {
-        next = call->next;
-        if (call->runs_on == zkl_thread_number()) {
-            end_callback(call);
-        }
-    }
-}
-
-void zkl_calls_close(zkl_calls *calls, zkl_client *client) {
-    zkl_condition_broadcast(&calls->changed);
-    let_close(calls);
-    while (calls->inside > 0) {
-        zkl_condition_wait(&calls->changed, &client->mutex, INT64_MAX);
-    }
-    for (zkl_lock_call *call = calls->callbacks, *next; call != NULL; call = next) {
-        next = call->next;
-        zkl_call_over(call);
-        settle(call);
-        forget_lock(call);
-    }
 }

@@ -4,16 +4,15 @@
  * its time has passed, and it ends with a status. What differs is who waits: a thread, in
  * zkl_call_wait, or a callback, which zkl_call_start owes the application from then on.
  *
- * A callback is posted to the client's queue when its call is over, and asks how the call ended
- * only when its turn comes, as a thread does when it wakes. A handle that is closed before leaves
- * the answer with it.
+ * A callback is told when the call is over, and asks how it ended only when its turn comes, as a
+ * thread does when it wakes. A handle that is closed before leaves the answer with it.
  *
  * All but the first five functions run with the client's mutex held.
  */
 #ifndef ZKLOCK_CALL_H
 #define ZKLOCK_CALL_H
 
-#include "client.h"
+#include "lock_callback.h"
 
 typedef struct zkl_lock_call zkl_lock_call;
 
@@ -46,12 +45,13 @@ typedef enum zkl_lock_call_state {
 
 /** Embed it, as the first field, where a call needs more. */
 struct zkl_lock_call {
-    zkl_callback callback; /* first: the queue gets a pointer to it */
+    zkl_lock_callback callback; /* first; not of a thread */
     const zkl_lock_call_kind *kind;
     const char *function; /* that was called */
-    zkl_lock *lock;       /* NULL: it is closed */
+    zkl_lock *lock;
     zkl_lock_owner owner;
     int64_t timeout_ms; /* how long it waits */
+    zkl_timer limit;    /* of a callback: the end of that time */
     union {
         zkl_acquire_callback *acquired;
         zkl_status_callback *ended;
@@ -60,22 +60,9 @@ struct zkl_lock_call {
     void *arg;
     zkl_lock_call_state state;
     int status;
+    char *message;   /* of a callback: what there is to say of the status; NULL: nothing */
     zkl_grant grant; /* where there is one to tell of */
-    /* Of a callback. */
-    zkl_client *client;
-    char *message;    /* what there is to say of the status; NULL: nothing */
-    uint64_t runs_on; /* the number of a thread; 0: it does not run yet */
-    zkl_timer limit;  /* the end of its time */
-    zkl_lock_call *prev, *next;
 };
-
-/** The calls of one handle. */
-typedef struct zkl_calls {
-    zkl_lock_call *callbacks; /* that are owed */
-    size_t inside;            /* threads in a call, and callbacks that run */
-    bool closing;             /* the handle is being closed: no call waits any longer */
-    pthread_cond_t changed;
-} zkl_calls;
 
 /** The beginning of each public function; it forgets the thread's message. */
 zkl_lock_call zkl_call_of_thread(zkl_lock *lock, const zkl_lock_call_kind *kind,
@@ -99,11 +86,5 @@ void zkl_call_answer(zkl_lock_call *call, int status);
 /** What most of them tell: the status alone, or the grant with it. */
 void zkl_call_tell_status(const zkl_lock_call *call);
 void zkl_call_tell_grant(const zkl_lock_call *call);
-
-void zkl_calls_begin(zkl_calls *calls);
-void zkl_calls_destroy(zkl_calls *calls);
-/** The handle is being closed: waits until no thread is in a call, and no callback runs but the one
- *  that closes. What is owed is told all the same, but asks the handle no more. */
-void zkl_calls_close(zkl_calls *calls, zkl_client *client);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "input.h"
 #include "lock_search.h"
-#include "multi_lock.h"
 #include "service.h"
 #include "threads.h"
 #include "try.h"
@@ -141,6 +140,12 @@ static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
     return have_all_left(client) ? ZKL_OK : ZKL_PENDING;
 }
 
+static void tell_close_listeners(const zkl_client *client) {
+    for (zkl_close_listener *one = client->close_listeners; one != NULL; one = one->next) {
+        one->closes(one->arg);
+    }
+}
+
 int zkl_client_end(zkl_client *client, int64_t timeout_ms) {
     pthread_mutex_lock(&client->mutex);
     if (client->closed) { /* and its memory is still there for its lock handles */
@@ -149,7 +154,7 @@ int zkl_client_end(zkl_client *client, int64_t timeout_ms) {
     }
     zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
     client->closed = true;
-    zkl_multi_locks_client_closes(client->multi_locks);
+    tell_close_listeners(client);
     send_all_away(client);
     dispatch_verdicts(client);
     int status = wait_until_all_left(client, timeout_ms);
@@ -209,6 +214,10 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 }
 
 /* ---- What handles need ---------------------------------------------------------- */
+
+int zkl_client_check_process(const zkl_client *client) {
+    return client->process == getpid() ? ZKL_OK : ZKL_FORKED;
+}
 
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
     snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->process, zkl_thread_number());

@@ -6,7 +6,7 @@
 
 #include "handles.h"
 #include "recorder.h"
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 #include "zookeeper/connection.h"
 #include "zookeeper/session.h"
 
@@ -32,6 +32,13 @@ typedef struct zkl_client_session {
     bool thread_runs;
     struct zkl_client_session *next;
 } zkl_client_session;
+
+/** Hears that the client is being closed, with the mutex held. Embed it. */
+typedef struct zkl_close_listener {
+    void (*closes)(void *arg);
+    void *arg;
+    struct zkl_close_listener *prev, *next;
+} zkl_close_listener;
 
 struct zkl_client {
     zkl_handle open;               /* first */
@@ -61,7 +68,7 @@ struct zkl_client {
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
-    zkl_multi_lock *multi_locks;  /* its handles */
+    zkl_close_listener *close_listeners;
     pthread_t timer_thread;
 };
 
@@ -76,6 +83,8 @@ int zkl_client_end(zkl_client *client, int64_t timeout_ms);
  *  no thread serves them. */
 void zkl_client_shut_down(zkl_client *client);
 
+/** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
+int zkl_client_check_process(const zkl_client *client);
 /** The calling thread, as the owner of what it acquires, for others to read. */
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
 

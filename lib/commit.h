@@ -1,5 +1,5 @@
 /*
- * Transactions that are guarded by the node of a lock that is held: as asynchronous as all of
+ * Transactions that are guarded by the nodes of a lock that is held: as asynchronous as all of
  * the library, with a wait on top for the functions that block.
  */
 #ifndef ZKLOCK_COMMIT_H
@@ -13,7 +13,7 @@ typedef struct zkl_commit_result {
      * ZKL_OPERATION_FAILED: see below; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION or
      * ZKL_SERVER_REFUSED. Nothing was applied but with ZKL_OK, and perhaps ZKL_UNKNOWN. */
     int status;
-    size_t failed; /* ZKL_OPERATION_FAILED: which, counted with the guard, and why */
+    size_t failed; /* ZKL_OPERATION_FAILED: which, and why */
     int failed_status;
     const zkl_multi_result *results; /* ZKL_OK: one for each; they live during the callback */
 } zkl_commit_result;
@@ -22,17 +22,14 @@ typedef struct zkl_commit_result {
  *  it begins. */
 typedef struct zkl_commit_call zkl_commit_call;
 struct zkl_commit_call {
-    zkl_lock_call call; /* first */
-    /* The first is left free, for the guard: the check of the node that the lock has when they are
-     * sent. They live until it is over. */
-    zkl_multi_operation *operations;
+    zkl_lock_call call;                    /* first */
+    const zkl_multi_operation *operations; /* they live until it is over */
     size_t count;
     int64_t token; /* of the grant that it is for; 0: whichever there is */
     /* It has ended, and has its status: this may begin it anew. */
     void (*ended)(zkl_commit_call *self, const zkl_commit_result *result);
-    char node[ZKL_NODE_PATH_SIZE]; /* of the guard */
-    struct zkl_commit *commit;     /* under way; NULL: it is over, or was never begun */
-    int status;                    /* once it is over */
+    struct zkl_commit *commit; /* under way; NULL: it is over, or was never begun */
+    int status;                /* once it is over */
 };
 
 /** Begins to commit; the lock is held. It may be over at once. While the lock is being downgraded

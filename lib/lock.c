@@ -1,159 +1,17 @@
+/* The beginning and the end of a lock handle. */
 #include "lock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "commit.h"
-#include "explanation.h"
+#include <utlist.h>
+
 #include "input.h"
-#include "listener.h"
-#include "observer.h"
+#include "metrics.h"
 #include "threads.h"
 #include "try.h"
 
-/* `message`: NULL, it need not be told when memory is short. */
-static void tell_news(const zkl_lock *lock, zkl_lock_message *message, zkl_lock_state state,
-                      int reason) {
-    zkl_listener_told(lock, state, reason);
-    if (lock->teller != NULL) {
-        zkl_lock_tidings tidings = { .state = state, .reason = reason, .token = lock->token };
-        zkl_lock_teller_tell(lock->teller, message, &tidings);
-    }
-}
-
-/* ---- What the request tells, with the mutex held ---------------------------- */
-
-void zkl_lock_on_decided(void *arg, int status) {
-    zkl_lock *lock = arg;
-    zkl_explanation why = zkl_explain_verdict(lock->runner, status);
-    free(lock->why);
-    lock->why = zkl_explanation_keep(&why);
-    lock->decided = true;
-    lock->verdict = status;
-    zkl_call_over(lock->pending);
-}
-
-/* The application hears only of a grant that it has got. */
-void zkl_lock_on_lost(void *arg, int status) {
-    zkl_lock *lock = arg;
-    lock->lost = true;
-    lock->lost_reason = status;
-    bool held = lock->state == LOCK_HELD;
-    if (held) {
-        lock->state = LOCK_LOST; /* before a verification can begin anew */
-    }
-    zkl_commits_end(lock, ZKL_LOST);
-    if (!held) {
-        return;
-    }
-    zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
-    tell_news(lock, lock->last_news, ZKL_STATE_LOST, status);
-    lock->last_news = NULL;
-}
-
-void zkl_lock_on_connection(void *arg, bool connected) {
-    const zkl_lock *lock = arg;
-    zkl_lock_state state = connected ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
-    if (lock->state != LOCK_HELD) {
-        return;
-    }
-    tell_news(lock, NULL, state, ZKL_OK);
-}
-
-/* What others want of who holds. */
-static void tell_wish(const zkl_lock *lock, zkl_lock_state state) {
-    if (lock->state != LOCK_HELD) {
-        return; /* told when it is: see begin_hold */
-    }
-    tell_news(lock, NULL, state, ZKL_OK);
-}
-
-void zkl_lock_on_revoke_requested(void *arg) {
-    tell_wish(arg, ZKL_STATE_REVOKE_REQUESTED);
-}
-
-void zkl_lock_on_contended(void *arg) {
-    tell_wish(arg, ZKL_STATE_CONTENDED);
-}
-
-void zkl_lock_on_ended(void *arg) {
-    zkl_lock *lock = arg;
-    const zkl_session *session = lock->runner->session;
-    lock->ended = ZKL_OK;
-    if (session->finished) {
-        lock->ended = ZKL_CLOSED;
-    } else if (session->given_up) {
-        lock->ended = ZKL_PENDING;
-    }
-    if (lock->state == LOCK_RELEASING) {
-        zkl_call_over(lock->pending);
-    }
-    lock->runner = NULL;
-    int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
-    zkl_commits_end(lock, end);
-    zkl_lock_end_change(lock, end);
-}
-
-zkl_request_owner zkl_lock_as_request_owner(zkl_lock *lock) {
-    return (zkl_request_owner){
-        .arg = lock,
-        .decided = zkl_lock_on_decided,
-        .lost = zkl_lock_on_lost,
-        .connection = zkl_lock_on_connection,
-        .downgraded = zkl_lock_on_downgraded,
-        .ended = zkl_lock_on_ended,
-        .revoke_requested = zkl_lock_on_revoke_requested,
-        .contended = zkl_lock_on_contended,
-    };
-}
-
-/* ---- Opening and closing ------------------------------------------------------ */
-
-static zkl_lock *make_lock(zkl_client *client, const char *resource,
-                           const zkl_lock_options *options) {
-    char path[ZKL_PARENT_PATH_SIZE];
-    zkl_client_resource_path(client, resource, path);
-    zkl_lock *lock = calloc(1, sizeof(*lock));
-    if (lock == NULL) {
-        return NULL;
-    }
-    lock->resource = strdup(resource);
-    lock->path = strdup(path);
-    lock->owner_text = options->owner != NULL ? strdup(options->owner) : NULL;
-    lock->note = options->note != NULL ? strdup(options->note) : NULL;
-    bool has_owner = options->owner == NULL || lock->owner_text != NULL;
-    bool has_note = options->note == NULL || lock->note != NULL;
-    if (lock->resource == NULL || lock->path == NULL || !has_owner || !has_note) {
-        free(lock->note);
-        free(lock->owner_text);
-        free(lock->resource);
-        free(lock->path);
-        free(lock);
-        return NULL;
-    }
-    lock->client = client;
-    lock->fail_on_session_expiry = options->fail_on_session_expiry != 0;
-    lock->reentrant = options->reentrant != 0;
-    lock->max_hold_ms = options->max_hold_ms;
-    lock->permits = (unsigned)options->permits;
-    lock->max_waiting = (unsigned)options->max_waiting;
-    lock->tell_contended = options->tell_contended != 0;
-    lock->tell_granted = options->tell_granted != 0;
-    zkl_calls_begin(&lock->calls);
-    return lock;
-}
-
-static void free_lock(zkl_lock *lock) {
-    zkl_calls_destroy(&lock->calls);
-    free(lock->first_news);
-    free(lock->last_news);
-    free(lock->owner_text);
-    free(lock->why);
-    free(lock->note);
-    free(lock->resource);
-    free(lock->path);
-    free(lock);
-}
+/* ---- Input -------------------------------------------------------------------------------- */
 
 static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
     ZKL_TRY(zkl_input_check_range(what, value, 0, 1));
@@ -180,29 +38,141 @@ static int check_options(const zkl_lock_options *options) {
     return options->note != NULL ? zkl_input_check_note(options->note) : ZKL_OK;
 }
 
-static int open_teller(zkl_lock *lock, const zkl_lock_options *options) {
-    if (options->state_callback == NULL) {
-        return ZKL_OK;
+static int check_resource(const char *resource) {
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    return zkl_input_check_resource(resource);
+}
+
+static int check_member(const zkl_lock_member *member) {
+    ZKL_TRY(zkl_input_check_range("struct_size of a member", (int64_t)member->struct_size,
+                                  sizeof(*member), sizeof(*member))); /* they are an array */
+    ZKL_TRY(check_resource(member->resource));
+    ZKL_TRY(zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
+    return zkl_input_check_mode(member->mode, (unsigned)member->permits);
+}
+
+static int check_members(const zkl_lock_member *members, size_t count) {
+    ZKL_TRY(zkl_input_check_pointer("members", members));
+    ZKL_TRY(zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
+                                  ZKL_LOCK_MEMBERS_MAX));
+    for (size_t i = 0; i < count; i++) {
+        ZKL_TRY(check_member(&members[i]));
     }
-    zkl_lock_audience audience = { .lock = lock,
-                                   .lock_callback = options->state_callback,
-                                   .arg = options->state_arg };
-    return zkl_lock_teller_open(lock->client, &audience, &lock->teller);
+    return ZKL_OK;
+}
+
+static int check_options_of_set(const zkl_lock_options *options) {
+    ZKL_TRY(check_options(options));
+    if (options->permits != 0 || options->max_waiting != 0) {
+        return zkl_input_refuse("option", "permits or max_waiting",
+                                "is not for a set: each member has its permits");
+    }
+    return ZKL_OK;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+static void free_lock(zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        free(lock->members[i].resource);
+        free(lock->members[i].path);
+    }
+    zkl_lock_callbacks_destroy(&lock->calls);
+    zkl_lock_callbacks_destroy(&lock->events.owed);
+    zkl_lock_events_destroy(&lock->events);
+    free(lock->attempt.why);
+    free((char *)lock->options.owner);
+    free((char *)lock->options.note);
+    free(lock);
+}
+
+static bool copy(const char **text) {
+    *text = *text != NULL ? strdup(*text) : NULL;
+    return *text != NULL;
+}
+
+static bool copy_options(zkl_lock *lock, const zkl_lock_options *options) {
+    lock->options = *options;
+    lock->options.resource_class = NULL;
+    bool copied_owner = copy(&lock->options.owner) || options->owner == NULL;
+    bool copied_note = copy(&lock->options.note) || options->note == NULL;
+    return copied_owner && copied_note;
+}
+
+static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
+    char path[ZKL_PARENT_PATH_SIZE];
+    zkl_client_resource_path(lock->client, given->resource, path);
+    member->lock = lock;
+    member->resource = strdup(given->resource);
+    member->path = strdup(path);
+    member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
+    return member->resource != NULL && member->path != NULL;
+}
+
+/* By their paths: an absolute name and a relative one may be the same resource. */
+static int check_duplicates(const zkl_lock *lock) {
+    for (size_t i = 1; i < lock->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(lock->members[i].path, lock->members[k].path) == 0) {
+                return zkl_input_refuse("resource", lock->members[i].resource,
+                                        "is named twice: a set would wait for itself");
+            }
+        }
+    }
+    return ZKL_OK;
+}
+
+static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
+    bool filled = copy_options(lock, options);
+    for (size_t i = 0; i < lock->count && filled; i++) {
+        filled = fill_member(lock, &lock->members[i], &members[i]);
+    }
+    return filled ? check_duplicates(lock) : ZKL_NO_MEMORY;
+}
+
+static void on_client_closes(void *arg) {
+    zkl_lock_client_closes(arg);
 }
 
 /* The handle keeps the client's memory from here on. */
 static int attach(zkl_lock *lock, const zkl_lock_options *options) {
     zkl_client *client = lock->client;
     pthread_mutex_lock(&client->mutex);
-    int status = client->closed ? ZKL_CLOSED : open_teller(lock, options);
+    int status = client->closed ? ZKL_CLOSED : zkl_lock_events_open(&lock->events, client, options);
     if (status == ZKL_OK) {
         const char *class = options->resource_class;
         lock->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
         lock->id = ++client->last_lock_id;
+        lock->close_listener = (zkl_close_listener){ .closes = on_client_closes, .arg = lock };
+        DL_APPEND(client->close_listeners, &lock->close_listener);
         zkl_client_keep(client);
     }
     pthread_mutex_unlock(&client->mutex);
     return status;
+}
+
+static int open_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
+                     const zkl_lock_options *options, zkl_lock **result) {
+    zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
+    if (lock == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    lock->client = client;
+    lock->count = count;
+    lock->is_set = is_set;
+    zkl_lock_callbacks_begin(&lock->calls);
+    zkl_lock_callbacks_begin(&lock->events.owed);
+    int status = fill(lock, members, options);
+    if (status == ZKL_OK) {
+        status = attach(lock, options);
+    }
+    if (status != ZKL_OK) {
+        free_lock(lock);
+        return status;
+    }
+    zkl_handle_open(&lock->open);
+    *result = lock;
+    return ZKL_OK;
 }
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
@@ -213,89 +183,49 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     ZKL_TRY(zkl_input_check_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    ZKL_TRY(zkl_input_check_resource(resource));
+    ZKL_TRY(check_resource(resource));
     ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
-    zkl_lock *lock = make_lock(client, resource, &options);
-    if (lock == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    int status = attach(lock, &options);
-    if (status != ZKL_OK) {
-        free_lock(lock);
-        return status;
-    }
-    zkl_handle_open(&lock->open);
-    *result = lock;
-    return ZKL_OK;
+    ZKL_TRY(zkl_client_check_process(client));
+    zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
+    member.resource = resource;
+    member.permits = options.permits;
+    return open_lock(client, &member, 1, false, &options, result);
 }
 
-void zkl_lock_let_go(zkl_lock *lock) {
-    zkl_commits_end(lock, ZKL_NOT_HELD);
-    if (lock->runner != NULL) {
-        zkl_request_runner_disown(lock->runner);
-        lock->runner = NULL;
-    }
+int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *members, size_t count,
+                      const zkl_lock_options *given, zkl_lock **result) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    ZKL_TRY(zkl_input_check_pointer("lock", result));
+    *result = NULL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options_of_set(&options));
+    ZKL_TRY(check_members(members, count));
+    ZKL_TRY(zkl_client_check_process(client));
+    return open_lock(client, members, count, true, &options, result);
 }
 
-void zkl_lock_feed(zkl_lock *lock, zkl_event_kind kind, int status) {
-    if (lock->runner != NULL) {
-        zkl_request_runner_feed(lock->runner, &(zkl_event){ .kind = kind, .status = status });
-    }
-}
+/* ---- Closing ------------------------------------------------------------------------------ */
 
+/* A callback that tells of an event does not keep what is held. */
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_ours(lock)) {
+    if (!zkl_handle_is_open(lock) || zkl_client_check_process(lock->client) != ZKL_OK) {
         return;
     }
     zkl_client *client = lock->client;
     pthread_mutex_lock(&client->mutex);
     lock->calls.closing = true;
-    if (lock->state == LOCK_ACQUIRING) {
-        zkl_lock_feed(lock, ZKL_EVENT_CANCELLED, ZKL_CANCELLED);
-    }
-    zkl_calls_close(&lock->calls, client);
-    if (lock->state == LOCK_LOST && !client->closed) {
-        zkl_observe_lost_released(lock);
-    }
-    if (lock->state == LOCK_HELD || lock->state == LOCK_LOST) {
-        zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
-    }
-    zkl_lock_let_go(lock);
-    lock->state = LOCK_IDLE; /* a callback that is just running may still look */
+    zkl_lock_call_off(lock);
+    zkl_lock_callbacks_close(&lock->calls, client);
+    zkl_lock_release_at_close(lock);
+    zkl_lock_callbacks_close(&lock->events.owed, client);
+    DL_DELETE(client->close_listeners, &lock->close_listener);
     pthread_mutex_unlock(&client->mutex);
-    zkl_lock_teller_close(lock->teller);
     zkl_handle_close(&lock->open);
     free_lock(lock);
     zkl_client_drop(client);
-}
-
-/* ---- What it is ------------------------------------------------------------------ */
-
-void zkl_lock_look_at_clock(const zkl_lock *lock) {
-    if (lock->runner != NULL) {
-        zkl_liveness_check_lease(&lock->runner->session->liveness);
-        zkl_request_runner_check_hold(lock->runner);
-    }
-}
-
-int zkl_lock_check_held(const zkl_lock *lock) {
-    if (lock->client->closed) {
-        return ZKL_CLOSED;
-    }
-    zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
-        return ZKL_LOST;
-    }
-    return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
-}
-
-bool zkl_lock_is_granted(const zkl_lock *lock) {
-    return lock->state == LOCK_HELD || lock->state == LOCK_LOST;
-}
-
-bool zkl_lock_is_owner(const zkl_lock *lock, zkl_lock_owner owner) {
-    return lock->owner.thread == owner.thread && lock->owner.token == owner.token;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 
 /** Shared by all handles of a search. */
 typedef struct zkl_lock_search {
@@ -19,15 +19,10 @@ typedef struct zkl_lock_search {
 
 /** Before the handle's first acquire. The search must live as long as the handle. */
 void zkl_lock_join_search(zkl_lock *lock, const zkl_lock_search *search);
-void zkl_multi_lock_join_search(zkl_multi_lock *self, const zkl_lock_search *search);
 
 /** Ends the search, which asks this handle or is about to: ZKL_OK, ZKL_CLOSED, or ZKL_NOT_WAITING
  *  where the handle was granted already, though nobody may have been told. */
 int zkl_lock_call_off_search(zkl_lock *lock, zkl_lock_search *search);
-int zkl_multi_lock_call_off_search(zkl_multi_lock *self, zkl_lock_search *search);
-
-/** ZKL_OK, or why the handle cannot begin an acquire now. */
-int zkl_multi_lock_may_acquire(const zkl_multi_lock *self);
 
 /** A number from 0 to below `count`, drawn at random. */
 uint32_t zkl_client_draw(zkl_client *client, uint32_t count);

@@ -49,8 +49,8 @@ static void log_request(const zkl_request_runner *runner, zkl_log_level level, z
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
-void zkl_observe_member_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
-                                  const char *resource, int status) {
+void zkl_observe_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
+                           const char *resource, int status) {
     zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_NOT_ACQUIRED);
     record.resource = resource;
     record.owner = client->label;
@@ -62,10 +62,6 @@ void zkl_observe_member_not_begun(const zkl_client *client, zkl_class_metrics *m
     if (ZKL_PROBE_IS_WATCHED(not_acquired)) {
         ZKL_PROBE4(not_acquired, resource, "", (int64_t)0, status);
     }
-}
-
-void zkl_observe_not_begun(const zkl_lock *lock, int status) {
-    zkl_observe_member_not_begun(lock->client, lock->metrics, lock->resource, status);
 }
 
 void zkl_observe_begun(const zkl_request_runner *runner) {
@@ -138,16 +134,17 @@ void zkl_observe_lost(const zkl_request_runner *runner, int status) {
 
 /* Its request is over, or goes on without a verdict to give: what is left to tell is
  * that the holder knows. */
-void zkl_observe_lost_released(const zkl_lock *lock) {
-    const zkl_session *session = &lock->client->sessions->session;
+void zkl_observe_lost_released(const zkl_client *client, const zkl_request_runner *runner,
+                               const char *resource, int64_t granted_ms, int64_t token) {
+    const zkl_session *first = &client->sessions->session;
     zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, ZKL_LOG_RELEASED);
-    record.resource = lock->resource;
-    record.owner = lock->client->label;
+    record.resource = resource;
+    record.owner = client->label;
     record.status = ZKL_LOST;
-    record.session_id = lock->runner != NULL ? lock->runner->session->id : session->id;
-    record.held_ms = zkl_session_now_ms(session) - lock->granted_ms;
-    record.token = lock->token;
-    zkl_log_write(lock->client->log, &record);
+    record.session_id = runner != NULL ? runner->session->id : first->id;
+    record.held_ms = zkl_session_now_ms(first) - granted_ms;
+    record.token = token;
+    zkl_log_write(client->log, &record);
 }
 
 void zkl_observe_not_deleted(const zkl_request_runner *runner, int status) {

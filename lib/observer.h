@@ -6,15 +6,14 @@
 #ifndef ZKLOCK_OBSERVER_H
 #define ZKLOCK_OBSERVER_H
 
-#include "lock.h"
+#include "client.h"
+#include "zookeeper/request_runner.h"
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
 /** An acquire could not even begin; it has no request. */
-void zkl_observe_not_begun(const zkl_lock *lock, int status);
-/** Nor could one of a multi-lock's. */
-void zkl_observe_member_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
-                                  const char *resource, int status);
+void zkl_observe_not_begun(const zkl_client *client, zkl_class_metrics *metrics,
+                           const char *resource, int status);
 void zkl_observe_begun(const zkl_request_runner *runner);
 /** It waits for a node, and is about to watch it. */
 void zkl_observe_queued(const zkl_request_runner *runner, const char *behind);
@@ -30,8 +29,9 @@ void zkl_observe_decided(const zkl_request_runner *runner, int status);
 void zkl_observe_released(const zkl_request_runner *runner);
 /** It held until now. */
 void zkl_observe_lost(const zkl_request_runner *runner, int status);
-/** A lock that was lost before is given back. */
-void zkl_observe_lost_released(const zkl_lock *lock);
+/** A lock that was lost before is given back. `runner`: NULL, its node is gone. */
+void zkl_observe_lost_released(const zkl_client *client, const zkl_request_runner *runner,
+                               const char *resource, int64_t granted_ms, int64_t token);
 /** The servers refuse to delete its node. */
 void zkl_observe_not_deleted(const zkl_request_runner *runner, int status);
 

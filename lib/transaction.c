@@ -13,7 +13,7 @@ struct zkl_transaction {
     zkl_handle open; /* first */
     zkl_lock *lock;
     int64_t token;                   /* of the grant that it was begun under */
-    zkl_multi_operation *operations; /* the guard first; of the others, paths and data are copies */
+    zkl_multi_operation *operations; /* their paths and data are copies */
     char **made;                     /* the paths that creates made, without the chroot */
     size_t count;
     size_t capacity;
@@ -32,7 +32,7 @@ static int check_handle(const zkl_transaction *transaction) {
         zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
         return ZKL_HANDLE_IN_USE;
     }
-    return ZKL_OK;
+    return zkl_client_check_process(transaction->lock->client);
 }
 
 static int check_version(int32_t version) {
@@ -40,14 +40,13 @@ static int check_version(int32_t version) {
 }
 
 static int check_room(const zkl_transaction *transaction, size_t bytes) {
-    size_t others = transaction->count - 1; /* without the guard */
-    int status = zkl_input_check_range("number of operations", (int64_t)others + 1, 1,
-                                       ZKL_TRANSACTION_OPERATIONS_MAX);
-    if (status == ZKL_OK && bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
-        status =
-            zkl_input_refuse("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
+    ZKL_TRY(zkl_input_check_range("number of operations", (int64_t)transaction->count + 1, 1,
+                                  ZKL_TRANSACTION_OPERATIONS_MAX));
+    if (bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
+        return zkl_input_refuse("transaction", "",
+                                "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
     }
-    return status;
+    return ZKL_OK;
 }
 
 static bool grow(zkl_transaction *transaction) {
@@ -145,7 +144,7 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
 /* ---- Beginning and end ---------------------------------------------------------- */
 
 static void free_transaction(zkl_transaction *transaction) {
-    for (size_t i = 1; i < transaction->count; i++) {
+    for (size_t i = 0; i < transaction->count; i++) {
         free((char *)transaction->operations[i].path);
         free(transaction->made[i]);
     }
@@ -153,6 +152,9 @@ static void free_transaction(zkl_transaction *transaction) {
     free(transaction->made);
     free(transaction);
 }
+
+/* What each guard of a set takes beyond that of one resource, for which there is room anyway. */
+enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
 
 static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
     enum { FIRST_CAPACITY = 8 };
@@ -171,7 +173,7 @@ static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
         return NULL;
     }
     transaction->token = token;
-    transaction->count = 1; /* the guard, which each commit fills in */
+    transaction->bytes = (lock->count - 1) * GUARD_BYTES;
     return transaction;
 }
 
@@ -180,10 +182,10 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     zkl_input_clear();
     ZKL_TRY(zkl_input_check_pointer("transaction", result));
     *result = NULL;
-    ZKL_TRY(zkl_handle_check("lock", lock));
+    ZKL_TRY(zkl_lock_check_handle(lock));
     pthread_mutex_lock(&lock->client->mutex);
     int status = zkl_lock_check_held(lock);
-    int64_t token = lock->token;
+    int64_t token = lock->grant.token;
     pthread_mutex_unlock(&lock->client->mutex);
     ZKL_TRY(status);
     *result = make_transaction(lock, token);
@@ -234,7 +236,7 @@ static void keep_made(zkl_transaction *transaction, const zkl_multi_result *resu
 /* A later grant is no help: what was read under the one before proves nothing. A downgrade goes on
  * with the same. */
 static bool is_of_its_grant(const zkl_transaction *transaction) {
-    return transaction->lock->token == transaction->token;
+    return transaction->lock->grant.token == transaction->token;
 }
 
 static void on_committed(zkl_commit_call *base, const zkl_commit_result *told) {
@@ -243,7 +245,7 @@ static void on_committed(zkl_commit_call *base, const zkl_commit_result *told) {
         keep_made(self->transaction, told->results);
     }
     if (told->status == ZKL_OPERATION_FAILED) {
-        self->result.failed_operation = (int)told->failed - 1;
+        self->result.failed_operation = (int)told->failed;
         self->result.failed_status = told->failed_status;
     }
 }
@@ -317,8 +319,7 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
 }
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
-    bool is_one =
-        transaction != NULL && operation >= 0 && (size_t)operation + 1 < transaction->count;
-    const char *path = is_one ? transaction->made[operation + 1] : NULL;
+    bool is_one = transaction != NULL && operation >= 0 && (size_t)operation < transaction->count;
+    const char *path = is_one ? transaction->made[operation] : NULL;
     return path != NULL ? path : "";
 }

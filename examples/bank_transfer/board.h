@@ -27,7 +27,7 @@ struct bank {
     int transfers; /* of each thread */
     int kills;
     int timeout_s;
-    bool one_after_the_other; /* two locks in the caller's order, rather than a multi-lock */
+    bool one_after_the_other; /* two locks in the caller's order, rather than a set */
 };
 
 enum outcome {

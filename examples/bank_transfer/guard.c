@@ -5,18 +5,18 @@
 /* ---- All at once -------------------------------------------------------------------------- */
 
 static int open_both(struct guard *guard, zkl_client *client, const struct transfer *transfer) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = guard->bank->resources[transfer->from.account];
     members[1].resource = guard->bank->resources[transfer->to.account];
-    return zkl_multi_lock_open(client, members, 2, NULL, &guard->both);
+    return zkl_lock_open_set(client, members, 2, NULL, &guard->both);
 }
 
 static int acquire_both(struct guard *guard, zkl_client *client, struct transfer *transfer,
                         int64_t timeout_ms) {
-    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     int status = open_both(guard, client, transfer);
     if (status == ZKL_OK) {
-        status = zkl_multi_lock_acquire(guard->both, timeout_ms, &grant);
+        status = zkl_lock_acquire(guard->both, ZKL_AS_OPENED, timeout_ms, &grant);
     }
     transfer->from.token = grant.token;
     transfer->to.token = grant.token;
@@ -60,7 +60,7 @@ int guard_acquire(struct guard *guard, zkl_client *client, struct transfer *tran
 }
 
 void guard_end(struct guard *guard) {
-    zkl_multi_lock_close(guard->both);
+    zkl_lock_close(guard->both);
     zkl_lock_close(guard->one_by_one[1]);
     zkl_lock_close(guard->one_by_one[0]);
 }

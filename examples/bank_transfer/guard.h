@@ -1,14 +1,14 @@
-/* The locks on the two accounts of a transfer: one multi-lock, or two locks one after the other. */
+/* The locks on the two accounts of a transfer: one set, or two locks one after the other. */
 #ifndef BANK_GUARD_H
 #define BANK_GUARD_H
 
 #include "board.h"
 #include "store.h"
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 
 struct guard {
     const struct bank *bank;
-    zkl_multi_lock *both;
+    zkl_lock *both;
     zkl_lock *one_by_one[2];
 };
 

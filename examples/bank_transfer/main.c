@@ -16,7 +16,7 @@ static const char help_text[] =
     "Usage: bank_transfer [OPTION...]\n"
     "\n"
     "Transfers money between four accounts of an SQLite database, from A to B and from B\n"
-    "to A at once, with both accounts locked by one multi-lock, while processes are killed.\n"
+    "to A at once, with both accounts locked by one set, while processes are killed.\n"
     "\n"
     "  --hosts HOSTS          ZooKeeper servers, host:port[,host:port...][/chroot];\n"
     "                         the default is the environment variable ZKLOCK_HOSTS\n"

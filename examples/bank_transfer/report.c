@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "store.h"
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 
 enum { EMPTY_WITHIN_MS = 20000 };
 
@@ -49,17 +49,17 @@ static void count(const struct bank *bank, struct board *board, struct counts *c
 
 /* Whoever gets them all has found nobody's node before its own. */
 static int lock_all(const struct bank *bank, zkl_client *client) {
-    zkl_multi_lock_member members[ACCOUNTS];
+    zkl_lock_member members[ACCOUNTS];
     for (int i = 0; i < ACCOUNTS; i++) {
-        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = bank->resources[i];
     }
-    zkl_multi_lock *all = NULL;
-    int status = zkl_multi_lock_open(client, members, ACCOUNTS, NULL, &all);
+    zkl_lock *all = NULL;
+    int status = zkl_lock_open_set(client, members, ACCOUNTS, NULL, &all);
     if (status == ZKL_OK) {
-        status = zkl_multi_lock_acquire(all, EMPTY_WITHIN_MS, NULL);
+        status = zkl_lock_acquire(all, ZKL_AS_OPENED, EMPTY_WITHIN_MS, NULL);
     }
-    zkl_multi_lock_close(all);
+    zkl_lock_close(all);
     return status;
 }
 
@@ -103,7 +103,7 @@ bool report(const struct bank *bank, struct board *board, const struct course *c
     expect_empty_queues(bank, board);
     (void)printf("%d transfers between %d accounts, %d processes of %d threads, %s\n",
                  bank_transfers(bank), ACCOUNTS, bank->processes, bank->threads,
-                 bank->one_after_the_other ? "two locks one after the other" : "a multi-lock");
+                 bank->one_after_the_other ? "two locks one after the other" : "a set");
     (void)printf("  finished    %6d\n", counts.of[OUTCOME_FINISHED]);
     (void)printf("  timed out   %6d   %d of them with plenty of time: deadlocks\n",
                  counts.of[OUTCOME_TIMED_OUT], atomic_load(&board->patient_timed_out));

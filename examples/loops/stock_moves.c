@@ -1,13 +1,13 @@
 /*
  * Moves goods between warehouses, all moves at once in one epoll loop: stock_moves HOSTS
  *
- * Each move needs two of the three warehouses, and others name them in other orders. A multi-lock
+ * Each move needs two of the three warehouses, and others name them in other orders. A set
  * takes both or none, so that no two moves wait for each other; and no thread waits for any.
  */
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-#include <zklock/multi_lock.h>
+#include <zklock/zklock.h>
 
 enum { WAREHOUSES = 3, MOVES = 2 * WAREHOUSES, DEADLINE_MS = 10000 };
 
@@ -16,7 +16,7 @@ static const char *const warehouses[WAREHOUSES] = { "warehouse-north", "warehous
 
 typedef struct move {
     const char *from, *to;
-    zkl_multi_lock *both;
+    zkl_lock *both;
     int status; /* how it ended */
 } move;
 
@@ -33,21 +33,21 @@ static void on_released(void *arg, int status) {
     finish(arg, status);
 }
 
-static void on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     move *self = arg;
     if (status != ZKL_OK) {
         finish(self, status);
         return;
     }
     printf("%s to %s: moves under token %lld\n", self->from, self->to, (long long)grant->token);
-    status = zkl_multi_lock_release_async(self->both, DEADLINE_MS, on_released, self);
+    status = zkl_lock_release_async(self->both, DEADLINE_MS, NULL, on_released, self);
     if (status != ZKL_OK) {
         finish(self, status);
     }
 }
 
 /* Whoever works for longer stops here: the move is no longer ours. */
-static void on_news(void *arg, const zkl_multi_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_news *news) {
     const move *self = arg;
     if (news->state == ZKL_STATE_LOST) {
         printf("%s to %s: lost %s, %s\n", self->from, self->to, news->resource,
@@ -56,8 +56,8 @@ static void on_news(void *arg, const zkl_multi_lock_news *news) {
 }
 
 static int start(move *self, int number, zkl_client *client) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     int step = number < WAREHOUSES ? 1 : WAREHOUSES - 1; /* to the next one, or the one before */
     self->from = warehouses[number % WAREHOUSES];
     self->to = warehouses[(number + step) % WAREHOUSES];
@@ -65,9 +65,10 @@ static int start(move *self, int number, zkl_client *client) {
     members[1].resource = self->to;
     options.state_callback = on_news;
     options.state_arg = self;
-    int status = zkl_multi_lock_open(client, members, 2, &options, &self->both);
+    int status = zkl_lock_open_set(client, members, 2, &options, &self->both);
     if (status == ZKL_OK) {
-        status = zkl_multi_lock_acquire_async(self->both, DEADLINE_MS, on_acquired, self);
+        status =
+            zkl_lock_acquire_async(self->both, ZKL_AS_OPENED, DEADLINE_MS, NULL, on_acquired, self);
     }
     return status;
 }
@@ -120,7 +121,7 @@ int main(int argc, char **argv) {
     }
     (void)close(loop); /* before the client closes the descriptor that is in it */
     for (int i = 0; i < MOVES; i++) {
-        zkl_multi_lock_close(moves[i].both);
+        zkl_lock_close(moves[i].both);
     }
     (void)zkl_client_close(client, 1000);
     return status == ZKL_OK ? 0 : 1;

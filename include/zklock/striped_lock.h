@@ -7,7 +7,7 @@
  * stripe), any stripe that is free, or all of them (to count the whole, or to divide
  * it anew). Each stripe is a lock of its own, whose node below the resource's is named by its
  * number with four digits: stripe-0000, stripe-0001 and so on. All of them together are a
- * multi-lock, so that those who want all do not wait for each other in a circle.
+ * set, so that those who want all do not wait for each other in a circle.
  * administration.h tells and takes stripe 3 of "hot" as "hot/stripe-0003".
  *
  * Everything else is as with zkl_lock: what you must know before you bet data on it,
@@ -16,16 +16,16 @@
 #ifndef ZKLOCK_STRIPED_LOCK_H
 #define ZKLOCK_STRIPED_LOCK_H
 
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /** Most stripes of a resource: so many can be held at once. */
-#define ZKL_STRIPES_MAX ZKL_MULTI_LOCK_MEMBERS_MAX
+#define ZKL_STRIPES_MAX ZKL_LOCK_MEMBERS_MAX
 
-/** As the stripe of an acquire: all of them, or none (see zkl_multi_lock_acquire). */
+/** As the stripe of an acquire: all of them, or none (see zkl_lock_open_set). */
 #define ZKL_ALL_STRIPES (-1)
 /** Whichever is free. It tries one after the other, from one that is drawn at random, and when all
  *  are taken it waits for that one. One whose queue is full, or whose sequence numbers are used up,
@@ -64,7 +64,8 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
  * stripe  from 0 on, as zkl_stripe_of_key gives it for the number of stripes that the handle was
  *         opened with; ZKL_ANY_STRIPE or ZKL_ALL_STRIPES.
  * grant   receives the grant on ZKL_OK; may be NULL. `stripe` is the one that was acquired, or
- *         ZKL_ALL_STRIPES, of which `node` is "". `waited_ms` is over all that were tried.
+ *         ZKL_ALL_STRIPES, of which `node` is that of the first. `waited_ms` is over all that were
+ *         tried.
  *
  * mode, timeout_ms and the statuses are as in zkl_lock_acquire(). What was acquired is held by
  * zkl_striped_lock_held().
@@ -80,17 +81,17 @@ ZKL_CHECKED_API int zkl_striped_lock_acquire(zkl_striped_lock *striped_lock, int
 ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
 
 /**
- * The lock of the stripe that was acquired last, to verify that it is held (zkl_lock_verify), to
- * write to ZooKeeper as long as it is (zkl_transaction_begin), and all else that is done with a
- * lock that is held. Do not acquire, change or close it. NULL where all stripes were acquired. It
- * lives as long as the striped lock. Does not block.
+ * The lock of the stripe that was acquired last, or the set of all of them, to verify that it is
+ * held (zkl_lock_verify), to write to ZooKeeper as long as it is (zkl_transaction_begin), and all
+ * else that is done with a lock that is held. Do not acquire, change or close it. It lives as long
+ * as the striped lock. Does not block.
  */
 ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 
 /** Tells, as zkl_lock_check does, whether what was acquired is held. */
 ZKL_CHECKED_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
 
-/** Releases what is held, as zkl_lock_release does; of all, as zkl_multi_lock_release does. */
+/** Releases what is held, as zkl_lock_release does. */
 ZKL_API int zkl_striped_lock_release(zkl_striped_lock *striped_lock, int64_t timeout_ms);
 
 /**

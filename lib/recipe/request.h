@@ -192,7 +192,7 @@ void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
     FIELD(of, COUNT, permits)                                                                      \
     FIELD(of, COUNT, depth)       /* of the resource's path: names in it */                        \
     FIELD(of, COUNT, max_waiting) /* fail when so many others would wait before us; 0: no limit */ \
-    FIELD(of, FLAG, is_member)    /* of a multi-lock: see below */                                 \
+    FIELD(of, FLAG, is_member)    /* of a set: see below */                                        \
     FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
     FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
     FIELD(of, FLAG, needs_lease)            /* is granted only while the session has a lease */    \
@@ -200,7 +200,7 @@ void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
                                   which nothing is granted; "": none */
 
 /*
- * The members of a multi-lock are made by one transaction, so that whoever waits for
+ * The members of a set are made by one transaction, so that whoever waits for
  * one waits backwards only. So a member never makes a node when another may have
  * one: it does not join again, as alone it would be behind those who wait for the
  * others; its create is not also the barrier of a lost one; and the zxid of its

@@ -41,7 +41,7 @@ struct zkl_striped_lock {
     int64_t last_ms; /* for so long */
     zkl_acquire_callback *callback;
     void *arg;
-    zkl_multi_lock *all[MODES];
+    zkl_lock *all[MODES];
     zkl_lock *locks[];
 };
 
@@ -65,21 +65,18 @@ static int check_options(const zkl_lock_options *options) {
 }
 
 static int open_all(zkl_striped_lock *self, char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE],
-                    const zkl_lock_options *options, zkl_mode mode) {
-    zkl_multi_lock_member members[ZKL_STRIPES_MAX];
+                    const zkl_lock_options *given, zkl_mode mode) {
+    zkl_lock_member members[ZKL_STRIPES_MAX];
     for (int32_t i = 0; i < self->stripes; i++) {
-        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = paths[i];
         members[i].mode = mode;
     }
-    zkl_multi_lock_options of_all = ZKL_MULTI_LOCK_OPTIONS_INIT;
-    of_all.fail_on_session_expiry = options->fail_on_session_expiry;
-    of_all.max_hold_ms = options->max_hold_ms;
-    of_all.resource_class = options->resource_class;
-    of_all.owner = options->owner;
-    ZKL_TRY(zkl_multi_lock_open(self->client, members, (size_t)self->stripes, &of_all,
-                                &self->all[mode]));
-    zkl_multi_lock_join_search(self->all[mode], &self->search);
+    zkl_lock_options options = *given;
+    options.max_waiting = 0;
+    ZKL_TRY(zkl_lock_open_set(self->client, members, (size_t)self->stripes, &options,
+                              &self->all[mode]));
+    zkl_lock_join_search(self->all[mode], &self->search);
     return ZKL_OK;
 }
 
@@ -104,7 +101,7 @@ static void close_stripes(zkl_striped_lock *self) {
         zkl_lock_close(self->locks[i]);
     }
     for (int mode = 0; mode < MODES; mode++) {
-        zkl_multi_lock_close(self->all[mode]);
+        zkl_lock_close(self->all[mode]);
     }
 }
 
@@ -229,13 +226,15 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
 
 /* ---- Acquire ------------------------------------------------------------------------------- */
 
+/* What was asked for last. */
+static zkl_lock *find_last(const zkl_striped_lock *self) {
+    return self->last == ZKL_ALL_STRIPES ? self->all[self->mode] : self->locks[self->last];
+}
+
 /* Whether what was acquired last has been released. */
 static int check_free(const zkl_striped_lock *self) {
-    if (self->last == ZKL_ALL_STRIPES) {
-        return zkl_multi_lock_may_acquire(self->all[self->mode]);
-    }
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
-    ZKL_TRY(zkl_lock_info(self->locks[self->last], &now));
+    ZKL_TRY(zkl_lock_info(find_last(self), &now));
     switch (now.state) {
     case ZKL_STATE_IDLE:
         return ZKL_OK;
@@ -279,25 +278,19 @@ static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
     self->searching = false;
     if (status == ZKL_OK) {
         grant->stripe = self->last;
+        grant->mode = self->mode;
         grant->waited_ms = zkl_clock_ms() - self->began_ms;
     }
     bool was_cancelled = self->search.called_off && status != ZKL_OK && status != ZKL_CLOSED;
     return was_cancelled ? ZKL_CANCELLED : status;
 }
 
-static int ask_all(const zkl_striped_lock *self, zkl_grant *grant) {
-    zkl_multi_lock_grant its = ZKL_MULTI_LOCK_GRANT_INIT;
-    ZKL_TRY(zkl_multi_lock_acquire(self->all[self->mode], self->last_ms, &its));
-    grant->token = its.token;
-    grant->mode = self->mode;
-    grant->node[0] = '\0';
-    return ZKL_OK;
+static zkl_mode mode_of_last(const zkl_striped_lock *self) {
+    return self->last == ZKL_ALL_STRIPES ? ZKL_AS_OPENED : self->mode;
 }
 
 static int ask(const zkl_striped_lock *self, zkl_grant *grant) {
-    return self->last == ZKL_ALL_STRIPES
-               ? ask_all(self, grant)
-               : zkl_lock_acquire(self->locks[self->last], self->mode, self->last_ms, grant);
+    return zkl_lock_acquire(find_last(self), mode_of_last(self), self->last_ms, grant);
 }
 
 int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
@@ -357,20 +350,10 @@ static void on_told(void *arg, int status, const zkl_grant *grant) {
     drop(self);
 }
 
-static void on_all_told(void *arg, int status, const zkl_multi_lock_grant *grant) {
-    zkl_grant told = ZKL_GRANT_INIT;
-    told.mode = ((zkl_striped_lock *)arg)->mode;
-    told.token = grant != NULL ? grant->token : 0;
-    on_told(arg, status, &told);
-}
-
 /* With the mutex, so that its callback waits for what is yet to be written down. */
 static int ask_async(zkl_striped_lock *self) {
-    return self->last == ZKL_ALL_STRIPES
-               ? zkl_multi_lock_acquire_async(self->all[self->mode], self->last_ms, on_all_told,
-                                              self)
-               : zkl_lock_acquire_async(self->locks[self->last], self->mode, self->last_ms, NULL,
-                                        on_told, self);
+    return zkl_lock_acquire_async(find_last(self), mode_of_last(self), self->last_ms, NULL, on_told,
+                                  self);
 }
 
 /* With the mutex. */
@@ -409,9 +392,7 @@ static int cancel(zkl_striped_lock *self) {
         zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
         return zkl_lock_info(self->locks[0], &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
     }
-    return self->last == ZKL_ALL_STRIPES
-               ? zkl_multi_lock_call_off_search(self->all[self->mode], &self->search)
-               : zkl_lock_call_off_search(self->locks[self->last], &self->search);
+    return zkl_lock_call_off_search(find_last(self), &self->search);
 }
 
 int zkl_striped_lock_cancel(zkl_striped_lock *self) {
@@ -424,48 +405,35 @@ int zkl_striped_lock_cancel(zkl_striped_lock *self) {
     return status;
 }
 
-/* NULL: all are. */
-static zkl_lock *find_held(zkl_striped_lock *self, zkl_multi_lock **all) {
+static zkl_lock *find_held(zkl_striped_lock *self) {
     pthread_mutex_lock(&self->mutex);
-    bool is_all = self->last == ZKL_ALL_STRIPES;
-    *all = is_all ? self->all[self->mode] : NULL;
-    zkl_lock *one = is_all ? NULL : self->locks[self->last];
+    zkl_lock *held = find_last(self);
     pthread_mutex_unlock(&self->mutex);
-    return one;
+    return held;
 }
 
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
-    zkl_multi_lock *all = NULL;
-    return zkl_handle_is_open(self) ? find_held(self, &all) : NULL;
+    return zkl_handle_is_open(self) ? find_held(self) : NULL;
 }
 
 int zkl_striped_lock_check(zkl_striped_lock *self, int64_t *lease_left_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    zkl_multi_lock *all = NULL;
     ZKL_TRY(zkl_handle_check("striped_lock", self));
-    const zkl_lock *one = find_held(self, &all);
-    return one != NULL ? zkl_lock_check(one, lease_left_ms)
-                       : zkl_multi_lock_check(all, lease_left_ms);
+    return zkl_lock_check(find_held(self), lease_left_ms);
 }
 
 int zkl_striped_lock_release(zkl_striped_lock *self, int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    zkl_multi_lock *all = NULL;
     ZKL_TRY(zkl_handle_check("striped_lock", self));
-    zkl_lock *one = find_held(self, &all);
-    return one != NULL ? zkl_lock_release(one, timeout_ms)
-                       : zkl_multi_lock_release(all, timeout_ms);
+    return zkl_lock_release(find_held(self), timeout_ms);
 }
 
 int zkl_striped_lock_release_async(zkl_striped_lock *self, int64_t timeout_ms,
                                    zkl_release_callback *callback, void *arg) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    zkl_multi_lock *all = NULL;
     ZKL_TRY(zkl_handle_check("striped_lock", self));
-    zkl_lock *one = find_held(self, &all);
-    return one != NULL ? zkl_lock_release_async(one, timeout_ms, NULL, callback, arg)
-                       : zkl_multi_lock_release_async(all, timeout_ms, callback, arg);
+    return zkl_lock_release_async(find_held(self), timeout_ms, NULL, callback, arg);
 }

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "listener.h"
 #include "lock.h"
+#include "lock_listener.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"
@@ -112,15 +112,15 @@ zkl_ensemble_hooks zkl_testing_trace_hooks(void) {
 static void on_told(const zkl_lock *lock, zkl_lock_state state, int reason) {
     bool lost = state == ZKL_STATE_LOST;
     zkl_testing_trace(name_process(zkl_process_number(zkl_process_current())).text,
-                      "APPLICATION is told: %s is %s%s%s", lock->resource,
+                      "APPLICATION is told: %s is %s%s%s", lock->members[0].resource,
                       zkl_lock_state_name((int)state), lost ? ": " : "",
                       lost ? zkl_strerror(reason) : "");
 }
 
 static void on_returned(const zkl_lock *lock, const char *function, int status) {
     zkl_testing_trace(name_process(zkl_process_number(zkl_process_current())).text,
-                      "APPLICATION: %s of %s returns %d: %s", function, lock->resource, status,
-                      zkl_strerror(status));
+                      "APPLICATION: %s of %s returns %d: %s", function, lock->members[0].resource,
+                      status, zkl_strerror(status));
 }
 
 void zkl_testing_trace_locks(bool on) {

@@ -1,7 +1,7 @@
 /*
- * The nodes of a multi-lock, which one transaction makes: each member's request asks
+ * The nodes of a set, which one transaction makes: each member's request asks
  * for its own, and when the last one has asked all are sent together. So they have one
- * zxid, and no two multi-locks can each have a node before one of the other's: whoever
+ * zxid, and no two sets can each have a node before one of the other's: whoever
  * waits waits for an earlier zxid, and nobody in a circle.
  *
  * All with the client's mutex held. A group lives as long as any of its members.

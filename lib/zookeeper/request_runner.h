@@ -38,7 +38,7 @@ typedef struct zkl_request_owner {
 typedef struct zkl_run_options {
     zkl_contender_kind kind;
     unsigned max_waiting;    /* see zkl_request_options, as for the two others of its */
-    zkl_create_group *group; /* of a multi-lock, whose member it is; NULL: it stands alone */
+    zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     const char *companion;
     const char *resource;    /* as the user named it, for the log */
     const char *parent_path; /* its full path */
@@ -80,7 +80,7 @@ struct zkl_request_runner {
     zkl_queue_neighbour *nearest; /* room to find them */
     zkl_watch_waiter own_watch;
     zkl_create_group *group;
-    bool others_are_awaited; /* of its multi-lock: what it holds is nobody's yet */
+    bool others_are_awaited; /* of its set: what it holds is nobody's yet */
     bool blocker_is_ours;    /* it belongs to the same session */
     size_t watched_bytes;
     uint64_t owner_id;

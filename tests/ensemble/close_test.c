@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <zklock/multi_lock.h>
+#include <zklock/zklock.h>
 
 enum { ACQUIRES_MAX = 2000 };
 
@@ -88,7 +88,7 @@ struct stage {
     struct scene scene;
     zkl_client *client;
     zkl_lock *lock;
-    zkl_multi_lock *multi_lock;
+    zkl_lock *multi_lock;
 };
 
 struct call {
@@ -108,7 +108,7 @@ static int verify_for_ever(struct stage *stage) {
 }
 
 static int release_all_for_ever(struct stage *stage) {
-    return zkl_multi_lock_release(stage->multi_lock, ZKL_FOREVER);
+    return zkl_lock_release(stage->multi_lock, ZKL_FOREVER);
 }
 
 static void close_lock(struct stage *stage) {
@@ -117,7 +117,7 @@ static void close_lock(struct stage *stage) {
 }
 
 static void close_multi_lock(struct stage *stage) {
-    zkl_multi_lock_close(stage->multi_lock);
+    zkl_lock_close(stage->multi_lock);
     stage->multi_lock = NULL;
 }
 
@@ -130,7 +130,7 @@ static void *make_call(void *arg) {
 }
 
 static void stage_begin(struct stage *stage, char other[256]) {
-    zkl_multi_lock_member members[2] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[2] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     scene_begin(&stage->scene, "without");
     snprintf(other, 256, "%s-other", stage->scene.resource);
     members[0].resource = other;
@@ -140,8 +140,8 @@ static void stage_begin(struct stage *stage, char other[256]) {
     stage->client = client_open(servers_hosts(), LONG_SESSION_MS);
     stage->lock = lock_open(stage->client, stage->scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(stage->lock, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_open(stage->client, members, 2, NULL, &stage->multi_lock), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_acquire(stage->multi_lock, PATIENCE_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_open_set(stage->client, members, 2, NULL, &stage->multi_lock), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(stage->multi_lock, ZKL_AS_OPENED, PATIENCE_MS, NULL), ZKL_OK);
 }
 
 static void stage_end(struct stage *stage) {

@@ -1,5 +1,5 @@
 /*
- * Multi-locks on real servers: one transaction makes all nodes, whatever order they are named in
+ * Sets on real servers: one transaction makes all nodes, whatever order they are named in
  * and whatever becomes of its request or of its reply.
  */
 #include "support/ledger.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zklock/multi_lock.h>
+#include <zklock/zklock.h>
 
 #define SESSION_MS 6000
 #define ENOUGH_MS (2 * SESSION_MS)
@@ -49,17 +49,17 @@ static bool both_are_watched(struct pair *pair) {
     return scene_watches(&pair->one) == 1 && scene_watches(&pair->other) == 1;
 }
 
-static zkl_multi_lock *open_both_with(zkl_client *client, struct pair *pair,
-                                      const zkl_multi_lock_options *options) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+static zkl_lock *open_both_with(zkl_client *client, struct pair *pair,
+                                const zkl_lock_options *options) {
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = pair->one.resource;
     members[1].resource = pair->other.resource;
-    zkl_multi_lock *both = NULL;
-    ASSERT_STATUS(zkl_multi_lock_open(client, members, 2, options, &both), ZKL_OK);
+    zkl_lock *both = NULL;
+    ASSERT_STATUS(zkl_lock_open_set(client, members, 2, options, &both), ZKL_OK);
     return both;
 }
 
-static zkl_multi_lock *open_both(zkl_client *client, struct pair *pair) {
+static zkl_lock *open_both(zkl_client *client, struct pair *pair) {
     return open_both_with(client, pair, NULL);
 }
 
@@ -93,21 +93,21 @@ static void assert_one_token(struct pair *pair, int64_t token) {
 
 /* An acquire of both in a thread of its own. */
 struct patient {
-    zkl_multi_lock *both;
+    zkl_lock *both;
     int status;
-    zkl_multi_lock_grant grant;
+    zkl_grant grant;
     pthread_t thread;
 };
 
 static void *acquire_patiently(void *arg) {
     struct patient *self = arg;
-    self->status = zkl_multi_lock_acquire(self->both, 2 * PATIENCE_MS, &self->grant);
+    self->status = zkl_lock_acquire(self->both, ZKL_AS_OPENED, 2 * PATIENCE_MS, &self->grant);
     return NULL;
 }
 
-static void patient_start(struct patient *patient, zkl_multi_lock *both) {
+static void patient_start(struct patient *patient, zkl_lock *both) {
     patient->both = both;
-    patient->grant = (zkl_multi_lock_grant)ZKL_MULTI_LOCK_GRANT_INIT;
+    patient->grant = (zkl_grant)ZKL_GRANT_INIT;
     thread_start(&patient->thread, acquire_patiently, patient);
 }
 
@@ -123,14 +123,14 @@ static void both_are_held_with_one_token_though_nothing_was_there(void) {
     struct pair pair;
     pair_begin(&pair);
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
-    zkl_multi_lock *both = open_both(client, &pair);
-    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
-    ASSERT_STATUS(zkl_multi_lock_acquire(both, PATIENCE_MS, &grant), ZKL_OK);
+    zkl_lock *both = open_both(client, &pair);
+    zkl_grant grant = ZKL_GRANT_INIT;
+    ASSERT_STATUS(zkl_lock_acquire(both, ZKL_AS_OPENED, PATIENCE_MS, &grant), ZKL_OK);
     assert_one_token(&pair, grant.token);
-    ASSERT_STATUS(zkl_multi_lock_check(both, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_release(both, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_check(both, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(both, PATIENCE_MS), ZKL_OK);
     CU_ASSERT_TRUE(both_have(&pair, 0));
-    zkl_multi_lock_close(both);
+    zkl_lock_close(both);
     client_close(client);
     pair_end(&pair);
 }
@@ -140,12 +140,12 @@ static void try_that_finds_one_of_them_held_leaves_nothing(void) {
     pair_begin(&pair);
     zkl_client *client = client_open_on(1);
     zkl_lock *lock = lock_open(client, pair.other.resource);
-    zkl_multi_lock *both = open_both(client, &pair);
+    zkl_lock *both = open_both(client, &pair);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_acquire(both, 0, NULL), ZKL_BUSY);
+    ASSERT_STATUS(zkl_lock_acquire(both, ZKL_AS_OPENED, 0, NULL), ZKL_BUSY);
     WAIT_UNTIL(scene_queue(&pair.one) == 0 && scene_queue(&pair.other) == 1);
     zkl_lock_close(lock);
-    zkl_multi_lock_close(both);
+    zkl_lock_close(both);
     client_close(client);
     pair_end(&pair);
 }
@@ -202,7 +202,7 @@ static void holder_that_is_killed_leaves_both_to_the_next(void) {
     CU_ASSERT_TRUE(next.grant.token > held.token);
     assert_one_token(&pair, next.grant.token);
     process_end(&holder);
-    zkl_multi_lock_close(next.both);
+    zkl_lock_close(next.both);
     client_close(client);
     pair_end(&pair);
 }
@@ -210,24 +210,24 @@ static void holder_that_is_killed_leaves_both_to_the_next(void) {
 static void expiry_while_waiting_joins_both_queues_again(void) {
     struct pair pair;
     struct patient waiting;
-    zkl_multi_lock_grant held = ZKL_MULTI_LOCK_GRANT_INIT;
+    zkl_grant held = ZKL_GRANT_INIT;
     pair_begin(&pair);
     struct proxy *proxy = proxy_start(0);
     zkl_client *client = client_open(proxy_hosts(proxy), SESSION_MS);
     zkl_client *holders_client = client_open_on(1);
-    zkl_multi_lock *holder = open_both(holders_client, &pair);
-    ASSERT_STATUS(zkl_multi_lock_acquire(holder, PATIENCE_MS, &held), ZKL_OK);
+    zkl_lock *holder = open_both(holders_client, &pair);
+    ASSERT_STATUS(zkl_lock_acquire(holder, ZKL_AS_OPENED, PATIENCE_MS, &held), ZKL_OK);
     patient_start(&waiting, open_both(client, &pair));
     WAIT_UNTIL(both_have(&pair, 2) && both_are_watched(&pair));
     clientid_t session = proxy_session(proxy);
     raw_expire(servers_hosts(), &session);
     WAIT_UNTIL(client_information(client).sessions_expired == 1 && both_have(&pair, 2));
-    ASSERT_STATUS(zkl_multi_lock_check(holder, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_release(holder, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_check(holder, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(holder, PATIENCE_MS), ZKL_OK);
     patient_join(&waiting);
     assert_one_token(&pair, waiting.grant.token);
-    zkl_multi_lock_close(waiting.both);
-    zkl_multi_lock_close(holder);
+    zkl_lock_close(waiting.both);
+    zkl_lock_close(holder);
     client_close(client);
     client_close(holders_client);
     proxy_stop(proxy);
@@ -238,20 +238,20 @@ static void expiry_while_waiting_joins_both_queues_again(void) {
 static int acquire_with_a_cut(enum proxy_fault fault, int request) {
     struct pair pair;
     const struct proxy_plan plan = { { { fault, request } }, 1, false };
-    zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+    zkl_grant grant = ZKL_GRANT_INIT;
     pair_begin(&pair);
     struct proxy *proxy = proxy_start(0);
     zkl_client *client = client_open(proxy_hosts(proxy), SESSION_MS);
-    zkl_multi_lock *both = open_both(client, &pair);
+    zkl_lock *both = open_both(client, &pair);
     proxy_set_plan(proxy, &plan);
-    ASSERT_STATUS(zkl_multi_lock_acquire(both, ENOUGH_MS, &grant), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(both, ZKL_AS_OPENED, ENOUGH_MS, &grant), ZKL_OK);
     assert_one_token(&pair, grant.token);
-    ASSERT_STATUS(zkl_multi_lock_check(both, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_multi_lock_release(both, ENOUGH_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_check(both, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(both, ENOUGH_MS), ZKL_OK);
     CU_ASSERT_TRUE(both_have(&pair, 0));
     int cuts = proxy_end_plan(proxy);
     ASSERT_NUMBER(client_information(client).sessions_expired, 0);
-    zkl_multi_lock_close(both);
+    zkl_lock_close(both);
     client_close(client);
     proxy_stop(proxy);
     pair_end(&pair);
@@ -320,7 +320,7 @@ struct told {
     int status;
 };
 
-static void on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
+static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     struct told *told = arg;
     told->times++;
     told->status = status;
@@ -348,10 +348,11 @@ static void hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_v
     int descriptor = -1;
     struct told told = { 0, ZKL_OK };
     zkl_client *client = open_dispatching(&descriptor);
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = HOLD_MS;
-    zkl_multi_lock *both = open_both_with(client, &pair, &options);
-    ASSERT_STATUS(zkl_multi_lock_acquire_async(both, PATIENCE_MS, on_acquired, &told), ZKL_OK);
+    zkl_lock *both = open_both_with(client, &pair, &options);
+    ASSERT_STATUS(
+        zkl_lock_acquire_async(both, ZKL_AS_OPENED, PATIENCE_MS, NULL, on_acquired, &told), ZKL_OK);
     WAIT_UNTIL(is_readable(descriptor));
     stand_still();
     ASSERT_STATUS(zkl_client_dispatch(client, NULL), ZKL_OK);
@@ -359,7 +360,7 @@ static void hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_v
     ASSERT_NUMBER(told.times, 1);
     ASSERT_STATUS(told.status, ZKL_HOLD_LIMIT);
     WAIT_UNTIL(both_have(&pair, 0));
-    zkl_multi_lock_close(both);
+    zkl_lock_close(both);
     client_close(client);
     pair_end(&pair);
 }
@@ -373,12 +374,12 @@ static void allow_in(struct scene *scene, int permissions) {
 
 static void assert_is_forbidden(struct pair *pair, struct scene *where, int64_t timeout_ms) {
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
-    zkl_multi_lock *both = open_both(client, pair);
+    zkl_lock *both = open_both(client, pair);
     allow_in(where, ZOO_PERM_ALL & ~ZOO_PERM_CREATE);
-    ASSERT_STATUS(zkl_multi_lock_acquire(both, timeout_ms, NULL), ZKL_NO_PERMISSION);
+    ASSERT_STATUS(zkl_lock_acquire(both, ZKL_AS_OPENED, timeout_ms, NULL), ZKL_NO_PERMISSION);
     allow_in(where, ZOO_PERM_ALL);
-    ASSERT_STATUS(zkl_multi_lock_acquire(both, PATIENCE_MS, NULL), ZKL_OK);
-    zkl_multi_lock_close(both);
+    ASSERT_STATUS(zkl_lock_acquire(both, ZKL_AS_OPENED, PATIENCE_MS, NULL), ZKL_OK);
+    zkl_lock_close(both);
     client_close(client);
 }
 

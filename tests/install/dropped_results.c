@@ -2,11 +2,11 @@
  */
 #include <zklock/administration.h>
 #include <zklock/election.h>
-#include <zklock/multi_lock.h>
 #include <zklock/striped_lock.h>
+#include <zklock/zklock.h>
 
 void drop(zkl_client *client, zkl_lock *lock, zkl_transaction *transaction);
-void drop_sets(zkl_client *client, zkl_multi_lock *set, zkl_striped_lock *stripes);
+void drop_sets(zkl_client *client, zkl_lock *set, zkl_striped_lock *stripes);
 void drop_terms(zkl_client *client, zkl_election *election, zkl_observer *observer);
 
 void drop(zkl_client *client, zkl_lock *lock, zkl_transaction *transaction) {
@@ -23,11 +23,11 @@ void drop(zkl_client *client, zkl_lock *lock, zkl_transaction *transaction) {
     zkl_transaction_commit_async(transaction, 1, NULL, NULL);
 }
 
-void drop_sets(zkl_client *client, zkl_multi_lock *set, zkl_striped_lock *stripes) {
-    zkl_multi_lock_open(client, NULL, 0, NULL, &set);
-    zkl_multi_lock_acquire(set, 0, NULL);
-    zkl_multi_lock_acquire_async(set, 0, NULL, NULL);
-    zkl_multi_lock_check(set, NULL);
+void drop_sets(zkl_client *client, zkl_lock *set, zkl_striped_lock *stripes) {
+    zkl_lock_open_set(client, NULL, 0, NULL, &set);
+    zkl_lock_acquire(set, ZKL_AS_OPENED, 0, NULL);
+    zkl_lock_acquire_async(set, ZKL_AS_OPENED, 0, NULL, NULL, NULL);
+    zkl_lock_check(set, NULL);
     zkl_striped_lock_open(client, "stock", 8, NULL, &stripes);
     zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, 0, NULL);
     zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL);

@@ -285,7 +285,7 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
 }
 
 /* News of earlier grants may come late. */
-static void on_news(void *arg, const zkl_multi_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_news *news) {
     multi_contender *self = arg;
     if (news->state != ZKL_STATE_LOST) {
         return;

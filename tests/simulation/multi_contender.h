@@ -1,6 +1,6 @@
 /*
  * Contenders that take several resources at once, beside the ordinary ones and for the same
- * resources: each a thread of the simulated application with a multi-lock, turn after turn, and
+ * resources: each a thread of the simulated application with a set, turn after turn, and
  * judged as oracle.h does. All of a grant are nodes of one transaction, none of which has anybody
  * before it, or had when its session ended.
  */

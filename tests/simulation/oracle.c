@@ -113,7 +113,7 @@ static int64_t lease_left_ms(const zkl_session *session, zkl_process *process) {
 }
 
 bool oracle_has_running_lease(const record *one) {
-    const zkl_request_runner *runner = one->lock->runner;
+    const zkl_request_runner *runner = one->lock->members[0].runner;
     return one->lock->state == LOCK_HELD && runner != NULL &&
            lease_left_ms(runner->session, one->process) > 0;
 }
@@ -143,8 +143,9 @@ static void judge_leases(void) {
 static void note_guids(void) {
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         record *one = &oracle.records[i];
-        if (one->asking && one->lock->runner != NULL) {
-            memcpy(one->guid, one->lock->runner->request.session.guid, sizeof(one->guid));
+        if (one->asking && one->lock->members[0].runner != NULL) {
+            memcpy(one->guid, one->lock->members[0].runner->request.session.guid,
+                   sizeof(one->guid));
         }
     }
 }
@@ -198,8 +199,8 @@ static void judge_justification(unsigned contender, const record *one) {
             "contender %u was granted with node %s, and gave up %s, which was before it", contender,
             node->name, earlier->name);
     }
-    bool leased =
-        one->lock->runner != NULL && one->lock->runner->session->liveness.lease.tick_ms > 0;
+    bool leased = one->lock->members[0].runner != NULL &&
+                  one->lock->members[0].runner->session->liveness.lease.tick_ms > 0;
     if (leased && !node->alive && !node->by_hand) {
         oracle_violated("contender %u was granted on a lease, but its node %s is gone", contender,
                         node->name);
@@ -237,7 +238,7 @@ static bool is_excused(const record *one) {
 /* An answer may tell no more than how it was when it was asked for. So a contender without a lease
  * may hear of its grant when its session has ended in the meantime. */
 static bool has_ended_since_it_asked(const record *one) {
-    const zkl_request_runner *runner = one->lock->runner;
+    const zkl_request_runner *runner = one->lock->members[0].runner;
     if (one->node->alive || runner == NULL) {
         return false;
     }

@@ -69,8 +69,8 @@ void oracle_downgrades(unsigned contender) {
 /* The reader's node comes in the transaction in which the writer's goes. */
 void oracle_follow_changes(unsigned contender) {
     record *one = &oracle.records[contender];
-    if (one->upgrading && one->lock->upgrade != NULL && one->node != NULL) {
-        memcpy(one->guid, one->lock->upgrade->request.session.guid, sizeof(one->guid));
+    if (one->upgrading && one->lock->change.upgrade != NULL && one->node != NULL) {
+        memcpy(one->guid, one->lock->change.upgrade->request.session.guid, sizeof(one->guid));
         nodes_upgrades(one->node, one->guid);
     }
     if (!one->downgrades || one->downgraded || one->node == NULL || one->node->alive) {

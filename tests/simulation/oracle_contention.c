@@ -27,7 +27,7 @@ static bool somebody_has_waited_behind(const node_record *holder) {
     return false;
 }
 
-/* A multi-lock's nodes have a czxid in common, but it tells nobody. */
+/* A set's nodes have a czxid in common, but it tells nobody. */
 static const node_record *node_of_token(int64_t token) {
     const node_record *node = NULL;
     for (size_t i = 0; (node = nodes_at(i)) != NULL && node->czxid != token; i++) {
@@ -66,7 +66,7 @@ void oracle_judge_contended(unsigned contender, const zkl_lock_news *news) {
 /* ---- Who should be -------------------------------------------------------------------------- */
 
 static bool is_well(const record *one) {
-    const zkl_session *session = one->lock->runner->session;
+    const zkl_session *session = one->lock->members[0].runner->session;
     if (zkl_process_is_stopped(one->process) || !session->connected) {
         return false;
     }
@@ -78,7 +78,7 @@ static bool is_well(const record *one) {
 
 /* How long its connection has been there, which may have been another at the last look. */
 static int64_t connected_us(const record *one) {
-    const zkl_session *session = one->lock->runner->session;
+    const zkl_session *session = one->lock->members[0].runner->session;
     zkl_process *mine = zkl_process_enter(one->process);
     int64_t ms = zkl_session_now_ms(session) - session->connected_ms;
     (void)zkl_process_enter(mine);
@@ -86,7 +86,7 @@ static int64_t connected_us(const record *one) {
 }
 
 static bool holds(const record *one) {
-    const zkl_request_runner *runner = one->holds ? one->lock->runner : NULL;
+    const zkl_request_runner *runner = one->holds ? one->lock->members[0].runner : NULL;
     return runner != NULL && one->lock->state == LOCK_HELD &&
            runner->request.stage == ZKL_STAGE_HELD && !runner->request.downgrade.wanted &&
            !one->upgrading && one->node != NULL && one->node->alive;
@@ -111,8 +111,9 @@ void oracle_judge_contention(unsigned contender) {
     if (one->contended_since_us < 0 || one->contended_since_us < now_us - connected_us(one)) {
         one->contended_since_us = now_us;
     }
-    int64_t most_ms =
-        plan_is_calm(oracle.plan) ? CALM_MAX_MS : one->lock->runner->session->timeout_ms + MORE_MS;
+    int64_t most_ms = plan_is_calm(oracle.plan)
+                          ? CALM_MAX_MS
+                          : one->lock->members[0].runner->session->timeout_ms + MORE_MS;
     if (now_us - one->contended_since_us > most_ms * US_PER_MS) {
         oracle_violated("contender %u holds, %s waits behind it, and for %" PRId64
                         " ms it was not told",

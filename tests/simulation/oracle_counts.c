@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "faults.h"
-#include "listener.h"
 #include "lock.h"
+#include "lock_listener.h"
 #include "oracle_records.h"
 
 /* What the application was told about one resource, through the handles of one client. */
@@ -21,10 +21,10 @@ static told_counts told_by[PLAN_CLIENTS_MAX][PLAN_RESOURCES_MAX];
 
 /* NULL: of a client that is closed, or about to be; or of a resource of no class. */
 static told_counts *counts_of(const zkl_lock *lock) {
-    if (strncmp(lock->resource, "resource-", strlen("resource-")) != 0) {
+    if (strncmp(lock->members[0].resource, "resource-", strlen("resource-")) != 0) {
         return NULL;
     }
-    unsigned resource = (unsigned)strtoul(strrchr(lock->resource, '-') + 1, NULL, 10);
+    unsigned resource = (unsigned)strtoul(strrchr(lock->members[0].resource, '-') + 1, NULL, 10);
     for (size_t i = 0; i < oracle.plan->client_count; i++) {
         if (oracle.clients[i].client == lock->client) {
             return &told_by[i][resource];
@@ -90,7 +90,7 @@ static void count_result(told_counts *counts, int status) {
 /* Calls on a handle that holds already, or that another thread uses, ask for nothing. */
 static bool is_an_acquire(const zkl_lock *lock, int status) {
     return status != ZKL_ALREADY_HELD && status != ZKL_HANDLE_IN_USE && status != ZKL_LOST &&
-           status != ZKL_INVALID_ARGUMENT && !(status == ZKL_OK && lock->holds > 1);
+           status != ZKL_INVALID_ARGUMENT && !(status == ZKL_OK && lock->grant.holds > 1);
 }
 
 /* Its request is an acquire of its own. */

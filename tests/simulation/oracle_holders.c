@@ -15,10 +15,10 @@ enum { NEWS_MAX_MS = 100, TURN_MAX_MS = 500, JOINS_AGAIN_MAX_MS = 3000 };
 
 /* What was done to its node by hand: at the latest when its own watch is set. */
 static bool must_know_since(const record *one, int64_t us) {
-    if (!plan_is_by_hand(oracle.plan) || one->lock->runner == NULL) {
+    if (!plan_is_by_hand(oracle.plan) || one->lock->members[0].runner == NULL) {
         return false;
     }
-    int64_t period_us = one->lock->runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
+    int64_t period_us = one->lock->members[0].runner->session->timeout_ms * (int64_t)US_PER_MS / 3;
     int64_t watched_us = one->granted_us + period_us;
     int64_t since_us = us > watched_us ? us : watched_us;
     return zkl_world_now_us() > since_us + NEWS_MAX_MS * US_PER_MS;
@@ -96,7 +96,7 @@ void oracle_judge_news_of_limit(unsigned contender) {
 /* Two thirds of the session's timeout without an answer, and the lock is suspect. */
 static void judge_silence(unsigned contender) {
     const record *one = &oracle.records[contender];
-    const zkl_request_runner *runner = one->lock->runner;
+    const zkl_request_runner *runner = one->lock->members[0].runner;
     if (runner == NULL) {
         return;
     }

@@ -86,7 +86,7 @@ typedef struct plan_contender {
     plan_turn turns[PLAN_TURNS_MAX];
 } plan_contender;
 
-/** One multi-lock, or striped lock, and the thread that uses it; of its turns what
+/** One set, or striped lock, and the thread that uses it; of its turns what
  *  multi_contender.c knows. */
 typedef struct plan_multi {
     bool left_out;
@@ -94,7 +94,7 @@ typedef struct plan_multi {
     size_t resource_count;
     unsigned resources[PLAN_MULTI_RESOURCES]; /* in the order in which it names them */
     zkl_mode modes[PLAN_MULTI_RESOURCES];
-    int32_t stripes;   /* it is a striped lock; 0: a multi-lock */
+    int32_t stripes;   /* it is a striped lock; 0: a set */
     bool asynchronous; /* its thread waits for a callback, rather than in the call */
     bool hears_news;
     bool fail_on_session_expiry;

@@ -58,25 +58,25 @@ static int open_striped(set_handle *self, zkl_client *client) {
                                  &self->striped_lock);
 }
 
-int set_open(set_handle *self, zkl_client *client, zkl_multi_lock_state_callback *news, void *arg) {
+int set_open(set_handle *self, zkl_client *client, zkl_lock_state_callback *news, void *arg) {
     if (has_stripes(self)) {
         return open_striped(self, client);
     }
-    zkl_multi_lock_member members[PLAN_MULTI_RESOURCES];
+    zkl_lock_member members[PLAN_MULTI_RESOURCES];
     char names[PLAN_MULTI_RESOURCES][SET_PARENT_SIZE];
     for (size_t i = 0; i < self->plan->resource_count; i++) {
         set_parent(self->plan, i, names[i]);
-        members[i] = (zkl_multi_lock_member)ZKL_MULTI_LOCK_MEMBER_INIT;
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
         members[i].resource = names[i];
         members[i].mode = self->plan->modes[i];
     }
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = self->plan->fail_on_session_expiry;
     options.max_hold_ms = self->plan->max_hold_ms;
     options.state_callback = news;
     options.state_arg = arg;
-    return zkl_multi_lock_open(client, members, self->plan->resource_count, &options,
-                               &self->multi_lock);
+    return zkl_lock_open_set(client, members, self->plan->resource_count, &options,
+                             &self->multi_lock);
 }
 
 bool set_is_open(const set_handle *self) {
@@ -85,11 +85,11 @@ bool set_is_open(const set_handle *self) {
 
 /* The handle is not there any more for who looks meanwhile. */
 void set_close(set_handle *self) {
-    zkl_multi_lock *multi_lock = self->multi_lock;
+    zkl_lock *multi_lock = self->multi_lock;
     zkl_striped_lock *striped_lock = self->striped_lock;
     self->multi_lock = NULL;
     self->striped_lock = NULL;
-    zkl_multi_lock_close(multi_lock);
+    zkl_lock_close(multi_lock);
     zkl_striped_lock_close(striped_lock);
 }
 
@@ -104,25 +104,25 @@ int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant) {
         *grant = (set_grant){ its.token, its.stripe };
         return status;
     }
-    zkl_multi_lock_grant its = ZKL_MULTI_LOCK_GRANT_INIT;
-    int status = zkl_multi_lock_acquire(self->multi_lock, turn->timeout_ms, &its);
+    zkl_grant its = ZKL_GRANT_INIT;
+    int status = zkl_lock_acquire(self->multi_lock, ZKL_AS_OPENED, turn->timeout_ms, &its);
     *grant = (set_grant){ its.token, ZKL_ALL_STRIPES };
     return status;
 }
 
 int set_release(set_handle *self, int64_t timeout_ms) {
     return has_stripes(self) ? zkl_striped_lock_release(self->striped_lock, timeout_ms)
-                             : zkl_multi_lock_release(self->multi_lock, timeout_ms);
+                             : zkl_lock_release(self->multi_lock, timeout_ms);
 }
 
 int set_cancel(set_handle *self) {
     return has_stripes(self) ? zkl_striped_lock_cancel(self->striped_lock)
-                             : zkl_multi_lock_cancel(self->multi_lock);
+                             : zkl_lock_cancel(self->multi_lock);
 }
 
 int set_check(set_handle *self, int64_t *lease_left_ms) {
     return has_stripes(self) ? zkl_striped_lock_check(self->striped_lock, lease_left_ms)
-                             : zkl_multi_lock_check(self->multi_lock, lease_left_ms);
+                             : zkl_lock_check(self->multi_lock, lease_left_ms);
 }
 
 /* ---- Calls that are told
@@ -135,7 +135,7 @@ static void on_stripe(void *arg, int status, const zkl_grant *grant) {
     call->acquired(call, status, grant != NULL ? &its : NULL);
 }
 
-static void on_all(void *arg, int status, const zkl_multi_lock_grant *grant) {
+static void on_all(void *arg, int status, const zkl_grant *grant) {
     set_call *call = arg;
     set_grant its = { .token = grant != NULL ? grant->token : 0, .stripe = ZKL_ALL_STRIPES };
     call->acquired(call, status, grant != NULL ? &its : NULL);
@@ -150,11 +150,12 @@ int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call) {
     return has_stripes(self)
                ? zkl_striped_lock_acquire_async(self->striped_lock, stripe_wanted(self, turn),
                                                 turn->mode, turn->timeout_ms, on_stripe, call)
-               : zkl_multi_lock_acquire_async(self->multi_lock, turn->timeout_ms, on_all, call);
+               : zkl_lock_acquire_async(self->multi_lock, ZKL_AS_OPENED, turn->timeout_ms, NULL,
+                                        on_all, call);
 }
 
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call) {
     return has_stripes(self)
                ? zkl_striped_lock_release_async(self->striped_lock, timeout_ms, on_released, call)
-               : zkl_multi_lock_release_async(self->multi_lock, timeout_ms, on_released, call);
+               : zkl_lock_release_async(self->multi_lock, timeout_ms, NULL, on_released, call);
 }

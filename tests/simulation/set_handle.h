@@ -1,19 +1,19 @@
 /*
- * What takes several things at once, or any of them, as one kind of handle: a multi-lock, or a
+ * What takes several things at once, or any of them, as one kind of handle: a set, or a
  * striped lock.
  */
 #ifndef ZKLOCK_TESTS_SIMULATION_SET_HANDLE_H
 #define ZKLOCK_TESTS_SIMULATION_SET_HANDLE_H
 
 #include "plan.h"
-#include "zklock/multi_lock.h"
 #include "zklock/striped_lock.h"
+#include "zklock/zklock.h"
 
 enum { SET_PARENT_SIZE = 64 };
 
 typedef struct set_handle {
     const plan_multi *plan;
-    zkl_multi_lock *multi_lock; /* one of the two; NULL: closed */
+    zkl_lock *multi_lock; /* one of the two; NULL: closed */
     zkl_striped_lock *striped_lock;
 } set_handle;
 
@@ -30,8 +30,8 @@ struct set_call {
     void (*released)(set_call *self, int status);
 };
 
-/** Of a handle that is closed. The news are a multi-lock's; NULL: they are not wanted. */
-int set_open(set_handle *self, zkl_client *client, zkl_multi_lock_state_callback *news, void *arg);
+/** Of a handle that is closed. The news are a set's; NULL: they are not wanted. */
+int set_open(set_handle *self, zkl_client *client, zkl_lock_state_callback *news, void *arg);
 bool set_is_open(const set_handle *self);
 void set_close(set_handle *self);
 

@@ -8,7 +8,7 @@
 typedef struct simulation_counts {
     uint64_t runs;
     uint64_t grants;
-    uint64_t sets; /* of multi-locks, and of stripes, likewise: granted */
+    uint64_t sets; /* of sets, and of stripes, likewise: granted */
     uint64_t refusals;
     uint64_t losses;
     uint64_t contended; /* holders who were told that somebody waits behind them */

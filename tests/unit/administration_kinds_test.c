@@ -1,4 +1,4 @@
-/* What zklock/administration.h tells of semaphores, multi-locks, changed modes and
+/* What zklock/administration.h tells of semaphores, sets, changed modes and
  * asynchronous calls, on simulated servers. */
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "testing/world.h"
 #include "threads.h"
 #include "zklock/administration.h"
-#include "zklock/multi_lock.h"
 #include "zklock/striped_lock.h"
+#include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, SESSION_MS = 1200, WITHIN_MS = 60000, TEXT_SIZE = 1024 };
 
@@ -244,7 +244,7 @@ static void upgraded_writer_says_who_it_is_and_can_be_asked(void) {
     end();
 }
 
-/* ---- Asynchronous calls, multi-locks -------------------------------------------------------- */
+/* ---- Asynchronous calls, sets -------------------------------------------------------- */
 
 static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     (void)grant;
@@ -272,35 +272,35 @@ static void who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked(
 
 static void members_of_a_multi_lock_are_of_one_thread(void) {
     begin(8);
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
-    zkl_multi_lock *all = NULL;
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
+    zkl_lock *all = NULL;
     char expected[64];
     members[0].resource = "one";
     members[1].resource = "two";
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &all), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(all, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &all), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(all, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_OK);
     snprintf(expected, sizeof(expected), ":%llu", (unsigned long long)zkl_thread_number());
     for (size_t i = 0; i < 2; i++) {
         zkl_queue *queue = describe(members[i].resource);
         EXPECT_TEXT(strchr(zkl_queue_get(queue, 0)->identity.owner, ':'), expected);
         zkl_queue_free(queue);
     }
-    zkl_multi_lock_close(all);
+    zkl_lock_close(all);
     end();
 }
 
 static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
     begin(10);
-    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock_options of_stripes = ZKL_LOCK_OPTIONS_INIT;
-    zkl_multi_lock *all = NULL;
+    zkl_lock *all = NULL;
     zkl_striped_lock *stripes = NULL;
     member.resource = "one";
     options.owner = "job-7";
     of_stripes.owner = "job-8";
-    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, &options, &all), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(all, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(client, &member, 1, &options, &all), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(all, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_OK);
     expect_queue("one", "exclusive job-7 holds");
     EXPECT_INT(zkl_striped_lock_open(client, "hot", 1, &of_stripes, &stripes), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
@@ -311,9 +311,9 @@ static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
                ZKL_OK);
     expect_queue("hot/stripe-0000", "exclusive job-8 holds");
     zkl_striped_lock_close(stripes);
-    zkl_multi_lock_close(all);
+    zkl_lock_close(all);
     options.owner = "two\nlines";
-    EXPECT_REFUSED(zkl_multi_lock_open(client, &member, 1, &options, &all), "owner");
+    EXPECT_REFUSED(zkl_lock_open_set(client, &member, 1, &options, &all), "owner");
     end();
 }
 

@@ -4,8 +4,8 @@
 #include "client.h"
 #include "support/unit.h"
 #include "zklock/election.h"
-#include "zklock/multi_lock.h"
 #include "zklock/testing.h"
+#include "zklock/zklock.h"
 #include "zookeeper/request_runner.h"
 
 enum {
@@ -118,17 +118,17 @@ typedef struct other_call {
 } other_call;
 
 static zkl_lock *lock;
-static zkl_multi_lock *multi_lock;
+static zkl_lock *set;
 static zkl_election *election;
 
 static void hold(void) {
-    zkl_multi_lock_member members[2] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[2] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = "orders";
     members[1].resource = "invoices";
     lock = open_lock("stock");
     EXPECT_INT(zkl_lock_acquire(lock, ZKL_WRITE, ZKL_FOREVER, NULL), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, ZKL_FOREVER, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_OK);
     EXPECT_INT(zkl_election_open(client, "leader", NULL, &election), ZKL_OK);
     EXPECT_INT(zkl_election_campaign(election, ZKL_FOREVER, NULL), ZKL_OK);
 }
@@ -163,7 +163,7 @@ static int commit_for_ever(void) {
 }
 
 static int release_all_for_ever(void) {
-    return zkl_multi_lock_release(multi_lock, ZKL_FOREVER);
+    return zkl_lock_release(set, ZKL_FOREVER);
 }
 
 static int resign_for_ever(void) {
@@ -175,9 +175,9 @@ static void close_lock(void) {
     lock = NULL;
 }
 
-static void close_multi_lock(void) {
-    zkl_multi_lock_close(multi_lock);
-    multi_lock = NULL;
+static void close_set(void) {
+    zkl_lock_close(set);
+    set = NULL;
 }
 
 static void close_election(void) {
@@ -192,7 +192,7 @@ static void make_call(void *arg) {
 
 static void close_handles(void) {
     close_lock();
-    close_multi_lock();
+    close_set();
     close_election();
 }
 
@@ -237,8 +237,8 @@ static void close_ends_a_commit_without_servers(void) {
 }
 
 static void close_ends_a_release_of_all_without_servers(void) {
-    close_ends(release_all_for_ever, close_multi_lock, UNANSWERED, ZKL_PENDING);
-    close_ends(release_all_for_ever, close_multi_lock, DISCONNECTED, ZKL_PENDING);
+    close_ends(release_all_for_ever, close_set, UNANSWERED, ZKL_PENDING);
+    close_ends(release_all_for_ever, close_set, DISCONNECTED, ZKL_PENDING);
 }
 
 static void close_ends_a_resignation_without_servers(void) {

@@ -158,7 +158,7 @@ static void acquire_that_cannot_begin_counts_as_failed(void) {
     desk_close(desk);
 }
 
-static void on_nothing(void *arg, int status, const zkl_multi_lock_grant *grant) {
+static void on_nothing(void *arg, int status, const zkl_grant *grant) {
     (void)arg;
     (void)grant;
     EXPECT_INT(status, ZKL_OK); /* refused calls are not told */
@@ -167,22 +167,22 @@ static void on_nothing(void *arg, int status, const zkl_multi_lock_grant *grant)
 /* As many as it would have been of single locks; whether a thread would have waited, or nobody. */
 static void multi_acquire_that_cannot_begin_counts_for_each_resource(void) {
     lock_desk *desk = open_plain();
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
-    zkl_multi_lock *multi_lock = NULL;
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
+    zkl_lock *set = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.resource_class = "shop";
     members[0].resource = "stock";
     members[1].resource = "orders";
-    EXPECT_INT(zkl_multi_lock_open(desk->client, members, 2, &options, &multi_lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(desk->client, members, 2, &options, &set), ZKL_OK);
     desk_enter(desk);
     desk->fake.random_fails = true;
     desk_leave(desk);
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, 0, NULL), ZKL_SYSTEM);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 0, NULL), ZKL_SYSTEM);
     EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "2");
-    EXPECT_INT(zkl_multi_lock_acquire_async(multi_lock, 0, on_nothing, NULL), ZKL_SYSTEM);
+    EXPECT_INT(zkl_lock_acquire_async(set, ZKL_AS_OPENED, 0, NULL, on_nothing, NULL), ZKL_SYSTEM);
     EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "4");
     EXPECT_SERIES(desk, "zklock_waiting|", "0");
-    zkl_multi_lock_close(multi_lock);
+    zkl_lock_close(set);
     desk_close(desk);
 }
 

@@ -1,5 +1,5 @@
 /*
- * The members of a multi-lock and the transaction that makes their nodes, over scripted
+ * The members of a set and the transaction that makes their nodes, over scripted
  * operations (run_stage.h): what becomes of those who ask when it cannot be sent, or never is.
  */
 #include "support/run_stage.h"

@@ -8,8 +8,8 @@
 #include "support/async_caller.h"
 #include "testing/ensemble.h"
 #include "zklock/election.h"
-#include "zklock/multi_lock.h"
 #include "zklock/striped_lock.h"
+#include "zklock/zklock.h"
 
 enum { SOON_MS = 200, WAIT_MS = 10000, LONG_MS = 60000, CLOSE_MS = 50, SAID_SIZE = 256 };
 
@@ -91,18 +91,18 @@ static void deadline_after_a_disconnection_counts_from_there(void) {
 }
 
 static void members_and_stripes_and_candidates_say_so_too(void) {
-    zkl_multi_lock *set = NULL;
+    zkl_lock *set = NULL;
     zkl_striped_lock *stripes = NULL;
     zkl_election *election = NULL;
-    zkl_multi_lock_member members[2] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[2] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     char node[ZKL_NODE_PATH_SIZE];
     members[0].resource = "free";
     members[1].resource = "stock";
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
     zkl_testing_add_contender("/locks/hot/stripe-0000", ZKL_EXCLUSIVE, node);
-    EXPECT_INT(zkl_multi_lock_open(self.client, members, 2, NULL, &set), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_TIMEOUT);
+    EXPECT_INT(zkl_lock_open_set(self.client, members, 2, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 1000, NULL), ZKL_TIMEOUT);
     EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
     EXPECT_INT(zkl_striped_lock_open(self.client, "hot", 1, NULL, &stripes), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, 1000, NULL), ZKL_TIMEOUT);
@@ -112,14 +112,14 @@ static void members_and_stripes_and_candidates_say_so_too(void) {
     EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_multi_lock_acquire(set, 1000, NULL), ZKL_DISCONNECTED);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 1000, NULL), ZKL_DISCONNECTED);
     EXPECT(strstr(zkl_error_message(), "\": not connected for ") != NULL);
     EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 1000, NULL),
                ZKL_DISCONNECTED);
     zkl_testing_start_servers();
     zkl_election_close(election);
     zkl_striped_lock_close(stripes);
-    zkl_multi_lock_close(set);
+    zkl_lock_close(set);
     end();
 }
 

@@ -6,9 +6,9 @@
 
 #include "support/unit.h"
 #include "zklock/election.h"
-#include "zklock/multi_lock.h"
 #include "zklock/striped_lock.h"
 #include "zklock/testing.h"
+#include "zklock/zklock.h"
 
 enum { WAIT_MS = 10000 };
 
@@ -117,23 +117,23 @@ static void observer_that_is_closed_twice_is_closed_once(void) {
 }
 
 static void other_handles_that_are_closed_are_named(void) {
-    zkl_multi_lock *set = NULL;
+    zkl_lock *set = NULL;
     zkl_striped_lock *stripes = NULL;
     zkl_election *election = NULL;
-    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
+    zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     member.resource = "stock";
     begin();
-    EXPECT_INT(zkl_multi_lock_open(client, &member, 1, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(client, &member, 1, NULL, &set), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_open(client, "hot", 2, NULL, &stripes), ZKL_OK);
     EXPECT_INT(zkl_election_open(client, "service", NULL, &election), ZKL_OK);
-    zkl_multi_lock_close(set);
+    zkl_lock_close(set);
     zkl_striped_lock_close(stripes);
     zkl_election_close(election);
-    CLOSED(zkl_multi_lock_acquire(set, WAIT_MS, NULL), "multi_lock");
+    CLOSED(zkl_lock_acquire(set, ZKL_AS_OPENED, WAIT_MS, NULL), "lock");
     CLOSED(zkl_striped_lock_check(stripes, NULL), "striped_lock");
     CLOSED(zkl_election_campaign(election, WAIT_MS, NULL), "election");
     EXPECT(zkl_election_lock(election) == NULL);
-    zkl_multi_lock_close(set);
+    zkl_lock_close(set);
     zkl_striped_lock_close(stripes);
     zkl_election_close(election);
     end();

@@ -412,7 +412,7 @@ static void session_that_answers_nothing_is_kept_while_something_is_held(void) {
     live_finish(stage);
 }
 
-/* Nobody works under half of a multi-lock, and who waits for the other half would wait for ever. */
+/* Nobody works under half of a set, and who waits for the other half would wait for ever. */
 static void see_nothing(void *arg, const zkl_leader_sight *sight) {
     (void)arg;
     (void)sight;

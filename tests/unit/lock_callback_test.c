@@ -393,11 +393,11 @@ static int try_with_failing_allocation(int number, bool tell_granted) {
     ear_begin(&ear);
     zkl_lock_options options = ear_options(&ear);
     lock_desk *desk = desk_open_offline(&options);
-    desk->lock->tell_granted = tell_granted;
+    desk->lock->options.tell_granted = tell_granted ? 1 : 0;
     atomic_store(&failing_allocation, number);
     int status = zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL);
     atomic_store(&failing_allocation, 0);
-    desk->lock->tell_granted = false;
+    desk->lock->options.tell_granted = 0;
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     DESK_HEARD(desk, "");
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "support/lock_desk.h"
-#include "zklock/multi_lock.h"
 #include "zklock/striped_lock.h"
+#include "zklock/zklock.h"
 
 static void expect_refused(int actual, int status, const char *message, int line) {
     unit_expect_int(actual, status, "the status", __FILE__, line);
@@ -109,18 +109,27 @@ static void level_of_the_log_is_one_of_four(void) {
 
 /* A later version may give it a meaning: who sets it today would be surprised then. */
 static void reserved_fields_are_refused_until_they_mean_something(void) {
-    static const char message[] = "reserved 1: must be 0";
-    zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;
-    zkl_multi_lock_options set_options = ZKL_MULTI_LOCK_OPTIONS_INIT;
-    zkl_multi_lock_member member = ZKL_MULTI_LOCK_MEMBER_INIT;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.reserved = 1;
+    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "reserved 1: must be 0");
+}
+
+static void options_of_one_resource_are_refused_for_a_set(void) {
+    static const char message[] =
+        "option \"permits or max_waiting\": is not for a set: each member has its permits";
     lock_desk *desk = desk_open(NULL);
-    zkl_multi_lock *set = NULL;
-    client_options.reserved = 1;
-    set_options.reserved = 1;
+    zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
+    zkl_lock *set = NULL;
     member.resource = "stock";
-    REFUSED(open_client(&client_options), ZKL_INVALID_ARGUMENT, message);
-    REFUSED(zkl_multi_lock_open(desk->client, &member, 1, &set_options, &set), ZKL_INVALID_ARGUMENT,
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.permits = 2;
+    REFUSED(zkl_lock_open_set(desk->client, &member, 1, &options, &set), ZKL_INVALID_ARGUMENT,
             message);
+    options.permits = 0;
+    options.max_waiting = 1;
+    REFUSED(zkl_lock_open_set(desk->client, &member, 1, &options, &set), ZKL_INVALID_ARGUMENT,
+            message);
+    EXPECT(set == NULL);
     desk_close(desk);
 }
 
@@ -427,6 +436,7 @@ static CU_TestInfo tests[] = {
     TEST(acquire_that_can_have_no_lease_says_why),
     TEST(level_of_the_log_is_one_of_four),
     TEST(reserved_fields_are_refused_until_they_mean_something),
+    TEST(options_of_one_resource_are_refused_for_a_set),
     TEST(null_pointers_for_a_client_are_named),
     TEST(client_is_left_open_where_its_close_is_refused),
     TEST(size_of_client_structs_must_be_known),

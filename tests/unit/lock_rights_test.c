@@ -7,7 +7,6 @@
 #include "testing/ensemble.h"
 #include "testing/world.h"
 #include "threads.h"
-#include "zklock/multi_lock.h"
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3, ENOUGH_MS = 5000 };
@@ -122,13 +121,13 @@ static void try_that_gets_no_lease_in_time_ends_when_its_node_is_gone(void) {
 static void try_of_several_that_gets_no_lease_in_time_ends(void) {
     zkl_client *client = NULL;
     begin_without_leases(&client);
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = "stock";
     members[1].resource = "sales";
-    zkl_multi_lock *lock = NULL;
-    EXPECT_INT(zkl_multi_lock_open(client, members, COUNT_OF(members), NULL, &lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(lock, 0, NULL), ZKL_SERVER_REFUSED);
-    zkl_multi_lock_close(lock);
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open_set(client, members, COUNT_OF(members), NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_AS_OPENED, 0, NULL), ZKL_SERVER_REFUSED);
+    zkl_lock_close(lock);
     end_without_leases(client);
 }
 

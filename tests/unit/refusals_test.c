@@ -6,7 +6,6 @@
 
 #include "support/scripted_server.h"
 #include "support/unit.h"
-#include "zklock/multi_lock.h"
 #include "zklock/zklock.h"
 
 enum {
@@ -50,13 +49,13 @@ static int acquire(zkl_client *client, int64_t timeout_ms) {
 }
 
 static int acquire_several(zkl_client *client) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
-    zkl_multi_lock *lock = NULL;
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
+    zkl_lock *lock = NULL;
     members[0].resource = "stock";
     members[1].resource = "sales";
-    EXPECT_INT(zkl_multi_lock_open(client, members, COUNT_OF(members), NULL, &lock), ZKL_OK);
-    int status = zkl_multi_lock_acquire(lock, PATIENCE_MS, NULL);
-    zkl_multi_lock_close(lock);
+    EXPECT_INT(zkl_lock_open_set(client, members, COUNT_OF(members), NULL, &lock), ZKL_OK);
+    int status = zkl_lock_acquire(lock, ZKL_AS_OPENED, PATIENCE_MS, NULL);
+    zkl_lock_close(lock);
     return status;
 }
 

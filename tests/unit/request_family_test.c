@@ -1,4 +1,4 @@
-/* Permits, limits, members of multi-locks, downgrades: what the rest of the family asks of
+/* Permits, limits, members of sets, downgrades: what the rest of the family asks of
  * the request machine. */
 #include "support/trace.h"
 
@@ -120,7 +120,7 @@ static void free_lock_is_granted_whatever_the_limit(void) {
     PLAY(limited, lines);
 }
 
-/* ---- Members of a multi-lock ---------------------------------------------------------------- */
+/* ---- Members of a set ---------------------------------------------------------------- */
 
 static void member_inspects_its_node_for_the_token(void) {
     static const char *const lines[] = {

@@ -6,7 +6,7 @@
  * leases that run out, others who come, go, copy our names and become readers in
  * the place of their writer, administrators who delete, and a user who gives up,
  * downgrades or releases; for locks and permits, with and without a limit of the queue, alone or
- * as a member of a multi-lock. Each seed walks the same way every time.
+ * as a member of a set. Each seed walks the same way every time.
  *
  * In each step the monitor's rules hold. Beyond them the world knows:
  *     a grant is given only to a node of our session that nothing blocks, and

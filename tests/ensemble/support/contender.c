@@ -68,20 +68,20 @@ static int count(zkl_lock *lock, zkl_mode mode, int rounds, const char *ledger) 
 /* ---- Both resources at once ---------------------------------------------- */
 
 static int open_both(struct contender *self, const char *other) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = self->resource;
     members[1].resource = other;
-    zkl_multi_lock_close(self->both);
-    return zkl_multi_lock_open(self->client, members, 2, NULL, &self->both);
+    zkl_lock_close(self->both);
+    return zkl_lock_open_set(self->client, members, 2, NULL, &self->both);
 }
 
-static int count_both(zkl_multi_lock *both, int rounds, const char *ledger) {
+static int count_both(zkl_lock *both, int rounds, const char *ledger) {
     int status = ZKL_OK;
     for (int i = 0; i < rounds && status == ZKL_OK; i++) {
-        status = zkl_multi_lock_acquire(both, 2 * PATIENCE_MS, NULL);
+        status = zkl_lock_acquire(both, ZKL_AS_OPENED, 2 * PATIENCE_MS, NULL);
         if (status == ZKL_OK) {
             int used = use_ledger(ZKL_EXCLUSIVE, ledger);
-            status = zkl_multi_lock_release(both, PATIENCE_MS);
+            status = zkl_lock_release(both, PATIENCE_MS);
             status = used != ZKL_OK ? used : status;
         }
     }
@@ -97,10 +97,10 @@ static bool obey_about_both(const char *command, struct contender *self) {
         int status = open_both(self, other);
         printf("%d\n", status == ZKL_OK ? count_both(self->both, rounds, ledger) : status);
     } else if (sscanf(command, "hold_both %127s", other) == 1) {
-        zkl_multi_lock_grant grant = ZKL_MULTI_LOCK_GRANT_INIT;
+        zkl_grant grant = ZKL_GRANT_INIT;
         int status = open_both(self, other);
         if (status == ZKL_OK) {
-            status = zkl_multi_lock_acquire(self->both, 2 * PATIENCE_MS, &grant);
+            status = zkl_lock_acquire(self->both, ZKL_AS_OPENED, 2 * PATIENCE_MS, &grant);
         }
         printf("%d %" PRId64 "\n", status, grant.token);
     } else {
@@ -178,7 +178,7 @@ int main(int argc, char **argv) {
     }
     contender_end_writes(&self);
     contender_end_leading(&self);
-    zkl_multi_lock_close(self.both);
+    zkl_lock_close(self.both);
     zkl_lock_close(self.also);
     zkl_lock_close(self.lock);
     return zkl_client_close(self.client, PATIENCE_MS) == ZKL_OK ? EXIT_SUCCESS : EXIT_FAILURE;

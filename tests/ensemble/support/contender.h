@@ -12,7 +12,7 @@
  *     check                STATUS LEASE_LEFT_MS
  *     count MODE N LEDGER  STATUS     N times: acquire, ledger, release; the ledger of
  *                          permits is that of ledger_enter
- *     hold_both OTHER      STATUS TOKEN  a multi-lock on RESOURCE and OTHER, until it ends
+ *     hold_both OTHER      STATUS TOKEN  a set on RESOURCE and OTHER, until it ends
  *     count_both OTHER N LEDGER  STATUS  N times: such a one, ledger, release
  *     also OTHER TIMEOUT   STATUS TOKEN NODE  OTHER as well, exclusively, until it ends
  *     verify TIMEOUT       STATUS

@@ -5,14 +5,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <zklock/election.h>
-#include <zklock/multi_lock.h>
 #include <zklock/zklock.h>
 
 struct contender {
     const char *resource;
     zkl_client *client;
     zkl_lock *lock;
-    zkl_multi_lock *both;
+    zkl_lock *both;
     zkl_lock *also;
     zkl_transaction *plan;
     zkl_election *election;

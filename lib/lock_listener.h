@@ -1,6 +1,6 @@
 /* For the trace of simulations: hears what the applications of all handles are told. */
-#ifndef ZKLOCK_LISTENER_H
-#define ZKLOCK_LISTENER_H
+#ifndef ZKLOCK_LOCK_LISTENER_H
+#define ZKLOCK_LOCK_LISTENER_H
 
 #include "zklock/zklock.h"
 

@@ -3,18 +3,38 @@
 #include "threads.h"
 #include "try.h"
 
+static void release_members(zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        if (lock->members[i].runner != NULL) {
+            zkl_request_runner_feed(lock->members[i].runner,
+                                    &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+        }
+    }
+}
+
+/* What was lost before is given back, and the holder knows. */
+static void observe_lost(const zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        const lock_member *member = &lock->members[i];
+        if (member->runner == NULL || member->runner->request.stage != ZKL_STAGE_HELD) {
+            zkl_observe_lost_released(lock->client, member->runner, member->resource,
+                                      lock->grant.granted_ms, lock->grant.token);
+        }
+    }
+}
+
+/* After the end of a lease there is a node left; of a set the others are still held. */
 static int release_lost(zkl_lock *lock) {
-    zkl_observe_lost_released(lock);
+    observe_lost(lock);
     lock->state = LOCK_IDLE;
-    zkl_lock_feed(lock, ZKL_EVENT_RELEASED,
-                  ZKL_OK); /* after the end of a lease there is a node left */
+    release_members(lock);
     zkl_lock_let_go(lock);
     return ZKL_LOST;
 }
 
 static int end_release(zkl_lock *lock) {
     lock->pending = NULL;
-    int status = lock->runner != NULL ? ZKL_PENDING : lock->ended;
+    int status = zkl_lock_has_ended(lock) ? lock->grant.ended : ZKL_PENDING;
     zkl_lock_let_go(lock);
     lock->state = LOCK_IDLE;
     return status;
@@ -22,13 +42,14 @@ static int end_release(zkl_lock *lock) {
 
 static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
     lock->state = LOCK_RELEASING;
+    lock->grant.ended = ZKL_OK;
     lock->pending = call->timeout_ms != 0 ? call : NULL;
     zkl_lock_withdraw_change(lock);
-    zkl_lock_feed(lock, ZKL_EVENT_RELEASED, ZKL_OK);
+    release_members(lock);
     if (call->timeout_ms == 0) {
         (void)end_release(lock); /* whatever it is so far */
         zkl_call_answer(call, ZKL_OK);
-    } else if (lock->runner == NULL) {
+    } else if (zkl_lock_has_ended(lock)) {
         zkl_call_over(call);
     }
     return ZKL_OK;
@@ -41,11 +62,11 @@ static int begin(zkl_lock_call *call) {
     }
     zkl_lock_look_at_clock(lock);
     bool granted = zkl_lock_is_granted(lock);
-    if (granted && lock->reentrant && !zkl_lock_is_owner(lock, call->owner)) {
+    if (granted && zkl_lock_is_of_other(lock, call->owner)) {
         return ZKL_NOT_OWNER;
     }
-    if (granted && lock->holds > 1) {
-        lock->holds--;
+    if (granted && lock->grant.holds > 1) {
+        lock->grant.holds--;
         zkl_call_answer(call, lock->state == LOCK_HELD ? ZKL_OK : ZKL_LOST);
         return ZKL_OK;
     }
@@ -90,4 +111,15 @@ int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner
     zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
     return callback != NULL ? zkl_call_start(&call, sizeof(call)) : release_in_silence(&call);
+}
+
+void zkl_lock_release_at_close(zkl_lock *lock) {
+    if (lock->state == LOCK_LOST && !lock->client->closed) {
+        observe_lost(lock);
+    }
+    if (zkl_lock_is_granted(lock)) {
+        release_members(lock);
+    }
+    zkl_lock_let_go(lock);
+    lock->state = LOCK_IDLE; /* a callback that is just running may still look */
 }

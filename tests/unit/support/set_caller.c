@@ -1,4 +1,4 @@
-#include "support/multi_caller.h"
+#include "support/set_caller.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { WAIT_MS = 60000 };
 
-static void write_down(multi_caller *self, const char *what, int status, const char *resource) {
+static void write_down(set_caller *self, const char *what, int status, const char *resource) {
     size_t length = strlen(self->heard);
     char number[32] = "";
     if (status != ZKL_OK) {
@@ -21,8 +21,8 @@ static void write_down(multi_caller *self, const char *what, int status, const c
     }
 }
 
-void multi_on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant) {
-    multi_caller *self = arg;
+void set_on_acquired(void *arg, int status, const zkl_grant *grant) {
+    set_caller *self = arg;
     EXPECT((grant != NULL) == (status == ZKL_OK));
     if (grant != NULL) {
         self->grant = *grant;
@@ -30,23 +30,23 @@ void multi_on_acquired(void *arg, int status, const zkl_multi_lock_grant *grant)
     write_down(self, "acquired", status, "");
 }
 
-void multi_on_released(void *arg, int status) {
+void set_on_released(void *arg, int status) {
     write_down(arg, "released", status, "");
 }
 
-static void on_news(void *arg, const zkl_multi_lock_news *news) {
-    multi_caller *self = arg;
-    EXPECT(news->multi_lock == self->multi_lock);
+static void on_news(void *arg, const zkl_lock_news *news) {
+    set_caller *self = arg;
+    EXPECT(news->lock == self->set);
     EXPECT_INT(news->token, self->grant.token);
     write_down(self, zkl_lock_state_name((int)news->state), news->reason, news->resource);
 }
 
-void multi_open(multi_caller *self, zkl_dispatch dispatch, const zkl_multi_lock_options *given) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+void set_open(set_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given) {
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_client_options client = ZKL_CLIENT_OPTIONS_INIT;
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
-    *self = (multi_caller){ .client = NULL };
-    client.session_timeout_ms = MULTI_SESSION_MS;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    *self = (set_caller){ .client = NULL };
+    client.session_timeout_ms = SET_SESSION_MS;
     client.dispatch = dispatch;
     if (given != NULL) {
         options = *given;
@@ -56,51 +56,51 @@ void multi_open(multi_caller *self, zkl_dispatch dispatch, const zkl_multi_lock_
     members[0].resource = "stock";
     members[1].resource = "orders";
     EXPECT_INT(zkl_client_open("server:2181", &client, &self->client), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_open(self->client, members, 2, &options, &self->multi_lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(self->client, members, 2, &options, &self->set), ZKL_OK);
 }
 
-void multi_close_handle(multi_caller *self) {
-    zkl_multi_lock *multi_lock = self->multi_lock;
-    self->multi_lock = NULL;
-    zkl_multi_lock_close(multi_lock);
+void set_close_handle(set_caller *self) {
+    zkl_lock *set = self->set;
+    self->set = NULL;
+    zkl_lock_close(set);
 }
 
-void multi_close(multi_caller *self) {
-    multi_close_handle(self);
+void set_close(set_caller *self) {
+    set_close_handle(self);
     EXPECT_INT(zkl_client_close(self->client, WAIT_MS), ZKL_OK);
 }
 
-void multi_acquire(multi_caller *self, int64_t timeout_ms) {
-    EXPECT_INT(zkl_multi_lock_acquire_async(self->multi_lock, timeout_ms, multi_on_acquired, self),
-               ZKL_OK);
+void set_acquire(set_caller *self, int64_t timeout_ms) {
+    EXPECT_INT(
+        zkl_lock_acquire_async(self->set, ZKL_AS_OPENED, timeout_ms, NULL, set_on_acquired, self),
+        ZKL_OK);
 }
 
-void multi_release(multi_caller *self, int64_t timeout_ms) {
-    EXPECT_INT(zkl_multi_lock_release_async(self->multi_lock, timeout_ms, multi_on_released, self),
-               ZKL_OK);
+void set_release(set_caller *self, int64_t timeout_ms) {
+    EXPECT_INT(zkl_lock_release_async(self->set, timeout_ms, NULL, set_on_released, self), ZKL_OK);
 }
 
-size_t multi_dispatch(multi_caller *self) {
+size_t set_dispatch(set_caller *self) {
     size_t count = 99;
     EXPECT_INT(zkl_client_dispatch(self->client, &count), ZKL_OK);
     return count;
 }
 
 static int has_heard(void *arg) {
-    const multi_caller *self = arg;
+    const set_caller *self = arg;
     return self->heard[0] != '\0';
 }
 
-void multi_wait(multi_caller *self) {
+void set_wait(set_caller *self) {
     EXPECT_INT(zkl_testing_wait_until(has_heard, self, WAIT_MS), 1);
 }
 
-void multi_expect_nodes(size_t of_stock, size_t of_orders) {
-    EXPECT_INT(zkl_testing_count_children(MULTI_STOCK), of_stock);
-    EXPECT_INT(zkl_testing_count_children(MULTI_ORDERS), of_orders);
+void set_expect_nodes(size_t of_stock, size_t of_orders) {
+    EXPECT_INT(zkl_testing_count_children(SET_STOCK), of_stock);
+    EXPECT_INT(zkl_testing_count_children(SET_ORDERS), of_orders);
 }
 
-void multi_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]) {
+void set_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]) {
     const zkl_ensemble *ensemble = zkl_testing_led_ensemble(__func__);
     const zkl_tree *tree = zkl_ensemble_tree(ensemble);
     int64_t zxid = zkl_ensemble_committed_zxid(ensemble);
@@ -114,8 +114,8 @@ void multi_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]) {
     snprintf(path, ZKL_NODE_PATH_SIZE, "%s", last != NULL ? zkl_node_path(last) : "");
 }
 
-void multi_delete_last_of(const char *resource) {
+void set_delete_last_of(const char *resource) {
     char path[ZKL_NODE_PATH_SIZE];
-    multi_last_of(resource, path);
+    set_last_of(resource, path);
     EXPECT_INT(zkl_testing_delete_node(path), 1);
 }

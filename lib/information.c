@@ -10,7 +10,7 @@ static int check_in_touch(const zkl_lock *lock) {
     if (status != ZKL_OK) {
         return status;
     }
-    const zkl_session *session = lock->runner->session;
+    const zkl_session *session = lock->members[0].runner->session;
     bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
@@ -24,7 +24,7 @@ static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     int status = check_in_touch(lock);
     *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
     if (is_held(status) && lock->client->lease_tick_ms > 0) {
-        *lease_left_ms = zkl_liveness_lease_left(&lock->runner->session->liveness);
+        *lease_left_ms = zkl_liveness_lease_left(&lock->members[0].runner->session->liveness);
         if (*lease_left_ms == 0) {
             status = check_in_touch(lock); /* it has just ended */
         }
@@ -36,7 +36,7 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int64_t left = 0;
-    int status = zkl_handle_check("lock", lock);
+    int status = zkl_lock_check_handle(lock);
     if (status == ZKL_OK) {
         pthread_mutex_lock(&lock->client->mutex);
         status = look(lock, &left);
@@ -78,6 +78,19 @@ static uint64_t count_left_behind(const zkl_lock *lock) {
     return count;
 }
 
+/* Of a set: the longest queue. */
+static int64_t find_position(const zkl_lock *lock) {
+    int64_t furthest = -1;
+    for (size_t i = 0; i < lock->count; i++) {
+        const zkl_request_runner *runner = lock->members[i].runner;
+        if (runner == NULL || runner->position < 0) {
+            return -1;
+        }
+        furthest = runner->position > furthest ? runner->position : furthest;
+    }
+    return furthest;
+}
+
 static void tell_information(const zkl_lock *lock, zkl_lock_information *information) {
     int64_t left = 0;
     int status = look(lock, &left);
@@ -87,23 +100,23 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
         .pending_deletions = count_left_behind(lock),
         .position = -1,
     };
-    if (lock->state == LOCK_ACQUIRING && lock->runner != NULL) {
-        information->position = lock->runner->position;
+    if (lock->state == LOCK_ACQUIRING) {
+        information->position = find_position(lock);
     }
     if (zkl_lock_is_granted(lock)) {
-        information->lost_reason = lock->lost_reason;
-        information->mode = lock->mode;
-        information->token = lock->token;
-        information->holds = lock->holds;
+        information->lost_reason = lock->grant.lost_reason;
+        information->mode = lock->grant.mode;
+        information->token = lock->grant.token;
+        information->holds = lock->grant.holds;
         information->held_ms =
-            zkl_session_now_ms(&lock->client->sessions->session) - lock->granted_ms;
+            zkl_session_now_ms(&lock->client->sessions->session) - lock->grant.granted_ms;
     }
 }
 
 int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    ZKL_TRY(zkl_handle_check("lock", lock));
+    ZKL_TRY(zkl_lock_check_handle(lock));
     ZKL_TRY(zkl_input_check_pointer("information", information));
     ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
                                         sizeof(*information)));
@@ -153,6 +166,8 @@ const char *zkl_lock_mode_name(int mode) {
         return "write";
     case ZKL_PERMIT:
         return "permit";
+    case ZKL_AS_OPENED:
+        return "as opened";
     default:
         return "unknown";
     }

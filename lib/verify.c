@@ -3,28 +3,23 @@
 #include "threads.h"
 #include "try.h"
 
-typedef struct verify_call {
-    zkl_commit_call base; /* first */
-    zkl_multi_operation guard;
-} verify_call;
-
 /* Nothing is written: where the reply was lost with the connection, of which it is told before, the
  * next is asked. */
 static void on_answer(zkl_commit_call *self, const zkl_commit_result *result) {
     const zkl_lock *lock = self->call.lock;
     bool again = result->status == ZKL_UNKNOWN && !lock->calls.closing &&
-                 zkl_lock_check_held(lock) == ZKL_OK && !lock->runner->session->connected;
+                 zkl_lock_check_held(lock) == ZKL_OK &&
+                 !lock->members[0].runner->session->connected;
     int status = again ? zkl_commit_begin(self) : ZKL_OK;
     self->status = status != ZKL_OK ? status : self->status;
 }
 
+/* No operations but the guards. */
 static int begin(zkl_lock_call *call) {
-    verify_call *self = (verify_call *)call;
-    self->base.operations = &self->guard;
-    self->base.count = 1;
-    self->base.ended = on_answer;
+    zkl_commit_call *self = (zkl_commit_call *)call;
+    self->ended = on_answer;
     ZKL_TRY(zkl_lock_check_held(call->lock));
-    return zkl_commit_begin(&self->base);
+    return zkl_commit_begin(self);
 }
 
 static int end(zkl_lock_call *call) {
@@ -40,15 +35,15 @@ static const zkl_lock_call_kind kind = { .shortest_ms = 1,
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_NOT_CANCELLED;
-    verify_call self = { .base.call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms) };
-    return zkl_call_wait(&self.base.call, true);
+    zkl_commit_call self = { .call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms) };
+    return zkl_call_wait(&self.call, true);
 }
 
 int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
                           void *arg) {
     ZKL_NOT_CANCELLED;
-    verify_call self = { .base.call =
-                             zkl_call_of_callback(lock, &kind, __func__, timeout_ms, NULL, arg) };
-    self.base.call.application.ended = callback;
-    return zkl_call_start(&self.base.call, sizeof(self));
+    zkl_commit_call self = { .call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, NULL,
+                                                          arg) };
+    self.call.application.ended = callback;
+    return zkl_call_start(&self.call, sizeof(self));
 }

@@ -1,32 +1,32 @@
 /*
- * Multi-locks on simulated servers: all or none, in one transaction, and no circle of
+ * Sets on simulated servers: all or none, in one transaction, and no circle of
  * waiting, whatever order callers name their resources in.
  */
-#include "zklock/multi_lock.h"
+#include "zklock/zklock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/multi_caller.h"
+#include "support/set_caller.h"
 #include "testing/ensemble.h"
 
 enum { SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
 
 typedef struct caller {
     zkl_client *client;
-    zkl_multi_lock *multi_lock;
+    zkl_lock *set;
     int64_t timeout_ms;
     int status;
-    zkl_multi_lock_grant grant;
+    zkl_grant grant;
 } caller;
 
-static zkl_multi_lock *open_two(zkl_client *client, const char *one, const char *other) {
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+static zkl_lock *open_two(zkl_client *client, const char *one, const char *other) {
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = one;
     members[1].resource = other;
-    zkl_multi_lock *multi_lock = NULL;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_OK);
-    return multi_lock;
+    zkl_lock *set = NULL;
+    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &set), ZKL_OK);
+    return set;
 }
 
 static zkl_client *open_client(int32_t lease_tick_ms) {
@@ -40,19 +40,19 @@ static zkl_client *open_client(int32_t lease_tick_ms) {
 
 static void open_caller(caller *self, const char *one, const char *other) {
     *self = (caller){ .timeout_ms = ZKL_FOREVER, .status = 1 };
-    self->grant = (zkl_multi_lock_grant)ZKL_MULTI_LOCK_GRANT_INIT;
+    self->grant = (zkl_grant)ZKL_GRANT_INIT;
     self->client = open_client(0);
-    self->multi_lock = open_two(self->client, one, other);
+    self->set = open_two(self->client, one, other);
 }
 
 static void close_caller(caller *self) {
-    zkl_multi_lock_close(self->multi_lock);
+    zkl_lock_close(self->set);
     EXPECT_INT(zkl_client_close(self->client, LONG_MS), ZKL_OK);
 }
 
 static void acquire(void *arg) {
     caller *self = arg;
-    self->status = zkl_multi_lock_acquire(self->multi_lock, self->timeout_ms, &self->grant);
+    self->status = zkl_lock_acquire(self->set, ZKL_AS_OPENED, self->timeout_ms, &self->grant);
 }
 
 static void begin(caller *self) {
@@ -74,11 +74,11 @@ static void all_are_held_with_one_token_and_released(void) {
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);
     EXPECT(self.grant.token > 0);
-    multi_expect_nodes(1, 1);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
-    multi_expect_nodes(0, 0);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_NOT_HELD);
+    set_expect_nodes(1, 1);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
+    set_expect_nodes(0, 0);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_NOT_HELD);
     end(&self);
 }
 
@@ -87,7 +87,7 @@ static void next_one_has_a_greater_token(void) {
     begin(&self);
     acquire(&self);
     int64_t token = self.grant.token;
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
     acquire(&self);
     EXPECT(self.grant.token > token);
     end(&self);
@@ -97,17 +97,17 @@ static void members_have_their_own_modes(void) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
     char reader[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_READ, reader);
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_testing_add_contender(SET_STOCK, ZKL_READ, reader);
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = "stock";
     members[0].mode = ZKL_READ;
     members[1].resource = "orders";
     members[1].mode = ZKL_PERMIT;
     members[1].permits = 2;
-    zkl_multi_lock *multi_lock = NULL;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, 0, NULL), ZKL_OK);
-    zkl_multi_lock_close(multi_lock);
+    zkl_lock *set = NULL;
+    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &set), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 0, NULL), ZKL_OK);
+    zkl_lock_close(set);
     EXPECT_INT(zkl_testing_delete_node(reader), 1);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();
@@ -119,12 +119,12 @@ static void try_that_finds_one_of_them_taken_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_ORDERS, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, other);
     self.timeout_ms = 0;
     acquire(&self);
     EXPECT_INT(self.status, ZKL_BUSY);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(MULTI_ORDERS), 1);
+    EXPECT_INT(zkl_testing_count_children(SET_ORDERS), 1);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     zkl_testing_sleep(SOON_MS); /* until our server knows */
     acquire(&self);
@@ -136,12 +136,12 @@ static void deadline_that_passes_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_ORDERS, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, other);
     self.timeout_ms = SOON_MS;
     acquire(&self);
     EXPECT_INT(self.status, ZKL_TIMEOUT);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 1);
+    set_expect_nodes(0, 1);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     end(&self);
 }
@@ -150,16 +150,16 @@ static void cancel_leaves_nothing(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_NOT_WAITING);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(2, 1);
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_OK);
+    set_expect_nodes(2, 1);
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_CANCELLED);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(1, 0);
+    set_expect_nodes(1, 0);
     EXPECT_INT(zkl_testing_delete_node(other), 1);
     end(&self);
 }
@@ -168,36 +168,36 @@ static void close_ends_the_wait(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_client_close(self.client, LONG_MS), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_CLOSED);
-    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, 0, NULL), ZKL_CLOSED);
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, 0), ZKL_CLOSED);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_CLOSED);
-    zkl_multi_lock_close(self.multi_lock);
-    multi_expect_nodes(1, 0);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_release(self.set, 0), ZKL_CLOSED);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_CLOSED);
+    zkl_lock_close(self.set);
+    set_expect_nodes(1, 0);
     zkl_testing_end();
 }
 
 /* Whichever of them it is: a caller would try again where the servers had only turned it away. */
 static void member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits(void) {
-    static const char *const forbidden[] = { MULTI_STOCK, MULTI_ORDERS };
+    static const char *const forbidden[] = { SET_STOCK, SET_ORDERS };
     static const int64_t timeouts_ms[] = { 0, LONG_MS };
     for (size_t i = 0; i < 4; i++) {
         caller self;
         begin(&self);
         acquire(&self); /* the resources are there */
-        EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
         zkl_ensemble_withhold(zkl_ensemble_current(), forbidden[i / 2], ZKL_RIGHT_CREATE,
                               LONG_MS * 1000LL);
         self.timeout_ms = timeouts_ms[i % 2];
         acquire(&self);
         EXPECT_INT(self.status, ZKL_NO_PERMISSION);
         zkl_testing_sleep(SOON_MS);
-        multi_expect_nodes(0, 0);
+        set_expect_nodes(0, 0);
         end(&self);
     }
 }
@@ -222,9 +222,9 @@ static void two_that_name_them_the_other_way_round_both_get_them(void) {
             zkl_testing_sleep(SOON_MS);
             size_t holders = 0;
             for (size_t i = 0; i < COUNT_OF(callers); i++) {
-                if (zkl_multi_lock_check(callers[i].multi_lock, NULL) == ZKL_OK) {
+                if (zkl_lock_check(callers[i].set, NULL) == ZKL_OK) {
                     holders++;
-                    EXPECT_INT(zkl_multi_lock_release(callers[i].multi_lock, ZKL_FOREVER), ZKL_OK);
+                    EXPECT_INT(zkl_lock_release(callers[i].set, ZKL_FOREVER), ZKL_OK);
                     break;
                 }
             }
@@ -258,7 +258,7 @@ static void note(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* What multi-locks are for: the requests of two callers, each sent off at once, one behind the
+/* What sets are for: the requests of two callers, each sent off at once, one behind the
  * other, have come to the two queues in different orders. */
 static void single_requests_of_two_callers_wait_in_a_circle(void) {
     unsigned circles = 0;
@@ -298,12 +298,12 @@ static void lost_replies_leave_no_half(void) {
             caller self;
             open_caller(&self, "stock", "orders");
             acquire(&self); /* the resources are there */
-            EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+            EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
             zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, applied);
             acquire(&self);
             EXPECT_INT(self.status, ZKL_OK);
-            multi_expect_nodes(1, 1);
-            EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+            set_expect_nodes(1, 1);
+            EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
             end(&self);
         }
     }
@@ -317,11 +317,11 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     acquire(&holder);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(2, 2);
+    set_expect_nodes(2, 2);
     zkl_testing_expire_session(self.client); /* of the one that waits */
     zkl_testing_sleep(2 * SESSION_MS);
-    multi_expect_nodes(2, 2);
-    EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
+    set_expect_nodes(2, 2);
+    EXPECT_INT(zkl_lock_release(holder.set, ZKL_FOREVER), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
     close_caller(&holder);
@@ -332,7 +332,7 @@ static void one_deadline_is_over_all_attempts(void) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
     self.timeout_ms = LONG_MS;
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(LONG_MS / 2);
@@ -352,12 +352,12 @@ static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_ot
     acquire(&holder);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
     zkl_testing_sleep(SOON_MS);
-    multi_delete_last_of(MULTI_ORDERS);
-    multi_expect_nodes(2, 1);
-    EXPECT_INT(zkl_multi_lock_release(holder.multi_lock, ZKL_FOREVER), ZKL_OK);
+    set_delete_last_of(SET_ORDERS);
+    set_expect_nodes(2, 1);
+    EXPECT_INT(zkl_lock_release(holder.set, ZKL_FOREVER), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
-    multi_expect_nodes(1, 1);
+    set_expect_nodes(1, 1);
     EXPECT(self.grant.token > holder.grant.token);
     close_caller(&holder);
     end(&self);
@@ -368,17 +368,17 @@ static void half_that_is_left_of_a_lost_transaction_is_given_up(void) {
     caller self;
     begin(&self);
     acquire(&self); /* the resources are there */
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
     zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, 1);
     zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    while (zkl_testing_count_children(MULTI_ORDERS) == 0) {
+    while (zkl_testing_count_children(SET_ORDERS) == 0) {
         zkl_testing_sleep(1);
     }
-    multi_delete_last_of(MULTI_ORDERS);
+    set_delete_last_of(SET_ORDERS);
     zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
-    multi_expect_nodes(1, 1);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
+    set_expect_nodes(1, 1);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
     end(&self);
 }
 
@@ -388,10 +388,10 @@ static void session_that_expires_while_held_is_a_loss(void) {
     acquire(&self);
     zkl_testing_expire_session(self.client);
     zkl_testing_sleep(2 * SESSION_MS);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_LOST);
-    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, 0, NULL), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_LOST);
-    EXPECT_INT(zkl_multi_lock_release(self.multi_lock, ZKL_FOREVER), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_LOST);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_ALREADY_HELD);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_LOST);
+    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_NOT_HELD);
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);
     end(&self);
@@ -400,18 +400,18 @@ static void session_that_expires_while_held_is_a_loss(void) {
 static void lease_runs_for_all(void) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(100);
-    zkl_multi_lock *multi_lock = open_two(client, "stock", "orders");
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, LONG_MS, NULL), ZKL_OK);
+    zkl_lock *set = open_two(client, "stock", "orders");
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, LONG_MS, NULL), ZKL_OK);
     int64_t left = 0;
-    EXPECT_INT(zkl_multi_lock_check(multi_lock, &left), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(set, &left), ZKL_OK);
     EXPECT(left > 0);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SESSION_MS);
-    EXPECT_INT(zkl_multi_lock_check(multi_lock, &left), ZKL_LOST);
+    EXPECT_INT(zkl_lock_check(set, &left), ZKL_LOST);
     EXPECT_INT(left, 0);
     zkl_testing_start_servers();
-    EXPECT_INT(zkl_multi_lock_release(multi_lock, LONG_MS), ZKL_LOST);
-    zkl_multi_lock_close(multi_lock);
+    EXPECT_INT(zkl_lock_release(set, LONG_MS), ZKL_LOST);
+    zkl_lock_close(set);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();
 }
@@ -419,18 +419,18 @@ static void lease_runs_for_all(void) {
 static void stuck_holder_loses_all(void) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     members[0].resource = "stock";
     members[1].resource = "orders";
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = SOON_MS;
-    zkl_multi_lock *multi_lock = NULL;
-    EXPECT_INT(zkl_multi_lock_open(client, members, 2, &options, &multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire(multi_lock, LONG_MS, NULL), ZKL_OK);
+    zkl_lock *set = NULL;
+    EXPECT_INT(zkl_lock_open_set(client, members, 2, &options, &set), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, LONG_MS, NULL), ZKL_OK);
     zkl_testing_sleep(2 * SOON_MS);
-    EXPECT_INT(zkl_multi_lock_check(multi_lock, NULL), ZKL_LOST);
-    multi_expect_nodes(0, 0);
-    zkl_multi_lock_close(multi_lock);
+    EXPECT_INT(zkl_lock_check(set, NULL), ZKL_LOST);
+    set_expect_nodes(0, 0);
+    zkl_lock_close(set);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();
 }
@@ -441,11 +441,11 @@ static void client_that_counts_does_so_without_a_resource_class(void) {
     options.metrics = 1;
     zkl_client *client = NULL;
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
-    zkl_multi_lock *first = open_two(client, "stock", "orders");
-    zkl_multi_lock *second = open_two(client, "orders", "stock");
-    EXPECT_INT(zkl_multi_lock_acquire(first, LONG_MS, NULL), ZKL_OK);
-    zkl_multi_lock_close(first);
-    zkl_multi_lock_close(second);
+    zkl_lock *first = open_two(client, "stock", "orders");
+    zkl_lock *second = open_two(client, "orders", "stock");
+    EXPECT_INT(zkl_lock_acquire(first, ZKL_AS_OPENED, LONG_MS, NULL), ZKL_OK);
+    zkl_lock_close(first);
+    zkl_lock_close(second);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();
 }
@@ -455,37 +455,36 @@ static void client_that_counts_does_so_without_a_resource_class(void) {
 static void bad_input_is_refused(void) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
-    zkl_multi_lock *multi_lock = NULL;
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
+    zkl_lock *set = NULL;
     members[0].resource = "stock";
     members[1].resource = "/locks/stock";
-    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "twice");
-    EXPECT(multi_lock == NULL);
+    EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "twice");
+    EXPECT(set == NULL);
     EXPECT(zkl_error_message()[0] != '\0');
-    EXPECT_INT(zkl_multi_lock_open(client, members, 0, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_multi_lock_open(client, NULL, 2, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_multi_lock_open(NULL, members, 1, NULL, &multi_lock), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_multi_lock_open(client, members, 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(
-        zkl_multi_lock_open(client, members, ZKL_MULTI_LOCK_MEMBERS_MAX + 1, NULL, &multi_lock),
-        ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_open_set(client, members, 0, NULL, &set), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_open_set(client, NULL, 2, NULL, &set), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_open_set(NULL, members, 1, NULL, &set), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_open_set(client, members, 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_open_set(client, members, ZKL_LOCK_MEMBERS_MAX + 1, NULL, &set),
+               ZKL_INVALID_ARGUMENT);
     members[1].resource = "a/b";
-    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "slash");
+    EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "slash");
     members[1].resource = "orders";
     members[1].mode = ZKL_PERMIT;
-    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "mode");
+    EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "mode");
     members[1].permits = -1;
-    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "permits");
+    EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "permits");
     members[1].permits = 0;
     members[1].struct_size = 1;
-    EXPECT_REFUSED(zkl_multi_lock_open(client, members, 2, NULL, &multi_lock), "struct_size");
-    EXPECT_INT(zkl_multi_lock_open(client, members, 1, NULL, &multi_lock), ZKL_OK);
-    EXPECT_REFUSED(zkl_multi_lock_acquire(multi_lock, -2, NULL), "timeout_ms");
-    EXPECT_REFUSED(zkl_multi_lock_release(multi_lock, -2), "timeout_ms");
-    EXPECT_INT(zkl_multi_lock_release(multi_lock, 0), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_multi_lock_acquire(NULL, 0, NULL), ZKL_INVALID_ARGUMENT);
-    zkl_multi_lock_close(multi_lock);
-    zkl_multi_lock_close(NULL);
+    EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "struct_size");
+    EXPECT_INT(zkl_lock_open_set(client, members, 1, NULL, &set), ZKL_OK);
+    EXPECT_REFUSED(zkl_lock_acquire(set, ZKL_AS_OPENED, -2, NULL), "timeout_ms");
+    EXPECT_REFUSED(zkl_lock_release(set, -2), "timeout_ms");
+    EXPECT_INT(zkl_lock_release(set, 0), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_lock_acquire(NULL, ZKL_AS_OPENED, 0, NULL), ZKL_INVALID_ARGUMENT);
+    zkl_lock_close(set);
+    zkl_lock_close(NULL);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     EXPECT_INT(zkl_testing_count_sessions(), 0);
     zkl_testing_end();
@@ -501,7 +500,7 @@ static void begin_with_one_used_up(caller *self) {
     begin(self);
     acquire(self); /* makes the resources */
     EXPECT_INT(self->status, ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_release(self->multi_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self->set, ZKL_FOREVER), ZKL_OK);
     wear_out("/locks/orders");
 }
 
@@ -589,5 +588,5 @@ static CU_TestInfo tests[] = {
 };
 
 int main(void) {
-    return unit_main("multi_lock", tests);
+    return unit_main("set", tests);
 }

@@ -1,26 +1,27 @@
 /* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
 #include "input.h"
 #include "lock.h"
-#include "observer.h"
 #include "threads.h"
 #include "try.h"
-#include "zookeeper/guarded_write.h"
 
 /* ---- What may be changed ---------------------------------------------------------------- */
 
 static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
-    int status = zkl_lock_check_held(lock);
-    if (status == ZKL_OK && lock->reentrant && !zkl_lock_is_owner(lock, owner)) {
+    ZKL_TRY(zkl_lock_check_held(lock));
+    if (zkl_lock_is_of_other(lock, owner)) {
         return ZKL_NOT_OWNER;
     }
-    return status == ZKL_OK && lock->changes ? ZKL_HANDLE_IN_USE : status;
+    if (lock->is_set) {
+        return zkl_input_refuse("lock", NULL, "is a set: the modes of its resources stay");
+    }
+    return lock->change.under_way ? ZKL_HANDLE_IN_USE : ZKL_OK;
 }
 
 /* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
  * waited, for longer than the lease, or the hold, lasts. */
 static int find_end(const zkl_lock *lock) {
-    if (lock->change_end != ZKL_OK) {
-        return lock->change_end;
+    if (lock->change.end != ZKL_OK) {
+        return lock->change.end;
     }
     int status = zkl_lock_check_held(lock);
     return status == ZKL_OK && lock->calls.closing ? ZKL_NOT_HELD : status;
@@ -29,67 +30,37 @@ static int find_end(const zkl_lock *lock) {
 /* ---- A change that goes on ---------------------------------------------------------------- */
 
 static void begin_change(zkl_lock *lock, zkl_lock_call *call) {
-    lock->changes = true;
-    lock->change_call = call;
-    lock->changed_over = false;
-    lock->change_status = ZKL_OK;
-    lock->change_end = ZKL_OK;
-}
-
-static void tell_decided(zkl_lock *lock, int status) {
-    lock->changed_over = true;
-    lock->change_status = status;
-    zkl_call_over(lock->change_call);
+    lock->change = (lock_change){ .under_way = true, .call = call };
 }
 
 static int end_change(zkl_lock *lock, int status) {
-    lock->changes = false;
-    lock->change_call = NULL;
+    lock->change.under_way = false;
+    lock->change.call = NULL;
     return status;
-}
-
-void zkl_lock_end_change(zkl_lock *lock, int status) {
-    if (lock->changes && lock->change_end == ZKL_OK) {
-        lock->change_end = status;
-        zkl_call_over(lock->change_call);
-    }
-}
-
-bool zkl_lock_is_downgrading(const zkl_lock *lock) {
-    return lock->runner != NULL && lock->runner->request.downgrade.wanted;
 }
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
 
-void zkl_lock_on_downgraded(void *arg, int status) {
-    zkl_lock *lock = arg;
-    if (status == ZKL_OK) {
-        lock->mode = ZKL_READ;
-    }
-    tell_decided(lock, status);
-    zkl_guarded_writes_review(lock->runner->session); /* they wait to know which node it has */
-}
-
 static int begin_downgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     ZKL_TRY(check_change(lock, call->owner));
-    if (lock->mode == ZKL_READ) {
+    if (lock->grant.mode == ZKL_READ) {
         zkl_call_answer(call, ZKL_OK);
         return ZKL_OK;
     }
-    if (lock->mode != ZKL_WRITE) {
-        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->mode),
+    if (lock->grant.mode != ZKL_WRITE) {
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
                                 "only what is held for writing can be downgraded");
     }
     begin_change(lock, call);
-    zkl_lock_feed(lock, ZKL_EVENT_DOWNGRADE, ZKL_OK);
+    zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
     return ZKL_OK;
 }
 
 static int end_downgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int end = find_end(lock);
-    int status = lock->changed_over ? lock->change_status : ZKL_PENDING;
+    int status = lock->change.decided ? lock->change.status : ZKL_PENDING;
     return end_change(lock, end != ZKL_OK ? end : status);
 }
 
@@ -113,71 +84,55 @@ int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *own
 
 /* ---- Upgrade -------------------------------------------------------------------------------- */
 
-/* The writer's request takes the place of the reader's, which goes. Both are held just now,
- * so that nobody comes between. */
-static void take_writer(zkl_lock *lock) {
-    zkl_request_runner *reader = lock->runner;
-    lock->runner = lock->upgrade;
-    lock->upgrade = NULL;
-    lock->runner->owner = zkl_lock_as_request_owner(lock);
-    lock->mode = ZKL_WRITE;
-    lock->token = lock->runner->request.own.zxid;
-    if (lock->runner->revoke_requested) {
-        zkl_lock_on_revoke_requested(lock);
-    }
-    if (lock->runner->contention.found) {
-        zkl_lock_on_contended(lock);
-    }
-    lock->granted_ms = lock->runner->granted_ms;
-    zkl_request_runner_disown(reader);
-    zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+static void decide(zkl_lock *lock, int status) {
+    lock->change.decided = true;
+    lock->change.status = status;
+    zkl_call_over(lock->change.call);
 }
 
-static void on_upgrade_decided(void *arg, int status) {
-    tell_decided(arg, status);
+static void on_decided(void *arg, int status) {
+    decide(arg, status);
 }
 
-static void on_upgrade_lost(void *arg, int status) {
+static void on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
-    lock->change_status = status;
+    lock->change.status = status;
 }
 
-static void on_upgrade_ended(void *arg) {
+static void on_ended(void *arg) {
     zkl_lock *lock = arg;
-    lock->upgrade = NULL;
-    tell_decided(lock, lock->change_status == ZKL_OK ? ZKL_LOST : lock->change_status);
+    lock->change.upgrade = NULL;
+    decide(lock, lock->change.status == ZKL_OK ? ZKL_LOST : lock->change.status);
 }
 
 static int start_upgrade(zkl_lock *lock) {
+    const lock_member *member = &lock->members[0];
     char owner_text[ZKL_OWNER_MAX + 1];
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .kind = { ZKL_WRITE, 0 },
-        .companion = lock->runner->request.own.node,
-        .resource = lock->resource,
-        .parent_path = lock->path,
-        .max_hold_ms = lock->max_hold_ms,
-        .tells_contended = lock->tell_contended,
+        .companion = member->runner->request.own.node,
+        .resource = member->resource,
+        .parent_path = member->path,
+        .max_hold_ms = lock->options.max_hold_ms,
+        .tells_contended = lock->options.tell_contended != 0,
         .metrics = lock->metrics,
         .owner_id = lock->id,
         .owner_text = owner_text,
-        .owner = { .arg = lock,
-                   .decided = on_upgrade_decided,
-                   .lost = on_upgrade_lost,
-                   .ended = on_upgrade_ended },
+        .owner = { .arg = lock, .decided = on_decided, .lost = on_lost, .ended = on_ended },
     };
-    return zkl_request_runner_start(lock->runner->session, &options, &lock->upgrade);
+    return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
 }
 
 static void let_writer_go(zkl_lock *lock) {
-    zkl_request_runner *writer = lock->upgrade;
-    lock->upgrade = NULL;
+    zkl_request_runner *writer = lock->change.upgrade;
+    lock->change.upgrade = NULL;
     if (writer == NULL) {
         return;
     }
     zkl_request_runner_disown(writer);
     zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED };
-    if (lock->changed_over && writer->request.stage == ZKL_STAGE_HELD) {
+    if (lock->change.decided && writer->request.stage == ZKL_STAGE_HELD) {
         leave = (zkl_event){ .kind = ZKL_EVENT_RELEASED };
     }
     zkl_request_runner_feed(writer, &leave);
@@ -194,19 +149,19 @@ static int begin_upgrade(zkl_lock_call *call) {
     if (zkl_lock_is_downgrading(lock)) {
         return ZKL_HANDLE_IN_USE;
     }
-    if (lock->mode == ZKL_WRITE) {
+    if (lock->grant.mode == ZKL_WRITE) {
         zkl_lock_fill_grant(lock, &call->grant);
         zkl_call_answer(call, ZKL_OK);
         return ZKL_OK;
     }
-    if (lock->mode != ZKL_READ) {
-        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->mode),
+    if (lock->grant.mode != ZKL_READ) {
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
                                 "only what is held for reading can be upgraded");
     }
     begin_change(lock, call);
     int status = start_upgrade(lock);
     if (status != ZKL_OK) {
-        zkl_observe_not_begun(lock, status);
+        zkl_lock_note_not_begun(lock, 0, status);
         return end_change(lock, status);
     }
     return ZKL_OK;
@@ -216,18 +171,18 @@ static int begin_upgrade(zkl_lock_call *call) {
 static int end_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int status = find_end(lock);
-    if (status == ZKL_OK && lock->upgrade != NULL && lock->changed_over &&
-        lock->change_status == ZKL_OK) {
-        take_writer(lock);
+    if (status == ZKL_OK && lock->change.upgrade != NULL && lock->change.decided &&
+        lock->change.status == ZKL_OK) {
+        zkl_lock_take_writer(lock);
         zkl_lock_fill_grant(lock, &call->grant);
         return end_change(lock, ZKL_OK);
     }
     let_writer_go(lock);
-    return end_change(lock, status != ZKL_OK ? status : lock->change_status);
+    return end_change(lock, status != ZKL_OK ? status : lock->change.status);
 }
 
 static void note_not_begun(const zkl_lock_call *call, int status) {
-    zkl_observe_not_begun(call->lock, status);
+    zkl_lock_note_not_begun(call->lock, 0, status);
 }
 
 static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,

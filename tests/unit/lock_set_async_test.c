@@ -1,21 +1,21 @@
 /*
- * The asynchronous calls of multi-locks: each that was accepted is told exactly once, whatever it
+ * The asynchronous calls of sets: each that was accepted is told exactly once, whatever it
  * meets: cancel, loss, expiry while it waits, the close of the handle or of the client.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/multi_caller.h"
+#include "support/set_caller.h"
 
 enum { SOON_MS = 200, LONG_MS = 60000 };
 
-static multi_caller self;
+static set_caller self;
 static char other[ZKL_NODE_PATH_SIZE]; /* another's node, which is in the way */
 
-static void begin_with(zkl_dispatch dispatch, const zkl_multi_lock_options *options) {
+static void begin_with(zkl_dispatch dispatch, const zkl_lock_options *options) {
     zkl_testing_begin(NULL);
-    multi_open(&self, dispatch, options);
+    set_open(&self, dispatch, options);
 }
 
 static void begin(zkl_dispatch dispatch) {
@@ -23,18 +23,18 @@ static void begin(zkl_dispatch dispatch) {
 }
 
 static void end(void) {
-    multi_close(&self);
+    set_close(&self);
     EXPECT_TEXT(self.heard, ""); /* nothing comes twice, or late */
     EXPECT_INT(zkl_testing_count_sessions(), 0);
     zkl_testing_end();
 }
 
 /* Granted, and its callback waits: in a client that is dispatched. */
-static void begin_granted_with(const zkl_multi_lock_options *options) {
+static void begin_granted_with(const zkl_lock_options *options) {
     begin_with(ZKL_DISPATCH_CALLER, options);
-    multi_acquire(&self, ZKL_FOREVER);
+    set_acquire(&self, ZKL_FOREVER);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(1, 1);
+    set_expect_nodes(1, 1);
     EXPECT_TEXT(self.heard, "");
 }
 
@@ -44,16 +44,16 @@ static void begin_granted(void) {
 
 static void begin_held(zkl_dispatch dispatch) {
     begin(dispatch);
-    self.grant = (zkl_multi_lock_grant)ZKL_MULTI_LOCK_GRANT_INIT;
-    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, ZKL_FOREVER, &self.grant), ZKL_OK);
+    self.grant = (zkl_grant)ZKL_GRANT_INIT;
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
 }
 
 /* Somebody else holds one of the two. */
 static void begin_waiting_with(zkl_dispatch dispatch, int64_t timeout_ms,
-                               const zkl_multi_lock_options *options) {
+                               const zkl_lock_options *options) {
     begin_with(dispatch, options);
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
-    multi_acquire(&self, timeout_ms);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
+    set_acquire(&self, timeout_ms);
     zkl_testing_sleep(SOON_MS);
 }
 
@@ -66,40 +66,41 @@ static void other_goes(void) {
 }
 
 static int acquire(int64_t timeout_ms) {
-    return zkl_multi_lock_acquire_async(self.multi_lock, timeout_ms, multi_on_acquired, &self);
+    return zkl_lock_acquire_async(self.set, ZKL_AS_OPENED, timeout_ms, NULL, set_on_acquired,
+                                  &self);
 }
 
 static int release(int64_t timeout_ms) {
-    return zkl_multi_lock_release_async(self.multi_lock, timeout_ms, multi_on_released, &self);
+    return zkl_lock_release_async(self.set, timeout_ms, NULL, set_on_released, &self);
 }
 
 /* ---- Acquire ------------------------------------------------------------------------------ */
 
 static void acquire_is_granted_in_the_callback_and_released_in_another(void) {
     begin(ZKL_DISPATCH_THREAD);
-    multi_acquire(&self, ZKL_FOREVER);
+    set_acquire(&self, ZKL_FOREVER);
     EXPECT_TEXT(self.heard, "");
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired ");
+    set_wait(&self);
+    SET_HEARD(&self, "acquired ");
     EXPECT(self.grant.token > 0);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_OK);
-    multi_expect_nodes(1, 1);
-    multi_release(&self, ZKL_FOREVER);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
+    set_expect_nodes(1, 1);
+    set_release(&self, ZKL_FOREVER);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_NOT_HELD);
     EXPECT_INT(acquire(0), ZKL_HANDLE_IN_USE);
-    multi_wait(&self);
-    MULTI_HEARD(&self, "released ");
-    multi_expect_nodes(0, 0);
+    set_wait(&self);
+    SET_HEARD(&self, "released ");
+    set_expect_nodes(0, 0);
     end();
 }
 
 static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
     begin_waiting(ZKL_DISPATCH_THREAD, ZKL_FOREVER);
-    multi_expect_nodes(2, 1);
+    set_expect_nodes(2, 1);
     EXPECT_TEXT(self.heard, "");
     other_goes();
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired ");
+    set_wait(&self);
+    SET_HEARD(&self, "acquired ");
     EXPECT(self.grant.waited_ms >= SOON_MS);
     end();
 }
@@ -108,18 +109,18 @@ static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
 static void acquire_that_has_failed_leaves_before_it_is_dispatched(void) {
     begin_waiting(ZKL_DISPATCH_CALLER, 5000);
     zkl_testing_sleep(5000);
-    multi_expect_nodes(1, 0);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-2) ");
+    set_expect_nodes(1, 0);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-2) ");
     other_goes();
     end();
 }
 
 static void try_is_told_busy(void) {
     begin_waiting(ZKL_DISPATCH_CALLER, 0);
-    multi_expect_nodes(1, 0);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-1) ");
+    set_expect_nodes(1, 0);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-1) ");
     other_goes();
     end();
 }
@@ -128,40 +129,41 @@ static void try_without_a_connection_is_told_later_all_the_same(void) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
-    multi_acquire(&self, 0);
+    set_acquire(&self, 0);
     EXPECT_TEXT(self.heard, "");
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-30) ");
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-30) ");
     zkl_testing_start_servers();
-    zkl_testing_sleep(2 * MULTI_SESSION_MS);
+    zkl_testing_sleep(2 * SET_SESSION_MS);
     end();
 }
 
 static void refused_calls_are_not_told(void) {
     begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(zkl_multi_lock_acquire_async(NULL, 0, multi_on_acquired, &self),
+    EXPECT_INT(zkl_lock_acquire_async(NULL, ZKL_AS_OPENED, 0, NULL, set_on_acquired, &self),
                ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_multi_lock_acquire_async(self.multi_lock, 0, NULL, &self), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_acquire_async(self.set, ZKL_AS_OPENED, 0, NULL, NULL, &self),
+               ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
     EXPECT_REFUSED(acquire(-2), "timeout_ms");
     EXPECT_REFUSED(release(-2), "timeout_ms");
-    EXPECT_INT(zkl_multi_lock_release_async(NULL, 0, NULL, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_release_async(NULL, 0, NULL, NULL, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(release(0), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, 0, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_OK);
     EXPECT_INT(acquire(0), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_multi_lock_release_async(self.multi_lock, 0, NULL, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release_async(self.set, 0, NULL, NULL, NULL), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
     EXPECT_INT(acquire(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(acquire(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_multi_lock_acquire(self.multi_lock, ZKL_FOREVER, NULL), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_HANDLE_IN_USE);
     EXPECT_INT(release(0), ZKL_HANDLE_IN_USE);
     zkl_testing_sleep(SOON_MS);
     EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_OK);
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired(-3) ");
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
+    set_wait(&self);
+    SET_HEARD(&self, "acquired(-3) ");
     other_goes();
     end();
 }
@@ -170,21 +172,21 @@ static void refused_calls_are_not_told(void) {
 
 static void cancel_before_the_grant_wins(void) {
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_NOT_WAITING);
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
     other_goes();
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 0);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-3) ");
+    set_expect_nodes(0, 0);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-3) ");
     end();
 }
 
 static void cancel_after_the_grant_is_too_late(void) {
     begin_granted();
-    EXPECT_INT(zkl_multi_lock_cancel(self.multi_lock), ZKL_NOT_WAITING);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired ");
+    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired ");
     end();
 }
 
@@ -192,49 +194,49 @@ static void locks_lost_before_their_callback_were_never_held(void) {
     begin_granted();
     zkl_testing_expire_session(self.client);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_multi_lock_check(self.multi_lock, NULL), ZKL_NOT_HELD);
-    EXPECT_INT(multi_dispatch(&self), 1); /* and no news of it */
-    MULTI_HEARD(&self, "acquired(-9) ");
-    multi_acquire(&self, ZKL_FOREVER);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_NOT_HELD);
+    EXPECT_INT(set_dispatch(&self), 1); /* and no news of it */
+    SET_HEARD(&self, "acquired(-9) ");
+    set_acquire(&self, ZKL_FOREVER);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired ");
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired ");
     end();
 }
 
 static void half_that_was_deleted_before_its_callback_gives_the_other_back(void) {
     begin_granted();
-    multi_delete_last_of(MULTI_ORDERS);
-    zkl_testing_sleep(MULTI_SESSION_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-12) ");
+    set_delete_last_of(SET_ORDERS);
+    zkl_testing_sleep(SET_SESSION_MS);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-12) ");
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 0);
+    set_expect_nodes(0, 0);
     end();
 }
 
 static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
     begin_granted_with(&options);
     zkl_testing_sleep(3000);
-    multi_expect_nodes(0, 0);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-11) ");
+    set_expect_nodes(0, 0);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-11) ");
     end();
 }
 
 /* A process that stood still between the grant and its callback. */
 static void hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired(void) {
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
     begin_granted_with(&options);
     zkl_testing_pause(NULL, 3000);
-    multi_expect_nodes(1, 1);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-11) ");
+    set_expect_nodes(1, 1);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-11) ");
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 0);
+    set_expect_nodes(0, 0);
     end();
 }
 
@@ -244,28 +246,28 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
     char first[ZKL_NODE_PATH_SIZE];
     char second[ZKL_NODE_PATH_SIZE];
-    multi_last_of(MULTI_ORDERS, first);
+    set_last_of(SET_ORDERS, first);
     zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(2 * MULTI_SESSION_MS);
-    EXPECT_INT(multi_dispatch(&self), 0);
-    multi_expect_nodes(2, 1);
-    multi_last_of(MULTI_ORDERS, second);
+    zkl_testing_sleep(2 * SET_SESSION_MS);
+    EXPECT_INT(set_dispatch(&self), 0);
+    set_expect_nodes(2, 1);
+    set_last_of(SET_ORDERS, second);
     EXPECT(strcmp(first, second) != 0);
     other_goes();
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired ");
-    EXPECT(self.grant.waited_ms >= 2 * MULTI_SESSION_MS);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired ");
+    EXPECT(self.grant.waited_ms >= 2 * SET_SESSION_MS);
     end();
 }
 
 static void session_that_expires_is_the_verdict_where_that_is_asked_for(void) {
-    zkl_multi_lock_options options = ZKL_MULTI_LOCK_OPTIONS_INIT;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = 1;
     begin_waiting_with(ZKL_DISPATCH_THREAD, ZKL_FOREVER, &options);
     zkl_testing_expire_session(self.client);
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired(-9) ");
+    set_wait(&self);
+    SET_HEARD(&self, "acquired(-9) ");
     other_goes();
     end();
 }
@@ -274,11 +276,11 @@ static void node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_sa
     begin_waiting(ZKL_DISPATCH_THREAD, 10000);
     int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
     zkl_testing_sleep(5000);
-    multi_delete_last_of(MULTI_ORDERS);
-    zkl_testing_sleep(MULTI_SESSION_MS);
-    multi_expect_nodes(2, 1);
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired(-2) ");
+    set_delete_last_of(SET_ORDERS);
+    zkl_testing_sleep(SET_SESSION_MS);
+    set_expect_nodes(2, 1);
+    set_wait(&self);
+    SET_HEARD(&self, "acquired(-2) ");
     EXPECT(zkl_testing_now_ms() - began_ms >= 10000);
     EXPECT(zkl_testing_now_ms() - began_ms <= 10050);
     other_goes();
@@ -289,15 +291,15 @@ static void node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_sa
 
 static void closed_handle_is_told_cancelled_by(zkl_dispatch dispatch) {
     begin_waiting(dispatch, ZKL_FOREVER);
-    multi_close_handle(&self);
+    set_close_handle(&self);
     EXPECT_TEXT(self.heard, ""); /* not inside of it */
     if (dispatch == ZKL_DISPATCH_CALLER) {
-        EXPECT_INT(multi_dispatch(&self), 1);
+        EXPECT_INT(set_dispatch(&self), 1);
     }
-    multi_wait(&self);
-    MULTI_HEARD(&self, "acquired(-3) ");
+    set_wait(&self);
+    SET_HEARD(&self, "acquired(-3) ");
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(1, 0);
+    set_expect_nodes(1, 0);
     end();
 }
 
@@ -308,74 +310,74 @@ static void handle_closed_while_it_waits_is_told_cancelled(void) {
 
 static void handle_closed_between_grant_and_callback_gives_all_back(void) {
     begin_granted();
-    multi_close_handle(&self);
+    set_close_handle(&self);
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 0);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired(-3) ");
+    set_expect_nodes(0, 0);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired(-3) ");
     end();
 }
 
 static void handle_closed_in_its_release_is_told_pending_or_done(void) {
     begin_held(ZKL_DISPATCH_CALLER);
-    multi_release(&self, ZKL_FOREVER);
-    multi_close_handle(&self);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released(-13) ");
+    set_release(&self, ZKL_FOREVER);
+    set_close_handle(&self);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "released(-13) ");
     zkl_testing_sleep(SOON_MS);
-    multi_expect_nodes(0, 0);
+    set_expect_nodes(0, 0);
     end();
     begin_held(ZKL_DISPATCH_CALLER);
-    multi_release(&self, ZKL_FOREVER);
+    set_release(&self, ZKL_FOREVER);
     zkl_testing_sleep(SOON_MS);
-    multi_close_handle(&self);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released ");
+    set_close_handle(&self);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "released ");
     end();
 }
 
-static void react_by_close(multi_caller *caller) {
+static void react_by_close(set_caller *caller) {
     caller->react = NULL;
-    multi_close_handle(caller);
+    set_close_handle(caller);
 }
 
 static void handle_can_be_closed_in_its_own_callback(void) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_close;
-    multi_acquire(&self, ZKL_FOREVER);
-    multi_wait(&self);
+    set_acquire(&self, ZKL_FOREVER);
+    set_wait(&self);
     zkl_testing_sleep(SOON_MS);
-    MULTI_HEARD(&self, "acquired ");
-    multi_expect_nodes(0, 0);
+    SET_HEARD(&self, "acquired ");
+    set_expect_nodes(0, 0);
     end();
     begin_held(ZKL_DISPATCH_THREAD);
     self.react = react_by_close;
-    multi_release(&self, ZKL_FOREVER);
-    multi_wait(&self);
+    set_release(&self, ZKL_FOREVER);
+    set_wait(&self);
     zkl_testing_sleep(SOON_MS);
-    MULTI_HEARD(&self, "released ");
+    SET_HEARD(&self, "released ");
     end();
 }
 
-static void react_slowly_and_try_again(multi_caller *caller) {
+static void react_slowly_and_try_again(set_caller *caller) {
     caller->react = NULL;
     zkl_testing_sleep(5000);
-    EXPECT_INT(zkl_multi_lock_check(caller->multi_lock, NULL), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_release_async(caller->multi_lock, 0, NULL, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(caller->set, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release_async(caller->set, 0, NULL, NULL, NULL), ZKL_OK);
     caller->said = acquire(ZKL_FOREVER);
 }
 
 static void close_waits_for_a_callback_that_runs_and_that_begins_no_acquire(void) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_slowly_and_try_again;
-    multi_acquire(&self, ZKL_FOREVER);
-    multi_wait(&self);
-    zkl_multi_lock_close(self.multi_lock);
+    set_acquire(&self, ZKL_FOREVER);
+    set_wait(&self);
+    zkl_lock_close(self.set);
     EXPECT_INT(self.said, ZKL_HANDLE_IN_USE);
-    self.multi_lock = NULL;
+    self.set = NULL;
     zkl_testing_sleep(SOON_MS);
-    MULTI_HEARD(&self, "acquired ");
-    multi_expect_nodes(0, 0);
+    SET_HEARD(&self, "acquired ");
+    set_expect_nodes(0, 0);
     end();
 }
 
@@ -390,10 +392,10 @@ static void close_client(int64_t timeout_ms, int status) {
 static void client_close_tells_who_waits(zkl_dispatch dispatch) {
     begin_waiting(dispatch, ZKL_FOREVER);
     close_client(LONG_MS, ZKL_OK);
-    MULTI_HEARD(&self, "acquired(-29) ");
+    SET_HEARD(&self, "acquired(-29) ");
     EXPECT_INT(acquire(0), ZKL_CLOSED);
     EXPECT_INT(release(0), ZKL_CLOSED);
-    multi_expect_nodes(1, 0);
+    set_expect_nodes(1, 0);
     end();
 }
 
@@ -406,13 +408,13 @@ static void callbacks_are_called_before_client_close_returns(void) {
 static void client_that_closes_while_its_nodes_come_and_go_tells_once(void) {
     for (int64_t after_ms = 0; after_ms < 40; after_ms++) {
         begin_waiting(after_ms % 2 == 0 ? ZKL_DISPATCH_THREAD : ZKL_DISPATCH_CALLER, ZKL_FOREVER);
-        multi_delete_last_of(MULTI_ORDERS);
+        set_delete_last_of(SET_ORDERS);
         zkl_testing_sleep(after_ms / 2);
         zkl_testing_stop_servers();
         zkl_testing_sleep(after_ms % 3 == 0 ? 0 : SOON_MS);
         close_client(0, ZKL_PENDING);
-        MULTI_HEARD(&self, "acquired(-29) ");
-        multi_close_handle(&self);
+        SET_HEARD(&self, "acquired(-29) ");
+        set_close_handle(&self);
         zkl_testing_end();
     }
 }
@@ -421,10 +423,10 @@ static void release_under_way_is_told_in_client_close(void) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
-    multi_release(&self, ZKL_FOREVER);
+    set_release(&self, ZKL_FOREVER);
     close_client(0, ZKL_PENDING);
-    MULTI_HEARD(&self, "suspect released(-29) ");
-    multi_close_handle(&self);
+    SET_HEARD(&self, "suspect released(-29) ");
+    set_close_handle(&self);
     zkl_testing_end();
 }
 
@@ -435,43 +437,43 @@ static void release_is_told_pending_when_it_takes_too_long(void) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_disconnect(self.client, 3000);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "suspect ");
-    multi_release(&self, 1000);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "suspect ");
+    set_release(&self, 1000);
     zkl_testing_sleep(900);
-    EXPECT_INT(multi_dispatch(&self), 0);
+    EXPECT_INT(set_dispatch(&self), 0);
     zkl_testing_sleep(200);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released(-13) ");
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "released(-13) ");
     zkl_testing_sleep(5000);
-    multi_expect_nodes(0, 0); /* it went on */
+    set_expect_nodes(0, 0); /* it went on */
     end();
 }
 
 /* The end of the one is not the next one's. */
 static void deadline_of_a_release_ends_with_it(void) {
     begin_held(ZKL_DISPATCH_CALLER);
-    multi_release(&self, 1000);
+    set_release(&self, 1000);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released ");
-    zkl_testing_add_contender(MULTI_STOCK, ZKL_EXCLUSIVE, other);
-    multi_acquire(&self, ZKL_FOREVER);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "released ");
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
+    set_acquire(&self, ZKL_FOREVER);
     zkl_testing_sleep(5000);
-    EXPECT_INT(multi_dispatch(&self), 0);
+    EXPECT_INT(set_dispatch(&self), 0);
     other_goes();
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "acquired ");
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired ");
     end();
 }
 
 static void release_with_a_timeout_of_0_is_told_as_soon_as_it_can(void) {
     begin_held(ZKL_DISPATCH_CALLER);
-    multi_release(&self, 0);
+    set_release(&self, 0);
     EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(multi_dispatch(&self), 1);
-    MULTI_HEARD(&self, "released ");
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "released ");
     end();
 }
 
@@ -481,7 +483,7 @@ static void release_with_a_timeout_of_0_is_told_as_soon_as_it_can(void) {
 enum { MANY = 2000, MANY_RESOURCES = 100 };
 
 typedef struct request {
-    zkl_multi_lock *multi_lock;
+    zkl_lock *set;
     unsigned resources[2];
     unsigned granted;
     unsigned released;
@@ -496,7 +498,7 @@ static void on_many_released(void *arg, int status) {
     done++;
 }
 
-static void on_many_granted(void *arg, int status, const zkl_multi_lock_grant *grant) {
+static void on_many_granted(void *arg, int status, const zkl_grant *grant) {
     request *its = arg;
     EXPECT_INT(status, ZKL_OK);
     EXPECT(grant != NULL);
@@ -505,8 +507,7 @@ static void on_many_granted(void *arg, int status, const zkl_multi_lock_grant *g
         EXPECT_INT(++holders[its->resources[i]], 1);
         holders[its->resources[i]]--;
     }
-    EXPECT_INT(zkl_multi_lock_release_async(its->multi_lock, ZKL_FOREVER, on_many_released, its),
-               ZKL_OK);
+    EXPECT_INT(zkl_lock_release_async(its->set, ZKL_FOREVER, NULL, on_many_released, its), ZKL_OK);
 }
 
 static int all_are_done(void *arg) {
@@ -517,16 +518,17 @@ static int all_are_done(void *arg) {
 /* Some name their two in one order, some in the other. */
 static void begin_many(request *its, unsigned number) {
     char names[2][32];
-    zkl_multi_lock_member members[] = { ZKL_MULTI_LOCK_MEMBER_INIT, ZKL_MULTI_LOCK_MEMBER_INIT };
+    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     its->resources[0] = number % MANY_RESOURCES;
     its->resources[1] = (number + (number % 2 == 0 ? 1 : MANY_RESOURCES - 1)) % MANY_RESOURCES;
     for (size_t i = 0; i < 2; i++) {
         snprintf(names[i], sizeof(names[i]), "many-%u", its->resources[i]);
         members[i].resource = names[i];
     }
-    EXPECT_INT(zkl_multi_lock_open(self.client, members, 2, NULL, &its->multi_lock), ZKL_OK);
-    EXPECT_INT(zkl_multi_lock_acquire_async(its->multi_lock, ZKL_FOREVER, on_many_granted, its),
-               ZKL_OK);
+    EXPECT_INT(zkl_lock_open_set(self.client, members, 2, NULL, &its->set), ZKL_OK);
+    EXPECT_INT(
+        zkl_lock_acquire_async(its->set, ZKL_AS_OPENED, ZKL_FOREVER, NULL, on_many_granted, its),
+        ZKL_OK);
 }
 
 static void two_thousand_of_one_client_are_granted_once_each(void) {
@@ -540,7 +542,7 @@ static void two_thousand_of_one_client_are_granted_once_each(void) {
     for (unsigned i = 0; i < MANY; i++) {
         EXPECT_INT(requests[i].granted, 1);
         EXPECT_INT(requests[i].released, 1);
-        zkl_multi_lock_close(requests[i].multi_lock);
+        zkl_lock_close(requests[i].set);
     }
     free(requests);
     end();
@@ -578,5 +580,5 @@ static CU_TestInfo tests[] = {
 };
 
 int main(void) {
-    return unit_main("multi_lock async", tests);
+    return unit_main("set async", tests);
 }

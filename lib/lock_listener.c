@@ -1,4 +1,4 @@
-#include "listener.h"
+#include "lock_listener.h"
 
 static const zkl_lock_listener *listener;
 

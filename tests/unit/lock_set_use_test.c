@@ -1,0 +1,213 @@
+/*
+ * What is done with a set that is held, as with a lock of one resource: information, verification,
+ * guarded transactions, events, and what a set refuses.
+ */
+#include <string.h>
+
+#include "support/set_caller.h"
+
+enum { SOON_MS = 200, LONG_MS = 60000 };
+
+static set_caller self;
+
+static void begin(const zkl_lock_options *options) {
+    zkl_testing_begin(NULL);
+    set_open(&self, ZKL_DISPATCH_CALLER, options);
+    self.grant = (zkl_grant)ZKL_GRANT_INIT;
+}
+
+static void begin_held(void) {
+    begin(NULL);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
+}
+
+static void end(void) {
+    (void)zkl_lock_release(self.set, LONG_MS);
+    set_close(&self);
+    zkl_testing_end();
+}
+
+/* Its news of it are on their way. */
+static void lose_the_second(void) {
+    set_delete_last_of(SET_ORDERS);
+}
+
+/* ---- Information ---------------------------------------------------------------------------- */
+
+static zkl_lock_information look(void) {
+    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
+    EXPECT_INT(zkl_lock_info(self.set, &information), ZKL_OK);
+    return information;
+}
+
+static void information_is_of_all_that_is_held(void) {
+    begin_held();
+    zkl_lock_information held = look();
+    EXPECT_INT(held.state, ZKL_STATE_HELD);
+    EXPECT_INT(held.mode, ZKL_AS_OPENED);
+    EXPECT_INT(held.token, self.grant.token);
+    EXPECT_INT(held.holds, 1);
+    EXPECT_INT(zkl_lock_release(self.set, 0), ZKL_OK);
+    zkl_lock_information released = look();
+    EXPECT_INT(released.state, ZKL_STATE_IDLE);
+    EXPECT_INT(released.pending_deletions, 2);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(look().pending_deletions, 0);
+    end();
+}
+
+static void position_is_that_in_the_longest_queue(void) {
+    char nodes[3][ZKL_NODE_PATH_SIZE];
+    begin(NULL);
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, nodes[0]);
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[1]);
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[2]);
+    set_acquire(&self, ZKL_FOREVER);
+    EXPECT_INT(look().position, -1);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(look().position, 2);
+    for (size_t i = 0; i < 3; i++) {
+        EXPECT_INT(zkl_testing_delete_node(nodes[i]), 1);
+    }
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "acquired ");
+    end();
+}
+
+/* ---- Verification and transactions ----------------------------------------------------------- */
+
+static void set_that_is_held_is_verified(void) {
+    begin_held();
+    EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_OK);
+    end();
+}
+
+static void verification_finds_that_any_of_them_is_lost(void) {
+    begin_held();
+    lose_the_second();
+    EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_LOST);
+    EXPECT_INT(zkl_testing_wait_for_state(self.set, ZKL_STATE_LOST, SOON_MS), 1);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "lost(-12) of orders ");
+    end();
+}
+
+static int commit_a_node(zkl_transaction_result *result) {
+    zkl_transaction *transaction = NULL;
+    EXPECT_INT(zkl_transaction_begin(self.set, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_create(transaction, "/moved", "1", 1, ZKL_CREATE_PERSISTENT),
+               ZKL_OK);
+    EXPECT_INT(zkl_transaction_create(transaction, "/moved/n-", "1", 1, ZKL_CREATE_SEQUENTIAL),
+               ZKL_OK);
+    int status = zkl_transaction_commit(transaction, LONG_MS, result);
+    EXPECT_TEXT(zkl_transaction_created_path(transaction, 1),
+                status == ZKL_OK ? "/moved/n-0000000000" : "");
+    zkl_transaction_free(transaction);
+    return status;
+}
+
+static void transaction_is_carried_out_while_all_are_held(void) {
+    begin_held();
+    EXPECT_INT(commit_a_node(NULL), ZKL_OK);
+    EXPECT_INT(zkl_testing_count_children("/moved"), 1);
+    end();
+}
+
+static void transaction_is_not_carried_out_once_one_is_lost(void) {
+    begin_held();
+    lose_the_second();
+    EXPECT_INT(commit_a_node(NULL), ZKL_LOST);
+    EXPECT_INT(zkl_testing_count_children("/moved"), 0);
+    end();
+}
+
+static void operation_that_fails_is_counted_without_the_guards(void) {
+    zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
+    begin_held();
+    EXPECT_INT(commit_a_node(NULL), ZKL_OK);
+    EXPECT_INT(commit_a_node(&result), ZKL_OPERATION_FAILED);
+    EXPECT_INT(result.failed_operation, 0);
+    EXPECT_INT(result.failed_status, ZKL_NODE_EXISTS);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
+    end();
+}
+
+/* ---- Events, and holds ---------------------------------------------------------------------- */
+
+static void contention_is_told_for_each_resource(void) {
+    char nodes[2][ZKL_NODE_PATH_SIZE];
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.tell_contended = 1;
+    begin(&options);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
+    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[0]);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "contended of orders ");
+    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, nodes[1]);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(set_dispatch(&self), 1);
+    SET_HEARD(&self, "contended of stock ");
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT_INT(zkl_testing_delete_node(nodes[i]), 1);
+    }
+    end();
+}
+
+static void owner_acquires_a_reentrant_set_again(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.reentrant = 1;
+    begin(&options);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, &self.grant), ZKL_OK);
+    EXPECT_INT(look().holds, 2);
+    EXPECT_INT(zkl_lock_release(self.set, LONG_MS), ZKL_OK);
+    set_expect_nodes(1, 1);
+    EXPECT_INT(zkl_lock_release(self.set, LONG_MS), ZKL_OK);
+    set_expect_nodes(0, 0);
+    end();
+}
+
+/* ---- What it refuses ------------------------------------------------------------------------- */
+
+static void set_has_the_modes_that_it_was_opened_with(void) {
+    begin(NULL);
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_READ, 0, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(),
+                "mode \"read\": a set is acquired ZKL_AS_OPENED: each resource has its own");
+    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, &self.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(self.set, LONG_MS), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_message(), "lock: is a set: the modes of its resources stay");
+    EXPECT_INT(zkl_lock_try_upgrade(self.set, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
+    end();
+}
+
+static void mode_of_a_set_is_none_of_a_single_lock(void) {
+    zkl_lock *lock = NULL;
+    begin(NULL);
+    EXPECT_INT(zkl_lock_open(self.client, "stock", NULL, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_AS_OPENED, 0, NULL), ZKL_INVALID_ARGUMENT);
+    zkl_lock_close(lock);
+    end();
+}
+
+static CU_TestInfo tests[] = {
+    TEST(information_is_of_all_that_is_held),
+    TEST(position_is_that_in_the_longest_queue),
+    TEST(set_that_is_held_is_verified),
+    TEST(verification_finds_that_any_of_them_is_lost),
+    TEST(transaction_is_carried_out_while_all_are_held),
+    TEST(transaction_is_not_carried_out_once_one_is_lost),
+    TEST(operation_that_fails_is_counted_without_the_guards),
+    TEST(contention_is_told_for_each_resource),
+    TEST(owner_acquires_a_reentrant_set_again),
+    TEST(set_has_the_modes_that_it_was_opened_with),
+    TEST(mode_of_a_set_is_none_of_a_single_lock),
+    TEST_END,
+};
+
+int main(void) {
+    return unit_main("lock set use", tests);
+}
