@@ -69,23 +69,16 @@ static char *make_identity(const char *label) {
     return strdup(text);
 }
 
-static char *join(const char *one, const char *other) {
-    size_t size = strlen(one) + strlen(other) + 1;
-    char *text = malloc(size);
-    if (text != NULL) {
-        snprintf(text, size, "%s%s", one, other);
-    }
-    return text;
-}
-
 static int copy_strings(zkl_client *client, const opening *given) {
     /* The program's name is no input of the user's: cut it rather than refuse it. */
     const char *program = program_invocation_short_name;
     const char *label = given->options.label != NULL ? given->options.label : program;
+    char lock_root[2 * ZKL_ROOT_MAX + 1];
+    snprintf(lock_root, sizeof(lock_root), "%s%s", given->chroot, given->options.lock_root);
     client->servers = strndup(given->hosts, given->servers_length);
     client->chroot = strdup(given->chroot);
     client->label = strndup(label, ZKL_LABEL_MAX);
-    client->lock_root = join(given->chroot, given->options.lock_root);
+    client->lock_root = strdup(lock_root);
     if (client->label != NULL) {
         client->identity = make_identity(client->label);
     }

@@ -85,36 +85,28 @@ static void add_sample(page *self, const char *name, const zkl_class_metrics *cl
 
 /* ---- By resource class ------------------------------------------------------------ */
 
+static const uint64_t *number_at(const zkl_class_metrics *class, size_t offset) {
+    return (const uint64_t *)(const void *)((const char *)class + offset);
+}
+
 /* One number of each class. */
 static void add_numbers(page *self, const char *name, const char *type, const char *help,
                         size_t offset) {
     begin_metric(self, name, type, help);
     for (size_t i = 0; i < self->metrics->class_count; i++) {
         const zkl_class_metrics *class = &self->metrics->classes[i];
-        const uint64_t *number = (const uint64_t *)(const void *)((const char *)class + offset);
-        add_sample(self, name, class, NULL, NULL, *number);
+        add_sample(self, name, class, NULL, NULL, *number_at(class, offset));
     }
 }
 
-static void add_acquires(page *self) {
-    static const char name[] = "zklock_acquires_total";
-    begin_metric(self, name, "counter", "Acquires that have ended, by their result.");
+/* Several numbers of each class, by a label. */
+static void add_labelled(page *self, const char *name, const char *help, const char *key,
+                         const char *const *labels, size_t count, size_t offset) {
+    begin_metric(self, name, "counter", help);
     for (size_t i = 0; i < self->metrics->class_count; i++) {
         const zkl_class_metrics *class = &self->metrics->classes[i];
-        for (size_t k = 0; k < ZKL_RESULT_COUNT; k++) {
-            add_sample(self, name, class, "result", results[k], class->acquires[k]);
-        }
-    }
-}
-
-static void add_losses(page *self) {
-    static const char name[] = "zklock_losses_total";
-    begin_metric(self, name, "counter",
-                 "Locks that were lost while they were held, by the reason.");
-    for (size_t i = 0; i < self->metrics->class_count; i++) {
-        const zkl_class_metrics *class = &self->metrics->classes[i];
-        for (size_t k = 0; k < ZKL_LOSS_COUNT; k++) {
-            add_sample(self, name, class, "reason", losses[k], class->losses[k]);
+        for (size_t k = 0; k < count; k++) {
+            add_sample(self, name, class, key, labels[k], number_at(class, offset)[k]);
         }
     }
 }
@@ -145,8 +137,11 @@ static void add_histograms(page *self, const char *name, const char *help, size_
 }
 
 static void add_classes(page *self) {
-    add_acquires(self);
-    add_losses(self);
+    add_labelled(self, "zklock_acquires_total", "Acquires that have ended, by their result.",
+                 "result", results, ZKL_RESULT_COUNT, offsetof(zkl_class_metrics, acquires));
+    add_labelled(self, "zklock_losses_total",
+                 "Locks that were lost while they were held, by the reason.", "reason", losses,
+                 ZKL_LOSS_COUNT, offsetof(zkl_class_metrics, losses));
     add_numbers(self, "zklock_releases_total", "counter", "Locks that were held and released.",
                 offsetof(zkl_class_metrics, releases));
     add_numbers(self, "zklock_rejoins_total", "counter",
