@@ -16,8 +16,7 @@ static void say(const char *condition, const char *file, int line, const char *r
     zkl_text_add(&text, condition);
     zkl_text_add(&text, " (");
     zkl_text_add(&text, file);
-    zkl_text_add(&text, ":");
-    zkl_text_add_number(&text, line);
+    zkl_text_add_numbered(&text, ":", line);
     zkl_text_add(&text, record != NULL ? "); what led to it is in " : "); it left no record");
     zkl_text_add(&text, record != NULL ? record : "");
     message[text.length++] = '\n';

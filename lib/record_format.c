@@ -40,6 +40,11 @@ void zkl_text_add_number(zkl_text *text, int64_t number) {
     add_digits(text, magnitude, 10);
 }
 
+void zkl_text_add_numbered(zkl_text *text, const char *string, int64_t number) {
+    zkl_text_add(text, string);
+    zkl_text_add_number(text, number);
+}
+
 void zkl_text_add_bits(zkl_text *text, uint64_t bits) {
     zkl_text_add(text, "0x");
     add_digits(text, bits, 16);
@@ -253,40 +258,21 @@ static const char *find_other_earlier(zkl_listed children, const zkl_queue_place
     return NULL;
 }
 
-static const char *find_name(zkl_listed children, const char *name) {
-    for (size_t i = 0; i < children.count; i++) {
-        if (strcmp(children.all[i].text, name) == 0) {
-            return children.all[i].text;
-        }
-    }
-    return NULL;
-}
-
-static bool is_one_of(const char *name, const char *const *others, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (others[i] == name) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_queue_place place = zkl_request_place(request);
     zkl_queue_view view = zkl_queue_examine(children, &place);
-    bool several = view.blocker != NULL && view.earlier > 1;
-    const char *kept[ZKL_RECORD_SHORTENED_MAX] = {
-        place.own != NULL ? find_name(children, place.own) : NULL,
-        zkl_queue_find_guid(children, request->session.guid, place.own, request->lost.rejected),
-        view.blocker,
-        view.unknown,
-        several ? find_other_earlier(children, &place, view.blocker) : NULL,
-        find_name(children, place.companion),
-    };
+    const char *own = place.own != NULL ? place.own : "";
+    const char *twin =
+        zkl_queue_find_guid(children, request->session.guid, place.own, request->lost.rejected);
+    const char *other = view.blocker != NULL && view.earlier > 1
+                            ? find_other_earlier(children, &place, view.blocker)
+                            : NULL;
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
-        if (is_one_of(children.all[i].text, kept, ZKL_RECORD_SHORTENED_MAX)) {
+        const char *name = children.all[i].text;
+        if (name == twin || name == view.blocker || name == view.unknown || name == other ||
+            strcmp(name, own) == 0 || strcmp(name, place.companion) == 0) {
             shortened[count++] = children.all[i];
         }
     }
@@ -314,8 +300,7 @@ void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zk
     zkl_event shorter = *event;
     shorter.children.all = shortened;
     shorter.children.count = zkl_record_shorten(request, event->children, shortened);
-    zkl_text_add(text, " shortened_from=");
-    zkl_text_add_number(text, (int64_t)event->children.count);
+    zkl_text_add_numbered(text, " shortened_from=", (int64_t)event->children.count);
     add_fields(text, &zkl_record_event_fields, &shorter);
 }
 
@@ -333,7 +318,6 @@ void zkl_record_write_news(zkl_text *text, const zkl_session_news *news) {
     if (news->state == ZKL_SESSION_STATE_CONNECTED) {
         zkl_text_add(text, " id=");
         zkl_text_add_bits(text, (uint64_t)news->session_id);
-        zkl_text_add(text, " timeout_ms=");
-        zkl_text_add_number(text, news->timeout_ms);
+        zkl_text_add_numbered(text, " timeout_ms=", news->timeout_ms);
     }
 }

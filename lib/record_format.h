@@ -59,6 +59,8 @@ typedef struct zkl_text {
 
 void zkl_text_add(zkl_text *text, const char *string);
 void zkl_text_add_number(zkl_text *text, int64_t number);
+/** Text, and a number behind it. */
+void zkl_text_add_numbered(zkl_text *text, const char *string, int64_t number);
 /** As 0x... */
 void zkl_text_add_bits(zkl_text *text, uint64_t bits);
 /** With what needs it escaped. */

@@ -83,10 +83,8 @@ static void begin_line(zkl_recorder *recorder, int64_t now_ms, const char *who, 
     /* The newline always has room. */
     recorder->text = (zkl_text){ .bytes = recorder->line, .size = sizeof(recorder->line) - 1 };
     zkl_text_add_number(&recorder->text, (int64_t)recorder->records + 1);
-    zkl_text_add(&recorder->text, " ");
-    zkl_text_add_number(&recorder->text, now_ms);
-    zkl_text_add(&recorder->text, who);
-    zkl_text_add_number(&recorder->text, (int64_t)number);
+    zkl_text_add_numbered(&recorder->text, " ", now_ms);
+    zkl_text_add_numbered(&recorder->text, who, (int64_t)number);
     zkl_text_add(&recorder->text, " ");
 }
 
@@ -136,8 +134,7 @@ static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, in
     recorded->state_at = recorder->written;
     recorded->events = 0;
     begin_line(recorder, now_ms, " request=", recorded->number);
-    zkl_text_add(&recorder->text, "STATE session=");
-    zkl_text_add_number(&recorder->text, (int64_t)recorded->session);
+    zkl_text_add_numbered(&recorder->text, "STATE session=", (int64_t)recorded->session);
     zkl_text_add(&recorder->text, " path=");
     zkl_text_add_value(&recorder->text, recorded->path);
     zkl_record_write_state(&recorder->text, request);
@@ -175,28 +172,23 @@ void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorde
 
 static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_HEADER_SIZE]) {
     zkl_text text = { .bytes = header, .size = ZKL_RECORD_HEADER_SIZE };
-    zkl_text_add(&text, "zklock-record version=");
-    zkl_text_add_number(&text, ZKL_RECORD_VERSION);
+    zkl_text_add_numbered(&text, "zklock-record version=", ZKL_RECORD_VERSION);
     zkl_text_add(&text, " library=");
     zkl_text_add(&text, zkl_version());
-    zkl_text_add(&text, " process=");
-    zkl_text_add_number(&text, getpid());
+    zkl_text_add_numbered(&text, " process=", getpid());
     zkl_text_add(&text, " label=");
     zkl_text_add_value(&text, recorder->label);
     zkl_text_add(&text, " opened=");
     zkl_text_add(&text, recorder->opened);
-    zkl_text_add(&text, " opened_ms=");
-    zkl_text_add_number(&text, recorder->opened_ms);
-    zkl_text_add(&text, " dropped=");
-    zkl_text_add_number(&text, (int64_t)recorder->dropped);
+    zkl_text_add_numbered(&text, " opened_ms=", recorder->opened_ms);
+    zkl_text_add_numbered(&text, " dropped=", (int64_t)recorder->dropped);
     zkl_text_add(&text, "\n");
     return text.length;
 }
 
 static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
     zkl_text text = { .bytes = footer, .size = ZKL_RECORD_FOOTER_SIZE };
-    zkl_text_add(&text, "end records=");
-    zkl_text_add_number(&text, (int64_t)records);
+    zkl_text_add_numbered(&text, "end records=", (int64_t)records);
     zkl_text_add(&text, "\n");
     return text.length;
 }

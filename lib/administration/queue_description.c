@@ -35,10 +35,10 @@ static void take_names(zkl_queue *queue, zkl_children children) {
 static int compare(const void *one, const void *other) {
     const zkl_queue_neighbour *first = &((const zkl_queue_entry *)one)->member;
     const zkl_queue_neighbour *second = &((const zkl_queue_entry *)other)->member;
-    if (zkl_queue_is_before(first, second)) {
+    if (zkl_queue_is_before(*first, *second)) {
         return -1;
     }
-    return zkl_queue_is_before(second, first) ? 1 : 0;
+    return zkl_queue_is_before(*second, *first) ? 1 : 0;
 }
 
 zkl_queue *zkl_queue_make(char *path, zkl_children children) {
@@ -65,7 +65,7 @@ zkl_queue *zkl_queue_make(char *path, zkl_children children) {
 
 static const zkl_queue_entry *find_nearest(const zkl_queue *queue, size_t own, size_t before) {
     for (size_t i = before; i > 0; i--) {
-        if (zkl_queue_blocks(&queue->entries[i - 1].member, &queue->entries[own].member)) {
+        if (zkl_queue_blocks(queue->entries[i - 1].member, queue->entries[own].member)) {
             return &queue->entries[i - 1];
         }
     }
@@ -113,7 +113,7 @@ static void visit_waits_of(const zkl_queue *queue, size_t own, zkl_queue_wait_ca
         earlier = find_nearest(queue, own, (size_t)(earlier - queue->entries));
     }
     bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
-                   zkl_queue_blocks(&earlier->member, &shared->member);
+                   zkl_queue_blocks(earlier->member, shared->member);
     if (earlier != NULL && !follows) {
         visit(arg, waiter, earlier);
     }

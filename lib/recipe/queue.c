@@ -15,7 +15,7 @@ size_t zkl_queue_room(zkl_node_name name) {
     return name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
 }
 
-static bool is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
+bool zkl_queue_is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
     if (one.name.sequence != other.name.sequence) {
         return one.name.sequence < other.name.sequence;
     }
@@ -55,7 +55,7 @@ static zkl_queue_neighbour own_of(const zkl_queue_place *place) {
 /* Whoever has no node yet comes after all. */
 static bool is_earlier(zkl_queue_neighbour child, zkl_queue_neighbour own) {
     return is_request(child.name) &&
-           (own.text == NULL || (is_before(child, own) && !is_twin(child, own)));
+           (own.text == NULL || (zkl_queue_is_before(child, own) && !is_twin(child, own)));
 }
 
 static bool is_companion(zkl_queue_neighbour child, const zkl_queue_place *place) {
@@ -79,12 +79,8 @@ static bool is_like(zkl_node_name one, zkl_node_name other) {
 
 /* ---- Two requests --------------------------------------------------------------------- */
 
-bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other) {
-    return is_before(*one, *other);
-}
-
-bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own) {
-    return is_earlier(*earlier, *own) && conflict(own->name.kind, earlier->name.kind);
+bool zkl_queue_blocks(zkl_queue_neighbour earlier, zkl_queue_neighbour own) {
+    return is_earlier(earlier, own) && conflict(own.name.kind, earlier.name.kind);
 }
 
 /* ---- Who is in the way ---------------------------------------------------------------- */
@@ -119,7 +115,7 @@ zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *pla
         }
         in_the_way++;
         note_unlike(&view, child, mine.name);
-        if (blocker.text == NULL || is_before(blocker, child)) {
+        if (blocker.text == NULL || zkl_queue_is_before(blocker, child)) {
             blocker = child;
         }
     }
@@ -136,7 +132,7 @@ static zkl_queue_neighbour first_other(zkl_listed children, const zkl_queue_plac
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = children.all[i];
         bool other = counts(child, mine, place) && child.name.kind != ZKL_NODE_READ;
-        if (other && (first.text == NULL || is_before(child, first))) {
+        if (other && (first.text == NULL || zkl_queue_is_before(child, first))) {
             first = child;
         }
     }
@@ -154,7 +150,7 @@ static size_t count_holding(zkl_listed children, const zkl_queue_place *place) {
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = children.all[i];
         bool reads = counts(child, mine, place) && child.name.kind == ZKL_NODE_READ;
-        readers += reads && (first.text == NULL || is_before(child, first)) ? 1 : 0;
+        readers += reads && (first.text == NULL || zkl_queue_is_before(child, first)) ? 1 : 0;
     }
     return readers > 0 ? readers : 1;
 }
@@ -194,8 +190,8 @@ zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const
             continue;
         }
         if (child.name.kind != ZKL_NODE_PERMIT) {
-            waiter = waiter.text == NULL || is_before(child, waiter) ? child : waiter;
-        } else if (last_permit.text == NULL || is_before(last_permit, child)) {
+            waiter = waiter.text == NULL || zkl_queue_is_before(child, waiter) ? child : waiter;
+        } else if (last_permit.text == NULL || zkl_queue_is_before(last_permit, child)) {
             last_permit = child;
         }
     }
@@ -212,7 +208,7 @@ zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const
 static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
                      zkl_queue_neighbour child) {
     size_t place = count;
-    while (place > 0 && is_before(child, nearest[place - 1])) {
+    while (place > 0 && zkl_queue_is_before(child, nearest[place - 1])) {
         place--;
     }
     if (count < most) {
@@ -245,7 +241,7 @@ const char *zkl_queue_find_first(zkl_listed children) {
     zkl_queue_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
         zkl_queue_neighbour child = children.all[i];
-        if (is_request(child.name) && (first.text == NULL || is_before(child, first))) {
+        if (is_request(child.name) && (first.text == NULL || zkl_queue_is_before(child, first))) {
             first = child;
         }
     }

@@ -70,9 +70,9 @@ size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
                               zkl_queue_neighbour *nearest);
 
 /** Whether it comes before the other in the order of the queue. */
-bool zkl_queue_is_before(const zkl_queue_neighbour *one, const zkl_queue_neighbour *other);
+bool zkl_queue_is_before(zkl_queue_neighbour one, zkl_queue_neighbour other);
 /** Whether a request is before another, and in its way. */
-bool zkl_queue_blocks(const zkl_queue_neighbour *earlier, const zkl_queue_neighbour *own);
+bool zkl_queue_blocks(zkl_queue_neighbour earlier, zkl_queue_neighbour own);
 
 /** A queue, as whoever holds sees it. */
 typedef struct zkl_queue_rear {

@@ -198,19 +198,16 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
 
 /* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
 static int find_refusal(const zkl_request *request, zkl_listed children,
-                        const zkl_queue_view *view) {
+                        const zkl_queue_place *place, const zkl_queue_view *view) {
     if (view->unlike != NULL) {
         return ZKL_PERMITS_DIFFER;
     }
     if (!view->accompanied) {
         return ZKL_NODE_DELETED; /* since then others may have come and gone */
     }
-    if (view->blocker == NULL || request->options.max_waiting == 0) {
-        return ZKL_OK;
-    }
-    zkl_queue_place place = zkl_request_place(request);
-    size_t waiting = zkl_queue_count_waiting(children, &place);
-    return waiting >= request->options.max_waiting ? ZKL_QUEUE_FULL : ZKL_OK;
+    bool is_full = view->blocker != NULL && request->options.max_waiting > 0 &&
+                   zkl_queue_count_waiting(children, place) >= request->options.max_waiting;
+    return is_full ? ZKL_QUEUE_FULL : ZKL_OK;
 }
 
 /* Whether the deletion of the blocker can be a hand-off to us, without another
@@ -230,56 +227,54 @@ static void wait_behind(zkl_request *request, const zkl_queue_view *view, const 
     }
 }
 
-/* The process may have been stopped between the question and the answer: what is listed may then be
- * of a session that has ended since. Whoever has to wait does so by an old list as well. */
-static void judge_queue(zkl_request *request, zkl_listed children, const zkl_step *step) {
-    zkl_queue_place place = zkl_request_place(request);
-    zkl_queue_view view = zkl_queue_examine(children, &place);
-    if (view.blocker == NULL && !step->event->fresh) {
-        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
-        return;
-    }
-    int refusal = find_refusal(request, children, &view);
-    if (view.unknown != NULL && !request->told.unknown) {
+static void judge_queue(zkl_request *request, const zkl_queue_view *view, int refusal,
+                        const zkl_step *step) {
+    if (view->unknown != NULL && !request->told.unknown) {
         request->told.unknown = true;
-        zkl_request_tell(step, ZKL_ACTION_REPORT, view.unknown, ZKL_OK);
+        zkl_request_tell(step, ZKL_ACTION_REPORT, view->unknown, ZKL_OK);
     }
-    if (!view.listed) {
+    if (!view->listed) {
         lose_place(request, step); /* our create was answered before this list was made */
     } else if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
-    } else if (view.blocker == NULL) {
+    } else if (view->blocker == NULL) {
         come_first(request, step);
     } else if (request->options.only_try) {
         fail_once_gone(request, ZKL_BUSY);
     } else {
-        wait_behind(request, &view, step);
+        wait_behind(request, view, step);
     }
 }
 
 /* Nothing was written yet. */
-static void on_first_list(zkl_request *request, zkl_listed children, const zkl_step *step) {
-    zkl_queue_place tail = zkl_request_place(request);
-    zkl_queue_view view = zkl_queue_examine(children, &tail);
-    int refusal = find_refusal(request, children, &view);
+static void judge_first_list(zkl_request *request, const zkl_queue_view *view, int refusal,
+                             const zkl_step *step) {
     if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
-    } else if (request->options.only_try && view.blocker != NULL) {
+    } else if (request->options.only_try && view->blocker != NULL) {
         zkl_request_fail(request, step, ZKL_BUSY);
     } else {
         request->wait.way_was_free = true;
     }
 }
 
+/* The process may have been stopped between the question and the answer: what is listed may then be
+ * of a session that has ended since. Whoever has to wait does so by an old list as well. */
 static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
     bool searching = find_twin(request, children);
     if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
         return;
     }
-    if (request->own.state == ZKL_OWN_NODE_OURS) {
-        judge_queue(request, children, step);
+    zkl_queue_place place = zkl_request_place(request);
+    zkl_queue_view view = zkl_queue_examine(children, &place);
+    int refusal = find_refusal(request, children, &place, &view);
+    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
+    if (ours && view.blocker == NULL && !step->event->fresh) {
+        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+    } else if (ours) {
+        judge_queue(request, &view, refusal, step);
     } else if (request->own.state == ZKL_OWN_NODE_NONE && must_look_first(request)) {
-        on_first_list(request, children, step);
+        judge_first_list(request, &view, refusal, step);
     }
 }
 
@@ -316,17 +311,13 @@ static void on_created(zkl_request *request, const zkl_step *step) {
 }
 
 static void on_listed(zkl_request *request, const zkl_step *step) {
-    switch (step->event->outcome) {
-    case ZKL_OUTCOME_OK:
+    const zkl_listed nobody = { NULL, 0 }; /* no parent: no children, neither others' nor ours */
+    if (step->event->outcome == ZKL_OUTCOME_OK) {
         on_children(request, step->event->children, step);
-        break;
-    case ZKL_OUTCOME_NO_NODE:
-        /* No parent: no children, neither others' nor ours. */
-        on_children(request, (zkl_listed){ NULL, 0 }, step);
-        break;
-    default:
+    } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
+        on_children(request, nobody, step);
+    } else {
         zkl_request_note_failure(request, step);
-        break;
     }
 }
 

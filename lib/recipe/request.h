@@ -41,11 +41,8 @@
     OUTCOME(SESSION_OVER) /* not applied, or gone with the session */                              \
     OUTCOME(NOT_EMPTY)    /* a deletion, not applied: the node has children */
 
-typedef enum zkl_outcome {
-#define OUTCOME(name) ZKL_OUTCOME_##name,
-    ZKL_OUTCOME_LIST(OUTCOME)
-#undef OUTCOME
-} zkl_outcome;
+#define ZKL_OUTCOME_(name) ZKL_OUTCOME_##name,
+typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
 
 /** What a request asks for, and the event that answers it, which has an outcome. An answer that
  *  nobody awaits is ignored. */
@@ -100,13 +97,11 @@ typedef enum zkl_outcome {
     NEWS(RELEASED)                                                                                 \
     NEWS(DOWNGRADE) /* hold what is held for writing for reading */
 
+#define ZKL_EVENT_(name) ZKL_EVENT_##name,
+#define ZKL_EVENT_OF_(asked, answered) ZKL_EVENT_##answered,
 typedef enum zkl_event_kind {
     ZKL_EVENT_START,
-#define ANSWER(asked, answered) ZKL_EVENT_##answered,
-#define NEWS(name) ZKL_EVENT_##name,
-    ZKL_OPERATION_LIST(ANSWER) ZKL_NEWS_LIST(NEWS)
-#undef NEWS
-#undef ANSWER
+    ZKL_OPERATION_LIST(ZKL_EVENT_OF_) ZKL_NEWS_LIST(ZKL_EVENT_)
 } zkl_event_kind;
 
 /** What a request asks for that has no answer. */
@@ -122,12 +117,10 @@ typedef enum zkl_event_kind {
     ORDER(WARN)            /* news: the server refuses to delete our node; status: why */          \
     ORDER(END)             /* the last action of all */
 
+#define ZKL_ACTION_(name) ZKL_ACTION_##name,
+#define ZKL_ACTION_OF_(asked, answered) ZKL_ACTION_##asked,
 typedef enum zkl_action_kind {
-#define OPERATION(asked, answered) ZKL_ACTION_##asked,
-#define ORDER(name) ZKL_ACTION_##name,
-    ZKL_OPERATION_LIST(OPERATION) ZKL_ORDER_LIST(ORDER)
-#undef ORDER
-#undef OPERATION
+    ZKL_OPERATION_LIST(ZKL_ACTION_OF_) ZKL_ORDER_LIST(ZKL_ACTION_)
 } zkl_action_kind;
 
 /** The types of fields. */
@@ -220,11 +213,8 @@ void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
     OWN_NODE(UNSURE) /* a create was sent, its reply lost */                                       \
     OWN_NODE(OURS)
 
-typedef enum zkl_own_node {
-#define OWN_NODE(name) ZKL_OWN_NODE_##name,
-    ZKL_OWN_NODE_LIST(OWN_NODE)
-#undef OWN_NODE
-} zkl_own_node;
+#define ZKL_OWN_NODE_(name) ZKL_OWN_NODE_##name,
+typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 
 /** Its place in the queue. */
 #define ZKL_REQUEST_OWN(FIELD, of)                                                                 \
@@ -282,11 +272,8 @@ typedef enum zkl_own_node {
     STAGE(LEAVING) /* from here on it wants nothing but to be gone */                              \
     STAGE(ENDED)
 
-typedef enum zkl_request_stage {
-#define STAGE(name) ZKL_STAGE_##name,
-    ZKL_STAGE_LIST(STAGE)
-#undef STAGE
-} zkl_request_stage;
+#define ZKL_STAGE_(name) ZKL_STAGE_##name,
+typedef enum zkl_request_stage { ZKL_STAGE_LIST(ZKL_STAGE_) } zkl_request_stage;
 
 #define ZKL_REQUEST_SELF(FIELD, of)                                                                \
     FIELD(of, STAGE, stage)                                                                        \
