@@ -153,9 +153,7 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     self->was_told = leader->status == ZKL_OK;
     self->was_told_the_last = leader->status == ZKL_CLOSED;
     self->term = leader->term;
-    if (run.plan->first_sequence_to_end >= 0) {
-        self->steady_since_us = zkl_world_now_us(); /* perhaps of one that may not lead, and goes */
-    }
+    self->steady_since_us = zkl_world_now_us(); /* perhaps of one that is gone at the next look */
     if (leader->term > self->highest_term) {
         self->highest_term = leader->term;
     }
