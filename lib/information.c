@@ -133,42 +133,28 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     return status;
 }
 
+static const char *name_of(const char *const *names, size_t count, int number) {
+    return number >= 0 && (size_t)number < count ? names[number] : "unknown";
+}
+
 const char *zkl_lock_state_name(int state) {
-    switch (state) {
-    case ZKL_STATE_IDLE:
-        return "idle";
-    case ZKL_STATE_ACQUIRING:
-        return "acquiring";
-    case ZKL_STATE_HELD:
-        return "held";
-    case ZKL_STATE_SUSPECT:
-        return "suspect";
-    case ZKL_STATE_LOST:
-        return "lost";
-    case ZKL_STATE_RELEASING:
-        return "releasing";
-    case ZKL_STATE_REVOKE_REQUESTED:
-        return "revoke requested";
-    case ZKL_STATE_CONTENDED:
-        return "contended";
-    default:
-        return "unknown";
-    }
+    static const char *const names[] = {
+        [ZKL_STATE_IDLE] = "idle",
+        [ZKL_STATE_ACQUIRING] = "acquiring",
+        [ZKL_STATE_HELD] = "held",
+        [ZKL_STATE_SUSPECT] = "suspect",
+        [ZKL_STATE_LOST] = "lost",
+        [ZKL_STATE_RELEASING] = "releasing",
+        [ZKL_STATE_REVOKE_REQUESTED] = "revoke requested",
+        [ZKL_STATE_CONTENDED] = "contended",
+    };
+    return name_of(names, sizeof(names) / sizeof(names[0]), state);
 }
 
 const char *zkl_lock_mode_name(int mode) {
-    switch (mode) {
-    case ZKL_EXCLUSIVE:
-        return "exclusive";
-    case ZKL_READ:
-        return "read";
-    case ZKL_WRITE:
-        return "write";
-    case ZKL_PERMIT:
-        return "permit";
-    case ZKL_AS_OPENED:
-        return "as opened";
-    default:
-        return "unknown";
-    }
+    static const char *const names[] = {
+        [ZKL_EXCLUSIVE] = "exclusive", [ZKL_READ] = "read",           [ZKL_WRITE] = "write",
+        [ZKL_PERMIT] = "permit",       [ZKL_AS_OPENED] = "as opened",
+    };
+    return name_of(names, sizeof(names) / sizeof(names[0]), mode);
 }

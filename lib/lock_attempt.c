@@ -77,20 +77,20 @@ static void keep_reason(const lock_member *member, const zkl_explanation *why) {
 /* ---- What is told of what is held ----------------------------------------------------------- */
 
 /* `member`: NULL, it is about all. */
-static zkl_lock_news make_news(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
+static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
     const lock_member *about = lock->is_set ? member : &lock->members[0];
-    return (zkl_lock_news){ .struct_size = sizeof(zkl_lock_news),
-                            .lock = lock,
-                            .state = state,
-                            .token = lock->grant.token,
-                            .resource = about != NULL ? about->resource : "" };
+    return (zkl_lock_event){ .struct_size = sizeof(zkl_lock_event),
+                             .lock = lock,
+                             .state = state,
+                             .token = lock->grant.token,
+                             .resource = about != NULL ? about->resource : "" };
 }
 
 /* What is not held yet is told when it is: see zkl_lock_begin_hold. */
 static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
     if (lock->state == LOCK_HELD) {
-        zkl_lock_news news = make_news(lock, state, member);
-        zkl_lock_events_tell(&lock->events, &news);
+        zkl_lock_event event = make_event(lock, state, member);
+        zkl_lock_events_tell(&lock->events, &event);
     }
 }
 
@@ -117,13 +117,13 @@ void zkl_lock_end_change(zkl_lock *lock, int status) {
 
 /* Before a verification can begin anew it is lost. */
 static void lose(zkl_lock *lock, const lock_member *member, int status) {
-    zkl_lock_news news = make_news(lock, ZKL_STATE_LOST, member);
+    zkl_lock_event event = make_event(lock, ZKL_STATE_LOST, member);
     lock->state = LOCK_LOST;
     lock->grant.lost_reason = status;
     zkl_commits_end(lock, ZKL_LOST);
     zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
-    news.reason = status;
-    zkl_lock_events_tell(&lock->events, &news);
+    event.reason = status;
+    zkl_lock_events_tell(&lock->events, &event);
 }
 
 /* ---- What the requests tell --------------------------------------------------------------- */
@@ -429,8 +429,8 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     grant->waited_ms = first->granted_ms - lock->attempt.began_ms;
     grant->lost_reason = ZKL_OK;
     if (lock->options.tell_granted != 0) {
-        zkl_lock_news news = make_news(lock, ZKL_STATE_HELD, NULL);
-        zkl_lock_events_tell_grant(&lock->events, &news);
+        zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
+        zkl_lock_events_tell_grant(&lock->events, &event);
     }
     if (!first->session->connected) {
         tell_connection(lock, false);

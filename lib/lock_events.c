@@ -11,7 +11,7 @@ struct zkl_lock_message {
     zkl_lock_events *events;
     zkl_lock_state_callback *tell;
     void *arg;
-    zkl_lock_news news;
+    zkl_lock_event event;
     bool is_of_connection;
     bool is_undone; /* it is not told: the handle is closed, or the next event of the connection
                        came before its turn */
@@ -63,7 +63,7 @@ static void settle(zkl_lock_callback *callback) {
 static void tell(zkl_lock_callback *callback) {
     const zkl_lock_message *message = (const zkl_lock_message *)callback;
     if (!message->is_undone) {
-        message->tell(message->arg, &message->news);
+        message->tell(message->arg, &message->event);
     }
 }
 
@@ -71,59 +71,59 @@ static const zkl_lock_callback_kind kind = { settle, tell };
 
 /* ---- Into the queue ----------------------------------------------------------------- */
 
-static bool is_of_same_grant(const zkl_lock_message *message, const zkl_lock_news *news) {
-    return message != NULL && message->is_of_connection && message->news.token == news->token;
+static bool is_of_same_grant(const zkl_lock_message *message, const zkl_lock_event *event) {
+    return message != NULL && message->is_of_connection && message->event.token == event->token;
 }
 
 /* A connection that comes and goes while a callback takes its time leaves two messages of a handle
  * at most: the state that was told last need not be told again, and what is undone need not be told
  * at all. */
-static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_news *news) {
+static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_event *event) {
     zkl_lock_message *last = events->last;
-    if (!is_of_same_grant(last, news)) {
+    if (!is_of_same_grant(last, event)) {
         return false;
     }
-    if (last->news.state == news->state) {
+    if (last->event.state == event->state) {
         last->is_undone = false;
         return true;
     }
-    last->is_undone = last->is_undone || is_of_same_grant(events->last_but_one, news);
+    last->is_undone = last->is_undone || is_of_same_grant(events->last_but_one, event);
     return last->is_undone;
 }
 
 /* Takes the message; NULL: it is made here. */
 static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
-                       const zkl_lock_news *news, bool is_of_connection) {
+                       const zkl_lock_event *event, bool is_of_connection) {
     if (prepare(&message) != ZKL_OK) {
         return;
     }
     message->events = events;
     message->tell = events->callback;
     message->arg = events->arg;
-    message->news = *news;
+    message->event = *event;
     message->is_of_connection = is_of_connection;
     events->last_but_one = events->last;
     events->last = message;
-    zkl_lock_callback_owe(&events->owed, &message->callback, news->lock->client, &kind);
+    zkl_lock_callback_owe(&events->owed, &message->callback, event->lock->client, &kind);
     zkl_lock_callback_post(&message->callback);
 }
 
-void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_news *news) {
-    bool is_of_connection = news->state == ZKL_STATE_SUSPECT || news->state == ZKL_STATE_HELD;
+void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event) {
+    bool is_of_connection = event->state == ZKL_STATE_SUSPECT || event->state == ZKL_STATE_HELD;
     zkl_lock_message *message = NULL;
-    zkl_listener_told(news->lock, news->state, news->reason);
-    if (events->callback == NULL || (is_of_connection && is_told_by_what_waits(events, news))) {
+    zkl_listener_told(event->lock, event->state, event->reason);
+    if (events->callback == NULL || (is_of_connection && is_told_by_what_waits(events, event))) {
         return;
     }
-    if (news->state == ZKL_STATE_LOST) {
+    if (event->state == ZKL_STATE_LOST) {
         message = events->for_loss;
         events->for_loss = NULL;
     }
-    join_queue(events, message, news, is_of_connection);
+    join_queue(events, message, event, is_of_connection);
 }
 
-void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_news *news) {
+void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_event *event) {
     zkl_lock_message *message = events->for_grant;
     events->for_grant = NULL;
-    join_queue(events, message, news, false);
+    join_queue(events, message, event, false);
 }

@@ -30,10 +30,10 @@ void zkl_lock_events_destroy(zkl_lock_events *events);
  *  ZKL_NO_MEMORY. */
 int zkl_lock_events_prepare(zkl_lock_events *events, bool tell_granted);
 
-/** Tells; what was not prepared is left out when memory is short. `news->resource` lives as long
+/** Tells; what was not prepared is left out when memory is short. `event->resource` lives as long
  *  as the handle. */
-void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_news *news);
+void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event);
 /** Tells HELD of a new grant, and not of a connection that came back. */
-void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_news *news);
+void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_event *event);
 
 #endif

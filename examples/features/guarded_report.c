@@ -21,11 +21,11 @@ enum {
 };
 
 /* On zklock's thread. The worker looks at the flag; LOST is final for this grant. */
-static void on_state(void *arg, const zkl_lock_news *news) {
+static void on_state(void *arg, const zkl_lock_event *event) {
     atomic_bool *stop = arg;
-    printf("the lock is %s\n", zkl_lock_state_name((int)news->state));
-    if (news->state == ZKL_STATE_LOST) {
-        printf("because: %s\n", zkl_strerror(news->reason)); /* such as ZKL_HOLD_LIMIT */
+    printf("the lock is %s\n", zkl_lock_state_name((int)event->state));
+    if (event->state == ZKL_STATE_LOST) {
+        printf("because: %s\n", zkl_strerror(event->reason)); /* such as ZKL_HOLD_LIMIT */
         *stop = true;
     }
 }

@@ -21,10 +21,10 @@ typedef struct batch {
 } batch;
 
 /* On the client's thread for callbacks. News of an earlier grant may come late: see the token. */
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     batch *self = arg;
-    if (news->state == ZKL_STATE_CONTENDED) {
-        atomic_store(&self->contended, news->token);
+    if (event->state == ZKL_STATE_CONTENDED) {
+        atomic_store(&self->contended, event->token);
     }
 }
 

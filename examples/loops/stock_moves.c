@@ -47,11 +47,11 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
 }
 
 /* Whoever works for longer stops here: the move is no longer ours. */
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     const move *self = arg;
-    if (news->state == ZKL_STATE_LOST) {
-        printf("%s to %s: lost %s, %s\n", self->from, self->to, news->resource,
-               zkl_strerror(news->reason));
+    if (event->state == ZKL_STATE_LOST) {
+        printf("%s to %s: lost %s, %s\n", self->from, self->to, event->resource,
+               zkl_strerror(event->reason));
     }
 }
 

@@ -573,7 +573,7 @@ typedef enum zkl_lock_state {
 ZKL_API const char *zkl_lock_state_name(int state);
 
 /** A change in the state of a lock that is held. Valid during the callback only. */
-typedef struct zkl_lock_news {
+typedef struct zkl_lock_event {
     size_t struct_size; /* of the library's struct; later versions append */
     zkl_lock *lock;
     zkl_lock_state state; /* HELD, with tell_granted; SUSPECT; HELD again; REVOKE_REQUESTED;
@@ -583,7 +583,7 @@ typedef struct zkl_lock_news {
     int64_t token;        /* of the grant that it is about */
     const char *resource; /* which it is about, as the application named it; "" where all of a set
                              are meant. It is there until the handle is closed */
-} zkl_lock_news;
+} zkl_lock_event;
 
 /**
  * Receives the changes in the state of a lock that is held: in order, one call at a time, on the
@@ -621,7 +621,7 @@ typedef struct zkl_lock_news {
  * connection that comes and goes leaves at most two callbacks of a handle pending, of which the
  * last has the current state.
  */
-typedef void zkl_lock_state_callback(void *arg, const zkl_lock_news *news);
+typedef void zkl_lock_state_callback(void *arg, const zkl_lock_event *event);
 
 typedef struct zkl_lock_options {
     size_t struct_size;
@@ -874,7 +874,7 @@ ZKL_CHECKED_API int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms);
 typedef struct zkl_lock_information {
     size_t struct_size; /* see ZKL_LOCK_INFORMATION_INIT */
     zkl_lock_state state;
-    int lost_reason;            /* LOST: as in zkl_lock_news; else ZKL_OK */
+    int lost_reason;            /* LOST: as in zkl_lock_event; else ZKL_OK */
     zkl_mode mode;              /* of the grant, as are the next three; else 0 */
     int64_t token;              /* HELD, SUSPECT and LOST */
     uint32_t holds;             /* 1, or how often a reentrant handle was acquired */

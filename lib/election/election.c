@@ -34,19 +34,19 @@ static bool is_granted(const zkl_lock *lock, int64_t term) {
 }
 
 /* The callback may close the election: it is the last to be done. */
-static void on_state(void *arg, const zkl_lock_news *news) {
+static void on_state(void *arg, const zkl_lock_event *event) {
     zkl_election *election = arg;
-    bool told = news->token == election->told_term;
-    if (news->state == ZKL_STATE_HELD && !told && is_granted(election->lock, news->token)) {
-        election->told_term = news->token;
+    bool told = event->token == election->told_term;
+    if (event->state == ZKL_STATE_HELD && !told && is_granted(election->lock, event->token)) {
+        election->told_term = event->token;
         if (election->elected != NULL) {
-            election->elected(election->arg, news->token);
+            election->elected(election->arg, event->token);
         }
-    } else if (news->state == ZKL_STATE_REVOKE_REQUESTED && told &&
-               election->resignation_asked != NULL && is_granted(election->lock, news->token)) {
-        election->resignation_asked(election->arg, news->token);
-    } else if (news->state == ZKL_STATE_LOST && told && election->lost != NULL) {
-        election->lost(election->arg, news->token, news->reason);
+    } else if (event->state == ZKL_STATE_REVOKE_REQUESTED && told &&
+               election->resignation_asked != NULL && is_granted(election->lock, event->token)) {
+        election->resignation_asked(election->arg, event->token);
+    } else if (event->state == ZKL_STATE_LOST && told && election->lost != NULL) {
+        election->lost(election->arg, event->token, event->reason);
     }
 }
 

@@ -270,19 +270,19 @@ struct caller {
     atomic_bool done;
 };
 
-static void call_everything(void *arg, const zkl_lock_news *news) {
+static void call_everything(void *arg, const zkl_lock_event *event) {
     struct caller *caller = arg;
     zkl_client *opened = NULL;
-    if (news->state != ZKL_STATE_LOST) {
+    if (event->state != ZKL_STATE_LOST) {
         return;
     }
-    caller->acquired = zkl_lock_acquire(news->lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
-    caller->released_with_timeout = zkl_lock_release(news->lock, PATIENCE_MS);
+    caller->acquired = zkl_lock_acquire(event->lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
+    caller->released_with_timeout = zkl_lock_release(event->lock, PATIENCE_MS);
     caller->client_opened = zkl_client_open(servers_hosts(), NULL, &opened);
     caller->client_closed = zkl_client_close(caller->client, PATIENCE_MS);
-    caller->checked = zkl_lock_check(news->lock, NULL);
-    caller->cancelled = zkl_lock_cancel(news->lock);
-    caller->released = zkl_lock_release(news->lock, 0);
+    caller->checked = zkl_lock_check(event->lock, NULL);
+    caller->cancelled = zkl_lock_cancel(event->lock);
+    caller->released = zkl_lock_release(event->lock, 0);
     atomic_store(&caller->done, true);
 }
 
@@ -332,13 +332,13 @@ struct racer {
     pthread_t thread;
 };
 
-static void race_callback(void *arg, const zkl_lock_news *news) {
+static void race_callback(void *arg, const zkl_lock_event *event) {
     struct racer *racer = arg;
     atomic_fetch_add(&racer->called_late, atomic_load(&racer->closed) ? 1 : 0);
-    bool gone = zkl_lock_check(news->lock, NULL) == ZKL_CLOSED;
+    bool gone = zkl_lock_check(event->lock, NULL) == ZKL_CLOSED;
     atomic_fetch_add(&racer->called_late, gone ? 1 : 0);
-    if (racer->closes_in_callback && news->state == ZKL_STATE_LOST) {
-        zkl_lock_close(news->lock);
+    if (racer->closes_in_callback && event->state == ZKL_STATE_LOST) {
+        zkl_lock_close(event->lock);
         atomic_store(&racer->closed, true);
         atomic_store(&racer->closed_in_callback, true);
     }

@@ -14,10 +14,10 @@ static void sleep_ms(int64_t ms) {
     zkl_world_sleep_us(ms * US_PER_MS);
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     contender *self = arg;
-    oracle_told(self->number, news);
-    if (news->state == ZKL_STATE_REVOKE_REQUESTED && self->plan->cooperates) {
+    oracle_told(self->number, event);
+    if (event->state == ZKL_STATE_REVOKE_REQUESTED && self->plan->cooperates) {
         self->is_asked_to_leave = true;
     }
 }

@@ -285,23 +285,23 @@ static int acquire(multi_contender *self, const plan_turn *turn) {
 }
 
 /* News of earlier grants may come late. */
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     multi_contender *self = arg;
-    if (news->state != ZKL_STATE_LOST) {
+    if (event->state != ZKL_STATE_LOST) {
         return;
     }
-    trace_call(self->asks.number, "lost %s: %s", news->resource, zkl_strerror(news->reason));
-    if (news->token <= self->told_lost) {
+    trace_call(self->asks.number, "lost %s: %s", event->resource, zkl_strerror(event->reason));
+    if (event->token <= self->told_lost) {
         oracle_violated("multi-contender %u is told once more that token %" PRId64 " is lost",
-                        self->asks.number, news->token);
+                        self->asks.number, event->token);
     }
-    if (self->plan->asynchronous && news->token > self->token) {
+    if (self->plan->asynchronous && event->token > self->token) {
         oracle_violated("multi-contender %u is told that token %" PRId64
                         " is lost, which it was not told that it has",
-                        self->asks.number, news->token);
+                        self->asks.number, event->token);
     }
-    self->told_lost = news->token;
-    if (self->holds && news->token == self->token) {
+    self->told_lost = event->token;
+    if (self->holds && event->token == self->token) {
         self->knows_of_loss = true;
     }
 }

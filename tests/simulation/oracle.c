@@ -412,22 +412,22 @@ void oracle_checks(unsigned contender) {
     }
 }
 
-void oracle_told(unsigned contender, const zkl_lock_news *news) {
+void oracle_told(unsigned contender, const zkl_lock_event *event) {
     record *one = &oracle.records[contender];
     oracle_judge_callback(contender);
-    trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)news->state),
-               zkl_strerror(news->reason));
-    if (news->state == ZKL_STATE_CONTENDED) {
-        oracle_judge_contended(contender, news);
+    trace_call(contender, "is told: %s (%s)", zkl_lock_state_name((int)event->state),
+               zkl_strerror(event->reason));
+    if (event->state == ZKL_STATE_CONTENDED) {
+        oracle_judge_contended(contender, event);
     }
-    if (news->state == ZKL_STATE_REVOKE_REQUESTED) {
-        oracle_judge_revocation(contender, news->token);
+    if (event->state == ZKL_STATE_REVOKE_REQUESTED) {
+        oracle_judge_revocation(contender, event->token);
     }
-    if (news->state != ZKL_STATE_LOST || news->token != one->token) {
+    if (event->state != ZKL_STATE_LOST || event->token != one->token) {
         return;
     }
     one->knows_of_loss = one->knows_of_loss || one->holds;
-    if (news->reason == ZKL_SESSION_EXPIRED && one->holds && one->node != NULL &&
+    if (event->reason == ZKL_SESSION_EXPIRED && one->holds && one->node != NULL &&
         !nodes_session_told_expired(one->node->owner)) {
         oracle_violated("contender %u holds, and its session was given up before the servers did",
                         contender);

@@ -58,7 +58,7 @@ void oracle_closes_meanwhile(unsigned contender);
 bool oracle_memory_runs_short(void);
 /** It was told that its client is closed, and so says every other call. */
 void oracle_finds_closed(unsigned contender, zkl_lock *lock);
-void oracle_told(unsigned contender, const zkl_lock_news *news);
+void oracle_told(unsigned contender, const zkl_lock_event *event);
 
 /** The store that is fenced by tokens. False: the holder's claim came too late. */
 bool oracle_store_claim(unsigned contender, int64_t *value);

@@ -41,26 +41,26 @@ static bool is_justified(const node_record *holder) {
                               (reader != NULL && somebody_has_waited_behind(reader)));
 }
 
-void oracle_judge_contended(unsigned contender, const zkl_lock_news *news) {
+void oracle_judge_contended(unsigned contender, const zkl_lock_event *event) {
     record *one = &oracle.records[contender];
     const plan_contender *plan = oracle_plan_of(contender);
     oracle.contended++;
     if (!plan->tell_contended) {
         oracle_violated("contender %u is told of contention, and did not ask for it", contender);
     }
-    if (news->token == one->contended_token) {
+    if (event->token == one->contended_token) {
         oracle_violated("contender %u is told twice that one grant is contended", contender);
     }
-    if (plan->asynchronous && one->asking && news->token > one->token) {
+    if (plan->asynchronous && one->asking && event->token > one->token) {
         oracle_violated("contender %u is told that a grant is contended before it has it",
                         contender);
     }
-    if (!is_justified(node_of_token(news->token))) {
+    if (!is_justified(node_of_token(event->token))) {
         oracle_violated("contender %u is told that somebody waits behind token %" PRId64
                         ", and nobody has",
-                        contender, news->token);
+                        contender, event->token);
     }
-    one->contended_token = news->token;
+    one->contended_token = event->token;
 }
 
 /* ---- Who should be -------------------------------------------------------------------------- */

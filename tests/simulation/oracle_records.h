@@ -109,7 +109,7 @@ bool oracle_judge_closed(unsigned contender, const char *call, int status);
 /** The same for a release, which may have begun before. */
 bool oracle_judge_closed_release(unsigned contender, int status);
 /** It is told that somebody waits behind it. */
-void oracle_judge_contended(unsigned contender, const zkl_lock_news *news);
+void oracle_judge_contended(unsigned contender, const zkl_lock_event *event);
 /** Whether it should have been told by now. */
 void oracle_judge_contention(unsigned contender);
 /** Callbacks are for open handles of open clients. */

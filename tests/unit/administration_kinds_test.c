@@ -47,10 +47,10 @@ typedef struct contender {
     char heard[TEXT_SIZE];
 } contender;
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     contender *self = arg;
     size_t used = strlen(self->heard);
-    snprintf(self->heard + used, TEXT_SIZE - used, "%s;", zkl_lock_state_name((int)news->state));
+    snprintf(self->heard + used, TEXT_SIZE - used, "%s;", zkl_lock_state_name((int)event->state));
 }
 
 static void open_as(contender *self, const char *resource, const char *owner, zkl_mode mode,

@@ -373,10 +373,10 @@ typedef struct ear {
     char text[TEXT_SIZE];
 } ear;
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     ear *self = arg;
     size_t used = strlen(self->text);
-    snprintf(self->text + used, TEXT_SIZE - used, "%s;", zkl_lock_state_name((int)news->state));
+    snprintf(self->text + used, TEXT_SIZE - used, "%s;", zkl_lock_state_name((int)event->state));
 }
 
 static zkl_lock *open_with_ear(ear *heard) {

@@ -330,9 +330,9 @@ typedef struct closing_desk {
     int status;
 } lossy_desk;
 
-static void write_when_lost(void *arg, const zkl_lock_news *news) {
+static void write_when_lost(void *arg, const zkl_lock_event *event) {
     lossy_desk *self = arg;
-    if (news->state == ZKL_STATE_LOST) {
+    if (event->state == ZKL_STATE_LOST) {
         self->status = zkl_client_write_record(self->desk->client, path_of("lost"));
         sem_post(&self->told);
     }

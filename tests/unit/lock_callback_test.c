@@ -38,16 +38,16 @@ bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 /* ---- Inside the callback ------------------------------------------------------------------------
  */
 
-static void call_what_does_not_block(news_ear *ear, const zkl_lock_news *news) {
+static void call_what_does_not_block(news_ear *ear, const zkl_lock_event *event) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
-    ear->said[0] = zkl_lock_check(news->lock, NULL);
-    ear->said[1] = zkl_lock_info(news->lock, &information);
+    ear->said[0] = zkl_lock_check(event->lock, NULL);
+    ear->said[1] = zkl_lock_info(event->lock, &information);
     ear->said[2] = (int)information.state;
-    ear->said[3] = zkl_lock_cancel(news->lock);
+    ear->said[3] = zkl_lock_cancel(event->lock);
     ear->said[4] = zkl_client_info(ear->desk->client, &client);
-    ear->said[5] = zkl_lock_release(news->lock, 0);
-    ear->said[6] = zkl_lock_check(news->lock, NULL);
+    ear->said[5] = zkl_lock_release(event->lock, 0);
+    ear->said[6] = zkl_lock_check(event->lock, NULL);
 }
 
 static void calls_that_do_not_block_are_fine_inside(void) {
@@ -66,15 +66,15 @@ static void calls_that_do_not_block_are_fine_inside(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void call_what_blocks(news_ear *ear, const zkl_lock_news *news) {
+static void call_what_blocks(news_ear *ear, const zkl_lock_event *event) {
     zkl_client *client = NULL;
-    ear->said[0] = zkl_lock_acquire(news->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
-    ear->said[1] = zkl_lock_acquire(news->lock, ZKL_EXCLUSIVE, 0, NULL);
-    ear->said[2] = zkl_lock_release(news->lock, ZKL_FOREVER);
-    ear->said[3] = zkl_lock_release(news->lock, 1);
+    ear->said[0] = zkl_lock_acquire(event->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
+    ear->said[1] = zkl_lock_acquire(event->lock, ZKL_EXCLUSIVE, 0, NULL);
+    ear->said[2] = zkl_lock_release(event->lock, ZKL_FOREVER);
+    ear->said[3] = zkl_lock_release(event->lock, 1);
     ear->said[4] = zkl_client_close(ear->desk->client, 0);
     ear->said[5] = zkl_client_open("h:1", NULL, &client);
-    ear->said[6] = zkl_lock_check(news->lock, NULL);
+    ear->said[6] = zkl_lock_check(event->lock, NULL);
 }
 
 static void calls_that_block_are_refused_inside(void) {
@@ -92,8 +92,8 @@ static void calls_that_block_are_refused_inside(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void close_inside(news_ear *ear, const zkl_lock_news *news) {
-    zkl_lock_close(news->lock);
+static void close_inside(news_ear *ear, const zkl_lock_event *event) {
+    zkl_lock_close(event->lock);
     ear->desk->lock = NULL;
 }
 
@@ -251,12 +251,12 @@ static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void check_and_look_at_handle(news_ear *ear, const zkl_lock_news *news) {
+static void check_and_look_at_handle(news_ear *ear, const zkl_lock_event *event) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     int64_t left = -99;
-    ear->said[0] = zkl_lock_check(news->lock, &left);
+    ear->said[0] = zkl_lock_check(event->lock, &left);
     ear->said[1] = (int)left;
-    ear->said[2] = zkl_lock_info(news->lock, &information);
+    ear->said[2] = zkl_lock_info(event->lock, &information);
     ear->said[3] = (int)information.state;
 }
 
@@ -335,11 +335,11 @@ static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
 
 static zkl_client *closing_client;
 
-static void look_at_client(news_ear *ear, const zkl_lock_news *news) {
+static void look_at_client(news_ear *ear, const zkl_lock_event *event) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     ear->said[0] = zkl_client_info(closing_client, &information);
     ear->said[1] = (int)information.session_timeout_ms;
-    ear->said[2] = zkl_lock_check(news->lock, NULL);
+    ear->said[2] = zkl_lock_check(event->lock, NULL);
 }
 
 static void wait_until_sessions_are_finished(lock_desk *desk) {

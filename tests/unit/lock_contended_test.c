@@ -21,13 +21,13 @@ typedef struct listener {
 static listener first_ear, second_ear;
 static relative holder, other;
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     listener *self = arg;
     size_t length = strlen(self->heard);
     snprintf(self->heard + length, sizeof(self->heard) - length, "%s%s", length > 0 ? " " : "",
-             zkl_lock_state_name((int)news->state));
-    self->token = news->token;
-    if (self->releases != NULL && news->state == ZKL_STATE_CONTENDED) {
+             zkl_lock_state_name((int)event->state));
+    self->token = event->token;
+    if (self->releases != NULL && event->state == ZKL_STATE_CONTENDED) {
         EXPECT_INT(zkl_lock_release(self->releases, 0), ZKL_OK);
     }
 }

@@ -174,8 +174,8 @@ static void handle_that_lost_its_lock_is_forked_as_well(void) {
     desk_close(desk);
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
-    (void)news;
+static void on_news(void *arg, const zkl_lock_event *event) {
+    (void)event;
     atomic_fetch_add((atomic_int *)arg, 1);
 }
 

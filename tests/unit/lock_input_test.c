@@ -316,9 +316,9 @@ static void times_of_a_lock_have_their_ranges(void) {
     desk_close(desk);
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     (void)arg;
-    (void)news;
+    (void)event;
 }
 
 static void who_is_to_be_told_of_contention_needs_a_callback(void) {

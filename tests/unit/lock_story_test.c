@@ -210,8 +210,8 @@ static void waiter_whose_client_is_closed_is_told_so(void) {
 
 /* ---- It is given back ----------------------------------------------------------------------- */
 
-static void release_in_the_callback(news_ear *ear, const zkl_lock_news *news) {
-    ear->said[0] = zkl_lock_release(news->lock, 0);
+static void release_in_the_callback(news_ear *ear, const zkl_lock_event *event) {
+    ear->said[0] = zkl_lock_release(event->lock, 0);
 }
 
 static void release_from_a_callback_is_told(void) {

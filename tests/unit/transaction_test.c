@@ -219,11 +219,11 @@ static void any_thread_may_verify(void) {
 
 static int in_callback[2];
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     (void)arg;
-    in_callback[0] = zkl_lock_verify(news->lock, ENOUGH_MS);
+    in_callback[0] = zkl_lock_verify(event->lock, ENOUGH_MS);
     zkl_transaction *transaction = NULL;
-    in_callback[1] = zkl_transaction_begin(news->lock, &transaction);
+    in_callback[1] = zkl_transaction_begin(event->lock, &transaction);
     if (transaction != NULL) {
         in_callback[1] = zkl_transaction_commit(transaction, ENOUGH_MS, NULL);
     }

@@ -17,7 +17,7 @@ void news_end(struct news *news) {
     pthread_mutex_destroy(&news->mutex);
 }
 
-void news_callback(void *arg, const zkl_lock_news *told) {
+void news_callback(void *arg, const zkl_lock_event *told) {
     struct news *news = arg;
     pthread_mutex_lock(&news->mutex);
     if (news->count < NEWS_MAX) {

@@ -29,7 +29,7 @@ void news_begin(struct news *news);
 /** To be called when its lock is closed. */
 void news_end(struct news *news);
 /** To be put into the lock's options, with the news as its argument. */
-void news_callback(void *arg, const zkl_lock_news *told);
+void news_callback(void *arg, const zkl_lock_event *told);
 
 /** How often anything was told. */
 int news_total(struct news *news);

@@ -58,8 +58,8 @@ void async_on_released(void *arg, int status) {
     hear(arg, "released", status);
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
-    hear(arg, zkl_lock_state_name((int)news->state), news->reason);
+static void on_news(void *arg, const zkl_lock_event *event) {
+    hear(arg, zkl_lock_state_name((int)event->state), event->reason);
 }
 
 void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given) {

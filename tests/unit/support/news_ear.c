@@ -19,21 +19,21 @@ static const char *reason_name(int reason) {
     }
 }
 
-static void note(news_ear *ear, const zkl_lock_news *news) {
+static void note(news_ear *ear, const zkl_lock_event *event) {
     size_t length = strlen(ear->heard);
     snprintf(ear->heard + length, sizeof(ear->heard) - length, "%s%s %lld%s%s",
-             length > 0 ? "; " : "", zkl_lock_state_name((int)news->state), (long long)news->token,
-             news->reason != ZKL_OK ? " " : "",
-             news->reason != ZKL_OK ? reason_name(news->reason) : "");
-    ear->knows_size = news->struct_size == sizeof(*news);
-    ear->lock = news->lock;
+             length > 0 ? "; " : "", zkl_lock_state_name((int)event->state),
+             (long long)event->token, event->reason != ZKL_OK ? " " : "",
+             event->reason != ZKL_OK ? reason_name(event->reason) : "");
+    ear->knows_size = event->struct_size == sizeof(*event);
+    ear->lock = event->lock;
     ear->thread = pthread_self();
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     news_ear *ear = arg;
     pthread_mutex_lock(&ear->mutex);
-    note(ear, news);
+    note(ear, event);
     ear->entered++;
     pthread_cond_broadcast(&ear->changed);
     while (ear->gate_shut) {
@@ -41,7 +41,7 @@ static void on_news(void *arg, const zkl_lock_news *news) {
     }
     pthread_mutex_unlock(&ear->mutex);
     if (ear->reaction != NULL) {
-        ear->reaction(ear, news);
+        ear->reaction(ear, event);
     }
     pthread_mutex_lock(&ear->mutex);
     ear->returned++;

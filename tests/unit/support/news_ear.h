@@ -15,7 +15,7 @@ enum { EAR_TEXT_SIZE = 512 };
 
 typedef struct news_ear news_ear;
 /* What the application does in its callback; any status of interest goes to `said`. */
-typedef void news_reaction(news_ear *ear, const zkl_lock_news *news);
+typedef void news_reaction(news_ear *ear, const zkl_lock_event *event);
 
 struct news_ear {
     pthread_mutex_t mutex;

@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void on_state(void *arg, const zkl_lock_news *news) {
+static void on_state(void *arg, const zkl_lock_event *event) {
     participant *self = arg;
     size_t used = strlen(self->news);
-    if (news->state == ZKL_STATE_LOST) {
+    if (event->state == ZKL_STATE_LOST) {
         snprintf(self->news + used, sizeof(self->news) - used, "lost(%s) ",
-                 zkl_strerror(news->reason));
+                 zkl_strerror(event->reason));
     } else {
         snprintf(self->news + used, sizeof(self->news) - used, "%s ",
-                 zkl_lock_state_name((int)news->state));
+                 zkl_lock_state_name((int)event->state));
     }
 }
 

@@ -34,11 +34,11 @@ void set_on_released(void *arg, int status) {
     write_down(arg, "released", status, "");
 }
 
-static void on_news(void *arg, const zkl_lock_news *news) {
+static void on_news(void *arg, const zkl_lock_event *event) {
     set_caller *self = arg;
-    EXPECT(news->lock == self->set);
-    EXPECT_INT(news->token, self->grant.token);
-    write_down(self, zkl_lock_state_name((int)news->state), news->reason, news->resource);
+    EXPECT(event->lock == self->set);
+    EXPECT_INT(event->token, self->grant.token);
+    write_down(self, zkl_lock_state_name((int)event->state), event->reason, event->resource);
 }
 
 void set_open(set_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given) {
