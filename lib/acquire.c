@@ -188,7 +188,7 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
 int zkl_lock_cancel(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    ZKL_TRY(zkl_lock_check_handle(lock));
+    ZKL_TRY(zkl_handle_check("lock", lock));
     int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
     if (lock->client->closed) {

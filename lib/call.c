@@ -37,10 +37,9 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
 int zkl_call_check(const zkl_lock_call *call) {
     int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
     ZKL_TRY(zkl_handle_check("lock", call->lock));
-    if (call->timeout_ms != ZKL_FOREVER) {
-        ZKL_TRY(zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX));
-    }
-    return zkl_client_check_process(call->lock->client);
+    return call->timeout_ms == ZKL_FOREVER
+               ? ZKL_OK
+               : zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
 }
 
 /* Of one that has ended, or was refused. */

@@ -215,10 +215,6 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 
 /* ---- What handles need ---------------------------------------------------------- */
 
-int zkl_client_check_process(const zkl_client *client) {
-    return client->process == getpid() ? ZKL_OK : ZKL_FORKED;
-}
-
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
     snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->process, zkl_thread_number());
 }

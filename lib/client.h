@@ -83,8 +83,6 @@ int zkl_client_end(zkl_client *client, int64_t timeout_ms);
  *  no thread serves them. */
 void zkl_client_shut_down(zkl_client *client);
 
-/** ZKL_OK, or ZKL_FORKED: it belongs to another process. Before the mutex is taken. */
-int zkl_client_check_process(const zkl_client *client);
 /** The calling thread, as the owner of what it acquires, for others to read. */
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
 

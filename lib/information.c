@@ -36,7 +36,7 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
     int64_t left = 0;
-    int status = zkl_lock_check_handle(lock);
+    int status = zkl_handle_check("lock", lock);
     if (status == ZKL_OK) {
         pthread_mutex_lock(&lock->client->mutex);
         status = look(lock, &left);
@@ -116,7 +116,7 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
 int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    ZKL_TRY(zkl_lock_check_handle(lock));
+    ZKL_TRY(zkl_handle_check("lock", lock));
     ZKL_TRY(zkl_input_check_pointer("information", information));
     ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
                                         sizeof(*information)));

@@ -186,7 +186,6 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     ZKL_TRY(check_resource(resource));
     ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
-    ZKL_TRY(zkl_client_check_process(client));
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     member.resource = resource;
     member.permits = options.permits;
@@ -204,7 +203,6 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *members, size_t
     ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options_of_set(&options));
     ZKL_TRY(check_members(members, count));
-    ZKL_TRY(zkl_client_check_process(client));
     return open_lock(client, members, count, true, &options, result);
 }
 
@@ -213,7 +211,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *members, size_t
 /* A callback that tells of an event does not keep what is held. */
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(lock) || zkl_client_check_process(lock->client) != ZKL_OK) {
+    if (!zkl_handle_is_ours(lock)) {
         return;
     }
     zkl_client *client = lock->client;

@@ -91,8 +91,6 @@ struct zkl_lock {
 
 /* ---- What it is (lock_state.c) --------------------------------------------------------- */
 
-/** Not NULL, and of this process. Before the client's mutex is taken. */
-int zkl_lock_check_handle(const zkl_lock *lock);
 /** ZKL_OK: it is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
 int zkl_lock_check_held(const zkl_lock *lock);
 /** Makes sure that the end of a lease, or of the time for which the lock may be

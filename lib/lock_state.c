@@ -3,12 +3,6 @@
 #include "input.h"
 #include "lock.h"
 #include "observer.h"
-#include "try.h"
-
-int zkl_lock_check_handle(const zkl_lock *lock) {
-    ZKL_TRY(zkl_handle_check("lock", lock));
-    return zkl_client_check_process(lock->client);
-}
 
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {

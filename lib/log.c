@@ -1,45 +1,29 @@
 #include "log.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <utlist.h>
+
+#include "process_mutex.h"
 
 struct zkl_log {
     zkl_log_callback *callback;
     void *arg;
     zkl_log_level level;
     zkl_callback_queue *queue;
-    pthread_mutex_t mutex;
-    size_t waiting;
-    size_t dropped;
+    atomic_size_t waiting;
+    atomic_size_t dropped;
+    pid_t process; /* a child of fork has none of its parent's threads, and so none of its logs */
     struct zkl_log *prev, *next;
 };
 
 /* libzookeeper's log function gets no context, so a process-wide list has to
  * tell which clients want its lines. */
-static pthread_mutex_t open_logs_mutex = PTHREAD_MUTEX_INITIALIZER;
 static zkl_log *open_logs;
-
-/* A child of fork has none of its parent's threads, and so none of its logs. */
-static void before_fork(void) {
-    pthread_mutex_lock(&open_logs_mutex);
-}
-
-static void after_fork_in_parent(void) {
-    pthread_mutex_unlock(&open_logs_mutex);
-}
-
-static void after_fork_in_child(void) {
-    open_logs = NULL;
-    pthread_mutex_unlock(&open_logs_mutex);
-}
-
-static void prepare_for_forks(void) {
-    (void)pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
 
 /* One record on its way: the strings stand behind it in the same block. */
 typedef struct log_entry {
@@ -51,8 +35,6 @@ typedef struct log_entry {
 
 zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
                       zkl_callback_queue *queue) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, prepare_for_forks);
     zkl_log *log = calloc(1, sizeof(*log));
     if (log == NULL) {
         return NULL;
@@ -61,26 +43,23 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     log->arg = arg;
     log->level = level;
     log->queue = queue;
-    pthread_mutex_init(&log->mutex, NULL);
-    pthread_mutex_lock(&open_logs_mutex);
+    log->process = getpid();
+    zkl_process_lock();
     DL_APPEND(open_logs, log);
-    pthread_mutex_unlock(&open_logs_mutex);
+    zkl_process_unlock();
     return log;
 }
 
 void zkl_log_stop(zkl_log *log) {
     if (log != NULL) {
-        pthread_mutex_lock(&open_logs_mutex);
+        zkl_process_lock();
         DL_DELETE(open_logs, log);
-        pthread_mutex_unlock(&open_logs_mutex);
+        zkl_process_unlock();
     }
 }
 
 void zkl_log_free(zkl_log *log) {
-    if (log != NULL) {
-        pthread_mutex_destroy(&log->mutex);
-        free(log);
-    }
+    free(log);
 }
 
 bool zkl_log_wants(const zkl_log *log, zkl_log_level level) {
@@ -113,11 +92,8 @@ static void report_dropped(zkl_log *log, size_t dropped) {
 static void deliver(zkl_callback *callback) {
     log_entry *entry = (log_entry *)callback;
     zkl_log *log = entry->log;
-    pthread_mutex_lock(&log->mutex);
     log->waiting--;
-    size_t dropped = log->dropped;
-    log->dropped = 0;
-    pthread_mutex_unlock(&log->mutex);
+    size_t dropped = atomic_exchange(&log->dropped, 0);
     if (dropped > 0) {
         report_dropped(log, dropped);
     }
@@ -151,25 +127,19 @@ static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
     return entry;
 }
 
+static void give_place_back(zkl_log *log) {
+    log->waiting--;
+    log->dropped++;
+}
+
 /* libzookeeper's lines come in floods: they leave half of the places to ours. */
 static bool take_place(zkl_log *log, zkl_log_event event) {
     size_t places = event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
-    pthread_mutex_lock(&log->mutex);
-    bool room = log->waiting < places;
-    if (room) {
-        log->waiting++;
-    } else {
-        log->dropped++;
+    bool room = log->waiting++ < places;
+    if (!room) {
+        give_place_back(log);
     }
-    pthread_mutex_unlock(&log->mutex);
     return room;
-}
-
-static void give_place_back(zkl_log *log) {
-    pthread_mutex_lock(&log->mutex);
-    log->waiting--;
-    log->dropped++;
-    pthread_mutex_unlock(&log->mutex);
 }
 
 void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
@@ -195,11 +165,13 @@ static zkl_log_level level_of_zookeeper_line(const char *line) {
 void zkl_log_zookeeper_line(const char *line) {
     zkl_log_record record = zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER);
     record.message = line;
-    pthread_mutex_lock(&open_logs_mutex);
+    zkl_process_lock();
     for (zkl_log *log = open_logs; log != NULL; log = log->next) {
-        zkl_log_write(log, &record);
+        if (log->process == getpid()) {
+            zkl_log_write(log, &record);
+        }
     }
-    pthread_mutex_unlock(&open_logs_mutex);
+    zkl_process_unlock();
 }
 
 const char *zkl_log_event_name(int event) {

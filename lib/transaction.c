@@ -32,7 +32,7 @@ static int check_handle(const zkl_transaction *transaction) {
         zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
         return ZKL_HANDLE_IN_USE;
     }
-    return zkl_client_check_process(transaction->lock->client);
+    return ZKL_OK;
 }
 
 static int check_version(int32_t version) {
@@ -182,7 +182,7 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     zkl_input_clear();
     ZKL_TRY(zkl_input_check_pointer("transaction", result));
     *result = NULL;
-    ZKL_TRY(zkl_lock_check_handle(lock));
+    ZKL_TRY(zkl_handle_check("lock", lock));
     pthread_mutex_lock(&lock->client->mutex);
     int status = zkl_lock_check_held(lock);
     int64_t token = lock->grant.token;

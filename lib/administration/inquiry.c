@@ -266,9 +266,6 @@ int zkl_inquiry_begin(zkl_inquiry *inquiry, zkl_client *client, int64_t timeout_
     if (status == ZKL_OK) {
         status = zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX);
     }
-    if (status == ZKL_OK) {
-        status = zkl_client_check_process(client);
-    }
     if (status == ZKL_OK && zkl_callback_is_running()) {
         status = ZKL_IN_CALLBACK;
     }

@@ -11,6 +11,7 @@
 #include "handles.h"
 #include "input.h"
 #include "threads.h"
+#include "try.h"
 #include "zklock/election.h"
 #include "zookeeper/leader_watch.h"
 
@@ -108,17 +109,10 @@ static void on_seen(void *arg, const zkl_leader_sight *sight) {
 /* ---- Opening and closing ------------------------------------------------------------ */
 
 static int check(const zkl_client *client, const char *resource, zkl_leader_callback *callback) {
-    int status = zkl_handle_check("client", client);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("resource", resource);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_input_check_resource(resource);
-    }
-    return status == ZKL_OK ? zkl_client_check_process(client) : status;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
+    return zkl_input_check_resource(resource);
 }
 
 /* With the mutex held. */
@@ -187,7 +181,7 @@ static bool runs_elsewhere(const zkl_observer *observer) {
 
 void zkl_observer_close(zkl_observer *observer) {
     ZKL_NOT_CANCELLED;
-    if (!zkl_handle_is_open(observer) || zkl_client_check_process(observer->client) != ZKL_OK) {
+    if (!zkl_handle_is_ours(observer)) {
         return;
     }
     zkl_handle_close(&observer->open);

@@ -1,10 +1,11 @@
 #include "zookeeper/failures.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "process_mutex.h"
 
 /* More addresses than that are rarely at fault at once: the latest ones are kept. */
 enum { PLACES = 32, ADDRESS_SIZE = 128, WHY_SIZE = 112 };
@@ -17,32 +18,8 @@ typedef struct failure {
     uint64_t number;            /* counts the lines */
 } failure;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static failure failures[PLACES];
 static uint64_t lines;
-
-/* A child of fork begins with the mutex free, and what its parent knew. */
-static void before_fork(void) {
-    pthread_mutex_lock(&mutex);
-}
-
-static void after_fork(void) {
-    pthread_mutex_unlock(&mutex);
-}
-
-static void prepare_for_forks(void) {
-    (void)pthread_atfork(before_fork, after_fork, after_fork);
-}
-
-static void enter(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, prepare_for_forks);
-    pthread_mutex_lock(&mutex);
-}
-
-static void leave(void) {
-    pthread_mutex_unlock(&mutex);
-}
 
 /* ---- Lines ------------------------------------------------------------------------ */
 
@@ -104,7 +81,7 @@ static void take_established(failure *one) {
 
 void zkl_failures_take_line(const char *line) {
     char address[ADDRESS_SIZE];
-    enter();
+    zkl_process_lock();
     lines++;
     if (find_address(line, "initiated connection to server ", address)) {
         take_accepted(place_of(address));
@@ -113,11 +90,11 @@ void zkl_failures_take_line(const char *line) {
     } else if (strstr(line, " zk retcode=") != NULL && find_address(line, "Socket ", address)) {
         take_error(place_of(address), line);
     } else {
-        leave();
+        zkl_process_unlock();
         return;
     }
     place_of(address)->number = lines;
-    leave();
+    zkl_process_unlock();
 }
 
 /* ---- Addresses -------------------------------------------------------------------- */
@@ -136,7 +113,7 @@ static bool is_one_of(const char *addresses, const char *address) {
 
 void zkl_failures_find(const char *addresses, char *text, size_t size) {
     const failure *found = NULL;
-    enter();
+    zkl_process_lock();
     for (size_t i = 0; i < PLACES; i++) {
         const failure *one = &failures[i];
         bool later = found == NULL || one->number > found->number;
@@ -146,15 +123,15 @@ void zkl_failures_find(const char *addresses, char *text, size_t size) {
     }
     snprintf(text, size, "%s%s%s", found != NULL ? found->address : "", found != NULL ? ": " : "",
              found != NULL ? found->why : "");
-    leave();
+    zkl_process_unlock();
 }
 
 void zkl_failures_forget(const char *addresses) {
-    enter();
+    zkl_process_lock();
     for (size_t i = 0; i < PLACES; i++) {
         if (is_one_of(addresses, failures[i].address)) {
             failures[i] = (failure){ 0 };
         }
     }
-    leave();
+    zkl_process_unlock();
 }
