@@ -143,7 +143,7 @@ static void add_status(zkl_text *text, int status) {
 
 #define FIELD(of, type, name)                                                                      \
     { #of #name, ZKL_RECORD_##type, offsetof(OWNER, of name), sizeof(zkl_field_##type) },
-#define PART(LIST, name) ZKL_REQUEST_##LIST(FIELD, name.)
+#define PART(LIST, name, of) ZKL_REQUEST_##LIST(FIELD, of)
 
 #define OWNER zkl_event
 static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD, ) };

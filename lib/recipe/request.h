@@ -283,19 +283,20 @@ typedef enum zkl_request_stage { ZKL_STAGE_LIST(ZKL_STAGE_) } zkl_request_stage;
 typedef zkl_own_node zkl_field_OWN_NODE;
 typedef zkl_request_stage zkl_field_STAGE;
 
+/** The last is what its fields are called with. */
 #define ZKL_REQUEST_PARTS(PART)                                                                    \
-    PART(OPTIONS, options)                                                                         \
-    PART(SESSION, session)                                                                         \
-    PART(OWN, own)                                                                                 \
-    PART(LOST, lost)                                                                               \
-    PART(WAIT, wait)                                                                               \
-    PART(RETRY, retry)                                                                             \
-    PART(PARENTS, parents)                                                                         \
-    PART(DOWNGRADE, downgrade)                                                                     \
-    PART(VERDICT, verdict)                                                                         \
-    PART(TOLD, told)
+    PART(OPTIONS, options, options.)                                                               \
+    PART(SESSION, session, session.)                                                               \
+    PART(OWN, own, own.)                                                                           \
+    PART(LOST, lost, lost.)                                                                        \
+    PART(WAIT, wait, wait.)                                                                        \
+    PART(RETRY, retry, retry.)                                                                     \
+    PART(PARENTS, parents, parents.)                                                               \
+    PART(DOWNGRADE, downgrade, downgrade.)                                                         \
+    PART(VERDICT, verdict, verdict.)                                                               \
+    PART(TOLD, told, told.)
 
-#define PART(LIST, name)                                                                           \
+#define PART(LIST, name, of)                                                                       \
     typedef struct zkl_request_##name {                                                            \
         ZKL_REQUEST_##LIST(ZKL_FIELD, )                                                            \
     } zkl_request_##name;
@@ -305,7 +306,7 @@ ZKL_REQUEST_PARTS(PART)
 /** Read its fields freely; only this module writes them. */
 typedef struct zkl_request {
     ZKL_REQUEST_SELF(ZKL_FIELD, )
-#define PART(LIST, name) zkl_request_##name name;
+#define PART(LIST, name, of) zkl_request_##name name;
     ZKL_REQUEST_PARTS(PART)
 #undef PART
 } zkl_request;

@@ -379,6 +379,10 @@ static void state_with_the_longest_path_has_room(void) {
 
 /* ---- Each kind --------------------------------------------------------------------------- */
 
+static bool is_same_text(const char *one, const char *other) {
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
 static void every_event_and_action_has_its_own_name(void) {
     const zkl_record_names *const all[] = { &zkl_record_events, &zkl_record_actions,
                                             zkl_record_names_of(ZKL_RECORD_OUTCOME),
@@ -390,7 +394,7 @@ static void every_event_and_action_has_its_own_name(void) {
         for (size_t i = 0; i < all[n]->count; i++) {
             EXPECT(all[n]->names[i] != NULL);
             for (size_t k = 0; k < i; k++) {
-                EXPECT(strcmp(all[n]->names[i], all[n]->names[k]) != 0);
+                EXPECT(!is_same_text(all[n]->names[i], all[n]->names[k]));
             }
         }
     }
@@ -423,10 +427,6 @@ static const record_entry *read_second_record(const char *text) {
                 record_reader_next(&reader, &record) && record_reader_next(&reader, &record);
     unit_check(good, __FILE__, __LINE__, "%s", reader.error);
     return &record;
-}
-
-static bool is_same_text(const char *one, const char *other) {
-    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
 static void expect_event_survives(const zkl_event *event) {
