@@ -546,8 +546,8 @@ typedef enum zkl_mode {
     ZKL_PERMIT = 3,    /* one permit of a semaphore: waits while at least `permits`
                           earlier requests exist. For handles with the option
                           `permits`, and only those */
-    ZKL_AS_OPENED = 4  /* of a set, and only of one: each resource in the mode that it was
-                          opened with */
+    ZKL_AS_OPENED = 4  /* for sets, and only for sets: each resource in the mode that it
+                          was opened with */
 } zkl_mode;
 
 /** The name of a mode, for example "read". Static, never NULL. */
@@ -581,8 +581,8 @@ typedef struct zkl_lock_event {
     int reason;           /* LOST: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT or
                              ZKL_NODE_DELETED; else ZKL_OK */
     int64_t token;        /* of the grant that it is about */
-    const char *resource; /* which it is about, as the application named it; "" where all of a set
-                             are meant. It is there until the handle is closed */
+    const char *resource; /* which it is about, as the application named it; "" for all of a set.
+                             Valid until the handle is closed */
 } zkl_lock_event;
 
 /**
@@ -611,9 +611,9 @@ typedef struct zkl_lock_event {
  * not come yet. An upgrade is a new grant, with its own token. For a reentrant handle it comes once
  * for all of its holds.
  *
- * Of a set REVOKE_REQUESTED and CONTENDED come for each resource by itself. All are in one session,
- * so SUSPECT and HELD are about all. LOST comes once, with the first resource that is lost; the
- * others are kept until they are released.
+ * For a set, REVOKE_REQUESTED and CONTENDED come for each resource separately. SUSPECT and HELD are
+ * about all, because all are in one session. LOST comes once, with the first resource that is lost;
+ * the others are kept until they are released.
  *
  * Callbacks may come before zkl_lock_acquire has returned in its own thread, and after the lock was
  * released (see token); never after zkl_lock_close returned. LOST, and the HELD of tell_granted,
@@ -701,7 +701,7 @@ typedef struct zkl_grant {
     zkl_mode mode;
     int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
     int64_t waited_ms;
-    char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node; of a set: of the first */
+    char node[ZKL_NODE_PATH_SIZE]; /* full path of the lock's node; of a set: the first one's */
 } zkl_grant;
 
 #define ZKL_GRANT_INIT                                                                             \
@@ -744,24 +744,23 @@ typedef struct zkl_lock_member {
  * Opens a contender for several resources at once, each in its own mode: it acquires all of them,
  * or none, within one deadline. No I/O.
  *
- * One ZooKeeper transaction makes all nodes. So whatever order callers name resources in, they
- * cannot wait for one another in a circle: each waits only for nodes that an earlier transaction
- * has made (docs/internals/protocol.md, "Sets"). What is acquired one after the other, or all
- * at once but by single requests, deadlocks when two callers name two resources the other way
- * round. A set that waits for one resource keeps others waiting for all of them: keep sets small.
+ * One ZooKeeper transaction makes all nodes. So callers cannot wait for one another in a circle,
+ * whatever the order in which they name resources: each waits only for nodes that an earlier
+ * transaction has made (docs/internals/protocol.md, "Sets"). Locks that are acquired one after the
+ * other, or at once but by single requests, deadlock when two callers use opposite orders. A set
+ * that waits for one resource keeps others waiting for all of them: keep sets small.
  *
- * Everything that takes a zkl_lock takes a set, with these differences:
- * - It is acquired with the mode ZKL_AS_OPENED, which the grant tells as well. The token is the
- *   same one for all its resources; the grant's node is that of the first.
- * - When the node of one is lost before all are granted (the session expired, somebody deleted it),
- *   all are given up, and join all queues again at their tails. When one is lost later, the set is
- *   ZKL_LOST.
- * - A try is ZKL_BUSY if any of them is not free.
+ * All functions that take a zkl_lock take a set, with these differences:
+ * - It is acquired with the mode ZKL_AS_OPENED, which is also the grant's mode. All its resources
+ *   have the same token; the grant's node is that of the first.
+ * - If a node is lost before all are granted (the session expired, somebody deleted it), all are
+ *   given up, and join all queues again at their tails. If one is lost later, the set is ZKL_LOST.
+ * - A try returns ZKL_BUSY if any of them is not free.
  * - zkl_lock_verify and transactions check the nodes of all.
- * - zkl_lock_downgrade and zkl_lock_try_upgrade refuse it: ZKL_INVALID_ARGUMENT.
- * - The options permits and max_waiting must be 0. max_hold_ms counts from the grant of all on.
+ * - zkl_lock_downgrade and zkl_lock_try_upgrade return ZKL_INVALID_ARGUMENT.
+ * - The options permits and max_waiting must be 0. max_hold_ms counts from the grant of all.
  *
- * members, count  1 to ZKL_LOCK_MEMBERS_MAX resources, no two of them the same one. Copied.
+ * members, count  1 to ZKL_LOCK_MEMBERS_MAX different resources. Copied.
  * options         NULL for ZKL_LOCK_OPTIONS_INIT.
  * lock            as in zkl_lock_open.
  *
@@ -774,7 +773,7 @@ ZKL_CHECKED_API int zkl_lock_open_set(zkl_client *client, const zkl_lock_member 
 /**
  * Acquires the lock.
  *
- * mode        of a set ZKL_AS_OPENED.
+ * mode        for a set: ZKL_AS_OPENED.
  * timeout_ms  ZKL_FOREVER, or one deadline for everything: connecting,
  *             queueing, waiting, retrying. 0 tries: if another contender is
  *             in the way it returns ZKL_BUSY after one read and writes
@@ -786,8 +785,8 @@ ZKL_CHECKED_API int zkl_lock_open_set(zkl_client *client, const zkl_lock_member 
  * Blocks until granted, cancelled or past the deadline. A try blocks for the
  * replies to its own requests, which end with the connection at the latest.
  *
- * On every status but ZKL_OK the lock is not held, and a node that was made is deleted in the
- * background. (A reentrant handle keeps what it held before.) Returns ZKL_OK, or
+ * On every status but ZKL_OK the lock was not acquired, and a node that was made is deleted in the
+ * background. Returns ZKL_OK, or
  *   ZKL_BUSY                only a try
  *   ZKL_TIMEOUT             not granted in time: earlier requests were there, or the servers did
  *                           not answer; zkl_error_message says which
@@ -881,10 +880,9 @@ typedef struct zkl_lock_information {
     int64_t held_ms;            /* since the grant */
     int64_t lease_left_ms;      /* as in zkl_lock_check */
     uint64_t pending_deletions; /* nodes of this handle that are being deleted, not yet confirmed */
-    int64_t position; /* ACQUIRING: how many requests were before it in the queue (of a set:
-                         in the longest) when it last listed, in its way or not; there
-                         may be fewer now.
-                         -1: not known yet, or it does not wait */
+    int64_t position; /* ACQUIRING: how many requests were before it in the queue (of a set: in
+                         the longest queue) when it last listed, in its way or not; there may be
+                         fewer now. -1: not known yet, or it does not wait */
 } zkl_lock_information;
 
 #define ZKL_LOCK_INFORMATION_INIT                                                                  \
@@ -967,47 +965,47 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
 /* ---- Asynchronous calls ------------------------------------------------- */
 
 /*
- * They return at once, and tell by a callback how it ended.
+ * These return at once, and report the result to a callback.
  *
- * - When a call returns ZKL_OK, its callback is called exactly once, whatever happens: also
- *   when the handle or the client is closed. When it returns anything else, never: it was not
- *   begun, and nothing has changed. Each can return ZKL_SYSTEM where there is no thread for the
- *   callbacks.
- * - The callback comes from where the client's callbacks come from: from its own thread, where
- *   it may begin before the call has returned in the caller's; or, with ZKL_DISPATCH_CALLER,
- *   from zkl_client_dispatch. It never comes from inside of the call itself. Callbacks of
- *   one client run one at a time, in the order of what they tell: a grant comes before the
- *   news of its loss.
- * - In it, every call that does not block is fine, these as well, and zkl_lock_close of any handle.
- *   A call that blocks returns ZKL_IN_CALLBACK.
- * - Nothing waits for an asynchronous request but the memory that it takes, about 4 KB: thousands
- *   may be outstanding. Still one handle is one contender: one acquire or release at a time,
- *   and one change of its mode; but any number of verifications and commits.
- * - `owner` tells whose call it is, as it may come from any thread: a reentrant handle may be
- *   acquired again, and must be released, by calls with the same owner as the one that acquired
- *   it. Only the pointer is compared; NULL is an owner like any other. What a thread
- *   acquired by zkl_lock_acquire is not owned by any, and the other way round: then it is
- *   ZKL_ALREADY_HELD and ZKL_NOT_OWNER. Handles that are not reentrant ask for no owner.
+ * - If a call returns ZKL_OK, its callback is called exactly once, whatever happens, even if the
+ *   handle or the client is closed. If it returns anything else, the callback is never called: the
+ *   call was not begun, and nothing has changed. Each can return ZKL_SYSTEM if there is no thread
+ *   for the callbacks.
+ * - The callback runs where all callbacks of the client run: on the client's own thread, where it
+ *   may begin before the call has returned in the caller's thread; or, with ZKL_DISPATCH_CALLER, in
+ *   zkl_client_dispatch. It never runs inside the call itself. Callbacks of one client run one at a
+ *   time, in the order of the events they report: a grant comes before its loss.
+ * - A callback may make any call that does not block, including these and zkl_lock_close of any
+ *   handle. A call that blocks returns ZKL_IN_CALLBACK.
+ * - An asynchronous request takes about 4 KB of memory and no thread: thousands may be outstanding.
+ *   Still, one handle is one contender: one acquire or release at a time, and one change of its
+ *   mode; but any number of verifications and commits.
+ * - `owner` says whose call it is, because it may come from any thread. A reentrant handle may be
+ *   acquired again, and must be released, by calls with the same owner as the call that acquired
+ *   it. Only the pointer is compared; NULL is an owner like any other. A thread that used
+ *   zkl_lock_acquire and an owner are never the same: the other one gets ZKL_ALREADY_HELD and
+ *   ZKL_NOT_OWNER. Handles that are not reentrant ignore the owner.
  *
  * Which comes first:
  *
- *     cancel, and the grant        the first one: zkl_lock_cancel says ZKL_NOT_WAITING from the
- *                                  moment of the grant on, though the callback may still wait
- *     loss, and the callback       before the callback begins: it is told the reason, as
- *                                  zkl_lock_acquire returns it, the lock was never held, and no
- *                                  state callback comes; later: a state callback comes after it
- *     release, and a change,       what was not sent, and each change, ends with ZKL_NOT_HELD, also
- *     verification or commit       when the handle is acquired again before the callback begins
- *     zkl_lock_close               does not wait for callbacks that have not begun: they come
- *                                  later, with ZKL_CANCELLED where an acquire would have got the
- *                                  lock or still waited, ZKL_PENDING where the node of a release
- *                                  is not known to be gone, ZKL_NOT_HELD of a change; of a
- *                                  verification or a commit ZKL_CANCELLED where it was not sent,
- *                                  else ZKL_SUSPECT and ZKL_UNKNOWN. So `arg` must live until its
- *                                  callback, as with uv_close of libuv. A callback that runs in
- *                                  another thread is waited for; the one that calls close is not
- *     zkl_client_close             all callbacks have been called when it returns: acquires
- *                                  are told ZKL_CLOSED, at once
+ *     cancel, and the grant        the first one wins: from the grant on, zkl_lock_cancel returns
+ *                                  ZKL_NOT_WAITING, even if the callback is still pending
+ *     loss, and the callback       loss before the callback begins: the callback receives the
+ *                                  reason, as zkl_lock_acquire returns it, the lock was never held,
+ *                                  and no state callback comes. Later: a state callback follows
+ *     release, and a change,       whatever has not been sent, and each change, ends with
+ *     verification or commit       ZKL_NOT_HELD, also if the handle is acquired again before the
+ *                                  callback begins
+ *     zkl_lock_close               does not wait for callbacks that have not begun. They come
+ *                                  later: an acquire's with ZKL_CANCELLED if it was granted or
+ *                                  still waited; a release's with ZKL_PENDING if the node is not
+ *                                  known to be gone; a change's with ZKL_NOT_HELD; a verification's
+ *                                  or a commit's with ZKL_CANCELLED if it was not sent, otherwise
+ *                                  with ZKL_SUSPECT or ZKL_UNKNOWN. So `arg` must live until its
+ *                                  callback, as with uv_close of libuv. It waits for a callback
+ *                                  that is running in another thread, but not for its own
+ *     zkl_client_close             all callbacks have been called when it returns; acquires
+ *                                  receive ZKL_CLOSED, at once
  */
 
 /**
@@ -1019,132 +1017,131 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  */
 typedef void zkl_acquire_callback(void *arg, int status, const zkl_grant *grant);
 
-/** How a call ended: what the one that blocks would have returned. */
+/** How a call ended: what the blocking call would have returned. */
 typedef void zkl_status_callback(void *arg, int status);
-/** The same, of a release. */
+/** The same, for a release. */
 typedef zkl_status_callback zkl_release_callback;
 
 /**
- * Acquires the lock without waiting for it: see above, and zkl_lock_acquire, of which
- * mode, timeout_ms and the statuses are those of here.
+ * Acquires the lock without blocking. mode, timeout_ms and the statuses are as in
+ * zkl_lock_acquire().
  *
- * owner     see above; NULL will do for a handle that is not reentrant.
+ * owner     ignored by a handle that is not reentrant.
  * callback  not NULL.
  *
- * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK or one of ZKL_BUSY, ZKL_TIMEOUT, ZKL_CANCELLED, ZKL_CLOSED, ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED, ZKL_HOLD_LIMIT, ZKL_NODE_DELETED, ZKL_LEASE_IMPOSSIBLE,
  * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED,
  * ZKL_SEQUENCE_EXHAUSTED, ZKL_PERMITS_DIFFER, ZKL_QUEUE_FULL, ZKL_NO_MEMORY, ZKL_SYSTEM and
- * ZKL_LOST (of one hold more, where the grant was lost or released before the callback began). Or
- * it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle is being closed),
- * ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or ZKL_SYSTEM (also: no
- * random numbers).
+ * ZKL_LOST (a further hold of a reentrant handle, if the grant was lost or released before the
+ * callback began). Or it was not begun: ZKL_ALREADY_HELD, ZKL_HANDLE_IN_USE (also while the handle
+ * is being closed), ZKL_LOST, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE, ZKL_AUTH_FAILED or
+ * ZKL_SYSTEM (also if there are no random numbers).
  */
 ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms,
                                            const void *owner, zkl_acquire_callback *callback,
                                            void *arg);
 
 /**
- * Releases the lock without waiting for its node to be gone: see above, and zkl_lock_release.
- * On ZKL_OK the handle does not hold the lock from the moment of the call on; on any other status
- * nothing has changed, but that with ZKL_CLOSED the client is closed.
+ * Releases the lock without waiting for its node to be gone. The statuses are as in
+ * zkl_lock_release(). On ZKL_OK the handle no longer holds the lock from the moment of the call.
+ * On any other status nothing has changed (on ZKL_CLOSED the client is closed).
  *
- * timeout_ms  as in zkl_lock_release; with 0 the callback comes as soon as it can.
- * callback    NULL: nobody is told, and timeout_ms is of no account. Such a call
- *             takes no memory, and the handle can acquire again at once; else it can when
- *             the callback begins.
+ * timeout_ms  as in zkl_lock_release(); with 0 the callback comes as soon as possible.
+ * callback    may be NULL; timeout_ms is then ignored. Such a call takes no memory, and the
+ *             handle can acquire again at once; otherwise it can when the callback begins.
  *
- * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called,
- * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED, each as zkl_lock_release returns it. Or
- * nothing has happened: ZKL_NOT_HELD, ZKL_NOT_OWNER or ZKL_HANDLE_IN_USE.
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called,
+ * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD,
+ * ZKL_NOT_OWNER or ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                    zkl_release_callback *callback, void *arg);
 
 /**
- * Goes on holding for reading what is held for writing, without waiting for the servers' answer:
- * see above, and zkl_lock_downgrade, of which timeout_ms and the statuses are those of here.
+ * Downgrades a write lock to a read lock without blocking. The statuses are as in
+ * zkl_lock_downgrade().
  *
- * timeout_ms  as in zkl_lock_downgrade; with 0 the callback comes as soon as it can.
- * owner       of a reentrant handle; else NULL will do.
+ * timeout_ms  as in zkl_lock_downgrade(); with 0 the callback comes as soon as possible.
+ * owner       ignored by a handle that is not reentrant.
  * callback    not NULL.
  *
- * The next change of the handle (this, or an upgrade) can begin when the callback does. A release
- * meanwhile ends this one: ZKL_NOT_HELD, also when the handle was acquired again since.
+ * The next change of the handle (a downgrade or an upgrade) can begin when the callback does. A
+ * release meanwhile ends this one with ZKL_NOT_HELD, even if the handle was acquired again since.
  *
- * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_PENDING, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_CLOSED,
  * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED or ZKL_SERVER_REFUSED. Or it was not begun: ZKL_LOST,
- * ZKL_NOT_HELD, ZKL_INVALID_ARGUMENT (also: held in another mode), ZKL_NOT_OWNER or
+ * ZKL_NOT_HELD, ZKL_INVALID_ARGUMENT (also if held in another mode), ZKL_NOT_OWNER or
  * ZKL_HANDLE_IN_USE.
  */
 ZKL_API int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                                      zkl_status_callback *callback, void *arg);
 
 /**
- * Takes for writing what is held for reading, as a try, without waiting for the answer: see above,
- * and zkl_lock_try_upgrade.
+ * Upgrades a read lock to a write lock, as a try, without blocking. The statuses are as in
+ * zkl_lock_try_upgrade().
  *
- * owner     of a reentrant handle; else NULL will do.
- * callback  not NULL. It is held for writing, with the new token, from the beginning of this
- *           callback on; on any status but ZKL_OK it is still held for reading, if it is held.
+ * owner     ignored by a handle that is not reentrant.
+ * callback  not NULL. On ZKL_OK the lock is held for writing, with the new token, from the
+ *           beginning of this callback on. On any other status it is still held for reading, if it
+ *           is held.
  *
- * As with zkl_lock_downgrade_async one change is under way at a time, and a release meanwhile ends
- * it: ZKL_NOT_HELD, and nothing is left in the queue.
+ * As with zkl_lock_downgrade_async, only one change is under way at a time, and a release meanwhile
+ * ends it with ZKL_NOT_HELD; then nothing is left in the queue.
  *
- * Does not block; any thread, a callback as well. Returns ZKL_OK: the callback will be called, with
+ * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_BUSY, ZKL_LOST, ZKL_NOT_HELD (released, or the handle closed), ZKL_DISCONNECTED,
  * ZKL_SESSION_EXPIRED, ZKL_NODE_DELETED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_SERVER_REFUSED,
- * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED, each as
- * zkl_lock_try_upgrade returns it. Or it was not begun: ZKL_LOST, ZKL_NOT_HELD,
- * ZKL_INVALID_ARGUMENT (also: held in another mode), ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE,
- * ZKL_LEASE_IMPOSSIBLE or ZKL_SYSTEM (also: no random numbers).
+ * ZKL_SEQUENCE_EXHAUSTED, ZKL_LEASE_IMPOSSIBLE, ZKL_NO_MEMORY, ZKL_SYSTEM or ZKL_CLOSED. Or it was
+ * not begun: ZKL_LOST, ZKL_NOT_HELD, ZKL_INVALID_ARGUMENT (also if held in another mode),
+ * ZKL_NOT_OWNER, ZKL_HANDLE_IN_USE, ZKL_LEASE_IMPOSSIBLE or ZKL_SYSTEM (also if there are no random
+ * numbers).
  */
 ZKL_CHECKED_API int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner,
                                                zkl_acquire_callback *callback, void *arg);
 
 /**
- * Asks the servers whether the lock is held, without waiting for the answer: see above, and
- * zkl_lock_verify, of which timeout_ms and the statuses are those of here. It proves that the lock
- * was held at some moment between the call and the beginning of its callback.
+ * Asks the servers whether the lock is held, without blocking. timeout_ms and the statuses are as
+ * in zkl_lock_verify(). ZKL_OK proves that the lock was held at some moment between the call and
+ * the beginning of its callback.
  *
  * callback  not NULL.
  *
- * Several may be outstanding on one handle. Does not block; any thread, a callback as well. Returns
+ * Several may be outstanding on one handle. Does not block; any thread, also in a callback. Returns
  * ZKL_OK: the callback will be called, with ZKL_OK, ZKL_LOST, ZKL_SUSPECT (not known), ZKL_NOT_HELD
  * (released meanwhile), ZKL_NO_PERMISSION, ZKL_SERVER_REFUSED, ZKL_NO_MEMORY, ZKL_CLOSED (the
- * client), or when the handle is closed meanwhile ZKL_CANCELLED or ZKL_SUSPECT. Or it was not
+ * client), or if the handle is closed meanwhile ZKL_CANCELLED or ZKL_SUSPECT. Or it was not
  * begun: ZKL_LOST or ZKL_NOT_HELD.
  */
 ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
                                           zkl_status_callback *callback, void *arg);
 
 /**
- * A descriptor for the application's own loop (epoll, poll, libuv, libev), of a client that was
- * opened with ZKL_DISPATCH_CALLER: it is readable while callbacks wait, so poll it for
- * POLLIN, level-triggered or edge-triggered, and call zkl_client_dispatch when it is. Neither read
- * nor write nor close it. It is always the same, and ends with zkl_client_close: take it out of the
- * loop before that. It is closed by exec; a forked child must not use it.
+ * Returns a descriptor for the application's own loop (epoll, poll, libuv, libev), for a client
+ * that was opened with ZKL_DISPATCH_CALLER. It is readable while callbacks are pending: poll it for
+ * POLLIN, level-triggered or edge-triggered, and call zkl_client_dispatch when it is readable. Do
+ * not read, write or close it. It is always the same, and zkl_client_close closes it: take it out
+ * of the loop before that. It is closed by exec; a forked child must not use it.
  *
  * descriptor  receives it on ZKL_OK, else -1.
  *
- * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also: the client was not opened with
- * ZKL_DISPATCH_CALLER) or ZKL_SYSTEM (the process has as many descriptors as it may have).
+ * Does not block. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (also if the client was not opened with
+ * ZKL_DISPATCH_CALLER) or ZKL_SYSTEM (the process may open no more descriptors).
  */
 ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
 
 /**
- * Runs the callbacks that wait at this moment, on the calling thread, and returns: those that
- * come to wait meanwhile are for the next call, for which the descriptor is still readable. To
- * call it when nothing waits is fine.
+ * Runs the callbacks that are pending now, on this thread. Later ones are left for the next call,
+ * and keep the descriptor readable. Harmless when nothing is pending.
  *
  * count  receives how many it has run; may be NULL.
  *
- * Any thread, but one at a time: while another one is in here this one runs none, and says so,
- * rather than wait. It does not keep the client: let no other thread call it from the
- * beginning of zkl_client_close on, which runs what still waits on its own thread (after
- * a dispatch that is just running has ended).
+ * Any thread, but one at a time: while another thread is in this call, it runs none and sets
+ * *count to 0, rather than wait. It does not keep the client open: no other thread may call it
+ * once zkl_client_close has begun, which runs the remaining callbacks on its own thread (after a
+ * running dispatch has ended).
  *
  * Does not block, unless a callback does. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (as above) or
  * ZKL_IN_CALLBACK.
