@@ -47,9 +47,9 @@ static void break_lock(void) {
     zkl_queue *queue = NULL;
     ZKL_TESTING_EXPECT(zkl_client_open("any:2181", NULL, &client) == ZKL_OK);
     ZKL_TESTING_EXPECT(zkl_queue_describe(client, broken_resource, TIMEOUT_MS, &queue) == ZKL_OK);
-    ZKL_TESTING_EXPECT(zkl_queue_count(queue) == 1);
-    ZKL_TESTING_EXPECT(zkl_node_break(client, broken_resource, zkl_queue_get(queue, 0)->node,
-                                      TIMEOUT_MS) == ZKL_OK);
+    ZKL_TESTING_EXPECT(queue->count == 1);
+    ZKL_TESTING_EXPECT(
+        zkl_node_break(client, broken_resource, queue->contenders[0]->node, TIMEOUT_MS) == ZKL_OK);
     zkl_queue_free(queue);
     ZKL_TESTING_EXPECT(zkl_client_close(client, TIMEOUT_MS) == ZKL_OK);
 }

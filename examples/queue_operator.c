@@ -25,8 +25,8 @@ static int where(zkl_client *client, const char *resource, const char *node) {
         return status;
     }
     status = ZKL_NO_NODE;
-    for (size_t i = 0; i < zkl_queue_count(queue) && status != ZKL_OK; i++) {
-        const zkl_contender *one = zkl_queue_get(queue, i);
+    for (size_t i = 0; i < queue->count && status != ZKL_OK; i++) {
+        const zkl_contender *one = queue->contenders[i];
         if (strcmp(one->node, node) == 0) {
             printf("%zu before it; %s%s\n", i, one->holds ? "it holds" : "it waits for ",
                    one->waits_for);

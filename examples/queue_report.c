@@ -35,9 +35,9 @@ static int report_queue(zkl_client *client, const char *resource) {
     if (status != ZKL_OK) {
         return complain(resource, status);
     }
-    printf("%s: %zu\n", resource, zkl_queue_count(queue));
-    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
-        print_contender(i, zkl_queue_get(queue, i));
+    printf("%s: %zu\n", resource, queue->count);
+    for (size_t i = 0; i < queue->count; i++) {
+        print_contender(i, queue->contenders[i]);
     }
     zkl_queue_free(queue);
     return ZKL_OK;
@@ -49,8 +49,8 @@ static int report_all(zkl_client *client) {
     if (status != ZKL_OK) {
         return complain("resources", status);
     }
-    for (size_t i = 0; i < zkl_resources_count(list) && status == ZKL_OK; i++) {
-        const zkl_resource *resource = zkl_resources_get(list, i);
+    for (size_t i = 0; i < list->count && status == ZKL_OK; i++) {
+        const zkl_resource *resource = list->resources[i];
         if (resource->contenders > 0) {
             status = report_queue(client, resource->name);
         }
@@ -65,11 +65,11 @@ static int report_deadlocks(zkl_client *client, size_t *count) {
     if (status != ZKL_OK) {
         return complain("deadlocks", status);
     }
-    *count = zkl_deadlocks_count(deadlocks);
+    *count = deadlocks->count;
     for (size_t i = 0; i < *count; i++) {
         printf("DEADLOCK\n");
-        for (size_t k = 0; k < zkl_deadlocks_length(deadlocks, i); k++) {
-            const zkl_deadlock_wait *wait = zkl_deadlocks_get(deadlocks, i, k);
+        for (size_t k = 0; k < deadlocks->deadlocks[i]->length; k++) {
+            const zkl_deadlock_wait *wait = deadlocks->deadlocks[i]->waits[k];
             printf("  %s pid %s, owner %s: %s/%s waits behind %s, of the next\n",
                    wait->identity.host, wait->identity.process_id, wait->identity.owner,
                    wait->resource, wait->node, wait->behind);

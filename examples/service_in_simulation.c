@@ -72,9 +72,9 @@ static sight look(void) {
     zkl_queue *queue = NULL;
     sight seen = { .contenders = 0 };
     ZKL_TESTING_EXPECT(zkl_queue_describe(operators, service, TIMEOUT_MS, &queue) == ZKL_OK);
-    seen.contenders = zkl_queue_count(queue);
+    seen.contenders = queue->count;
     if (seen.contenders > 0) {
-        (void)snprintf(seen.first, sizeof(seen.first), "%s", zkl_queue_get(queue, 0)->node);
+        (void)snprintf(seen.first, sizeof(seen.first), "%s", queue->contenders[0]->node);
     }
     zkl_queue_free(queue);
     return seen;

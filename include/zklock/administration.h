@@ -17,7 +17,8 @@
  * absolute path a stripe is <path of the resource>/stripe-0000, and what has no node, as one ending
  * in /stripe-0 has none, is a resource without contenders.
  *
- * Strings and structs that are got from a result live as long as that result.
+ * A result is a struct with an array of `count` (or `length`) pointers, and NULL behind them. What it
+ * points to lives until the result is freed.
  * Text that others have written (hosts, labels, owners) is shown with its control
  * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
  *
@@ -80,7 +81,10 @@ typedef struct zkl_contender {
 } zkl_contender;
 
 /** The contenders of a resource, in the order of the queue. */
-typedef struct zkl_queue zkl_queue;
+typedef struct zkl_queue {
+    size_t count;
+    const zkl_contender *const *contenders;
+} zkl_queue;
 
 /**
  * Describes the queue of a resource: one list, and one read for each contender.
@@ -97,10 +101,6 @@ typedef struct zkl_queue zkl_queue;
 ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                                zkl_queue **queue);
 
-/** How many contenders there are. 0 for NULL. */
-ZKL_API size_t zkl_queue_count(const zkl_queue *queue);
-/** The one at this place, from 0; NULL: there is none. */
-ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *queue, size_t place);
 /** NULL is fine. */
 ZKL_API void zkl_queue_free(zkl_queue *queue);
 
@@ -112,7 +112,10 @@ typedef struct zkl_resource {
     size_t contenders;
 } zkl_resource;
 
-typedef struct zkl_resource_list zkl_resource_list;
+typedef struct zkl_resource_list {
+    size_t count;
+    const zkl_resource *const *resources;
+} zkl_resource_list;
 
 /**
  * Lists the resources directly under the client's lock root, by name, each followed by those of
@@ -121,9 +124,7 @@ typedef struct zkl_resource_list zkl_resource_list;
  * among them. One list for each resource and stripe.
  */
 ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
-ZKL_API size_t zkl_resources_count(const zkl_resource_list *list);
-/** The one at this place, from 0; NULL: there is none. */
-ZKL_API const zkl_resource *zkl_resources_get(const zkl_resource_list *list, size_t place);
+/** NULL is fine. */
 ZKL_API void zkl_resources_free(zkl_resource_list *list);
 
 /* ---- Deadlocks -------------------------------------------------------------- */
@@ -142,7 +143,17 @@ typedef struct zkl_deadlock_wait {
     zkl_identity identity;
 } zkl_deadlock_wait;
 
-typedef struct zkl_deadlocks zkl_deadlocks;
+typedef struct zkl_deadlock {
+    size_t struct_size; /* of the library's struct; later versions append */
+    size_t length;
+    const zkl_deadlock_wait *const *waits;
+} zkl_deadlock;
+
+typedef struct zkl_deadlocks {
+    size_t count;
+    const zkl_deadlock *const *deadlocks;
+    int are_more; /* 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more */
+} zkl_deadlocks;
 
 /**
  * Finds owners that wait for each other in a circle, each for a lock that the next
@@ -163,21 +174,13 @@ typedef struct zkl_deadlocks zkl_deadlocks;
  * All resources directly under the lock root are read, and their stripes. As their lists are of
  * different moments, a circle is told only if a second look finds all of its nodes still there:
  * then they all were there between the two. It may still end by itself, when a deadline of one of
- * its owners passes. Circles are told without repetition (D. B. Johnson, "Finding all the
- * elementary circuits of a directed graph", 1975), up to ZKL_DEADLOCKS_MAX of them.
+ * its owners passes. Circles are told without repetition, up to ZKL_DEADLOCKS_MAX of them.
  *
  * Reads one list for each resource and stripe, and the data of all contenders of those
  * that have more than one. It changes nothing.
  */
 ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
-ZKL_API size_t zkl_deadlocks_count(const zkl_deadlocks *deadlocks);
-/** 1: ZKL_DEADLOCKS_MAX circles were found, and there may be more. */
-ZKL_API int zkl_deadlocks_are_more(const zkl_deadlocks *deadlocks);
-/** How many owners wait for each other in one of them; 0: there is no such one. */
-ZKL_API size_t zkl_deadlocks_length(const zkl_deadlocks *deadlocks, size_t deadlock);
-/** One of these waits, from 0; NULL: there is none. */
-ZKL_API const zkl_deadlock_wait *zkl_deadlocks_get(const zkl_deadlocks *deadlocks, size_t deadlock,
-                                                   size_t wait);
+/** NULL is fine. */
 ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
 
 /* ---- Asking a holder to give its lock up ----------------------------------------- */

@@ -1,22 +1,20 @@
 /* What is done to the nodes of others. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "administration/inquiry.h"
 #include "input.h"
+#include "inquiry.h"
+#include "pool.h"
 #include "recipe/node_data.h"
+#include "recipe/node_name.h"
 #include "threads.h"
+#include "try.h"
 #include "zklock/administration.h"
 
 /* The servers take no longer name, and no list has shown one. */
 enum { NODE_NAME_MAX = ZKL_NODE_PATH_SIZE };
 
 static int check_node(const char *node) {
-    int status = zkl_input_check_pointer("node", node);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("node", node));
     bool is_name = strlen(node) < NODE_NAME_MAX && strchr(node, '/') == NULL;
     if (!is_name || zkl_node_name_parse(node).kind == ZKL_NODE_FOREIGN) {
         return zkl_input_refuse("node", node,
@@ -26,52 +24,30 @@ static int check_node(const char *node) {
     return ZKL_OK;
 }
 
-static int take_answer(const zkl_question *question, const char *node) {
+static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
+               zkl_operation_kind kind) {
+    zkl_question *question = NULL;
+    const char *path = zkl_pool_path(inquiry, zkl_inquiry_path(inquiry, resource), node);
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, path, zkl_node_data_revocation(), &question));
     bool gone = question->reply.outcome == ZKL_OUTCOME_NO_NODE;
-    bool by_us = question->kind == ZKL_OPERATION_DELETE && question->asked_again;
+    bool by_us = kind == ZKL_OPERATION_DELETE && question->asked_again;
     if (gone && !by_us) {
         zkl_input_note("node", node, "the resource has no such node");
         return ZKL_NO_NODE;
     }
-    return zkl_question_status(question);
-}
-
-static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
-               zkl_operation_kind kind) {
-    char parent[ZKL_PARENT_PATH_SIZE];
-    zkl_question *question = calloc(1, sizeof(*question));
-    if (question == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    zkl_client_resource_path(inquiry->client, resource, parent);
-    zkl_question_begin(question, kind, zkl_path_below(parent, node));
-    question->data = zkl_node_data_revocation();
-    int status = zkl_inquiry_ask(inquiry, question, 1);
-    if (status == ZKL_OK) {
-        status = take_answer(question, node);
-    }
-    zkl_questions_free(question, 1);
-    return status;
+    return ZKL_OK;
 }
 
 static int act(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms,
                zkl_operation_kind kind) {
     zkl_input_clear();
-    zkl_inquiry inquiry;
-    int status = zkl_input_check_pointer("resource", resource);
-    if (status == ZKL_OK) {
-        status = zkl_input_check_resource_or_stripe(resource);
-    }
-    if (status == ZKL_OK) {
-        status = check_node(node);
-    }
-    if (status == ZKL_OK) {
-        status = zkl_inquiry_begin(&inquiry, client, timeout_ms);
-    }
-    if (status == ZKL_OK) {
-        status = ask(&inquiry, resource, node, kind);
-        zkl_inquiry_end(&inquiry);
-    }
+    zkl_inquiry *inquiry = NULL;
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    ZKL_TRY(zkl_input_check_resource_or_stripe(resource));
+    ZKL_TRY(check_node(node));
+    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    int status = ask(inquiry, resource, node, kind);
+    zkl_inquiry_end(inquiry);
     return status;
 }
 

@@ -1,9 +1,8 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "administration/survey.h"
 #include "input.h"
+#include "pool.h"
 #include "threads.h"
+#include "try.h"
 #include "zklock/administration.h"
 
 /* Persistent, with nothing written in it, as parents are made, and with so many children. */
@@ -15,14 +14,6 @@ static bool is_parent_of(const zkl_reply *reply, int32_t children) {
 static bool is_unchanged(const zkl_reply *first, const zkl_reply *second) {
     return first->zxid == second->zxid && first->children_zxid == second->children_zxid &&
            first->version == second->version;
-}
-
-static int check_readable(const zkl_survey *survey) {
-    int status = ZKL_OK;
-    for (size_t i = 0; i < survey->count && status == ZKL_OK; i++) {
-        status = zkl_question_status(&survey->questions[i]);
-    }
-    return status;
 }
 
 static bool is_idle_with(const zkl_survey *first, const zkl_survey *second, size_t place,
@@ -49,18 +40,6 @@ static bool is_idle(const zkl_survey *first, const zkl_survey *second, size_t pl
     return is_idle_with(first, second, place, stripes);
 }
 
-static size_t begin_removals(zkl_question *removals, const zkl_survey *first,
-                             const zkl_survey *second, bool stripes) {
-    size_t count = 0;
-    for (size_t i = 0; i < first->count; i++) {
-        if (zkl_survey_is_stripe(first, i) == stripes && is_idle(first, second, i)) {
-            zkl_question_begin(&removals[count++], ZKL_OPERATION_DELETE,
-                               strdup(second->questions[i].path));
-        }
-    }
-    return count;
-}
-
 /* Whoever has come meanwhile keeps his parent: the servers refuse to remove one that has
  * children. Somebody else may have removed it. */
 static int take_answers(const zkl_question *removals, size_t count, size_t *removed) {
@@ -72,7 +51,7 @@ static int take_answers(const zkl_question *removals, size_t count, size_t *remo
                                      (outcome == ZKL_OUTCOME_NO_NODE && removals[i].asked_again));
         *removed += gone ? 1 : 0;
         if (removals[i].answered && removals[i].reply.status == ZKL_NO_PERMISSION) {
-            status = zkl_question_status(&removals[i]);
+            status = zkl_questions_status(&removals[i], 1);
         }
     }
     return status;
@@ -81,74 +60,49 @@ static int take_answers(const zkl_question *removals, size_t count, size_t *remo
 /* Either the stripes or the resources. */
 static int remove_some(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
                        bool stripes, size_t *removed) {
-    zkl_question *removals = calloc(first->count + 1, sizeof(*removals));
+    size_t count = 0;
+    zkl_question *removals = zkl_inquiry_questions(inquiry, first->count);
     if (removals == NULL) {
         return ZKL_NO_MEMORY;
     }
-    size_t count = begin_removals(removals, first, second, stripes);
+    for (size_t i = 0; i < first->count; i++) {
+        if (zkl_survey_is_stripe(first, i) == stripes && is_idle(first, second, i)) {
+            removals[count++] =
+                zkl_question_make(inquiry, ZKL_OPERATION_DELETE, first->questions[i].path);
+        }
+    }
     int status = zkl_inquiry_ask(inquiry, removals, count);
     int refused = take_answers(removals, count, removed);
-    zkl_questions_free(removals, count);
     return status != ZKL_OK ? status : refused;
 }
 
 /* The servers remove a resource only when its stripes have gone. */
-static int remove_unchanged(zkl_inquiry *inquiry, const zkl_survey *first, const zkl_survey *second,
-                            size_t *removed) {
-    int of_stripes = remove_some(inquiry, first, second, true, removed);
-    int of_resources = remove_some(inquiry, first, second, false, removed);
-    return of_stripes != ZKL_OK ? of_stripes : of_resources;
-}
-
-static int look_again(zkl_inquiry *inquiry, const zkl_survey *first, size_t *removed) {
-    zkl_survey second;
-    int status = zkl_survey_repeat(&second, inquiry, first);
-    if (status == ZKL_OK) {
-        status = check_readable(&second);
-    }
-    if (status == ZKL_OK) {
-        status = remove_unchanged(inquiry, first, &second, removed);
-    }
-    zkl_survey_free(&second);
-    return status;
-}
-
 static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
     zkl_survey first;
-    int status = zkl_survey_take(&first, inquiry, ZKL_OPERATION_GET);
-    if (status == ZKL_OK) {
-        status = check_readable(&first);
-    }
-    if (status == ZKL_OK && idle_ms > 0) {
-        status = zkl_inquiry_pause(inquiry, idle_ms);
-    }
-    if (status == ZKL_OK) {
-        status = look_again(inquiry, &first, removed);
-    }
-    zkl_survey_free(&first);
-    return status;
+    zkl_survey second;
+    ZKL_TRY(zkl_survey_take(&first, inquiry, ZKL_OPERATION_GET));
+    ZKL_TRY(zkl_questions_status(first.questions, first.count));
+    ZKL_TRY(idle_ms > 0 ? zkl_inquiry_pause(inquiry, idle_ms) : ZKL_OK);
+    ZKL_TRY(zkl_survey_repeat(&second, inquiry, &first));
+    ZKL_TRY(zkl_questions_status(second.questions, second.count));
+    int of_stripes = remove_some(inquiry, &first, &second, true, removed);
+    int of_resources = remove_some(inquiry, &first, &second, false, removed);
+    return of_stripes != ZKL_OK ? of_stripes : of_resources;
 }
 
 int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                             size_t *removed) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    zkl_inquiry inquiry;
+    zkl_inquiry *inquiry = NULL;
     size_t count = 0;
-    int status = zkl_inquiry_begin(&inquiry, client, timeout_ms);
-    if (removed != NULL) {
-        *removed = 0;
-    }
-    if (status != ZKL_OK) {
-        return status;
-    }
-    status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1);
+    size_t *result = removed != NULL ? removed : &count;
+    *result = 0;
+    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    int status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1);
     if (status == ZKL_OK) {
-        status = remove_idle(&inquiry, idle_ms, &count);
+        status = remove_idle(inquiry, idle_ms, result);
     }
-    zkl_inquiry_end(&inquiry);
-    if (removed != NULL) {
-        *removed = count;
-    }
+    zkl_inquiry_end(inquiry);
     return status;
 }

@@ -1,16 +1,10 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "administration/survey.h"
 #include "input.h"
+#include "pool.h"
+#include "recipe/node_name.h"
 #include "threads.h"
+#include "try.h"
 #include "zklock/administration.h"
-
-struct zkl_resource_list {
-    zkl_survey survey; /* whose names these are */
-    size_t count;
-    zkl_resource *resources;
-};
 
 static size_t count_contenders(zkl_children children) {
     size_t count = 0;
@@ -20,68 +14,63 @@ static size_t count_contenders(zkl_children children) {
     return count;
 }
 
-/* One that has gone since the root was listed is left out. */
-static int take_answers(zkl_resource_list *list) {
-    int status = ZKL_OK;
-    for (size_t i = 0; i < list->survey.count && status == ZKL_OK; i++) {
-        const zkl_question *question = &list->survey.questions[i];
-        status = zkl_question_status(question);
-        if (question->reply.outcome == ZKL_OUTCOME_OK) {
-            list->resources[list->count++] = (zkl_resource){
-                .struct_size = sizeof(zkl_resource),
-                .name = zkl_survey_name(&list->survey, i),
-                .contenders = count_contenders(question->reply.children),
-            };
-        }
+static int add_resource(zkl_resource_list *list, const zkl_resource **place, const char *name,
+                        zkl_children children) {
+    zkl_resource *resource = zkl_pool_take(list, sizeof(*resource));
+    const char *text = zkl_pool_text(list, name);
+    if (resource == NULL || text == NULL) {
+        return ZKL_NO_MEMORY;
     }
-    return status;
+    *resource = (zkl_resource){ sizeof(*resource), text, count_contenders(children) };
+    *place = resource;
+    list->count++;
+    return ZKL_OK;
 }
 
-static int fill(zkl_resource_list *list, zkl_inquiry *inquiry) {
-    int status = zkl_survey_take(&list->survey, inquiry, ZKL_OPERATION_LIST_CHILDREN);
-    if (status != ZKL_OK) {
-        return status;
+/* One that has gone since the root was listed is left out. */
+static int fill(zkl_resource_list *list, const zkl_survey *survey) {
+    ZKL_TRY(zkl_questions_status(survey->questions, survey->count));
+    const zkl_resource **resources =
+        zkl_pool_take(list, (survey->count + 1) * sizeof(zkl_resource *));
+    if (resources == NULL) {
+        return ZKL_NO_MEMORY;
     }
-    list->resources = calloc(list->survey.count + 1, sizeof(*list->resources));
-    return list->resources != NULL ? take_answers(list) : ZKL_NO_MEMORY;
+    list->resources = resources;
+    for (size_t i = 0; i < survey->count; i++) {
+        const zkl_reply *reply = &survey->questions[i].reply;
+        if (reply->outcome == ZKL_OUTCOME_OK) {
+            ZKL_TRY(add_resource(list, &resources[list->count], zkl_survey_name(survey, i),
+                                 reply->children));
+        }
+    }
+    return ZKL_OK;
+}
+
+static int make_list(zkl_inquiry *inquiry, zkl_resource_list **result) {
+    zkl_survey survey;
+    ZKL_TRY(zkl_survey_take(&survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
+    zkl_resource_list *list = zkl_pool_make(sizeof(*list));
+    int status = list != NULL ? fill(list, &survey) : ZKL_NO_MEMORY;
+    if (status == ZKL_OK) {
+        *result = list;
+    } else {
+        zkl_pool_free(list);
+    }
+    return status;
 }
 
 int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    zkl_inquiry inquiry;
-    int status = zkl_input_check_pointer("list", list);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    zkl_inquiry *inquiry = NULL;
+    ZKL_TRY(zkl_input_check_pointer("list", list));
     *list = NULL;
-    status = zkl_inquiry_begin(&inquiry, client, timeout_ms);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    zkl_resource_list *made = calloc(1, sizeof(*made));
-    status = made != NULL ? fill(made, &inquiry) : ZKL_NO_MEMORY;
-    zkl_inquiry_end(&inquiry);
-    if (status == ZKL_OK) {
-        *list = made;
-    } else {
-        zkl_resources_free(made);
-    }
+    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    int status = make_list(inquiry, list);
+    zkl_inquiry_end(inquiry);
     return status;
 }
 
-size_t zkl_resources_count(const zkl_resource_list *list) {
-    return list != NULL ? list->count : 0;
-}
-
-const zkl_resource *zkl_resources_get(const zkl_resource_list *list, size_t place) {
-    return place < zkl_resources_count(list) ? &list->resources[place] : NULL;
-}
-
 void zkl_resources_free(zkl_resource_list *list) {
-    if (list != NULL) {
-        zkl_survey_free(&list->survey);
-        free(list->resources);
-        free(list);
-    }
+    zkl_pool_free(list);
 }

@@ -3,7 +3,7 @@
 #ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
 #define ZKLOCK_ADMINISTRATION_SURVEY_H
 
-#include "administration/inquiry.h"
+#include "inquiry.h"
 
 typedef struct zkl_survey {
     zkl_question *questions; /* in the order of the names; stripes right behind their resource */
@@ -12,11 +12,10 @@ typedef struct zkl_survey {
 } zkl_survey;
 
 /** Lists the resources to find their stripes, and asks. What zkl_inquiry_ask returns, or why the
- *  lock root cannot be read. Free it in any case. */
+ *  lock root cannot be read. */
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind);
 /** Asks the same again. */
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);
-void zkl_survey_free(zkl_survey *survey);
 
 /** The resource's name; that of a stripe is "<resource>/stripe-0003". */
 const char *zkl_survey_name(const zkl_survey *survey, size_t place);

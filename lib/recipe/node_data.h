@@ -1,9 +1,36 @@
-/* What a node's data ask of who made it. */
+/*
+ * What a contender's node says about who made it: lines of "key=value" in nodes of zklock, anything
+ * at all in those of others; and what others ask of it there. It is read as it comes: any bytes, of
+ * any length.
+ */
 #ifndef ZKLOCK_RECIPE_NODE_DATA_H
 #define ZKLOCK_RECIPE_NODE_DATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/** More than that is not looked at. */
+#define ZKL_NODE_DATA_SHOWN_MAX 1536
+/** Room for what is read of any data. */
+#define ZKL_NODE_DATA_ROOM_MAX (2 * ZKL_NODE_DATA_SHOWN_MAX + 2)
+
+/** Each a text of its own, and never NULL. */
+typedef struct zkl_node_identity {
+    const char *host;
+    const char *process_id;
+    const char *label;
+    const char *owner;
+    const char *note;
+    const char
+        *token; /* of a reader that was a writer: the grant's, which its node's czxid is not */
+    const char *text; /* all that is there */
+    bool revoked;     /* it was asked to give its lock up */
+} zkl_node_identity;
+
+/** How much room what is read of so many bytes takes. */
+size_t zkl_node_identity_room(size_t length);
+/** The texts are in `room`. `data` may be NULL where there is none. */
+void zkl_node_identity_read(zkl_node_identity *read, char *room, const char *data, size_t length);
 
 /** The data that ask a contender to give up what it has, as Curator's Revoker writes them. */
 const char *zkl_node_data_revocation(void);

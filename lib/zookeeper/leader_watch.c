@@ -6,7 +6,7 @@
 
 #include <utlist.h>
 
-#include "administration/node_identity.h"
+#include "recipe/node_data.h"
 #include "recipe/node_name.h"
 #include "zklock/election.h"
 #include "zookeeper/request_runner.h"
@@ -61,17 +61,17 @@ static void see_nobody(zkl_leader_watch *watch, int status) {
 /* The next session may be with a server that lags behind the last one's. */
 static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
     zkl_node_identity identity;
-    if (reply->zxid < watch->highest_term ||
-        !zkl_node_identity_read(&identity, reply->data, reply->data_length)) {
+    char room[ZKL_NODE_DATA_ROOM_MAX];
+    if (reply->zxid < watch->highest_term) {
         look_later(watch);
         return;
     }
+    zkl_node_identity_read(&identity, room, reply->data, reply->data_length);
     watch->highest_term = reply->zxid;
     tell(watch, &(zkl_leader_sight){ .term = reply->zxid,
                                      .session_id = reply->ephemeral_owner,
                                      .path = watch->path,
                                      .note = identity.note });
-    free(identity.memory);
 }
 
 /* ---- Replies ------------------------------------------------------------------------ */

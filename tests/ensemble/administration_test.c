@@ -122,14 +122,14 @@ static bool queue_is_known(struct stage *stage, const char *resource, size_t cou
                            zkl_queue **queue) {
     zkl_queue_free(*queue);
     *queue = describe(stage, resource);
-    return zkl_queue_count(*queue) == count;
+    return (*queue)->count == count;
 }
 
 /* Once the operator's server has seen as many: it may lag behind those of the others. */
 static zkl_queue *describe_all(struct stage *stage, const char *resource, size_t count) {
     zkl_queue *queue = NULL;
     WAIT_UNTIL(queue_is_known(stage, resource, count, &queue));
-    if (zkl_queue_count(queue) != count) {
+    if (queue->count != count) {
         give_up("there are other than %zu contenders of %s", count, resource);
     }
     return queue;
@@ -157,8 +157,8 @@ static void assert_is_process(const zkl_contender *contender, const struct proce
 /* Each is younger than the one before it, and none older than the test. */
 static void assert_ages(const zkl_queue *queue, int64_t begun_ms) {
     int64_t oldest = now_ms() - begun_ms;
-    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
-        const zkl_contender *contender = zkl_queue_get(queue, i);
+    for (size_t i = 0; i < queue->count; i++) {
+        const zkl_contender *contender = queue->contenders[i];
         CU_ASSERT_TRUE(contender->age_ms >= 0 && contender->age_ms <= oldest);
         oldest = contender->age_ms;
     }
@@ -181,17 +181,16 @@ static void queue_of_four_processes_is_described_in_its_order(void) {
     zkl_queue *queue = describe_all(&stage, "stock", 4);
     assert_ages(queue, begun_ms);
     for (size_t i = 0; i < 4; i++) {
-        const zkl_contender *contender = zkl_queue_get(queue, i);
+        const zkl_contender *contender = queue->contenders[i];
         assert_is_process(contender, &processes[i]);
         ASSERT_NUMBER(contender->kind, kinds[i]);
         ASSERT_NUMBER(contender->sequence, (int32_t)i);
         ASSERT_NUMBER(contender->holds, i == 0);
         CU_ASSERT_STRING_EQUAL(contender->waits_for,
-                               i == 0 ? "" : zkl_queue_get(queue, waits_for[i])->node);
+                               i == 0 ? "" : queue->contenders[waits_for[i]]->node);
     }
-    CU_ASSERT_STRING_EQUAL(zkl_queue_get(queue, 0)->node, name_of(grant.node));
-    ASSERT_NUMBER(zkl_queue_get(queue, 0)->token, grant.token);
-    CU_ASSERT_PTR_NULL(zkl_queue_get(queue, 4));
+    CU_ASSERT_STRING_EQUAL(queue->contenders[0]->node, name_of(grant.node));
+    ASSERT_NUMBER(queue->contenders[0]->token, grant.token);
     zkl_queue_free(queue);
     for (int i = 0; i < 4; i++) {
         process_end(&processes[i]); /* each when it was granted, and lets the next one in */
@@ -214,10 +213,10 @@ static void readers_who_are_let_in_are_described_as_holders(void) {
     ASSERT_STATUS(process_answer_grant(&processes[2], &grants[2]), ZKL_OK);
     zkl_queue *queue = describe_all(&stage, "stock", 3);
     for (size_t i = 0; i < 2; i++) {
-        ASSERT_NUMBER(zkl_queue_get(queue, i)->holds, 1);
-        ASSERT_NUMBER(zkl_queue_get(queue, i)->token, grants[i + 1].token);
+        ASSERT_NUMBER(queue->contenders[i]->holds, 1);
+        ASSERT_NUMBER(queue->contenders[i]->token, grants[i + 1].token);
     }
-    ASSERT_NUMBER(zkl_queue_get(queue, 2)->holds, 0);
+    ASSERT_NUMBER(queue->contenders[2]->holds, 0);
     zkl_queue_free(queue);
     ASSERT_STATUS(process_release(&processes[1]), ZKL_OK);
     ASSERT_STATUS(process_release(&processes[2]), ZKL_OK);
@@ -277,10 +276,10 @@ static void resources_are_listed_by_name_with_their_contenders(void) {
     queue_process(&stage, &processes[2], names[0], ZKL_READ);
     zkl_queue_free(describe_all(&stage, names[0], 2));
     zkl_resource_list *resources = list(&stage);
-    ASSERT_NUMBER(zkl_resources_count(resources), 3);
-    for (size_t i = 0; i < 3 && i < zkl_resources_count(resources); i++) {
-        CU_ASSERT_STRING_EQUAL(zkl_resources_get(resources, i)->name, names[i]);
-        ASSERT_NUMBER(zkl_resources_get(resources, i)->contenders, (int64_t)contenders[i]);
+    ASSERT_NUMBER(resources->count, 3);
+    for (size_t i = 0; i < 3 && i < resources->count; i++) {
+        CU_ASSERT_STRING_EQUAL(resources->resources[i]->name, names[i]);
+        ASSERT_NUMBER(resources->resources[i]->contenders, (int64_t)contenders[i]);
     }
     zkl_resources_free(resources);
     for (int i = 0; i < 3; i++) {
@@ -340,7 +339,7 @@ static zkl_deadlocks *find(struct ring *ring) {
 
 static size_t count_deadlocks(struct ring *ring) {
     zkl_deadlocks *deadlocks = find(ring);
-    size_t count = zkl_deadlocks_count(deadlocks);
+    size_t count = deadlocks->count;
     zkl_deadlocks_free(deadlocks);
     return count;
 }
@@ -367,18 +366,18 @@ static size_t assert_wait(struct ring *ring, const zkl_deadlock_wait *wait) {
     CU_ASSERT_STRING_EQUAL(wait->resource, resource_of(next));
     CU_ASSERT_STRING_EQUAL(wait->behind, name_of(ring->grants[next].node));
     zkl_queue *queue = describe_all(&ring->stage, wait->resource, 2);
-    CU_ASSERT_STRING_EQUAL(wait->node, zkl_queue_get(queue, 1)->node);
+    CU_ASSERT_STRING_EQUAL(wait->node, queue->contenders[1]->node);
     zkl_queue_free(queue);
     return i;
 }
 
 static void assert_are_one_of_all(struct ring *ring, zkl_deadlocks *deadlocks) {
-    ASSERT_NUMBER(zkl_deadlocks_count(deadlocks), 1);
-    ASSERT_NUMBER(zkl_deadlocks_are_more(deadlocks), 0);
-    ASSERT_NUMBER(zkl_deadlocks_length(deadlocks, 0), (int64_t)ring->count);
+    ASSERT_NUMBER(deadlocks->count, 1);
+    ASSERT_NUMBER(deadlocks->are_more, 0);
+    ASSERT_NUMBER(deadlocks->deadlocks[0]->length, (int64_t)ring->count);
     size_t previous = ring->count;
-    for (size_t i = 0; i < zkl_deadlocks_length(deadlocks, 0); i++) {
-        size_t waits = assert_wait(ring, zkl_deadlocks_get(deadlocks, 0, i));
+    for (size_t i = 0; i < deadlocks->deadlocks[0]->length; i++) {
+        size_t waits = assert_wait(ring, deadlocks->deadlocks[0]->waits[i]);
         CU_ASSERT_TRUE(previous == ring->count || waits == next_of(ring, previous));
         previous = waits;
     }
@@ -435,14 +434,14 @@ static int requests_before_the_second_look(struct search *search, struct proxy *
     proxy_set_plan(proxy, &none);
     (void)run_search(search);
     ASSERT_STATUS(search->status, ZKL_OK);
-    const size_t looks = 2 * zkl_deadlocks_length(search->deadlocks, 0);
+    const size_t looks = 2 * search->deadlocks->deadlocks[0]->length;
     zkl_deadlocks_free(search->deadlocks);
     return proxy_requests(proxy) - (int)looks;
 }
 
 static bool another_waits(struct ring *ring, const char *node) {
     zkl_queue *queue = describe(&ring->stage, "b");
-    bool is = zkl_queue_count(queue) == 2 && strcmp(zkl_queue_get(queue, 1)->node, node) != 0;
+    bool is = queue->count == 2 && strcmp(queue->contenders[1]->node, node) != 0;
     zkl_queue_free(queue);
     return is;
 }
@@ -450,7 +449,7 @@ static bool another_waits(struct ring *ring, const char *node) {
 /* Who waits for "b" does so by another node then. */
 static void make_the_waiter_join_again(struct ring *ring) {
     zkl_queue *queue = describe_all(&ring->stage, "b", 2);
-    const char *node = zkl_queue_get(queue, 1)->node;
+    const char *node = queue->contenders[1]->node;
     ASSERT_STATUS(zkl_node_break(ring->stage.operators_client, "b", node, PATIENCE_MS), ZKL_OK);
     WAIT_UNTIL(another_waits(ring, node));
     zkl_queue_free(queue);
@@ -547,7 +546,7 @@ static void holder_whose_node_is_broken_is_told_and_the_next_has_the_lock(void) 
 /* The last of the queue is his once more. */
 static bool is_last_of_three(struct hold *hold, int64_t session_id) {
     zkl_queue *queue = describe(&hold->stage, "stock");
-    bool is = zkl_queue_count(queue) == 3 && zkl_queue_get(queue, 2)->session_id == session_id;
+    bool is = queue->count == 3 && queue->contenders[2]->session_id == session_id;
     zkl_queue_free(queue);
     return is;
 }
@@ -560,8 +559,8 @@ static void waiter_whose_node_is_broken_joins_the_queue_again_at_its_tail(void) 
     queue_process(&hold.stage, &broken, "stock", ZKL_EXCLUSIVE);
     queue_process(&hold.stage, &other, "stock", ZKL_EXCLUSIVE);
     zkl_queue *queue = describe_all(&hold.stage, "stock", 3);
-    ASSERT_NUMBER(zkl_queue_get(queue, 1)->session_id, broken.session_id);
-    ASSERT_STATUS(break_node(&hold, zkl_queue_get(queue, 1)->node), ZKL_OK);
+    ASSERT_NUMBER(queue->contenders[1]->session_id, broken.session_id);
+    ASSERT_STATUS(break_node(&hold, queue->contenders[1]->node), ZKL_OK);
     zkl_queue_free(queue);
     WAIT_UNTIL(is_last_of_three(&hold, broken.session_id));
     ASSERT_STATUS(zkl_lock_release(hold.lock, PATIENCE_MS), ZKL_OK);
@@ -607,9 +606,9 @@ static void holder_that_is_revoked_twice_is_told_once_and_releases(void) {
     WAIT_UNTIL(servers_watches(hold.grant.node) == 2); /* the next one's, and its own again */
     ASSERT_STATUS(revoke_node(&hold), ZKL_OK);
     zkl_queue *queue = describe_all(&hold.stage, "stock", 2);
-    ASSERT_NUMBER(zkl_queue_get(queue, 0)->revoke_requested, 1);
-    ASSERT_NUMBER(zkl_queue_get(queue, 0)->holds, 1);
-    ASSERT_NUMBER(zkl_queue_get(queue, 1)->revoke_requested, 0);
+    ASSERT_NUMBER(queue->contenders[0]->revoke_requested, 1);
+    ASSERT_NUMBER(queue->contenders[0]->holds, 1);
+    ASSERT_NUMBER(queue->contenders[1]->revoke_requested, 0);
     zkl_queue_free(queue);
     CU_ASSERT_FALSE(process_has_answered(&next));
     assert_told_once_and_release(&hold);
@@ -764,7 +763,7 @@ static void parents_that_are_used_or_written_to_are_not_removed(void) {
                   ZKL_OK);
     ASSERT_NUMBER(removed, 1);
     zkl_resource_list *resources = list(&stage);
-    ASSERT_NUMBER(zkl_resources_count(resources), 2);
+    ASSERT_NUMBER(resources->count, 2);
     zkl_resources_free(resources);
     ASSERT_STATUS(process_answer(&holder), ZKL_OK);
     ASSERT_STATUS(process_release(&holder), ZKL_OK);

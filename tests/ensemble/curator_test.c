@@ -54,7 +54,7 @@ static void revoke_first(struct stage *stage, const char *node) {
     zkl_queue *queue = NULL;
     ASSERT_STATUS(zkl_queue_describe(stage->client, stage->scene.resource, PATIENCE_MS, &queue),
                   ZKL_OK);
-    const zkl_contender *first = zkl_queue_get(queue, 0);
+    const zkl_contender *first = queue->contenders[0];
     if (first == NULL) {
         give_up("nobody is in the queue of %s", stage->scene.resource);
     }

@@ -470,7 +470,7 @@ static void on_asked(void *arg, int64_t term) {
 static bool finds_one(zkl_client *client, const char *resource, char node[ZKL_NODE_PATH_SIZE]) {
     zkl_queue *queue = NULL;
     ASSERT_STATUS(zkl_queue_describe(client, resource, PATIENCE_MS, &queue), ZKL_OK);
-    const zkl_contender *first = zkl_queue_get(queue, 0);
+    const zkl_contender *first = queue->contenders[0];
     snprintf(node, ZKL_NODE_PATH_SIZE, "%s", first != NULL ? first->node : "");
     zkl_queue_free(queue);
     return node[0] != '\0';

@@ -7,7 +7,7 @@
  *     a field has what follows the first line's "key=", and "" where there is no such line;
  *     no text has what a terminal obeys.
  */
-#include "administration/node_identity.h"
+#include "recipe/node_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +58,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 0) {
         memcpy(exact, data, size);
     }
-    if (!zkl_node_identity_read(&read, exact, size)) {
+    char *room = malloc(zkl_node_identity_room(size));
+    if (room == NULL) {
         abort();
     }
+    zkl_node_identity_read(&read, room, exact, size);
     char *lines = copy_shown(data, size);
     EXPECT(read.revoked ==
            (size == strlen(revocation) && memcmp(data, revocation, strlen(revocation)) == 0));
@@ -72,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check_field(lines, "note=", read.note);
     check_field(lines, "token=", read.token);
     free(lines);
-    free(read.memory);
+    free(room);
     free(exact);
     return 0;
 }

@@ -47,7 +47,7 @@ static const node_record *find_node(const char *resource, const char *name) {
 
 static bool is_before(const zkl_queue *queue, size_t place, const char *node) {
     for (size_t i = 0; i < place; i++) {
-        if (strcmp(zkl_queue_get(queue, i)->node, node) == 0) {
+        if (strcmp(queue->contenders[i]->node, node) == 0) {
             return true;
         }
     }
@@ -63,8 +63,8 @@ static bool holds_rightly(const zkl_contender *one, size_t place) {
 
 /* Somebody holds where anybody is; who waits does so for one that is before it. */
 static void judge_queue(const zkl_queue *queue) {
-    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
-        const zkl_contender *one = zkl_queue_get(queue, i);
+    for (size_t i = 0; i < queue->count; i++) {
+        const zkl_contender *one = queue->contenders[i];
         bool waits = one->waits_for[0] != '\0';
         bool right = waits ? is_before(queue, i, one->waits_for) : one->holds == 1;
         if (!right || !holds_rightly(one, i) || (waits && one->holds == 1)) {
@@ -87,12 +87,12 @@ static void judge_act(const char *call, int status, const node_record *node) {
 
 /* All nodes of a circle were there at one moment, and each is in the way of the one before. */
 static void judge_deadlock(const zkl_deadlocks *deadlocks, size_t number) {
-    size_t length = zkl_deadlocks_length(deadlocks, number);
+    size_t length = deadlocks->deadlocks[number]->length;
     int64_t from_us = 0;
     int64_t until_us = INT64_MAX;
     for (size_t i = 0; i < length; i++) {
-        const zkl_deadlock_wait *wait = zkl_deadlocks_get(deadlocks, number, i);
-        const zkl_deadlock_wait *next = zkl_deadlocks_get(deadlocks, number, (i + 1) % length);
+        const zkl_deadlock_wait *wait = deadlocks->deadlocks[number]->waits[i];
+        const zkl_deadlock_wait *next = deadlocks->deadlocks[number]->waits[(i + 1) % length];
         const node_record *node = find_node(wait->resource, wait->node);
         const node_record *behind = find_node(wait->resource, wait->behind);
         if (node == NULL || behind == NULL || node->owner != wait->session_id ||
@@ -118,7 +118,9 @@ static zkl_queue *describe(char resource[RESOURCE_SIZE]) {
     snprintf(resource, RESOURCE_SIZE, "resource-%u", number);
     judge_status("describe",
                  zkl_queue_describe(administrator.client, resource, TIMEOUT_MS, &queue));
-    judge_queue(queue);
+    if (queue != NULL) {
+        judge_queue(queue);
+    }
     return queue;
 }
 
@@ -129,9 +131,9 @@ static void look(void) {
 
 /* Often who holds, or is next. */
 static const zkl_contender *choose(const zkl_queue *queue) {
-    size_t count = zkl_queue_count(queue);
+    size_t count = queue != NULL ? queue->count : 0;
     size_t most = count > 2 && zkl_world_random(2) == 0 ? 2 : count;
-    return count > 0 ? zkl_queue_get(queue, (size_t)zkl_world_random(most)) : NULL;
+    return count > 0 ? queue->contenders[(size_t)zkl_world_random(most)] : NULL;
 }
 
 static void break_node(void) {
@@ -170,7 +172,7 @@ static void revoke_node(void) {
 static void find_deadlocks(void) {
     zkl_deadlocks *deadlocks = NULL;
     judge_status("deadlocks", zkl_deadlocks_find(administrator.client, TIMEOUT_MS, &deadlocks));
-    for (size_t i = 0; i < zkl_deadlocks_count(deadlocks); i++) {
+    for (size_t i = 0; deadlocks != NULL && i < deadlocks->count; i++) {
         judge_deadlock(deadlocks, i);
     }
     zkl_deadlocks_free(deadlocks);

@@ -101,12 +101,12 @@ static zkl_queue *describe(const char *resource) {
 static void expect_queue(const char *resource, const char *expected) {
     char text[TEXT_SIZE] = "";
     zkl_queue *queue = describe(resource);
-    for (size_t i = 0; i < zkl_queue_count(queue); i++) {
-        const zkl_contender *one = zkl_queue_get(queue, i);
+    for (size_t i = 0; i < queue->count; i++) {
+        const zkl_contender *one = queue->contenders[i];
         const char *before = "";
         for (size_t k = 0; k < i; k++) {
-            bool is_it = strcmp(zkl_queue_get(queue, k)->node, one->waits_for) == 0;
-            before = is_it ? zkl_queue_get(queue, k)->identity.owner : before;
+            bool is_it = strcmp(queue->contenders[k]->node, one->waits_for) == 0;
+            before = is_it ? queue->contenders[k]->identity.owner : before;
         }
         size_t used = strlen(text);
         snprintf(text + used, TEXT_SIZE - used, "%s%s %s %s%s", i > 0 ? "; " : "",
@@ -120,13 +120,13 @@ static void expect_queue(const char *resource, const char *expected) {
 static void expect_deadlocks(size_t count) {
     zkl_deadlocks *deadlocks = NULL;
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
-    EXPECT_INT(zkl_deadlocks_count(deadlocks), count);
+    EXPECT_INT(deadlocks->count, count);
     zkl_deadlocks_free(deadlocks);
 }
 
 static void revoke(const char *resource, size_t place) {
     zkl_queue *queue = describe(resource);
-    const zkl_contender *one = zkl_queue_get(queue, place);
+    const zkl_contender *one = queue->contenders[place];
     EXPECT_INT(zkl_node_revoke(client, resource, one->node, WITHIN_MS), ZKL_OK);
     zkl_queue_free(queue);
     sleep_ms(SESSION_MS);
@@ -144,7 +144,7 @@ static void as_many_hold_as_there_are_permits(void) {
     expect_queue("pool", "permit first holds; permit second holds; "
                          "permit third waits for second; permit fourth waits for third");
     zkl_queue *queue = describe("pool");
-    EXPECT_INT(zkl_queue_get(queue, 3)->permits, 2);
+    EXPECT_INT(queue->contenders[3]->permits, 2);
     zkl_queue_free(queue);
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     EXPECT_INT(zkl_lock_info(all[3].lock, &information), ZKL_OK);
@@ -204,8 +204,8 @@ static void downgraded_reader_holds_where_the_writer_did(void) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     EXPECT_INT(zkl_lock_info(first.lock, &information), ZKL_OK);
     zkl_queue *queue = describe("stock");
-    EXPECT_INT(zkl_queue_get(queue, 0)->token, information.token);
-    EXPECT(zkl_queue_get(queue, 1)->token > information.token);
+    EXPECT_INT(queue->contenders[0]->token, information.token);
+    EXPECT(queue->contenders[1]->token > information.token);
     zkl_queue_free(queue);
     stop_waiting(&third);
     zkl_lock_close(second.lock);
@@ -262,7 +262,7 @@ static void who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked(
     sleep_ms(SESSION_MS);
     EXPECT_INT(one.status, ZKL_OK);
     zkl_queue *queue = describe("stock");
-    EXPECT_TEXT(strchr(zkl_queue_get(queue, 0)->identity.owner, ':'), ":handle:1");
+    EXPECT_TEXT(strchr(queue->contenders[0]->identity.owner, ':'), ":handle:1");
     zkl_queue_free(queue);
     revoke("stock", 0);
     EXPECT_TEXT(one.heard, "revoke requested;");
@@ -282,7 +282,7 @@ static void members_of_a_multi_lock_are_of_one_thread(void) {
     snprintf(expected, sizeof(expected), ":%llu", (unsigned long long)zkl_thread_number());
     for (size_t i = 0; i < 2; i++) {
         zkl_queue *queue = describe(members[i].resource);
-        EXPECT_TEXT(strchr(zkl_queue_get(queue, 0)->identity.owner, ':'), expected);
+        EXPECT_TEXT(strchr(queue->contenders[0]->identity.owner, ':'), expected);
         zkl_queue_free(queue);
     }
     zkl_lock_close(all);

@@ -88,10 +88,10 @@ static void expect_resources(const char *expected) {
     char text[TEXT_SIZE] = "";
     zkl_resource_list *list = NULL;
     EXPECT_INT(zkl_resources_list(client, WITHIN_MS, &list), ZKL_OK);
-    for (size_t i = 0; i < zkl_resources_count(list); i++) {
+    for (size_t i = 0; i < list->count; i++) {
         size_t used = strlen(text);
         snprintf(text + used, TEXT_SIZE - used, "%s%s %zu", i > 0 ? "; " : "",
-                 zkl_resources_get(list, i)->name, zkl_resources_get(list, i)->contenders);
+                 list->resources[i]->name, list->resources[i]->contenders);
     }
     EXPECT_TEXT(text, expected);
     zkl_resources_free(list);
@@ -134,8 +134,8 @@ static void nothing_but_stripes_is_descended_into(void) {
 static void revoke_and_break_the_holder(const char *resource) {
     zkl_queue *queue = NULL;
     EXPECT_INT(zkl_queue_describe(client, resource, WITHIN_MS, &queue), ZKL_OK);
-    EXPECT_INT(zkl_queue_count(queue), 1);
-    const zkl_contender *holder = zkl_queue_get(queue, 0);
+    EXPECT_INT(queue->count, 1);
+    const zkl_contender *holder = queue->contenders[0];
     if (holder != NULL) {
         EXPECT_INT(holder->holds, 1);
         EXPECT_INT(zkl_node_revoke(client, resource, holder->node, WITHIN_MS), ZKL_OK);
@@ -208,8 +208,8 @@ static void *stripe_then_lock(void *arg) {
 
 static size_t count_waits(const zkl_deadlocks *deadlocks, const char *resource) {
     size_t count = 0;
-    for (size_t i = 0; i < zkl_deadlocks_length(deadlocks, 0); i++) {
-        count += strcmp(zkl_deadlocks_get(deadlocks, 0, i)->resource, resource) == 0 ? 1 : 0;
+    for (size_t i = 0; i < deadlocks->deadlocks[0]->length; i++) {
+        count += strcmp(deadlocks->deadlocks[0]->waits[i]->resource, resource) == 0 ? 1 : 0;
     }
     return count;
 }
@@ -217,8 +217,8 @@ static size_t count_waits(const zkl_deadlocks *deadlocks, const char *resource) 
 static void expect_circle_over_the_stripe(void) {
     zkl_deadlocks *deadlocks = NULL;
     EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
-    EXPECT_INT(zkl_deadlocks_count(deadlocks), 1);
-    EXPECT_INT(zkl_deadlocks_length(deadlocks, 0), 2);
+    EXPECT_INT(deadlocks->count, 1);
+    EXPECT_INT(deadlocks->deadlocks[0]->length, 2);
     EXPECT_INT(count_waits(deadlocks, "A"), 1);
     EXPECT_INT(count_waits(deadlocks, "hot/stripe-0003"), 1);
     zkl_deadlocks_free(deadlocks);

@@ -484,7 +484,7 @@ static void delete_the_node(void) {
     zkl_queue *queue = NULL;
     EXPECT_INT(zkl_queue_describe(one.client, "service", CANDIDATE_TIMEOUT_MS, &queue), ZKL_OK);
     EXPECT_INT(
-        zkl_node_break(one.client, "service", zkl_queue_get(queue, 0)->node, CANDIDATE_TIMEOUT_MS),
+        zkl_node_break(one.client, "service", queue->contenders[0]->node, CANDIDATE_TIMEOUT_MS),
         ZKL_OK);
     zkl_queue_free(queue);
 }
@@ -520,9 +520,8 @@ static void campaign_that_lost_its_node_untold_begins_again_in_its_callback(void
 static void ask_to_resign(zkl_client *client) {
     zkl_queue *queue = NULL;
     EXPECT_INT(zkl_queue_describe(client, "service", CANDIDATE_TIMEOUT_MS, &queue), ZKL_OK);
-    EXPECT_INT(
-        zkl_node_revoke(client, "service", zkl_queue_get(queue, 0)->node, CANDIDATE_TIMEOUT_MS),
-        ZKL_OK);
+    EXPECT_INT(zkl_node_revoke(client, "service", queue->contenders[0]->node, CANDIDATE_TIMEOUT_MS),
+               ZKL_OK);
     zkl_queue_free(queue);
     zkl_testing_sleep(CANDIDATE_TIMEOUT_MS);
 }

@@ -1,5 +1,5 @@
 /* Circles of who waits for whom: by hand, and against all that can be tried. */
-#include "administration/wait_for_graph.h"
+#include "administration/circles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool note(void *arg, const zkl_wait *const *waits, size_t length) {
 
 static circles find(size_t owners, zkl_wait *waits, size_t count) {
     circles found = { .count = 0 };
-    EXPECT(zkl_wait_for_graph_visit_circles(owners, waits, count, note, &found));
+    EXPECT(zkl_circles_visit(owners, waits, count, note, &found));
     return found;
 }
 
@@ -81,7 +81,7 @@ static void of_several_waits_between_two_owners_the_lowest_label_is_told(void) {
 static void visitor_that_has_had_enough_hears_no_more(void) {
     zkl_wait waits[] = { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 2, 0 }, { 2, 0, 0 }, { 3, 3, 0 } };
     circles found = { .most = 1 };
-    EXPECT(zkl_wait_for_graph_visit_circles(4, waits, 5, note, &found));
+    EXPECT(zkl_circles_visit(4, waits, 5, note, &found));
     EXPECT_INT(found.count, 1);
 }
 
@@ -98,7 +98,7 @@ static void circle_of_any_length_needs_no_stack(void) {
     for (size_t i = 0; i < LONG_WAY; i++) {
         waits[i] = (zkl_wait){ i, (i + 1) % LONG_WAY, 0 };
     }
-    EXPECT(zkl_wait_for_graph_visit_circles(LONG_WAY, waits, LONG_WAY, count_only, &longest));
+    EXPECT(zkl_circles_visit(LONG_WAY, waits, LONG_WAY, count_only, &longest));
     EXPECT_INT(longest, LONG_WAY);
 }
 
@@ -194,5 +194,5 @@ static CU_TestInfo tests[] = {
 };
 
 int main(void) {
-    return unit_main("wait_for_graph", tests);
+    return unit_main("circles", tests);
 }

@@ -1,0 +1,199 @@
+#include "administration/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool.h"
+#include "recipe/node_data.h"
+#include "threads.h"
+#include "try.h"
+
+/* ---- The order ------------------------------------------------------------------------- */
+
+static int compare(const void *one, const void *other) {
+    const zkl_queue_neighbour *first = &((const zkl_line_entry *)one)->member;
+    const zkl_queue_neighbour *second = &((const zkl_line_entry *)other)->member;
+    if (zkl_queue_is_before(*first, *second)) {
+        return -1;
+    }
+    return zkl_queue_is_before(*second, *first) ? 1 : 0;
+}
+
+int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children children) {
+    *line = (zkl_line){ .path = path,
+                        .entries = zkl_pool_take(pool, children.count * sizeof(zkl_line_entry)) };
+    if (path == NULL || line->entries == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    for (size_t i = 0; i < children.count; i++) {
+        zkl_node_name name = zkl_node_name_parse(children.names[i]);
+        if (name.kind != ZKL_NODE_FOREIGN) {
+            const char *text = zkl_pool_text(pool, children.names[i]);
+            if (text == NULL) {
+                return ZKL_NO_MEMORY;
+            }
+            line->entries[line->count++].member = (zkl_queue_neighbour){ name, text };
+        }
+    }
+    qsort(line->entries, line->count, sizeof(*line->entries), compare);
+    return ZKL_OK;
+}
+
+/* ---- Who waits for whom ------------------------------------------------------------------ */
+
+static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size_t before) {
+    for (size_t i = before; i > 0; i--) {
+        if (zkl_queue_blocks(line->entries[i - 1].member, line->entries[own].member)) {
+            return &line->entries[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* The nearest that it waits for; NULL: it waits for nobody. */
+static const zkl_line_entry *find_blocker(const zkl_line *line, size_t own) {
+    const zkl_line_entry *earlier = find_nearest(line, own, own);
+    const zkl_line_entry *nearest = earlier;
+    for (size_t room = zkl_queue_room(line->entries[own].member.name); room > 1 && earlier != NULL;
+         room--) {
+        earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
+    }
+    return earlier != NULL ? nearest : NULL;
+}
+
+static bool is_reader(const zkl_line_entry *entry) {
+    return entry->member.name.kind == ZKL_NODE_READ;
+}
+
+/* Whether it need not wait for all that is before it. */
+static bool is_shared(const zkl_line_entry *entry) {
+    return is_reader(entry) || entry->member.name.kind == ZKL_NODE_PERMIT;
+}
+
+/* Whoever waits for one of several permits goes on as soon as any of their holders has gone: it
+ * waits for none of them. */
+static bool waits_for_each(const zkl_line *line, size_t own) {
+    return zkl_queue_room(line->entries[own].member.name) == 1;
+}
+
+/* The nearest request in the way waits itself for all that is before it, unless it is a reader or
+ * a permit: then those next to it are in the way as well, and what they wait for. What all of
+ * these wait for need not be told; what one of them does not wait for (as a writer that has been
+ * downgraded to that reader) must be. */
+static void visit_waits_of(const zkl_line *line, size_t own, zkl_line_wait_callback *visit,
+                           void *arg) {
+    const zkl_line_entry *waiter = &line->entries[own];
+    const zkl_line_entry *shared = NULL;
+    const zkl_line_entry *earlier = find_nearest(line, own, own);
+    while (earlier != NULL && is_shared(earlier)) {
+        visit(arg, waiter, earlier);
+        shared = earlier;
+        earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
+    }
+    bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
+                   zkl_queue_blocks(earlier->member, shared->member);
+    if (earlier != NULL && !follows) {
+        visit(arg, waiter, earlier);
+    }
+}
+
+void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, void *arg) {
+    for (size_t i = 0; i < line->count; i++) {
+        if (waits_for_each(line, i)) {
+            visit_waits_of(line, i, visit, arg);
+        }
+    }
+}
+
+/* ---- What the nodes say --------------------------------------------------------------------- */
+
+/* A token is the czxid of the node that was granted; who has downgraded has another by now, and
+ * says so in its data. */
+static int64_t token_of(const zkl_line_entry *entry, const char *text, int64_t zxid) {
+    char *end = NULL;
+    int64_t earlier = entry->member.name.kind == ZKL_NODE_READ ? strtoll(text, &end, 10) : 0;
+    bool is_one = earlier > 0 && earlier < zxid && *end == '\0';
+    return is_one ? earlier : zxid;
+}
+
+static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const zkl_reply *reply) {
+    int64_t age_ms = zkl_wall_clock_ms() - reply->made_ms;
+    entry->contender = (zkl_contender){
+        .struct_size = sizeof(zkl_contender),
+        .node = entry->member.text,
+        .kind = (zkl_queue_kind)entry->member.name.kind,
+        .permits = entry->member.name.permits,
+        .sequence = entry->member.name.sequence,
+        .session_id = reply->ephemeral_owner,
+        .token = token_of(entry, data->token, reply->zxid),
+        .identity = { data->host, data->process_id, data->label, data->owner, data->text },
+        .age_ms = age_ms > 0 ? age_ms : 0,
+        .revoke_requested = data->revoked ? 1 : 0,
+        .waits_for = "",
+    };
+}
+
+static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *question) {
+    const zkl_reply *reply = &question->reply;
+    zkl_node_identity data;
+    entry->gone = reply->outcome == ZKL_OUTCOME_NO_NODE;
+    if (entry->gone) {
+        return ZKL_OK;
+    }
+    ZKL_TRY(zkl_questions_status(question, 1));
+    char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
+    if (room == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_node_identity_read(&data, room, reply->data, reply->data_length);
+    describe(entry, &data, reply);
+    return ZKL_OK;
+}
+
+static void leave_out_the_gone(zkl_line *line) {
+    size_t left = 0;
+    for (size_t i = 0; i < line->count; i++) {
+        if (!line->entries[i].gone) {
+            line->entries[left++] = line->entries[i];
+        }
+    }
+    line->count = left;
+}
+
+static void judge(zkl_line *line) {
+    for (size_t i = 0; i < line->count; i++) {
+        const zkl_line_entry *blocker = find_blocker(line, i);
+        line->entries[i].contender.holds = blocker == NULL ? 1 : 0;
+        if (blocker != NULL) {
+            line->entries[i].contender.waits_for = blocker->member.text;
+        }
+    }
+}
+
+int zkl_lines_read(zkl_line *lines, size_t count, void *pool, zkl_inquiry *inquiry) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += lines[i].count;
+    }
+    zkl_question *questions = zkl_inquiry_questions(inquiry, total);
+    if (questions == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_question *next = questions;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < lines[i].count; j++) {
+            char *path = zkl_pool_path(inquiry, lines[i].path, lines[i].entries[j].member.text);
+            *next++ = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
+        }
+    }
+    ZKL_TRY(zkl_inquiry_ask(inquiry, questions, total));
+    next = questions;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < lines[i].count; j++) {
+            ZKL_TRY(take_answer(&lines[i].entries[j], pool, next++));
+        }
+        leave_out_the_gone(&lines[i]);
+        judge(&lines[i]);
+    }
+    return ZKL_OK;
+}

@@ -1,0 +1,20 @@
+/* Memory that is given back all at once. */
+#ifndef ZKLOCK_POOL_H
+#define ZKLOCK_POOL_H
+
+#include <stddef.h>
+
+/** The first piece of a new pool, which stands for the pool. All pieces are zeroed. NULL: out of
+ *  memory. */
+void *zkl_pool_make(size_t size);
+/** Another piece of it. */
+void *zkl_pool_take(void *pool, size_t size);
+/** The first piece, and all that was taken. NULL is fine. */
+void zkl_pool_free(void *pool);
+
+/** A copy of a text. NULL: out of memory. */
+char *zkl_pool_text(void *pool, const char *text);
+/** "<parent>/<name>", taken from the pool. NULL: out of memory, or `parent` is NULL. */
+char *zkl_pool_path(void *pool, const char *parent, const char *name);
+
+#endif
