@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "input.h"
-#include "lock_search.h"
 #include "service.h"
 #include "threads.h"
 #include "try.h"
@@ -352,15 +351,4 @@ void zkl_client_resource_path(const zkl_client *client, const char *resource,
     bool absolute = resource[0] == '/';
     snprintf(path, ZKL_PARENT_PATH_SIZE, "%s%s%s", absolute ? client->chroot : client->lock_root,
              absolute ? "" : "/", resource);
-}
-
-uint32_t zkl_client_draw(zkl_client *client, uint32_t count) {
-    uint32_t random = 0;
-    pthread_mutex_lock(&client->mutex);
-    if (!client->closed) {
-        zkl_operations *operations = client->sessions->session.operations;
-        (void)operations->table->random(operations, &random, sizeof(random));
-    }
-    pthread_mutex_unlock(&client->mutex);
-    return random % count;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe/node_name.h"
 #include "try.h"
 
 enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
@@ -227,28 +226,6 @@ int zkl_input_check_resource(const char *resource) {
     ZKL_TRY(check_resource_length(resource));
     return resource[0] == '/' ? check_absolute(of_resource, resource)
                               : check_relative(of_resource, resource);
-}
-
-static int check_stripe(const char *resource, size_t name_length) {
-    char name[ZKL_RESOURCE_MAX + 1];
-    memcpy(name, resource, name_length);
-    name[name_length] = '\0';
-    if (!zkl_node_name_is_stripe(resource + name_length + 1)) {
-        return zkl_input_refuse(of_resource, resource,
-                                "behind the slash of a name must be a stripe with four digits, as "
-                                "in %s/stripe-0003 (an absolute path starts with a slash)",
-                                show(name).text);
-    }
-    return check_relative(of_resource, name);
-}
-
-int zkl_input_check_resource_or_stripe(const char *resource) {
-    const char *slash = strchr(resource, '/');
-    if (slash == NULL || slash == resource) {
-        return zkl_input_check_resource(resource);
-    }
-    ZKL_TRY(check_resource_length(resource));
-    return check_stripe(resource, (size_t)(slash - resource));
 }
 
 static int check_absolute_only(const char *what, const char *path, size_t longest) {

@@ -19,8 +19,6 @@ int zkl_input_check_resource_class(const char *name);
 int zkl_input_check_owner(const char *owner);
 /** A resource: a name, or an absolute path. */
 int zkl_input_check_resource(const char *resource);
-/** The same, or a stripe of a name: "<name>/stripe-0003". */
-int zkl_input_check_resource_or_stripe(const char *resource);
 /** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */
 int zkl_input_check_node_path(const char *path);
 /** ZKL_PERMIT for a handle with permits, else one of the others. */

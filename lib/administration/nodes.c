@@ -1,8 +1,8 @@
 /* What is done to the nodes of others. */
 #include <string.h>
 
+#include "administration/survey.h"
 #include "input.h"
-#include "inquiry.h"
 #include "pool.h"
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
@@ -42,8 +42,7 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
                zkl_operation_kind kind) {
     zkl_input_clear();
     zkl_inquiry *inquiry = NULL;
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    ZKL_TRY(zkl_input_check_resource_or_stripe(resource));
+    ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(check_node(node));
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
     int status = ask(inquiry, resource, node, kind);

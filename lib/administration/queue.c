@@ -1,4 +1,5 @@
 #include "administration/line.h"
+#include "administration/survey.h"
 #include "input.h"
 #include "pool.h"
 #include "threads.h"
@@ -42,8 +43,7 @@ int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout
     zkl_inquiry *inquiry = NULL;
     ZKL_TRY(zkl_input_check_pointer("queue", queue));
     *queue = NULL;
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    ZKL_TRY(zkl_input_check_resource_or_stripe(resource));
+    ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
     int status = describe(inquiry, resource, queue);
     zkl_inquiry_end(inquiry);

@@ -11,6 +11,10 @@ typedef struct zkl_survey {
     size_t root_length;
 } zkl_survey;
 
+/** A resource as for zkl_lock_open, or a stripe of a name: "<name>/stripe-0003". Else
+ *  ZKL_INVALID_ARGUMENT. */
+int zkl_check_resource_or_stripe(const char *resource);
+
 /** Lists the resources to find their stripes, and asks. What zkl_inquiry_ask returns, or why the
  *  lock root cannot be read. */
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind);

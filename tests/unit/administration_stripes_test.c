@@ -165,7 +165,7 @@ static void names_with_another_slash_are_refused(void) {
     EXPECT_REFUSED(zkl_queue_describe(client, "hot/stripe-3", WITHIN_MS, &queue), "slash");
     EXPECT_TEXT(zkl_error_message(),
                 "resource \"hot/stripe-3\": behind the slash of a name must be a stripe with four "
-                "digits, as in hot/stripe-0003 (an absolute path starts with a slash)");
+                "digits, as in stripe-0003 (an absolute path starts with a slash)");
     EXPECT_REFUSED(zkl_node_break(client, "hot/x", "x-0000000001", WITHIN_MS), "slash");
     EXPECT_REFUSED(zkl_node_revoke(client, "hot/x", "x-0000000001", WITHIN_MS), "slash");
     EXPECT(queue == NULL);

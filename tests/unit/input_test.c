@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "administration/survey.h"
 #include "support/unit.h"
 
 /* One input and what is to be said about it. `says` are parts of the message. */
@@ -128,7 +129,7 @@ static void stripe_of_a_name_is_taken_and_no_other_slash(void) {
                                          "/a/stripe-0003", "/a/stripe-3",       "stripe-0003" };
     static const refusal rows[] = {
         { "", { "must not be empty" } },
-        { "a/stripe-3", { "resource \"a/stripe-3\"", "a/stripe-0003" } },
+        { "a/stripe-3", { "resource \"a/stripe-3\"", "stripe-0003" } },
         { "a/", { "resource \"a/\"", "slash" } },
         { "a/b", { "resource \"a/b\"", "slash" } },
         { "a/b/stripe-0003", { "four digits" } },
@@ -137,9 +138,9 @@ static void stripe_of_a_name_is_taken_and_no_other_slash(void) {
         { "a\n/stripe-0003", { "resource \"a?\"", "control characters" } },
         { "//stripe-0003", { "empty names" } },
     };
-    EXPECT_ACCEPTED(zkl_input_check_resource_or_stripe, names);
-    EXPECT_REFUSALS(zkl_input_check_resource_or_stripe, rows);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource_or_stripe, "a/", 'x', 513),
+    EXPECT_ACCEPTED(zkl_check_resource_or_stripe, names);
+    EXPECT_REFUSALS(zkl_check_resource_or_stripe, rows);
+    EXPECT_REFUSED(check_repeated(zkl_check_resource_or_stripe, "a/", 'x', 513),
                    "bytes, at most 512");
 }
 

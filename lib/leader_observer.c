@@ -127,10 +127,7 @@ static int begin(zkl_observer *observer, const char *resource) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(client, resource, path);
     zkl_session *session = NULL;
-    int status = zkl_client_choose_session(client, zkl_leader_watch_watched_bytes(path), &session);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_client_choose_session(client, zkl_leader_watch_watched_bytes(path), &session));
     zkl_leader_watcher watcher = { observer, on_seen };
     observer->watch = zkl_leader_watch_open(session, path, &watcher);
     if (observer->watch == NULL) {
@@ -144,15 +141,9 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
                          void *arg, zkl_observer **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
-    int status = zkl_input_check_pointer("observer", result);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_input_check_pointer("observer", result));
     *result = NULL;
-    status = check(client, resource, callback);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(check(client, resource, callback));
     zkl_observer *observer = calloc(1, sizeof(*observer));
     if (observer == NULL) {
         return ZKL_NO_MEMORY;
@@ -164,7 +155,7 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     observer->tells_first = true;
     zkl_condition_begin(&observer->returned);
     pthread_mutex_lock(&client->mutex);
-    status = begin(observer, resource);
+    int status = begin(observer, resource);
     pthread_mutex_unlock(&client->mutex);
     if (status != ZKL_OK) {
         free_observer(observer);
