@@ -14,7 +14,7 @@ enum { PORTIONS = 8, PATIENCE_MS = 30000 };
 
 static int note(zkl_striped_lock *portions, const char *what, const zkl_grant *grant) {
     printf("%s: portion %d\n", what, grant->stripe);
-    return zkl_striped_lock_release(portions, PATIENCE_MS);
+    return zkl_lock_release(zkl_striped_lock_held(portions), PATIENCE_MS);
 }
 
 static int sell_and_count(zkl_striped_lock *portions, const char *customer) {

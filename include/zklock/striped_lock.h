@@ -82,24 +82,23 @@ ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
 
 /**
  * Returns the lock of the stripe that was acquired last, or the set of all of them. Use it for
- * whatever you do with a held lock, for example to verify it (zkl_lock_verify) or to write to
- * ZooKeeper while it is held (zkl_transaction_begin). Do not acquire, change or close it. It lives
- * as long as the striped lock. Does not block.
+ * whatever you do with a held lock:
+ *
+ *     zkl_lock_release, zkl_lock_release_async   the striped lock can acquire again afterwards
+ *     zkl_lock_check, zkl_lock_info              is it held?
+ *     zkl_lock_verify, zkl_transaction_begin     ask the servers; write while it is held
+ *
+ * Do not acquire, cancel, change or close it. It lives as long as the striped lock. Before the first
+ * acquire it holds nothing (ZKL_NOT_HELD). NULL if the striped lock is not open. Does not block.
  */
 ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 
-/** Returns whether what was acquired is held, as zkl_lock_check does. */
-ZKL_CHECKED_API int zkl_striped_lock_check(zkl_striped_lock *striped_lock, int64_t *lease_left_ms);
-
-/** Releases what is held, as zkl_lock_release does. */
-ZKL_API int zkl_striped_lock_release(zkl_striped_lock *striped_lock, int64_t timeout_ms);
-
 /**
- * Closes a handle: ends an asynchronous acquire, and releases what is held as
- * zkl_striped_lock_release(striped_lock, 0) does. No other thread may use the handle any more,
- * except a callback of one of its calls that is running: close waits for it. NULL is allowed. May
- * be called from a callback. Callbacks of asynchronous calls that are still owed come later, as
- * with zkl_lock_close. In a forked child it does nothing.
+ * Closes a handle: ends an asynchronous acquire, and releases what is held as zkl_lock_release()
+ * does with a timeout of 0. No other thread may use the handle any more, except a callback of one of
+ * its calls that is running: close waits for it. NULL is allowed. May be called from a callback.
+ * Callbacks of asynchronous calls that are still owed come later, as with zkl_lock_close. In a
+ * forked child it does nothing.
  */
 ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
 
@@ -125,15 +124,6 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
 ZKL_CHECKED_API int zkl_striped_lock_acquire_async(zkl_striped_lock *striped_lock, int32_t stripe,
                                                    zkl_mode mode, int64_t timeout_ms,
                                                    zkl_acquire_callback *callback, void *arg);
-
-/**
- * Releases what is held without waiting for the nodes to be gone. The rules, timeout_ms, callback
- * and the statuses are as in zkl_lock_release_async() (except those for reentrant handles).
- *
- * Does not block; any thread, also in a callback.
- */
-ZKL_API int zkl_striped_lock_release_async(zkl_striped_lock *striped_lock, int64_t timeout_ms,
-                                           zkl_release_callback *callback, void *arg);
 
 #ifdef __cplusplus
 }

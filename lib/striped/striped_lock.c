@@ -415,25 +415,3 @@ static zkl_lock *find_held(zkl_striped_lock *self) {
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
     return zkl_handle_is_open(self) ? find_held(self) : NULL;
 }
-
-int zkl_striped_lock_check(zkl_striped_lock *self, int64_t *lease_left_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_handle_check("striped_lock", self));
-    return zkl_lock_check(find_held(self), lease_left_ms);
-}
-
-int zkl_striped_lock_release(zkl_striped_lock *self, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_handle_check("striped_lock", self));
-    return zkl_lock_release(find_held(self), timeout_ms);
-}
-
-int zkl_striped_lock_release_async(zkl_striped_lock *self, int64_t timeout_ms,
-                                   zkl_release_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_handle_check("striped_lock", self));
-    return zkl_lock_release_async(find_held(self), timeout_ms, NULL, callback, arg);
-}

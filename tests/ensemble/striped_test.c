@@ -73,7 +73,7 @@ static int acquire_stripe(zkl_striped_lock *striped, int stripe, int64_t timeout
 }
 
 static void release(zkl_striped_lock *striped) {
-    ASSERT_STATUS(zkl_striped_lock_release(striped, PATIENCE_MS), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_release(zkl_striped_lock_held(striped), PATIENCE_MS), ZKL_OK);
 }
 
 /* ---- An acquire in a thread of its own -------------------------------------------------- */
@@ -189,7 +189,7 @@ static void those_with_one_key_meet_at_one_stripe_and_others_pass(void) {
     patient_join(&next);
     ASSERT_NUMBER(next.grant.stripe, 1);
     CU_ASSERT_TRUE(next.grant.token > cast.grants[1].token);
-    ASSERT_STATUS(zkl_striped_lock_check(cast.holders[2], NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_check(zkl_striped_lock_held(cast.holders[2]), NULL), ZKL_OK);
     cast_end(&cast);
 }
 
@@ -283,7 +283,7 @@ static void all_stripes_are_of_one_transaction_and_keep_everybody_out(void) {
     }
     ASSERT_STATUS(zkl_striped_lock_acquire(cast.holders[0], ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
                   ZKL_BUSY);
-    ASSERT_STATUS(zkl_striped_lock_check(cast.other, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_check(zkl_striped_lock_held(cast.other), NULL), ZKL_OK);
     release(cast.other);
     WAIT_UNTIL(all_stripes_have(&cast.scene, 0));
     cast_end(&cast);
@@ -329,8 +329,8 @@ static void end_of_the_session_gives_all_stripes_to_those_who_wait(void) {
         CU_ASSERT_TRUE(waiting[i].grant.token > grant.token);
         zkl_striped_lock_close(waiting[i].striped);
     }
-    WAIT_UNTIL(zkl_striped_lock_check(all, NULL) == ZKL_LOST);
-    ASSERT_STATUS(zkl_striped_lock_release(all, PATIENCE_MS), ZKL_LOST);
+    WAIT_UNTIL(zkl_lock_check(zkl_striped_lock_held(all), NULL) == ZKL_LOST);
+    ASSERT_STATUS(zkl_lock_release(zkl_striped_lock_held(all), PATIENCE_MS), ZKL_LOST);
     zkl_striped_lock_close(all);
     client_close(client);
     client_close(others_client);
@@ -372,7 +372,8 @@ static void use_once(struct member *self, int round) {
             use_stripe(self, i);
         }
     }
-    self->wrong += zkl_striped_lock_release(self->striped, PATIENCE_MS) == ZKL_OK ? 0 : 1;
+    self->wrong +=
+        zkl_lock_release(zkl_striped_lock_held(self->striped), PATIENCE_MS) == ZKL_OK ? 0 : 1;
 }
 
 static void *use_stripes(void *arg) {

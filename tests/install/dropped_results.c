@@ -35,7 +35,7 @@ void drop_sets(zkl_client *client, zkl_lock *set, zkl_striped_lock *stripes) {
     zkl_striped_lock_acquire_async(stripes, 0, ZKL_EXCLUSIVE, 0, NULL, NULL);
     zkl_striped_lock_acquire_async(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL, NULL);
     zkl_striped_lock_acquire_async(stripes, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL, NULL);
-    zkl_striped_lock_check(stripes, NULL);
+    zkl_lock_check(zkl_striped_lock_held(stripes), NULL);
 }
 
 void drop_terms(zkl_client *client, zkl_election *election, zkl_observer *observer) {

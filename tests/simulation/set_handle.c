@@ -111,8 +111,9 @@ int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant) {
 }
 
 int set_release(set_handle *self, int64_t timeout_ms) {
-    return has_stripes(self) ? zkl_striped_lock_release(self->striped_lock, timeout_ms)
-                             : zkl_lock_release(self->multi_lock, timeout_ms);
+    return has_stripes(self)
+               ? zkl_lock_release(zkl_striped_lock_held(self->striped_lock), timeout_ms)
+               : zkl_lock_release(self->multi_lock, timeout_ms);
 }
 
 int set_cancel(set_handle *self) {
@@ -121,8 +122,9 @@ int set_cancel(set_handle *self) {
 }
 
 int set_check(set_handle *self, int64_t *lease_left_ms) {
-    return has_stripes(self) ? zkl_striped_lock_check(self->striped_lock, lease_left_ms)
-                             : zkl_lock_check(self->multi_lock, lease_left_ms);
+    return has_stripes(self)
+               ? zkl_lock_check(zkl_striped_lock_held(self->striped_lock), lease_left_ms)
+               : zkl_lock_check(self->multi_lock, lease_left_ms);
 }
 
 /* ---- Calls that are told
@@ -156,6 +158,7 @@ int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call) {
 
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call) {
     return has_stripes(self)
-               ? zkl_striped_lock_release_async(self->striped_lock, timeout_ms, on_released, call)
+               ? zkl_lock_release_async(zkl_striped_lock_held(self->striped_lock), timeout_ms, NULL,
+                                        on_released, call)
                : zkl_lock_release_async(self->multi_lock, timeout_ms, NULL, on_released, call);
 }

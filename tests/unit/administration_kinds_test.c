@@ -306,7 +306,7 @@ static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
     EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
                ZKL_OK);
     expect_queue("hot/stripe-0000", "exclusive job-8 holds");
-    EXPECT_INT(zkl_striped_lock_release(stripes, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(stripes), ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
                ZKL_OK);
     expect_queue("hot/stripe-0000", "exclusive job-8 holds");

@@ -70,7 +70,7 @@ static zkl_striped_lock *hold_stripe(const char *resource, int32_t stripe) {
 static zkl_striped_lock *use_all_stripes(const char *resource) {
     zkl_striped_lock *lock = open_striped(resource);
     EXPECT_INT(acquire_all(lock), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER), ZKL_OK);
     return lock;
 }
 
@@ -152,8 +152,8 @@ static void stripe_is_described_and_broken_by_its_name(void) {
         EXPECT_INT(acquire_stripe(lock, 3), ZKL_OK);
         revoke_and_break_the_holder(names[i]);
         sleep_ms(SESSION_MS);
-        EXPECT_INT(zkl_striped_lock_check(lock, NULL), ZKL_LOST);
-        (void)zkl_striped_lock_release(lock, ZKL_FOREVER);
+        EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(lock), NULL), ZKL_LOST);
+        (void)zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER);
     }
     zkl_striped_lock_close(lock);
     end();
@@ -202,7 +202,7 @@ static void *stripe_then_lock(void *arg) {
     EXPECT_INT(acquire_stripe(lock, 3), ZKL_OK);
     sleep_ms(PAUSE_MS);
     zkl_lock_close(hold("A"));
-    EXPECT_INT(zkl_striped_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER), ZKL_OK);
     return NULL;
 }
 
@@ -270,7 +270,7 @@ static void resource_with_a_stripe_in_use_stays(void) {
     EXPECT_INT(acquire_stripe(lock, 1), ZKL_OK);
     expect_removed(0, STRIPES - 1);
     expect_resources("hot 0; hot/stripe-0001 1");
-    EXPECT_INT(zkl_striped_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER), ZKL_OK);
     expect_removed(0, 2);
     zkl_striped_lock_close(lock);
     end();
@@ -299,7 +299,7 @@ static void resource_with_anything_else_stays(void) {
 static void *use_a_stripe(void *arg) {
     sleep_ms(2000);
     EXPECT_INT(acquire_stripe(arg, 2), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(arg, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(arg), ZKL_FOREVER), ZKL_OK);
     return NULL;
 }
 
@@ -364,7 +364,7 @@ static void come_and_go(zkl_striped_lock *lock, bool all, uint64_t away_us) {
         zkl_grant grant = ZKL_GRANT_INIT;
         EXPECT_INT(acquire_somehow(lock, all, &grant), ZKL_OK);
         enter_and_leave(grant.stripe);
-        EXPECT_INT(zkl_striped_lock_release(lock, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER), ZKL_OK);
         zkl_world_sleep_us((int64_t)zkl_world_random(away_us));
     }
 }

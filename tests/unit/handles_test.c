@@ -130,7 +130,7 @@ static void other_handles_that_are_closed_are_named(void) {
     zkl_striped_lock_close(stripes);
     zkl_election_close(election);
     CLOSED(zkl_lock_acquire(set, ZKL_AS_OPENED, WAIT_MS, NULL), "lock");
-    CLOSED(zkl_striped_lock_check(stripes, NULL), "striped_lock");
+    CLOSED(zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, WAIT_MS, NULL), "striped_lock");
     CLOSED(zkl_election_campaign(election, WAIT_MS, NULL), "election");
     EXPECT(zkl_election_lock(election) == NULL);
     zkl_lock_close(set);

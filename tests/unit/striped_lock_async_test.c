@@ -128,7 +128,7 @@ static int acquire_all(int64_t timeout_ms) {
 static acquire_way *const ways[] = { acquire_key, acquire_any, acquire_all };
 
 static int release(int64_t timeout_ms) {
-    return zkl_striped_lock_release_async(self, timeout_ms, on_released, NULL);
+    return zkl_lock_release_async(zkl_striped_lock_held(self), timeout_ms, NULL, on_released, NULL);
 }
 
 static void others_take_all(void) {
@@ -143,7 +143,7 @@ static void others_take_one(void) {
 }
 
 static void others_go(void) {
-    EXPECT_INT(zkl_striped_lock_release(holder, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(holder), LONG_MS), ZKL_OK);
 }
 
 static size_t count_nodes(void) {
@@ -166,9 +166,9 @@ static void every_way_is_granted_in_the_callback_and_released_in_another(void) {
         EXPECT(granted.token > 0);
         EXPECT_INT(count_nodes(), nodes[i]);
         EXPECT_INT(granted.stripe == ZKL_ALL_STRIPES, nodes[i] == STRIPES);
-        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_OK);
+        EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_OK);
         EXPECT_INT(release(ZKL_FOREVER), ZKL_OK);
-        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_NOT_HELD);
+        EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_NOT_HELD);
         EXPECT_INT(release(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
         wait_for_callback();
         HEARD("released ");
@@ -183,7 +183,8 @@ static void release_that_nobody_is_told_of_lets_the_handle_acquire_at_once(void)
         EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
         wait_for_callback();
         HEARD("acquired ");
-        EXPECT_INT(zkl_striped_lock_release_async(self, 0, NULL, NULL), ZKL_OK);
+        EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(self), 0, NULL, NULL, NULL),
+                   ZKL_OK);
     }
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(count_nodes(), 0);
@@ -198,7 +199,7 @@ static void any_takes_the_stripe_that_is_free(void) {
         wait_for_callback();
         HEARD("acquired ");
         EXPECT(granted.stripe != zkl_stripe_of_key("a", 1, STRIPES));
-        EXPECT_INT(zkl_striped_lock_release(self, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(self), ZKL_FOREVER), ZKL_OK);
     }
     end();
 }
@@ -233,7 +234,7 @@ static void try_is_told_busy_and_a_deadline_timeout(void) {
         HEARD("acquired(-2) ");
         EXPECT(zkl_testing_now_ms() - began_ms >= SESSION_MS);
         EXPECT(zkl_testing_now_ms() - began_ms <= SESSION_MS + 50);
-        EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_NOT_HELD);
+        EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_NOT_HELD);
     }
     end();
 }
@@ -275,7 +276,7 @@ static void refused_calls_are_not_told(void) {
     EXPECT_REFUSED(release(-2), "timeout_ms");
     EXPECT_INT(zkl_striped_lock_acquire(self, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     EXPECT_INT(acquire_key(0), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_striped_lock_release(self, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(self), ZKL_FOREVER), ZKL_OK);
     others_take_all();
     EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(acquire_all(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
@@ -426,8 +427,8 @@ static void handle_can_be_closed_in_its_own_callback(void) {
 static void react_slowly_and_try_again(void) {
     react = NULL;
     zkl_testing_sleep(SESSION_MS);
-    EXPECT_INT(zkl_striped_lock_check(self, NULL), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release_async(self, 0, NULL, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(self), 0, NULL, NULL, NULL), ZKL_OK);
     said = acquire_any(ZKL_FOREVER);
 }
 
@@ -517,9 +518,9 @@ static void on_many_granted(void *arg, int status, const zkl_grant *grant) {
     EXPECT_INT(++holders[grant->stripe], 1);
     its->granted++;
     holders[grant->stripe]--;
-    EXPECT_INT(
-        zkl_striped_lock_release_async(its->striped_lock, ZKL_FOREVER, on_many_released, its),
-        ZKL_OK);
+    EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(its->striped_lock), ZKL_FOREVER, NULL,
+                                      on_many_released, its),
+               ZKL_OK);
 }
 
 static int all_are_done(void *arg) {

@@ -41,7 +41,7 @@ static bool meet(const contender *one, const contender *other) {
 
 static bool holds(const contender *one) {
     return one->granted && one->striped_lock != NULL &&
-           zkl_striped_lock_check(one->striped_lock, NULL) == ZKL_OK;
+           zkl_lock_check(zkl_striped_lock_held(one->striped_lock), NULL) == ZKL_OK;
 }
 
 static void expect_no_other_holder(const contender *self) {
@@ -137,8 +137,8 @@ static void hold(contender *self) {
     self->granted = false;
     self->owed++;
     int64_t timeout_ms = zkl_testing_random(2) == 0 ? ZKL_FOREVER : 100;
-    ZKL_TESTING_EXPECT(zkl_striped_lock_release_async(self->striped_lock, timeout_ms, on_released,
-                                                      self) == ZKL_OK);
+    ZKL_TESTING_EXPECT(zkl_lock_release_async(zkl_striped_lock_held(self->striped_lock), timeout_ms,
+                                              NULL, on_released, self) == ZKL_OK);
     wait_until_told(self);
 }
 

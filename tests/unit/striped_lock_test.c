@@ -50,12 +50,12 @@ static void who_comes_with_one_key_meets_at_one_stripe(void) {
     EXPECT_INT(acquire_key(one, "a", ZKL_FOREVER, &grant), ZKL_OK);
     EXPECT_INT(grant.stripe, zkl_stripe_of_key("a", 1, STRIPES));
     EXPECT(grant.token > 0);
-    EXPECT_INT(zkl_striped_lock_check(one, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(one), NULL), ZKL_OK);
     EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_ALREADY_HELD);
     EXPECT_INT(acquire_key(other, "a", 0, NULL), ZKL_BUSY);
     EXPECT_INT(acquire_key(other, "b", 0, NULL), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_NOT_HELD);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_NOT_HELD);
     zkl_striped_lock_close(one);
     zkl_striped_lock_close(other);
     end();
@@ -106,9 +106,9 @@ static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, &one), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(one, 0, ZKL_EXCLUSIVE, LONG_MS, NULL),
                ZKL_OK); /* the resource is there */
-    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, SOON_MS, NULL), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
     zkl_testing_slow_servers(2 * SOON_MS, LONG_MS);
     EXPECT_INT(zkl_striped_lock_acquire(one, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     zkl_striped_lock_close(one);
@@ -157,7 +157,7 @@ static void full_stripe_is_passed_over(void) {
             zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, i % 2 * SOON_MS, &grant),
             ZKL_OK);
         EXPECT(grant.stripe != 1);
-        EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+        EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
     }
     zkl_lock_close(held);
     zkl_testing_join(task);
@@ -174,12 +174,12 @@ static void all_wait_for_each_and_keep_each_out(void) {
     zkl_testing_task *task = zkl_testing_start(wait_for_all, &all);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(all.status, 1);
-    EXPECT_INT(zkl_striped_lock_release(one, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
     zkl_testing_join(task);
     EXPECT_INT(all.status, ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_check(all.striped_lock, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(all.striped_lock), NULL), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
-    EXPECT_INT(zkl_striped_lock_release(all.striped_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(all.striped_lock), ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
     zkl_striped_lock_close(one);
     zkl_striped_lock_close(all.striped_lock);
@@ -216,7 +216,7 @@ static void handle_that_waits_is_in_use(void) {
     EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     zkl_testing_task *task = zkl_testing_start(wait_for_any, &self);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_striped_lock_release(self.striped_lock, 0), ZKL_HANDLE_IN_USE);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(self.striped_lock), 0), ZKL_HANDLE_IN_USE);
     EXPECT_INT(zkl_striped_lock_acquire(self.striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_HANDLE_IN_USE);
     zkl_striped_lock_close(holder);
@@ -257,8 +257,8 @@ static void bad_input_is_refused(void) {
                    "timeout_ms");
     EXPECT_INT(zkl_striped_lock_acquire(striped_lock, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children("/other/stock/stripe-0000"), 1);
-    EXPECT_REFUSED(zkl_striped_lock_release(striped_lock, -2), "timeout_ms");
-    EXPECT_INT(zkl_striped_lock_check(striped_lock, NULL), ZKL_OK);
+    EXPECT_REFUSED(zkl_lock_release(zkl_striped_lock_held(striped_lock), -2), "timeout_ms");
+    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(striped_lock), NULL), ZKL_OK);
     zkl_striped_lock_close(striped_lock);
     zkl_striped_lock_close(NULL);
     end();
@@ -267,7 +267,7 @@ static void bad_input_is_refused(void) {
 static void wear_out_all_stripes(zkl_striped_lock *striped_lock) {
     EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(striped_lock), ZKL_FOREVER), ZKL_OK);
     for (int i = 0; i < STRIPES; i++) {
         char path[64];
         snprintf(path, sizeof(path), "/locks/stock/stripe-%04d", i);
@@ -281,7 +281,7 @@ static void stripes_that_are_used_up_begin_anew(void) {
     wear_out_all_stripes(striped_lock);
     EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
                ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_release(striped_lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(striped_lock), ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(
         zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, LONG_MS, NULL),
         ZKL_OK);
