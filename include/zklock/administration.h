@@ -17,10 +17,10 @@
  * absolute path a stripe is <path of the resource>/stripe-0000, and what has no node, as one ending
  * in /stripe-0 has none, is a resource without contenders.
  *
- * A result is a struct with an array of `count` (or `length`) pointers, and NULL behind them. What it
- * points to lives until the result is freed.
- * Text that others have written (hosts, labels, owners) is shown with its control
- * characters replaced by '?', and ends at a NUL; it may be no valid UTF-8.
+ * A result is a struct with an array of `count` (or `length`) pointers, and NULL behind them. What
+ * it points to lives until the result is freed. Text that others have written (hosts, labels,
+ * owners) is shown with its control characters replaced by '?', and ends at a NUL; it may be no
+ * valid UTF-8.
  *
  * Each function can return, beside what is named there and what every function can
  * return: ZKL_TIMEOUT, ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and

@@ -88,15 +88,16 @@ ZKL_API int zkl_striped_lock_cancel(zkl_striped_lock *striped_lock);
  *     zkl_lock_check, zkl_lock_info              is it held?
  *     zkl_lock_verify, zkl_transaction_begin     ask the servers; write while it is held
  *
- * Do not acquire, cancel, change or close it. It lives as long as the striped lock. Before the first
- * acquire it holds nothing (ZKL_NOT_HELD). NULL if the striped lock is not open. Does not block.
+ * Do not acquire, cancel, change or close it. It lives as long as the striped lock. Before the
+ * first acquire it holds nothing (ZKL_NOT_HELD). NULL if the striped lock is not open. Does not
+ * block.
  */
 ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 
 /**
  * Closes a handle: ends an asynchronous acquire, and releases what is held as zkl_lock_release()
- * does with a timeout of 0. No other thread may use the handle any more, except a callback of one of
- * its calls that is running: close waits for it. NULL is allowed. May be called from a callback.
+ * does with a timeout of 0. No other thread may use the handle any more, except a callback of one
+ * of its calls that is running: close waits for it. NULL is allowed. May be called from a callback.
  * Callbacks of asynchronous calls that are still owed come later, as with zkl_lock_close. In a
  * forked child it does nothing.
  */
