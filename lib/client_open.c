@@ -226,8 +226,8 @@ int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_cl
     }
     opening given = { .hosts = hosts, .options = ZKL_CLIENT_OPTIONS_INIT };
     ZKL_TRY(check_hosts(&given));
-    ZKL_TRY(zkl_input_read_options("zkl_client_options", options, &given.options,
-                                   sizeof(given.options)));
+    ZKL_TRY(zkl_input_read_struct("zkl_client_options", options, &given.options,
+                                  sizeof(given.options)));
     ZKL_TRY(check_options(&given.options));
     zkl_client *client = make_client(&given.options);
     if (client == NULL) {

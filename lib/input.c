@@ -376,11 +376,11 @@ static void copy_fields(void *to, const void *from, size_t struct_size) {
            struct_size - sizeof(size_t));
 }
 
-int zkl_input_read_options(const char *what, const void *given, void *options, size_t size) {
+int zkl_input_read_struct(const char *what, const void *given, void *defaults, size_t size) {
     if (given != NULL) {
         size_t its_size = *(const size_t *)given;
         ZKL_TRY(zkl_input_check_struct_size(what, its_size, size));
-        copy_fields(options, given, its_size);
+        copy_fields(defaults, given, its_size);
     }
     return ZKL_OK;
 }

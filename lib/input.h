@@ -30,9 +30,9 @@ int zkl_input_check_file_name(const char *what, const char *name);
 /** That of a struct that begins with its struct_size: as it is here, or of an earlier version,
  * which had fewer fields. */
 int zkl_input_check_struct_size(const char *what, size_t given, size_t known);
-/** The caller's options over the defaults, which stay where its struct is too short for them, and
- *  where it is NULL. `size` is that of the struct as it is here. */
-int zkl_input_read_options(const char *what, const void *given, void *options, size_t size);
+/** The caller's struct over the defaults, which stay where it is too short for them, and where it
+ * is NULL. `size` is that of the struct as it is here. */
+int zkl_input_read_struct(const char *what, const void *given, void *defaults, size_t size);
 /** Fills the caller's struct, of which the size was checked, as far as it goes. */
 void zkl_input_fill_struct(void *given, const void *filled);
 /** Not NULL. */

@@ -44,18 +44,22 @@ static int check_resource(const char *resource) {
 }
 
 static int check_member(const zkl_lock_member *member) {
-    ZKL_TRY(zkl_input_check_range("struct_size of a member", (int64_t)member->struct_size,
-                                  sizeof(*member), sizeof(*member))); /* they are an array */
     ZKL_TRY(check_resource(member->resource));
     ZKL_TRY(zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
     return zkl_input_check_mode(member->mode, (unsigned)member->permits);
 }
 
-static int check_members(const zkl_lock_member *members, size_t count) {
-    ZKL_TRY(zkl_input_check_pointer("members", members));
+/* Those of an earlier version lie closer together. */
+static int read_members(const zkl_lock_member *given, size_t count,
+                        zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
+    ZKL_TRY(zkl_input_check_pointer("members", given));
     ZKL_TRY(zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
                                   ZKL_LOCK_MEMBERS_MAX));
     for (size_t i = 0; i < count; i++) {
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
+        ZKL_TRY(zkl_input_read_struct("zkl_lock_member",
+                                      (const char *)given + i * given->struct_size, &members[i],
+                                      sizeof(members[i])));
         ZKL_TRY(check_member(&members[i]));
     }
     return ZKL_OK;
@@ -184,7 +188,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(check_resource(resource));
-    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     member.resource = resource;
@@ -192,7 +196,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     return open_lock(client, &member, 1, false, &options, result);
 }
 
-int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *members, size_t count,
+int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
                       const zkl_lock_options *given, zkl_lock **result) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
@@ -200,9 +204,10 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *members, size_t
     ZKL_TRY(zkl_input_check_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options_of_set(&options));
-    ZKL_TRY(check_members(members, count));
+    zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
+    ZKL_TRY(read_members(given_members, count, members));
     return open_lock(client, members, count, true, &options, result);
 }
 

@@ -70,7 +70,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
     ZKL_TRY(zkl_input_check_pointer("election", result));
     *result = NULL;
-    ZKL_TRY(zkl_input_read_options("zkl_election_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_input_read_struct("zkl_election_options", given, &options, sizeof(options)));
     zkl_election *election = calloc(1, sizeof(*election));
     if (election == NULL) {
         return ZKL_NO_MEMORY;

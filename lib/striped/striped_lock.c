@@ -127,7 +127,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(zkl_input_check_pointer("resource", resource));
     ZKL_TRY(zkl_input_check_resource(resource));
     ZKL_TRY(zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
-    ZKL_TRY(zkl_input_read_options("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
     zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
     if (self == NULL) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock.h"
 #include "support/lock_desk.h"
 #include "zklock/striped_lock.h"
 #include "zklock/zklock.h"
@@ -228,6 +229,22 @@ static void options_of_an_earlier_version_stand_for_the_defaults_in_later_fields
     desk_close(desk);
 }
 
+static void members_of_an_earlier_version_lie_closer_together(void) {
+    static const struct {
+        size_t struct_size;
+        const char *resource;
+    } earlier[] = { { sizeof(earlier[0]), "stock" }, { sizeof(earlier[0]), "orders" } };
+    const zkl_lock_member *members = (const zkl_lock_member *)(const void *)earlier;
+    lock_desk *desk = desk_open(NULL);
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open_set(desk->client, members, 2, NULL, &lock), ZKL_OK);
+    EXPECT_TEXT(lock->members[0].resource, "stock");
+    EXPECT_TEXT(lock->members[1].resource, "orders");
+    EXPECT_INT(lock->members[1].kind.mode, ZKL_EXCLUSIVE);
+    zkl_lock_close(lock);
+    desk_close(desk);
+}
+
 static void structs_of_an_earlier_version_are_filled_as_far_as_they_go(void) {
     lock_desk *desk = desk_open(NULL);
     zkl_client_information of_client = ZKL_CLIENT_INFORMATION_INIT;
@@ -442,6 +459,7 @@ static CU_TestInfo tests[] = {
     TEST(size_of_client_structs_must_be_known),
     TEST(size_of_lock_structs_must_be_known),
     TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields),
+    TEST(members_of_an_earlier_version_lie_closer_together),
     TEST(structs_of_an_earlier_version_are_filled_as_far_as_they_go),
     TEST(grant_of_an_earlier_version_has_no_node),
     TEST(null_pointers_for_a_lock_are_named),
