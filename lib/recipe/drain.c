@@ -62,21 +62,16 @@ void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step)
     }
 }
 
-/* Others are still there, of before, or again. All who wait for its end pause, each for a time of
- * its own. */
-static void wait_for_empty_parent(zkl_request *request, const zkl_step *step) {
-    request->retry.pause = !request->options.only_try;
-    if (request->options.only_try) {
-        zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
-    }
-}
-
+/* While others are still there, of before, or again, all who wait for its end pause, each for a
+ * time of its own. */
 static void take_removal(zkl_request *request, const zkl_step *step) {
     zkl_outcome outcome = step->event->outcome;
     if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
         end_drain_without_parent(request, step);
+    } else if (outcome == ZKL_OUTCOME_NOT_EMPTY && request->options.only_try) {
+        zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
     } else if (outcome == ZKL_OUTCOME_NOT_EMPTY) {
-        wait_for_empty_parent(request, step);
+        request->retry.pause = true;
     } else {
         zkl_request_note_failure(request, step);
     }

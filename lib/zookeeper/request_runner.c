@@ -538,8 +538,6 @@ static void tell(zkl_request_runner *runner, const zkl_action *action) {
         tell_downgraded(runner, action->status);
         break;
     case ZKL_ACTION_GRANT:
-        tell_decided(runner, ZKL_OK);
-        break;
     case ZKL_ACTION_FAIL:
         tell_decided(runner, action->status);
         break;
