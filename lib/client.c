@@ -222,6 +222,17 @@ void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZK
     snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)client->process, id);
 }
 
+zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
+                                           const char *resource) {
+    return (zkl_request_facts){ .log = client->log,
+                                .metrics = metrics,
+                                .resource = resource,
+                                .label = client->label,
+                                .node = "",
+                                .session_id = client->sessions->session.id,
+                                .held_ms = -1 };
+}
+
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
     if (client->callbacks == NULL) {
         client->callbacks = zkl_callback_queue_start();

@@ -92,6 +92,24 @@ zkl_explanation zkl_explain_verdict(const zkl_request_runner *runner, int status
     return (zkl_explanation){ "" };
 }
 
+zkl_request_facts zkl_request_facts_of(const zkl_request_runner *runner) {
+    int64_t now_ms = zkl_session_now_ms(runner->session);
+    bool was_granted = runner->granted_ms >= 0;
+    return (zkl_request_facts){
+        .log = runner->session->log,
+        .metrics = runner->metrics,
+        .resource = runner->resource,
+        .label = runner->session->label,
+        .parent_path = runner->parent_path,
+        .node = runner->request.own.node,
+        .mode = runner->request.options.mode,
+        .session_id = runner->session->id,
+        .waited_ms = (was_granted ? runner->granted_ms : now_ms) - runner->started_ms,
+        .held_ms = was_granted ? now_ms - runner->granted_ms : -1,
+        .token = runner->request.own.zxid,
+    };
+}
+
 char *zkl_explanation_keep(const zkl_explanation *explanation) {
     return explanation->text[0] != '\0' ? strdup(explanation->text) : NULL;
 }

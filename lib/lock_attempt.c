@@ -100,7 +100,7 @@ static void tell_connection(zkl_lock *lock, bool connected) {
 
 /* Of a request that has just come to hold: what others want of it. */
 static void tell_wishes(const lock_member *member) {
-    if (member->runner->revoke_requested) {
+    if (member->runner->own_watch.is_revoke_requested) {
         tell(member->lock, ZKL_STATE_REVOKE_REQUESTED, member);
     }
     if (member->runner->contention.found) {

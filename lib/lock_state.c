@@ -2,7 +2,6 @@
 
 #include "input.h"
 #include "lock.h"
-#include "observer.h"
 
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
@@ -89,6 +88,8 @@ int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant) 
 
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {
     for (size_t i = first; i < lock->count; i++) {
-        zkl_observe_not_begun(lock->client, lock->metrics, lock->members[i].resource, status);
+        zkl_telemetry_not_begun(
+            zkl_client_request_facts(lock->client, lock->metrics, lock->members[i].resource),
+            status);
     }
 }

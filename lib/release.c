@@ -1,5 +1,4 @@
 #include "lock.h"
-#include "observer.h"
 #include "threads.h"
 #include "try.h"
 
@@ -12,20 +11,31 @@ static void release_members(zkl_lock *lock) {
     }
 }
 
+static void tell_lost_released(const zkl_lock *lock, const lock_member *member) {
+    zkl_request_facts facts =
+        zkl_client_request_facts(lock->client, lock->metrics, member->resource);
+    if (member->runner != NULL) {
+        facts.session_id = member->runner->session->id;
+    }
+    facts.waited_ms = -1;
+    facts.held_ms = zkl_session_now_ms(&lock->client->sessions->session) - lock->grant.granted_ms;
+    facts.token = lock->grant.token;
+    zkl_telemetry_lost_released(facts);
+}
+
 /* What was lost before is given back, and the holder knows. */
-static void observe_lost(const zkl_lock *lock) {
+static void tell_lost(const zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         const lock_member *member = &lock->members[i];
         if (member->runner == NULL || member->runner->request.stage != ZKL_STAGE_HELD) {
-            zkl_observe_lost_released(lock->client, member->runner, member->resource,
-                                      lock->grant.granted_ms, lock->grant.token);
+            tell_lost_released(lock, member);
         }
     }
 }
 
 /* After the end of a lease there is a node left; of a set the others are still held. */
 static int release_lost(zkl_lock *lock) {
-    observe_lost(lock);
+    tell_lost(lock);
     lock->state = LOCK_IDLE;
     release_members(lock);
     zkl_lock_let_go(lock);
@@ -115,7 +125,7 @@ int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner
 
 void zkl_lock_release_at_close(zkl_lock *lock) {
     if (lock->state == LOCK_LOST && !lock->client->closed) {
-        observe_lost(lock);
+        tell_lost(lock);
     }
     if (zkl_lock_is_granted(lock)) {
         release_members(lock);

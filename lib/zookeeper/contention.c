@@ -86,5 +86,5 @@ void zkl_contention_end(zkl_request_runner *runner) {
 }
 
 size_t zkl_contention_watched_bytes(const char *parent_path) {
-    return zkl_request_runner_path_bytes(strlen(parent_path));
+    return zkl_watch_path_bytes(strlen(parent_path));
 }

@@ -45,12 +45,9 @@ static void tell(const zkl_leader_watch *watch, const zkl_leader_sight *sight) {
 
 /* With a pause of its own, so that observers do not ask all at once. */
 static void look_later(zkl_leader_watch *watch) {
-    zkl_operations *operations = watch->session->operations;
-    uint32_t random = 0;
-    (void)operations->table->random(operations, &random, sizeof(random));
-    int64_t pause = ZKL_LEADER_PAUSE_MS - random % (ZKL_LEADER_PAUSE_MS / 2 + 1);
+    int64_t pause_ms = zkl_session_shorten(watch->session, ZKL_LEADER_PAUSE_MS);
     zkl_session_set_timer(watch->session, &watch->pause,
-                          zkl_session_now_ms(watch->session) + pause);
+                          zkl_session_now_ms(watch->session) + pause_ms);
 }
 
 static void see_nobody(zkl_leader_watch *watch, int status) {

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "observer.h"
 #include "zookeeper/guarded_write.h"
 #include "zookeeper/request_runner.h"
 #include "zookeeper/session.h"
@@ -153,14 +152,14 @@ static void send_probe(zkl_liveness *liveness) {
 
 /* Not a deletion: servers look at the rights to the parent before they look for the node. */
 zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                       void *arg) {
+                                       void *arg, int tag) {
     zkl_session *session = liveness->session;
     const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK,
                                         .path = session->lock_root,
                                         .version = ZKL_ANY_VERSION };
-    const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
-                                        .all = &check,
-                                        .count = 1 };
+    const zkl_operation transaction = {
+        .kind = ZKL_OPERATION_TRANSACTION, .all = &check, .count = 1, .tag = tag
+    };
     return zkl_send(&session->sender, &transaction, replied, arg);
 }
 
@@ -180,7 +179,7 @@ static void send_write(zkl_liveness *liveness) {
     }
     liveness->write_sent_ms = now_of(liveness);
     liveness->write_under_way =
-        zkl_liveness_write_nothing(liveness, on_written, liveness) == ZKL_OUTCOME_OK;
+        zkl_liveness_write_nothing(liveness, on_written, liveness, 0) == ZKL_OUTCOME_OK;
     if (!liveness->write_under_way) {
         put_off_write(liveness);
     }
@@ -205,7 +204,7 @@ zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
         return ZKL_OUTCOME_OK;
     }
     liveness->settle_sent_ms = now_of(liveness);
-    zkl_outcome outcome = zkl_liveness_write_nothing(liveness, on_settled, liveness);
+    zkl_outcome outcome = zkl_liveness_write_nothing(liveness, on_settled, liveness, 0);
     if (outcome == ZKL_OUTCOME_OK) {
         liveness->settles_under_way++;
     }
@@ -294,7 +293,7 @@ static void warn_of_short_timeout(zkl_liveness *liveness) {
                  "the session timeout of %d ms is shorter than %d ticks of %d ms: a slow answer "
                  "is enough for the lease to run out",
                  (int)timeout_ms, ZKL_LEASE_TICKS_MIN, (int)tick_ms);
-        zkl_observe_short_session(liveness->session, message);
+        zkl_telemetry_short_session(zkl_session_facts_of(liveness->session), message);
     }
 }
 

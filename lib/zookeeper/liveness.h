@@ -72,7 +72,7 @@ void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
 /** Asks for a write that changes nothing, and is committed all the same, whatever the rights of who
  * asks: a transaction that only checks the lock root, whether that is there or not. */
 zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                       void *arg);
+                                       void *arg, int tag);
 
 /** Whether a lease is not asked for, or can be kept with the session's timeout. */
 bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness);

@@ -1,25 +1,18 @@
 #include "zookeeper/request_runner.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <utlist.h>
 
 #include "assertion.h"
-#include "observer.h"
-#include "recipe/node_data.h"
+#include "explanation.h"
+#include "zookeeper/request_sender.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
-
-enum { NODE_DATA_SIZE = 1536 };
-
-/* What travels with each path of a watch: its length. */
-enum { PATH_OVERHEAD = 4 };
 
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
     if (runner->request.own.node[0] == '\0') {
@@ -38,14 +31,15 @@ static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
     runner->queued[runner->queued_count++] = *event;
 }
 
-static void queue_failure(zkl_request_runner *runner, zkl_event_kind answer, zkl_outcome outcome) {
-    queue_event(runner,
-                &(zkl_event){ .kind = answer, .outcome = outcome, .status = ZKL_SERVER_REFUSED });
+/* The recipe's lists of actions and of events begin with operations and with their answers. */
+static zkl_event_kind answer_of(int action) {
+    return (zkl_event_kind)(action + ZKL_EVENT_CREATED);
 }
 
-static const char *last_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
+static void queue_answer(zkl_request_runner *runner, zkl_action_kind action, zkl_outcome outcome) {
+    queue_event(runner, &(zkl_event){ .kind = answer_of((int)action),
+                                      .outcome = outcome,
+                                      .status = ZKL_SERVER_REFUSED });
 }
 
 /* For people to know: the recipe asks no more than who is in the way. */
@@ -85,24 +79,20 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_request_runner_feed(runner, &event);
 }
 
-/* Operations are sent with the kind of the event that their reply is. */
 static void on_reply(void *arg, const zkl_reply *reply) {
-    zkl_request_runner *runner = arg;
-    zkl_event event = {
-        .kind = (zkl_event_kind)reply->tag,
-        .outcome = reply->outcome,
-        .status = reply->status,
-        .node = reply->path != NULL ? last_name(reply->path) : NULL,
-        .zxid = reply->zxid,
-        .own_session = reply->ephemeral_owner == runner->session->id,
-        .holds_data = reply->data_length > 0,
-    };
+    zkl_event event = zkl_request_read_reply(arg, reply);
+    event.kind = answer_of(reply->tag);
+    zkl_request_runner_feed(arg, &event);
+}
+
+static void feed_outcome(zkl_request_runner *runner, zkl_event_kind kind, zkl_outcome outcome,
+                         int status) {
+    zkl_event event = { .kind = kind, .outcome = outcome, .status = status };
     zkl_request_runner_feed(runner, &event);
 }
 
 static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
-    zkl_event event = { .kind = ZKL_EVENT_WATCHED, .outcome = outcome, .status = status };
-    zkl_request_runner_feed(arg, &event);
+    feed_outcome(arg, ZKL_EVENT_WATCHED, outcome, status);
 }
 
 static void on_watch_fired(void *arg, bool deleted) {
@@ -116,88 +106,23 @@ static void on_watch_fired(void *arg, bool deleted) {
     zkl_request_runner_feed(runner, &event);
 }
 
-/* ---- Being asked for the lock -------------------------------------------- */
-
-struct zkl_data_read {
-    zkl_request_runner *runner; /* NULL: it has gone */
-    char node[ZKL_NODE_NAME_SIZE];
-};
-
-static void on_data_read(void *arg, const zkl_reply *reply) {
-    zkl_data_read *reading = arg;
-    zkl_request_runner *runner = reading->runner;
-    bool is_current = runner != NULL && strcmp(reading->node, runner->request.own.node) == 0;
-    free(reading);
-    if (runner == NULL) {
-        return;
-    }
-    runner->reading = NULL;
-    runner->read_failed = reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE;
-    if (reply->outcome == ZKL_OUTCOME_OK && is_current && !runner->revoke_requested &&
-        zkl_node_data_is_revocation(reply->data, reply->data_length)) {
-        runner->revoke_requested = true;
-        if (runner->owner.revoke_requested != NULL) {
-            runner->owner.revoke_requested(runner->owner.arg);
-        }
+static void on_revoke_requested(void *arg) {
+    const zkl_request_runner *runner = arg;
+    if (runner->owner.revoke_requested != NULL) {
+        runner->owner.revoke_requested(runner->owner.arg);
     }
 }
 
-static void read_own_data(zkl_request_runner *runner) {
-    char path[ZKL_NODE_PATH_SIZE];
-    if (runner->reading != NULL || runner->request.own.state != ZKL_OWN_NODE_OURS) {
-        return;
-    }
-    zkl_data_read *reading = malloc(sizeof(*reading));
-    runner->read_failed = reading == NULL;
-    if (reading == NULL) {
-        return;
-    }
-    *reading = (zkl_data_read){ .runner = runner };
-    snprintf(reading->node, sizeof(reading->node), "%s", runner->request.own.node);
-    zkl_request_runner_node_path(runner, path, sizeof(path));
-    runner->reading = reading;
-    const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
-    if (zkl_send(&runner->session->sender, &get, on_data_read, reading) != ZKL_OUTCOME_OK) {
-        runner->reading = NULL;
-        runner->read_failed = true;
-        free(reading);
-    }
-}
-
-/* Our own data are set by nobody but those who ask for the lock. Whoever sets them after the
- * watch was armed fires it, and it is armed again. */
-static void look_for_revocation(zkl_request_runner *runner) {
-    bool is_set = zkl_watch_table_data_version(&runner->own_watch) > 0;
-    if (is_set && !runner->revoke_requested) {
-        read_own_data(runner);
-    }
-}
-
+/* What could not be found out is tried again. */
 static void look_again(zkl_request_runner *runner, zkl_event_kind kind) {
-    if (kind != ZKL_EVENT_PROBE && kind != ZKL_EVENT_CONNECTED) {
-        return;
-    }
-    if (runner->read_failed) {
-        read_own_data(runner);
-    }
-    zkl_contention_review(runner);
-}
-
-static void stop_reading(zkl_request_runner *runner) {
-    if (runner->reading != NULL) {
-        runner->reading->runner = NULL;
-        runner->reading = NULL;
+    if (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED) {
+        zkl_own_watch_review(&runner->own_watch);
+        zkl_contention_review(runner);
     }
 }
-
-/* ---- The own node's watch -------------------------------------------------- */
 
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
-    if (outcome == ZKL_OUTCOME_OK) {
-        look_for_revocation(arg);
-    }
-    zkl_event event = { .kind = ZKL_EVENT_OWN_WATCHED, .outcome = outcome, .status = status };
-    zkl_request_runner_feed(arg, &event);
+    feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
 }
 
 static void on_own_watch_fired(void *arg, bool deleted) {
@@ -219,114 +144,9 @@ static void on_backed_off(void *arg) {
 
 /* ---- Actions out ------------------------------------------------------- */
 
-static void write_path(const zkl_request_runner *runner, const char *node,
-                       char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", runner->parent_path, node);
-}
-
-/* What cannot be sent is answered at the end of this step. */
-static void ask(zkl_request_runner *runner, zkl_event_kind answer, zkl_operation operation,
-                zkl_reply_callback *done) {
-    operation.tag = (int)answer;
-    zkl_outcome outcome = zkl_send(&runner->session->sender, &operation, done, runner);
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, answer, outcome);
-    }
-}
-
-static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
-    time_t seconds = (time_t)(wall_clock_ms / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc) == NULL || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
-        text[0] = '\0';
-    }
-}
-
-/* What the node says of who made it, and when. */
-static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZE]) {
-    zkl_operations *operations = runner->session->operations;
-    char now[32];
-    format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
-    bool has_owner = runner->owner_text != NULL;
-    bool has_note = runner->note != NULL;
-    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", runner->session->identity,
-             has_owner ? "owner=" : "", has_owner ? runner->owner_text : "", has_owner ? "\n" : "",
-             now, has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
-}
-
 /* A list that is sent from now on shows what is asked for now, or what was asked for before it. */
 static void want_new_list(zkl_request_runner *runner) {
     runner->list.after = zkl_listings_mark(&runner->session->listings);
-}
-
-static void create(zkl_request_runner *runner, const char *prefix) {
-    char path[ZKL_NODE_PATH_SIZE];
-    char data[NODE_DATA_SIZE];
-    write_path(runner, prefix, path);
-    write_data(runner, data);
-    want_new_list(runner);
-    if (runner->group == NULL) {
-        ask(runner, ZKL_EVENT_CREATED,
-            (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = data }, on_reply);
-        return;
-    }
-    zkl_outcome outcome = zkl_create_group_ask(runner->group, runner, path, data);
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_CREATED, outcome);
-    }
-}
-
-/* Requests about one node of the resource, ours or another's. */
-static void ask_about(zkl_request_runner *runner, zkl_event_kind answer, zkl_operation_kind kind,
-                      const char *node) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_path(runner, node, path);
-    ask(runner, answer, (zkl_operation){ .kind = kind, .path = path }, on_reply);
-}
-
-/* In one transaction, so that nobody ever sees neither of the two. */
-static void downgrade(zkl_request_runner *runner, const char *node) {
-    char reader[ZKL_NODE_PATH_SIZE];
-    char writer[ZKL_NODE_PATH_SIZE];
-    char data[NODE_DATA_SIZE];
-    write_path(runner, node, reader);
-    write_path(runner, runner->request.own.node, writer);
-    write_data(runner, data);
-    size_t used = strlen(data);
-    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.own.zxid);
-    const zkl_multi_operation changes[] = {
-        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
-        { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
-    };
-    ask(runner, ZKL_EVENT_DOWNGRADED,
-        (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = changes, .count = 2 }, on_reply);
-}
-
-/* Whatever its failure, if it is committed. */
-static void on_settled(void *arg, const zkl_reply *reply) {
-    zkl_reply told = *reply;
-    told.tag = ZKL_EVENT_SETTLED;
-    if (zkl_is_committed(reply)) {
-        told.outcome = ZKL_OUTCOME_OK;
-    }
-    on_reply(arg, &told);
-}
-
-static void settle(zkl_request_runner *runner) {
-    want_new_list(runner);
-    zkl_outcome outcome =
-        zkl_liveness_write_nothing(&runner->session->liveness, on_settled, runner);
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_SETTLED, outcome);
-    }
-}
-
-static void request_list(zkl_request_runner *runner) {
-    zkl_outcome outcome =
-        zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list);
-    if (outcome != ZKL_OUTCOME_OK) {
-        queue_failure(runner, ZKL_EVENT_LISTED, outcome);
-    }
 }
 
 /* Whether another request of this session made the node. When the session ends
@@ -342,98 +162,37 @@ static bool is_ours(const zkl_request_runner *runner, const char *node) {
 }
 
 static void watch_own_node(zkl_request_runner *runner, const char *node) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_path(runner, node, path);
-    zkl_watch_added added =
-        zkl_watch_table_add(&runner->session->watches, path, &runner->own_watch);
+    zkl_watch_added added = zkl_own_watch_add(&runner->own_watch, node);
     if (added != ZKL_WATCH_ARMING) {
-        queue_failure(runner, ZKL_EVENT_OWN_WATCHED,
-                      added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
+        queue_answer(runner, ZKL_ACTION_WATCH_OWN,
+                     added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
     }
 }
 
 /* While n or more are in its way it watches the n nearest: when fewer are left at least one of
  * these has gone. */
-static void watch_nearest(zkl_request_runner *runner, zkl_listed children) {
-    zkl_queue_place place = zkl_request_place(&runner->request);
-    size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
-    zkl_outcome outcome = ZKL_OUTCOME_OK;
-    if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
-        queue_failure(runner, ZKL_EVENT_WATCHED, outcome);
-    }
-}
-
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
-    zkl_observe_queued(runner, node);
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    zkl_outcome outcome = ZKL_OUTCOME_OK;
+    zkl_telemetry_queued(zkl_request_facts_of(runner), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
-    watch_nearest(runner, children);
-}
-
-static void on_parent_inspected(void *arg, const zkl_reply *reply) {
-    ((zkl_request_runner *)arg)->parent_version = reply->version;
-    on_reply(arg, reply);
-}
-
-/* Of the resource's node, or of the one so many levels above it. */
-static void write_parent_path(const zkl_request_runner *runner, unsigned level,
-                              char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s", runner->parent_path);
-    for (; level > 0; level--) {
-        *strrchr(path, '/') = '\0';
+    size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
+    if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
+        queue_answer(runner, ZKL_ACTION_WATCH, outcome);
     }
-}
-
-static void inspect_parent(zkl_request_runner *runner, unsigned level) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_parent_path(runner, level, path);
-    ask(runner, ZKL_EVENT_PARENT_INSPECTED,
-        (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path }, on_parent_inspected);
-}
-
-static void make_parent(zkl_request_runner *runner, unsigned level) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_parent_path(runner, level, path);
-    runner->parent_made_length = strlen(path);
-    ask(runner, ZKL_EVENT_PARENT_MADE,
-        (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT,
-                         .path = path,
-                         .container = runner->session->container_parents && level == 0 },
-        on_reply);
-}
-
-/* Who has written to it meanwhile uses it, as they do who have children there. */
-static void on_parent_removed(void *arg, const zkl_reply *reply) {
-    zkl_reply told = *reply;
-    if (reply->outcome == ZKL_OUTCOME_REFUSED && reply->status == ZKL_BAD_VERSION) {
-        told.outcome = ZKL_OUTCOME_NOT_EMPTY;
-    }
-    on_reply(arg, &told);
-}
-
-/* A transaction, as only there a version can be given. */
-static void remove_parent(zkl_request_runner *runner) {
-    const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
-                                          .path = runner->parent_path,
-                                          .version = runner->parent_version };
-    ask(runner, ZKL_EVENT_PARENT_REMOVED,
-        (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = &removal, .count = 1 },
-        on_parent_removed);
 }
 
 static void back_off(zkl_request_runner *runner) {
-    zkl_operations *operations = runner->session->operations;
     unsigned doublings =
         runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
     runner->back_offs++;
-    zkl_observe_retry(runner);
+    zkl_telemetry_retry(zkl_request_facts_of(runner));
     int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
     if (longest > BACK_OFF_LONGEST_MS) {
         longest = BACK_OFF_LONGEST_MS;
     }
-    uint32_t random = 0;
-    (void)operations->table->random(operations, &random, sizeof(random));
     int64_t now_ms = zkl_session_now_ms(runner->session);
-    int64_t until_ms = now_ms + longest - random % (longest / 2 + 1);
+    int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
     if (runner->group != NULL) {
         until_ms = zkl_create_group_pause(runner->group, now_ms, until_ms);
     }
@@ -463,7 +222,8 @@ static void tell_decided(zkl_request_runner *runner, int status) {
                                     runner->max_hold_ms);
         zkl_contention_begin(runner);
     }
-    zkl_observe_decided(runner, status);
+    zkl_explanation why = zkl_explain_verdict(runner, status);
+    zkl_telemetry_decided(zkl_request_facts_of(runner), status, why.text);
     if (runner->owner.decided != NULL) {
         runner->owner.decided(runner->owner.arg, status);
     }
@@ -475,7 +235,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
     if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->hold_limit);
     }
-    zkl_observe_lost(runner, status);
+    zkl_telemetry_lost(zkl_request_facts_of(runner), status);
     if (runner->owner.lost != NULL) {
         runner->owner.lost(runner->owner.arg, status);
     }
@@ -483,7 +243,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
-        runner->revoke_requested = false; /* by the data of the node before */
+        runner->own_watch.is_revoke_requested = false; /* by the data of the node before */
     }
     if (runner->owner.downgraded != NULL) {
         runner->owner.downgraded(runner->owner.arg, status);
@@ -513,7 +273,7 @@ static void end(zkl_request_runner *runner) {
     zkl_timer_stop(&runner->deadline);
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
-    zkl_watch_table_remove(&runner->own_watch);
+    zkl_own_watch_end(&runner->own_watch);
     zkl_contention_end(runner);
     DL_DELETE(session->runners, runner);
     if (runner->group != NULL) {
@@ -527,7 +287,6 @@ static void end(zkl_request_runner *runner) {
     if (session->request_ended != NULL) {
         session->request_ended(session->request_ended_arg);
     }
-    stop_reading(runner);
     free_runner(runner);
 }
 
@@ -546,31 +305,47 @@ static void tell(zkl_request_runner *runner, const zkl_action *action) {
         break;
     case ZKL_ACTION_REJOIN:
         runner->position = -1;
-        runner->revoke_requested = false;
+        runner->own_watch.is_revoke_requested = false;
         zkl_watch_set_remove_left(&runner->watches);
-        zkl_observe_rejoined(runner);
+        zkl_telemetry_rejoined(zkl_request_facts_of(runner));
         break;
     case ZKL_ACTION_REPORT:
-        zkl_observe_unknown_child(runner, action->node);
+        zkl_telemetry_unknown_child(zkl_request_facts_of(runner), action->node);
         break;
     case ZKL_ACTION_WARN:
-        zkl_observe_not_deleted(runner, action->status);
+        zkl_telemetry_not_deleted(zkl_request_facts_of(runner), action->status);
         break;
     default:
         break; /* END, the last of all, is the runner's own: see step */
     }
 }
 
+/* Asks the servers; what cannot be sent is answered at the end of this step. */
+static void ask(zkl_request_runner *runner, const zkl_action *action) {
+    zkl_outcome outcome =
+        action->kind == ZKL_ACTION_LIST
+            ? zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list)
+            : zkl_request_send(runner, action, on_reply);
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_answer(runner, action->kind, outcome);
+    }
+}
+
 static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
-        create(runner, action->node);
+    case ZKL_ACTION_SETTLE:
+        want_new_list(runner);
+        ask(runner, action);
         break;
     case ZKL_ACTION_LIST:
-        request_list(runner);
-        break;
     case ZKL_ACTION_MAKE_PARENT:
-        make_parent(runner, action->level);
+    case ZKL_ACTION_INSPECT:
+    case ZKL_ACTION_DELETE:
+    case ZKL_ACTION_INSPECT_PARENT:
+    case ZKL_ACTION_REMOVE_PARENT:
+    case ZKL_ACTION_DOWNGRADE:
+        ask(runner, action);
         break;
     case ZKL_ACTION_WATCH:
         wait_behind(runner, action->node, children);
@@ -580,28 +355,9 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         break;
     case ZKL_ACTION_WATCH_OWN:
         watch_own_node(runner, action->node);
-        look_for_revocation(runner); /* a watch that others share may be armed already */
         break;
     case ZKL_ACTION_UNWATCH_OWN:
-        zkl_watch_table_remove(&runner->own_watch);
-        break;
-    case ZKL_ACTION_INSPECT:
-        ask_about(runner, ZKL_EVENT_INSPECTED, ZKL_OPERATION_EXISTS, action->node);
-        break;
-    case ZKL_ACTION_DELETE:
-        ask_about(runner, ZKL_EVENT_DELETED, ZKL_OPERATION_DELETE, action->node);
-        break;
-    case ZKL_ACTION_INSPECT_PARENT:
-        inspect_parent(runner, action->level);
-        break;
-    case ZKL_ACTION_REMOVE_PARENT:
-        remove_parent(runner);
-        break;
-    case ZKL_ACTION_DOWNGRADE:
-        downgrade(runner, action->node);
-        break;
-    case ZKL_ACTION_SETTLE:
-        settle(runner);
+        zkl_own_watch_remove(&runner->own_watch);
         break;
     case ZKL_ACTION_BACK_OFF:
         back_off(runner);
@@ -657,7 +413,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         return;
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
-        zkl_observe_released(runner);
+        zkl_telemetry_released(zkl_request_facts_of(runner));
         zkl_contention_end(runner); /* before the node's deletion would fire its watch */
     }
     runner->stepping = true;
@@ -682,11 +438,7 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
     size_t watches = 1 + zkl_queue_room(zkl_node_name_of(kind));
-    return watches * zkl_request_runner_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
-}
-
-size_t zkl_request_runner_path_bytes(size_t length) {
-    return length + PATH_OVERHEAD;
+    return watches * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
 
 /* ---- The beginning ----------------------------------------------------- */
@@ -702,6 +454,12 @@ static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
                                count);
 }
 
+/* A copy; NULL is none. */
+static bool keep(char **kept, const char *text) {
+    *kept = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *kept != NULL;
+}
+
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
     zkl_request_runner *runner = calloc(1, sizeof(*runner));
     if (runner == NULL) {
@@ -709,11 +467,14 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     }
     runner->session = session;
     runner->owner = options->owner;
-    runner->resource = strdup(options->resource);
-    runner->parent_path = strdup(options->parent_path);
-    runner->owner_text = options->owner_text != NULL ? strdup(options->owner_text) : NULL;
+    if (!keep(&runner->resource, options->resource) ||
+        !keep(&runner->parent_path, options->parent_path) ||
+        !keep(&runner->owner_text, options->owner_text) || !keep(&runner->note, options->note) ||
+        !make_watches(runner, options->kind)) {
+        free_runner(runner);
+        return NULL;
+    }
     runner->position = -1;
-    runner->note = options->note != NULL ? strdup(options->note) : NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
@@ -721,9 +482,13 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->list =
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
-    runner->own_watch = (zkl_watch_waiter){ .arg = runner,
-                                            .armed = on_own_watch_armed,
-                                            .fired = on_own_watch_fired };
+    runner->own_watch = (zkl_own_watch){ .table = &session->watches,
+                                         .request = &runner->request,
+                                         .parent_path = runner->parent_path,
+                                         .armed = on_own_watch_armed,
+                                         .fired = on_own_watch_fired,
+                                         .revoke_requested = on_revoke_requested,
+                                         .arg = runner };
     runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
     zkl_contention_prepare(runner, options->tells_contended);
     if (options->tells_contended) {
@@ -735,13 +500,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->metrics = options->metrics;
     runner->started_ms = zkl_session_now_ms(session);
     runner->granted_ms = -1;
-    bool has_owner = options->owner_text == NULL || runner->owner_text != NULL;
-    bool has_note = options->note == NULL || runner->note != NULL;
-    if (runner->resource == NULL || runner->parent_path == NULL || !has_owner || !has_note ||
-        !make_watches(runner, options->kind)) {
-        free_runner(runner);
-        return NULL;
-    }
     return runner;
 }
 
@@ -810,7 +568,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_session_set_timer_after(session, &runner->deadline, runner->started_ms,
                                 options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
-    zkl_observe_begun(runner);
+    zkl_telemetry_begun(zkl_request_facts_of(runner));
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;
 }

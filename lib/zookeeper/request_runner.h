@@ -11,6 +11,7 @@
 
 #include "zookeeper/contention.h"
 #include "zookeeper/create_group.h"
+#include "zookeeper/own_watch.h"
 #include "zookeeper/session.h"
 #include "zookeeper/watch_set.h"
 
@@ -54,9 +55,6 @@ typedef struct zkl_run_options {
     zkl_request_owner owner;
 } zkl_run_options;
 
-/** A reading of our node's data, which may be answered when the runner has gone. */
-typedef struct zkl_data_read zkl_data_read;
-
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -67,7 +65,7 @@ struct zkl_request_runner {
     char *resource;
     char *parent_path;
     char *note;                /* NULL: none */
-    size_t parent_made_length; /* of the part of parent_path that is being made */
+    size_t parent_made_length; /* of the part of parent_path that was to be made last */
     int32_t parent_version;    /* of the data of the parent, as it was inspected */
     zkl_timer deadline;
     zkl_timer back_off;
@@ -78,7 +76,7 @@ struct zkl_request_runner {
     int64_t granted_ms;           /* -1 before */
     zkl_watch_set watches;        /* on those that it waits for */
     zkl_queue_neighbour *nearest; /* room to find them */
-    zkl_watch_waiter own_watch;
+    zkl_own_watch own_watch;
     zkl_create_group *group;
     bool others_are_awaited; /* of its set: what it holds is nobody's yet */
     bool blocker_is_ours;    /* it belongs to the same session */
@@ -89,9 +87,6 @@ struct zkl_request_runner {
     int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
     int64_t listed_ms;      /* since when one has */
     zkl_event_kind refused; /* the reply that the servers refused last; START: none */
-    bool revoke_requested;  /* by our node's data */
-    bool read_failed;       /* they are to be read again */
-    zkl_data_read *reading; /* they are being read */
     zkl_contention contention;
     zkl_recorded_request recorded;
     zkl_list_waiter list;
@@ -120,9 +115,6 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
 /** What a request for this resource may come to need of its session's watches:
  *  those on whom it waits for, and one on its own node. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
-
-/** What one path takes of so many bytes. */
-size_t zkl_request_runner_path_bytes(size_t length);
 
 /** The owner goes; nobody is told of anything from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);

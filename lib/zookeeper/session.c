@@ -2,12 +2,15 @@
 
 #include <stdio.h>
 
-#include "observer.h"
 #include "zookeeper/leader_watch.h"
 #include "zookeeper/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
 enum { LEFT_BEHIND_TIMEOUTS = 2 };
+
+zkl_session_facts zkl_session_facts_of(const zkl_session *session) {
+    return (zkl_session_facts){ session->log, session->metrics, session->label, session->id };
+}
 
 static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
     zkl_liveness *liveness = &((zkl_session *)arg)->liveness;
@@ -78,6 +81,12 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]) {
     return true;
 }
 
+int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms) {
+    uint32_t random = 0;
+    (void)session->operations->table->random(session->operations, &random, sizeof(random));
+    return pause_ms - random % (pause_ms / 2 + 1);
+}
+
 /* A request that ends frees itself: the next one is taken down first. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
@@ -106,7 +115,7 @@ static void on_disconnected(zkl_session *session) {
     session->connected = false;
     session->unconnected_ms = zkl_session_now_ms(session);
     zkl_liveness_disconnected(&session->liveness);
-    zkl_observe_disconnected(session);
+    zkl_telemetry_disconnected(zkl_session_facts_of(session));
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
@@ -120,7 +129,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
-    zkl_observe_connected(session, is_new);
+    zkl_telemetry_connected(zkl_session_facts_of(session), is_new);
     zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new);
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
@@ -178,12 +187,12 @@ void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
         break;
     case ZKL_SESSION_STATE_EXPIRED:
         session->expired_count++;
-        zkl_observe_expired(session);
+        zkl_telemetry_expired(zkl_session_facts_of(session));
         end_session(session);
         break;
     case ZKL_SESSION_STATE_AUTH_FAILED:
         session->auth_failed = true;
-        zkl_observe_auth_failed(session);
+        zkl_telemetry_auth_failed(zkl_session_facts_of(session));
         note_left_behind(session);
         zkl_session_finish(session, ZKL_AUTH_FAILED);
         break;

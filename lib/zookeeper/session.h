@@ -9,6 +9,7 @@
 
 #include "log.h"
 #include "recorder.h"
+#include "telemetry.h"
 #include "zookeeper/listing.h"
 #include "zookeeper/liveness.h"
 #include "zookeeper/sender.h"
@@ -95,6 +96,9 @@ void zkl_session_finish(zkl_session *session, int status);
 /** Writes a fresh textual UUID (version 4). False: no random numbers. */
 bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 
+/** The pause, or up to half less, at random: so that who failed together does not come back so. */
+int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms);
+
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
 
@@ -106,5 +110,8 @@ void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t
                                  int64_t duration_ms);
 
 int64_t zkl_session_now_ms(const zkl_session *session);
+
+/** For telemetry.h. */
+zkl_session_facts zkl_session_facts_of(const zkl_session *session);
 
 #endif

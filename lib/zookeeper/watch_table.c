@@ -36,6 +36,11 @@ void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listi
     *table = (zkl_watch_table){ .sender = sender, .listings = listings };
 }
 
+/* Its length travels with it. */
+size_t zkl_watch_path_bytes(size_t length) {
+    return sizeof(int32_t) + length;
+}
+
 size_t zkl_watch_table_count(const zkl_watch_table *table) {
     return HASH_CNT(id_handle, table->by_id);
 }

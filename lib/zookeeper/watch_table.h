@@ -76,4 +76,7 @@ void zkl_watch_table_clear(zkl_watch_table *table);
 
 size_t zkl_watch_table_count(const zkl_watch_table *table);
 
+/** What a path of this length takes of the bytes in which a client sends its watches again. */
+size_t zkl_watch_path_bytes(size_t length);
+
 #endif
