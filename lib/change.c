@@ -118,9 +118,11 @@ static int start_upgrade(zkl_lock *lock) {
         .tells_contended = lock->options.tell_contended != 0,
         .metrics = lock->metrics,
         .owner_id = lock->id,
+        .note = lock->options.note,
         .owner_text = owner_text,
         .owner = { .arg = lock, .decided = on_decided, .lost = on_lost, .ended = on_ended },
     };
+    ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
     return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
 }
 

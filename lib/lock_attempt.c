@@ -416,6 +416,20 @@ void zkl_lock_client_closes(zkl_lock *lock) {
     }
 }
 
+/* And what has come before it. */
+static void tell_grant(zkl_lock *lock) {
+    if (lock->options.tell_granted != 0) {
+        zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
+        zkl_lock_events_tell_grant(&lock->events, &event);
+    }
+    if (!lock->members[0].runner->session->connected) {
+        tell_connection(lock, false);
+    }
+    for (size_t i = 0; i < lock->count; i++) {
+        tell_wishes(&lock->members[i]);
+    }
+}
+
 /* All nodes of a set are of one transaction, and so have one zxid. */
 void zkl_lock_begin_hold(zkl_lock *lock) {
     const zkl_request_runner *first = lock->members[0].runner;
@@ -428,16 +442,7 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     grant->granted_ms = first->granted_ms;
     grant->waited_ms = first->granted_ms - lock->attempt.began_ms;
     grant->lost_reason = ZKL_OK;
-    if (lock->options.tell_granted != 0) {
-        zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
-        zkl_lock_events_tell_grant(&lock->events, &event);
-    }
-    if (!first->session->connected) {
-        tell_connection(lock, false);
-    }
-    for (size_t i = 0; i < lock->count; i++) {
-        tell_wishes(&lock->members[i]);
-    }
+    tell_grant(lock);
 }
 
 /* Both are held just now, so that nobody comes between. */
@@ -451,7 +456,7 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     lock->grant.token = member->runner->request.own.zxid;
     lock->grant.granted_ms = member->runner->granted_ms;
     lock->grant.waited_ms = member->runner->granted_ms - member->runner->started_ms;
-    tell_wishes(member);
+    tell_grant(lock);
     zkl_request_runner_disown(reader);
     zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
 }

@@ -1,3 +1,4 @@
+#include "commit.h"
 #include "lock.h"
 #include "threads.h"
 #include "try.h"
@@ -55,6 +56,7 @@ static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
     lock->grant.ended = ZKL_OK;
     lock->pending = call->timeout_ms != 0 ? call : NULL;
     zkl_lock_withdraw_change(lock);
+    zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them behind the deletion */
     release_members(lock);
     if (call->timeout_ms == 0) {
         (void)end_release(lock); /* whatever it is so far */

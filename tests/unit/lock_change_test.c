@@ -281,6 +281,47 @@ static void reader_that_is_alone_upgrades_with_a_greater_token(void) {
     end();
 }
 
+static void expect_note(const char *node) {
+    const zkl_tree *tree = zkl_ensemble_tree(zkl_ensemble_current());
+    const zkl_node *found = zkl_tree_find(tree, node, INT64_MAX - 1);
+    EXPECT(found != NULL && strstr(zkl_node_data(found), "\nnote=10.0.0.1:80\n") != NULL);
+}
+
+static void note_goes_with_the_lock_through_its_changes(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.note = "10.0.0.1:80";
+    begin_held(ZKL_READ, &options);
+    expect_note(writer.grant.node);
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, &writer.grant), ZKL_OK);
+    expect_note(writer.grant.node);
+    end();
+}
+
+static int64_t held_tokens[4];
+static int held_count;
+
+static void keep_held(void *arg, const zkl_lock_event *news) {
+    (void)arg;
+    if (news->state == ZKL_STATE_HELD && held_count < 4) {
+        held_tokens[held_count++] = news->token;
+    }
+}
+
+static void upgrade_is_told_as_the_grant_that_it_is(void) {
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    options.state_callback = keep_held;
+    options.tell_granted = 1;
+    held_count = 0;
+    begin_held(ZKL_READ, &options);
+    int64_t readers = writer.grant.token;
+    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, &writer.grant), ZKL_OK);
+    zkl_testing_sleep(RELATIVE_SOON_MS);
+    EXPECT_INT(held_count, 2);
+    EXPECT(held_tokens[0] == readers);
+    EXPECT(held_tokens[1] == writer.grant.token);
+    end();
+}
+
 static void reader_with_others_there_stays_a_reader(void) {
     static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
@@ -435,6 +476,8 @@ static CU_TestInfo tests[] = {
     TEST(downgraded_lock_whose_new_node_is_deleted_is_lost),
     TEST(verify_beside_a_downgrade_finds_the_lock_held),
     TEST(reader_that_is_alone_upgrades_with_a_greater_token),
+    TEST(note_goes_with_the_lock_through_its_changes),
+    TEST(upgrade_is_told_as_the_grant_that_it_is),
     TEST(reader_with_others_there_stays_a_reader),
     TEST(two_readers_that_upgrade_at_once_both_stay_readers),
     TEST(upgrade_that_the_lock_is_released_under_leaves_nothing),

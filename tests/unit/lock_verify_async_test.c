@@ -117,6 +117,19 @@ static void release_meanwhile_is_told_not_held(void) {
     end();
 }
 
+/* The release waits for its node to be gone; what was not sent before it is not sent behind it. */
+static void release_that_waits_ends_what_was_not_sent(void) {
+    begin_disconnected(1000);
+    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
+    async_release(&self, ZKL_FOREVER);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "verified(-20) ");
+    zkl_testing_sleep(5000);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "released ");
+    end();
+}
+
 /* It asks for the writer's node, which the downgrade that is before it has replaced. */
 static void downgrade_meanwhile_is_no_loss(void) {
     begin(ZKL_DISPATCH_CALLER);
@@ -212,6 +225,7 @@ static CU_TestInfo tests[] = {
     TEST(deadline_ends_with_the_answer),
     TEST(session_that_expires_meanwhile_says_lost),
     TEST(release_meanwhile_is_told_not_held),
+    TEST(release_that_waits_ends_what_was_not_sent),
     TEST(downgrade_meanwhile_is_no_loss),
     TEST(handle_closed_meanwhile_is_told_so),
     TEST(client_closed_meanwhile_is_told_so),
