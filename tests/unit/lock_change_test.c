@@ -227,6 +227,25 @@ static void refused_downgrade_leaves_the_writer(void) {
     end();
 }
 
+static void on_refused(void *arg, int status) {
+    *(int *)arg = status;
+}
+
+/* Nothing else is asked of the servers then, for a third of the session's timeout. */
+static void refused_downgrade_keeps_no_verification_waiting(void) {
+    int status = ZKL_OK;
+    begin_held(ZKL_WRITE, NULL);
+    zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
+    zkl_ensemble_withhold(zkl_ensemble_current(), RELATIVE_RESOURCE, ZKL_RIGHT_CREATE, 1000 * 1000);
+    int64_t began_ms = zkl_testing_now_ms();
+    EXPECT_INT(zkl_lock_downgrade_async(writer.lock, ZKL_FOREVER, NULL, on_refused, &status),
+               ZKL_OK);
+    EXPECT_INT(zkl_lock_verify(writer.lock, ZKL_FOREVER), ZKL_OK);
+    EXPECT(zkl_testing_now_ms() - began_ms < RELATIVE_SOON_MS);
+    EXPECT_INT(status, ZKL_NO_PERMISSION);
+    end();
+}
+
 static void downgraded_lock_whose_new_node_is_deleted_is_lost(void) {
     begin_held(ZKL_WRITE, NULL);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
@@ -473,6 +492,7 @@ static CU_TestInfo tests[] = {
     TEST(downgrade_of_a_session_that_ends_says_lost),
     TEST(downgrade_ends_when_its_handle_or_its_client_is_closed),
     TEST(refused_downgrade_leaves_the_writer),
+    TEST(refused_downgrade_keeps_no_verification_waiting),
     TEST(downgraded_lock_whose_new_node_is_deleted_is_lost),
     TEST(verify_beside_a_downgrade_finds_the_lock_held),
     TEST(reader_that_is_alone_upgrades_with_a_greater_token),
