@@ -11,7 +11,13 @@
 #include "threads.h"
 #include "trace.h"
 
-enum { PIECES_OF_A_HOLD = 3, NUMBERS_FROM = 100, LAG_MAX_MS = 100, STALE_MAX_MS = 5000 };
+enum {
+    PIECES_OF_A_HOLD = 3,
+    NUMBERS_FROM = 100,
+    LAG_MAX_MS = 100,
+    STALE_MAX_MS = 5000,
+    ANSWER_MS = 1000
+};
 
 typedef struct multi_contender {
     const plan_multi *plan;
@@ -336,6 +342,38 @@ static void check(multi_contender *self) {
     judge_lease(self, lease_ms);
 }
 
+static bool all_live(const multi_contender *self) {
+    for (size_t i = 0; i < self->node_count; i++) {
+        if (self->nodes[i] != NULL && !self->nodes[i]->alive) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the servers say of all its nodes together. */
+static void verify(multi_contender *self) {
+    bool lived = all_live(self);
+    int status = set_verify(&self->lock, ANSWER_MS);
+    trace_call(self->asks.number, "verified: %s", zkl_strerror(status));
+    bool fine = status == ZKL_OK || status == ZKL_LOST || status == ZKL_SUSPECT ||
+                status == ZKL_SERVER_REFUSED ||
+                (status == ZKL_CLOSED && *self->asks.client_closes) ||
+                (status == ZKL_NO_MEMORY && oracle_memory_runs_short());
+    if (!fine) {
+        oracle_violated("multi-contender %u verifies, and is told: %s", self->asks.number,
+                        zkl_strerror(status));
+    }
+    if (status == ZKL_OK && !lived) {
+        oracle_violated("multi-contender %u was told that it holds, when a node of its was gone",
+                        self->asks.number);
+    }
+    if (status == ZKL_LOST && all_live(self) && set_check(&self->lock, NULL) == ZKL_OK) {
+        oracle_violated("multi-contender %u holds, and verify says that it is lost",
+                        self->asks.number);
+    }
+}
+
 static void judge_release(const multi_contender *self, const plan_turn *turn, int status) {
     asker_judge_release(&self->asks, turn, self->knows_of_loss, status);
     bool confirmed = status == ZKL_OK && turn->release_timeout_ms != 0;
@@ -421,6 +459,9 @@ static bool take_turn(multi_contender *self, const plan_turn *turn) {
     for (int i = 0; i < PIECES_OF_A_HOLD; i++) {
         sleep_ms(turn->hold_ms / PIECES_OF_A_HOLD);
         check(self);
+        if (turn->asks_servers) {
+            verify(self);
+        }
     }
     return leave(self, turn);
 }

@@ -75,21 +75,20 @@ int set_open(set_handle *self, zkl_client *client, zkl_lock_state_callback *news
     options.max_hold_ms = self->plan->max_hold_ms;
     options.state_callback = news;
     options.state_arg = arg;
-    return zkl_lock_open_set(client, members, self->plan->resource_count, &options,
-                             &self->multi_lock);
+    return zkl_lock_open_set(client, members, self->plan->resource_count, &options, &self->set);
 }
 
 bool set_is_open(const set_handle *self) {
-    return self->multi_lock != NULL || self->striped_lock != NULL;
+    return self->set != NULL || self->striped_lock != NULL;
 }
 
 /* The handle is not there any more for who looks meanwhile. */
 void set_close(set_handle *self) {
-    zkl_lock *multi_lock = self->multi_lock;
+    zkl_lock *set = self->set;
     zkl_striped_lock *striped_lock = self->striped_lock;
-    self->multi_lock = NULL;
+    self->set = NULL;
     self->striped_lock = NULL;
-    zkl_lock_close(multi_lock);
+    zkl_lock_close(set);
     zkl_striped_lock_close(striped_lock);
 }
 
@@ -105,26 +104,31 @@ int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant) {
         return status;
     }
     zkl_grant its = ZKL_GRANT_INIT;
-    int status = zkl_lock_acquire(self->multi_lock, ZKL_AS_OPENED, turn->timeout_ms, &its);
+    int status = zkl_lock_acquire(self->set, ZKL_AS_OPENED, turn->timeout_ms, &its);
     *grant = (set_grant){ its.token, ZKL_ALL_STRIPES };
     return status;
 }
 
+/* What is held, or was last. */
+static zkl_lock *held(const set_handle *self) {
+    return has_stripes(self) ? zkl_striped_lock_held(self->striped_lock) : self->set;
+}
+
 int set_release(set_handle *self, int64_t timeout_ms) {
-    return has_stripes(self)
-               ? zkl_lock_release(zkl_striped_lock_held(self->striped_lock), timeout_ms)
-               : zkl_lock_release(self->multi_lock, timeout_ms);
+    return zkl_lock_release(held(self), timeout_ms);
 }
 
 int set_cancel(set_handle *self) {
     return has_stripes(self) ? zkl_striped_lock_cancel(self->striped_lock)
-                             : zkl_lock_cancel(self->multi_lock);
+                             : zkl_lock_cancel(self->set);
 }
 
 int set_check(set_handle *self, int64_t *lease_left_ms) {
-    return has_stripes(self)
-               ? zkl_lock_check(zkl_striped_lock_held(self->striped_lock), lease_left_ms)
-               : zkl_lock_check(self->multi_lock, lease_left_ms);
+    return zkl_lock_check(held(self), lease_left_ms);
+}
+
+int set_verify(set_handle *self, int64_t timeout_ms) {
+    return zkl_lock_verify(held(self), timeout_ms);
 }
 
 /* ---- Calls that are told
@@ -152,13 +156,10 @@ int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call) {
     return has_stripes(self)
                ? zkl_striped_lock_acquire_async(self->striped_lock, stripe_wanted(self, turn),
                                                 turn->mode, turn->timeout_ms, on_stripe, call)
-               : zkl_lock_acquire_async(self->multi_lock, ZKL_AS_OPENED, turn->timeout_ms, NULL,
-                                        on_all, call);
+               : zkl_lock_acquire_async(self->set, ZKL_AS_OPENED, turn->timeout_ms, NULL, on_all,
+                                        call);
 }
 
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call) {
-    return has_stripes(self)
-               ? zkl_lock_release_async(zkl_striped_lock_held(self->striped_lock), timeout_ms, NULL,
-                                        on_released, call)
-               : zkl_lock_release_async(self->multi_lock, timeout_ms, NULL, on_released, call);
+    return zkl_lock_release_async(held(self), timeout_ms, NULL, on_released, call);
 }

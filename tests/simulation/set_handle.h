@@ -13,7 +13,7 @@ enum { SET_PARENT_SIZE = 64 };
 
 typedef struct set_handle {
     const plan_multi *plan;
-    zkl_lock *multi_lock; /* one of the two; NULL: closed */
+    zkl_lock *set; /* one of the two; NULL: closed */
     zkl_striped_lock *striped_lock;
 } set_handle;
 
@@ -39,6 +39,7 @@ int set_acquire(set_handle *self, const plan_turn *turn, set_grant *grant);
 int set_acquire_async(set_handle *self, const plan_turn *turn, set_call *call);
 int set_cancel(set_handle *self);
 int set_check(set_handle *self, int64_t *lease_left_ms);
+int set_verify(set_handle *self, int64_t timeout_ms);
 int set_release(set_handle *self, int64_t timeout_ms);
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call);
 
