@@ -259,23 +259,23 @@ zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, co
 
 /* ---- Beginning and end ---------------------------------------------------------------------- */
 
-int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **result) {
+int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry) {
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX));
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
-    zkl_inquiry *inquiry = zkl_pool_make(sizeof(*inquiry));
-    if (inquiry == NULL) {
+    zkl_inquiry *self = zkl_pool_make(sizeof(*self));
+    if (self == NULL) {
         return ZKL_NO_MEMORY;
     }
     int64_t now_ms = zkl_clock_ms();
-    inquiry->client = client;
-    inquiry->deadline_ms = timeout_ms < INT64_MAX - now_ms ? now_ms + timeout_ms : INT64_MAX;
+    self->client = client;
+    self->deadline_ms = timeout_ms < INT64_MAX - now_ms ? now_ms + timeout_ms : INT64_MAX;
     pthread_mutex_lock(&client->mutex);
     zkl_client_keep(client);
     pthread_mutex_unlock(&client->mutex);
-    *result = inquiry;
+    *inquiry = self;
     return ZKL_OK;
 }
 

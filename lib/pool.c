@@ -1,33 +1,41 @@
 #include "pool.h"
 
-#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each piece: those that were taken follow the first one. */
+/* Those that were taken follow the first one. */
 typedef struct piece {
-    alignas(max_align_t) struct piece *next;
+    struct piece *next;
+    max_align_t content[];
 } piece;
 
+static piece *make(size_t size) {
+    return calloc(1, sizeof(piece) + size);
+}
+
+static piece *piece_of(void *content) {
+    return (piece *)(void *)((char *)content - offsetof(piece, content));
+}
+
 void *zkl_pool_make(size_t size) {
-    piece *first = calloc(1, sizeof(*first) + size);
-    return first != NULL ? first + 1 : NULL;
+    piece *first = make(size);
+    return first != NULL ? first->content : NULL;
 }
 
 void *zkl_pool_take(void *pool, size_t size) {
-    piece *first = (piece *)pool - 1;
-    piece *taken = zkl_pool_make(size);
+    piece *first = piece_of(pool);
+    piece *taken = make(size);
     if (taken == NULL) {
         return NULL;
     }
-    (taken - 1)->next = first->next;
-    first->next = taken - 1;
-    return taken;
+    taken->next = first->next;
+    first->next = taken;
+    return taken->content;
 }
 
 void zkl_pool_free(void *pool) {
-    piece *one = pool != NULL ? (piece *)pool - 1 : NULL;
+    piece *one = pool != NULL ? piece_of(pool) : NULL;
     while (one != NULL) {
         piece *next = one->next;
         free(one);

@@ -44,7 +44,7 @@ static int number_owners(search *self) {
     for (size_t i = 0; i < self->line_count; i++) {
         count += self->lines[i].count;
     }
-    zkl_line_entry **entries = zkl_pool_take(self->result, count * sizeof(*entries));
+    zkl_line_entry **entries = zkl_pool_take(self->result, count * sizeof(zkl_line_entry *));
     if (entries == NULL) {
         return ZKL_NO_MEMORY;
     }
@@ -54,7 +54,7 @@ static int number_owners(search *self) {
             entries[next++] = &self->lines[i].entries[j];
         }
     }
-    qsort(entries, count, sizeof(*entries), compare_owners);
+    qsort(entries, count, sizeof(zkl_line_entry *), compare_owners);
     for (size_t i = 0; i < count; i++) {
         bool is_another = i == 0 || compare_owners(&entries[i - 1], &entries[i]) != 0;
         self->owner_count += is_another ? 1 : 0;
@@ -104,7 +104,8 @@ static bool tell_wait(search *self, const node_wait *wait, const zkl_deadlock_wa
 static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     search *self = arg;
     zkl_deadlock *told = zkl_pool_take(self->result, sizeof(*told));
-    const zkl_deadlock_wait **its = zkl_pool_take(self->result, (length + 1) * sizeof(*its));
+    const zkl_deadlock_wait **its =
+        zkl_pool_take(self->result, (length + 1) * sizeof(zkl_deadlock_wait *));
     self->no_memory = told == NULL || its == NULL;
     for (size_t i = 0; i < length && !self->no_memory; i++) {
         self->no_memory = !tell_wait(self, &self->waits[waits[i]->label], &its[i]);
@@ -123,7 +124,7 @@ static int find_circles(search *self) {
     visit_waits(self);
     zkl_wait *waits = zkl_pool_take(self->result, self->wait_count * sizeof(*waits));
     self->waits = zkl_pool_take(self->result, self->wait_count * sizeof(*self->waits));
-    self->found = zkl_pool_take(self->result, (ZKL_DEADLOCKS_MAX + 1) * sizeof(*self->found));
+    self->found = zkl_pool_take(self->result, (ZKL_DEADLOCKS_MAX + 1) * sizeof(zkl_deadlock *));
     self->result->deadlocks = self->found;
     if (waits == NULL || self->waits == NULL || self->found == NULL) {
         return ZKL_NO_MEMORY;
