@@ -134,8 +134,8 @@ int zkl_input_check_owner(const char *owner) {
     return check_short_text("owner", owner, ZKL_OWNER_MAX);
 }
 
-int zkl_input_check_note(const char *note) {
-    return check_short_text("note", note, ZKL_NOTE_MAX);
+int zkl_input_check_note(const char *what, const char *note) {
+    return check_short_text(what, note, ZKL_NOTE_MAX);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */

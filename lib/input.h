@@ -14,7 +14,8 @@
 int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_input_check_root(const char *root);
 int zkl_input_check_label(const char *label);
-int zkl_input_check_note(const char *note);
+/** `what`: it is the note of a lock, or the candidate of an election. */
+int zkl_input_check_note(const char *what, const char *note);
 int zkl_input_check_resource_class(const char *name);
 int zkl_input_check_owner(const char *owner);
 /** A resource: a name, or an absolute path. */

@@ -35,7 +35,7 @@ static int check_options(const zkl_lock_options *options) {
     if (options->owner != NULL) {
         ZKL_TRY(zkl_input_check_owner(options->owner));
     }
-    return options->note != NULL ? zkl_input_check_note(options->note) : ZKL_OK;
+    return options->note != NULL ? zkl_input_check_note("note", options->note) : ZKL_OK;
 }
 
 static int check_resource(const char *resource) {

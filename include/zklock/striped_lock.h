@@ -44,7 +44,8 @@ ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes)
 /**
  * Opens a contender. No I/O.
  *
- * resource      as for zkl_lock_open; at most ZKL_RESOURCE_MAX bytes including "/stripe-0000".
+ * resource      as for zkl_lock_open. The path of a stripe, <lock_root>/<resource>/stripe-0000, has
+ *               at most ZKL_RESOURCE_MAX bytes.
  * stripes       1 to ZKL_STRIPES_MAX. All contenders of the resource must use the same number: a
  *               contender opened with fewer stripes does not exclude users of the remaining ones.
  * options       NULL for ZKL_LOCK_OPTIONS_INIT. You may set fail_on_session_expiry, max_hold_ms,

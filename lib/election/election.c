@@ -71,6 +71,9 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     ZKL_TRY(zkl_input_check_pointer("election", result));
     *result = NULL;
     ZKL_TRY(zkl_input_read_struct("zkl_election_options", given, &options, sizeof(options)));
+    if (options.candidate != NULL) {
+        ZKL_TRY(zkl_input_check_note("candidate", options.candidate));
+    }
     zkl_election *election = calloc(1, sizeof(*election));
     if (election == NULL) {
         return ZKL_NO_MEMORY;

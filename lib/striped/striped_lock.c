@@ -54,6 +54,11 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
     return stripes > 0 ? (int32_t)(hash % (uint64_t)stripes) : 0;
 }
 
+/* What was asked for last. */
+static zkl_lock *find_last(const zkl_striped_lock *self) {
+    return self->last == ZKL_ALL_STRIPES ? self->all[self->mode] : self->locks[self->last];
+}
+
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
 static int check_options(const zkl_lock_options *options) {
@@ -85,8 +90,13 @@ static int open_stripes(zkl_striped_lock *self, const char *lock_root, const cha
     char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
     bool is_path = resource[0] == '/';
     for (int32_t i = 0; i < self->stripes; i++) {
-        snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d", is_path ? "" : lock_root,
-                 is_path ? "" : "/", resource, (int)i);
+        int length = snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d",
+                              is_path ? "" : lock_root, is_path ? "" : "/", resource, (int)i);
+        if (length > ZKL_RESOURCE_MAX) {
+            return zkl_input_refuse("resource", resource,
+                                    "%d bytes as the path of a stripe, at most %d are allowed",
+                                    length, ZKL_RESOURCE_MAX);
+        }
         ZKL_TRY(zkl_lock_open(self->client, paths[i], options, &self->locks[i]));
         zkl_lock_join_search(self->locks[i], &self->search);
     }
@@ -96,13 +106,23 @@ static int open_stripes(zkl_striped_lock *self, const char *lock_root, const cha
     return ZKL_OK;
 }
 
+static void close_but(zkl_lock *lock, const zkl_lock *kept) {
+    if (lock != kept) {
+        zkl_lock_close(lock);
+    }
+}
+
+/* What is held goes last: a callback of another stripe, which is waited for, may still look at it.
+ */
 static void close_stripes(zkl_striped_lock *self) {
+    zkl_lock *last = find_last(self);
     for (int32_t i = 0; i < self->stripes; i++) {
-        zkl_lock_close(self->locks[i]);
+        close_but(self->locks[i], last);
     }
     for (int mode = 0; mode < MODES; mode++) {
-        zkl_lock_close(self->all[mode]);
+        close_but(self->all[mode], last);
     }
+    zkl_lock_close(last);
 }
 
 /* With the mutex, which is let go. */
@@ -225,11 +245,6 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
 }
 
 /* ---- Acquire ------------------------------------------------------------------------------- */
-
-/* What was asked for last. */
-static zkl_lock *find_last(const zkl_striped_lock *self) {
-    return self->last == ZKL_ALL_STRIPES ? self->all[self->mode] : self->locks[self->last];
-}
 
 /* Whether what was acquired last has been released. */
 static int check_free(const zkl_striped_lock *self) {
@@ -390,7 +405,7 @@ int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_m
 static int cancel(zkl_striped_lock *self) {
     if (!self->searching || self->search.called_off) {
         zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
-        return zkl_lock_info(self->locks[0], &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
+        return zkl_lock_info(find_last(self), &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
     }
     return zkl_lock_call_off_search(find_last(self), &self->search);
 }

@@ -359,6 +359,14 @@ static void take_event(record_reader *reader, record_entry *record, const char *
     }
 }
 
+/* The recipe looks at the name without asking whether there is one. */
+static void check_node(record_reader *reader, const zkl_event *event) {
+    bool names_node = event->kind == ZKL_EVENT_CREATED && event->outcome == ZKL_OUTCOME_OK;
+    if (is_good(reader) && names_node && event->node == NULL) {
+        refuse(reader, "node is missing");
+    }
+}
+
 static void take_action(record_reader *reader, zkl_actions *actions, const char *name) {
     if (actions->count == ZKL_ACTIONS_MAX) {
         refuse(reader, "a step has at most %d actions", ZKL_ACTIONS_MAX);
@@ -430,6 +438,7 @@ static void take_request_line(record_reader *reader, record_entry *record) {
         record->kind = RECORD_EVENT;
         take_event(reader, record, kind);
         take_actions(reader, &record->actions);
+        check_node(reader, &record->event);
     }
 }
 

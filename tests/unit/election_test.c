@@ -592,10 +592,10 @@ static void bad_input_is_named(void) {
     EXPECT_INT(open_with(one.client, "service", text), ZKL_OK);
     text[ZKL_NOTE_MAX] = 'x';
     text[ZKL_NOTE_MAX + 1] = '\0';
-    EXPECT_REFUSED(open_with(one.client, "service", text), "note");
-    EXPECT_REFUSED(open_with(one.client, "service", "one\ntime=0"), "note");
+    EXPECT_REFUSED(open_with(one.client, "service", text), "candidate");
+    EXPECT_REFUSED(open_with(one.client, "service", "one\ntime=0"), "candidate");
     EXPECT_TEXT(zkl_error_message(),
-                "note \"one?time=0\": must be UTF-8 without control characters");
+                "candidate \"one?time=0\": must be UTF-8 without control characters");
     EXPECT_REFUSED(open_with(one.client, "", NULL), "must not be empty");
     EXPECT_INT(open_with(NULL, "service", NULL), ZKL_INVALID_ARGUMENT);
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;

@@ -128,6 +128,7 @@ static void events_are_held_to_their_rules(void) {
           "line 2: outcome is not to be written when it is zero or empty" },
         { EVENT("CREATED node= zxid=1"),
           "line 2: node is not to be written when it is zero or empty" },
+        { EVENT("CREATED zxid=1 -> nothing"), "line 2: node is missing" },
         { EVENT("CREATED node=a zxid=+1"), "line 2: zxid \"+1\" is not a decimal number" },
         { EVENT("CREATED zxid=1 node=a"), "line 2: \"node=a\" stands where -> must be" },
         { EVENT("WATCHED outcome=REFUSED status=BUSY"),

@@ -471,6 +471,42 @@ static void callback_that_close_waits_for_can_release(void) {
     }
 }
 
+static void take_stripe(int32_t stripe) {
+    EXPECT_INT(zkl_striped_lock_acquire(self, stripe, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
+}
+
+static zkl_striped_lock *used; /* by react_slowly_and_look */
+
+static void react_slowly_and_look(void) {
+    react = NULL;
+    zkl_testing_sleep(SESSION_MS);
+    EXPECT_INT(zkl_striped_lock_check(used, NULL), ZKL_OK);
+    EXPECT_INT(zkl_striped_lock_acquire_async(used, 0, ZKL_EXCLUSIVE, 0, on_acquired, NULL),
+               ZKL_ALREADY_HELD);
+    said = zkl_striped_lock_release(used, 0);
+}
+
+/* The callback is of another stripe than the one that is held, which goes last. */
+static void callback_that_close_waits_for_finds_what_is_held(void) {
+    for (int32_t held = ZKL_ALL_STRIPES; held < STRIPES; held++) {
+        begin(ZKL_DISPATCH_THREAD);
+        int32_t before = held == 1 ? 2 : 1;
+        take_stripe(before);
+        react = react_slowly_and_look;
+        used = self;
+        EXPECT_INT(release(0), ZKL_OK);
+        take_stripe(held);
+        wait_for_callback();
+        zkl_striped_lock_close(self);
+        self = NULL;
+        HEARD("released ");
+        EXPECT_INT(said, ZKL_OK);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_INT(count_nodes(), 0);
+        end();
+    }
+}
+
 /* ---- Close of the client ------------------------------------------------------------------- */
 
 static void client_close_tells_who_waits(zkl_dispatch mode) {
@@ -568,6 +604,7 @@ static CU_TestInfo tests[] = {
     TEST(handle_can_be_closed_in_its_own_callback),
     TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire),
     TEST(callback_that_close_waits_for_can_release),
+    TEST(callback_that_close_waits_for_finds_what_is_held),
     TEST(callbacks_are_called_before_client_close_returns),
     TEST(thousand_of_one_client_are_granted_once_each),
     TEST_END,
