@@ -20,6 +20,7 @@ zkl_explanation zkl_explain_connection(const zkl_session *session) {
     return explanation;
 }
 
+/* By now the request leaves, whatever it waited for. */
 static zkl_explanation explain_wait(const zkl_request_runner *runner) {
     zkl_explanation explanation;
     int64_t now_ms = zkl_session_now_ms(runner->session);
@@ -30,7 +31,7 @@ static zkl_explanation explain_wait(const zkl_request_runner *runner) {
                  position == 1 ? "" : "s", now_ms - runner->listed_ms);
     } else {
         snprintf(explanation.text, sizeof(explanation.text), "%s after %" PRId64 " ms",
-                 runner->request.stage == ZKL_STAGE_FIRST
+                 position == 0 && runner->request.options.needs_lease
                      ? "first in the queue, but without a lease"
                      : "connected, but without an answer that tells its place in the queue",
                  now_ms - runner->started_ms);

@@ -427,6 +427,11 @@ static zkl_lock *find_held(zkl_striped_lock *self) {
     return held;
 }
 
+/* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
+ * forked. */
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
-    return zkl_handle_is_open(self) ? find_held(self) : NULL;
+    if (!zkl_handle_is_open(self)) {
+        return NULL;
+    }
+    return zkl_handle_is_ours(self) ? find_held(self) : self->locks[0];
 }

@@ -90,6 +90,25 @@ static void deadline_after_a_disconnection_counts_from_there(void) {
     end();
 }
 
+/* Nothing was held for so long that a lease has to be earned first. */
+static void deadline_without_a_lease_says_that_nobody_is_before_us(void) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    zkl_client *client = NULL;
+    zkl_lock *lock = NULL;
+    options.lease_tick_ms = 2000;
+    options.session_timeout_ms = 20000;
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    zkl_testing_sleep(LONG_MS);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 1000, NULL), ZKL_TIMEOUT);
+    EXPECT_SAID(zkl_error_message(),
+                "resource \"stock\": first in the queue, but without a lease after ", 1000, "");
+    zkl_lock_close(lock);
+    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
+    end();
+}
+
 static void members_and_stripes_and_candidates_say_so_too(void) {
     zkl_lock *set = NULL;
     zkl_striped_lock *stripes = NULL;
@@ -241,6 +260,7 @@ static CU_TestInfo tests[] = {
     TEST(timeout_says_behind_how_many_and_for_how_long),
     TEST(deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long),
     TEST(deadline_after_a_disconnection_counts_from_there),
+    TEST(deadline_without_a_lease_says_that_nobody_is_before_us),
     TEST(members_and_stripes_and_candidates_say_so_too),
     TEST(open_without_servers_says_so),
     TEST(refused_request_names_its_path_and_operation),

@@ -480,10 +480,10 @@ static zkl_striped_lock *used; /* by react_slowly_and_look */
 static void react_slowly_and_look(void) {
     react = NULL;
     zkl_testing_sleep(SESSION_MS);
-    EXPECT_INT(zkl_striped_lock_check(used, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(used), NULL), ZKL_OK);
     EXPECT_INT(zkl_striped_lock_acquire_async(used, 0, ZKL_EXCLUSIVE, 0, on_acquired, NULL),
                ZKL_ALREADY_HELD);
-    said = zkl_striped_lock_release(used, 0);
+    said = zkl_lock_release(zkl_striped_lock_held(used), 0);
 }
 
 /* The callback is of another stripe than the one that is held, which goes last. */

@@ -1,10 +1,14 @@
 /*
- * A striped lock is cancelled while its acquire begins: as soon as it counts as acquiring, and
- * before a stripe is asked for. Whenever the library holds no mutex the test cancels, as another
- * thread might, until that is accepted.
+ * What others do to a striped lock while its acquire begins. A cancel as soon as it counts as
+ * acquiring, and before a stripe is asked for: whenever the library holds no mutex the test
+ * cancels, as another thread might, until that is accepted. And a fork while it holds all that it
+ * ever does.
  */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "client.h"
 #include "support/unit.h"
 #include "zklock/striped_lock.h"
 #include "zklock/testing.h"
@@ -14,22 +18,40 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
 
-enum { STRIPES = 3, LONG_MS = 60000 };
+enum { STRIPES = 3, LONG_MS = 60000, AT_MOST_S = 10 };
 
 static zkl_client *client;
 static zkl_striped_lock *holder; /* of all */
 static zkl_striped_lock *self;
 static bool cancels; /* no cancel was accepted yet */
-static int mutexes;  /* that are held, while it cancels: nobody else has a turn then */
+static int mutexes; /* that are held, while it cancels or is to fork: nobody else has a turn then */
+static bool forks;  /* not yet done */
+
+/* In a child that hangs the alarm ends it. */
+static void fork_and_release(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(AT_MOST_S);
+        _exit(zkl_lock_release(zkl_striped_lock_held(self), 0) == ZKL_FORKED ? 0 : 1);
+    }
+    int how = -1;
+    EXPECT_INT(waitpid(child, &how, 0), child);
+    EXPECT_INT(how, 0);
+}
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
-    mutexes += cancels ? 1 : 0;
-    return __real_pthread_mutex_lock(mutex);
+    int result = __real_pthread_mutex_lock(mutex);
+    mutexes += cancels || forks ? 1 : 0;
+    if (forks && mutexes == 2 && mutex == &client->mutex) {
+        forks = false;
+        fork_and_release();
+    }
+    return result;
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
     int result = __real_pthread_mutex_unlock(mutex);
-    mutexes -= cancels ? 1 : 0;
+    mutexes -= cancels || forks ? 1 : 0;
     if (cancels && mutexes == 0) {
         cancels = false; /* the cancel lets mutexes go as well */
         cancels = zkl_striped_lock_cancel(self) == ZKL_NOT_WAITING;
@@ -50,13 +72,9 @@ static void begin(void) {
     self = open_striped();
     EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL), ZKL_OK);
     mutexes = 0;
-    cancels = true;
 }
 
-static void end(int status, int64_t waited_ms) {
-    EXPECT(!cancels);
-    EXPECT_INT(status, ZKL_CANCELLED);
-    EXPECT_INT(waited_ms, 0);
+static void end(void) {
     zkl_striped_lock_close(self);
     zkl_striped_lock_close(holder);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
@@ -66,14 +84,27 @@ static void end(int status, int64_t waited_ms) {
 static void cancel_just_before_a_stripe_is_asked_for_ends_the_acquire(void) {
     for (int32_t stripe = ZKL_ANY_STRIPE; stripe < STRIPES; stripe++) {
         begin();
+        cancels = true;
         int64_t began_ms = zkl_testing_now_ms();
-        int status = zkl_striped_lock_acquire(self, stripe, ZKL_EXCLUSIVE, LONG_MS, NULL);
-        end(status, zkl_testing_now_ms() - began_ms);
+        EXPECT_INT(zkl_striped_lock_acquire(self, stripe, ZKL_EXCLUSIVE, LONG_MS, NULL),
+                   ZKL_CANCELLED);
+        EXPECT_INT(zkl_testing_now_ms() - began_ms, 0);
+        EXPECT(!cancels);
+        end();
     }
+}
+
+static void child_forked_while_an_acquire_begins_is_told_so_of_what_is_held(void) {
+    begin();
+    forks = true;
+    EXPECT_INT(zkl_striped_lock_acquire(self, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
+    EXPECT(!forks);
+    end();
 }
 
 static CU_TestInfo tests[] = {
     TEST(cancel_just_before_a_stripe_is_asked_for_ends_the_acquire),
+    TEST(child_forked_while_an_acquire_begins_is_told_so_of_what_is_held),
     TEST_END,
 };
 
