@@ -39,6 +39,7 @@ struct zkl_striped_lock {
     int32_t asked;   /* so many so far; */
     int32_t last;    /* the last of them, */
     int64_t last_ms; /* for so long */
+    bool too_late;   /* to cancel it: it was granted, and is the last, whatever becomes of it */
     zkl_acquire_callback *callback;
     void *arg;
     zkl_lock *all[MODES];
@@ -225,7 +226,8 @@ static int end_of_search(const zkl_striped_lock *self, int last) {
 /* Whether another stripe is to be asked for, as `status` is how the last one ended; else that is
  * how it all ends. Each try ends with the deadline over all. */
 static bool asks_on(zkl_striped_lock *self, int *status) {
-    if (self->asked > 0 && (self->closed || !may_ask_another(self, *status))) {
+    bool ends = self->closed || self->too_late || !may_ask_another(self, *status);
+    if (self->asked > 0 && ends) {
         return false;
     }
     if (self->tries == 0) {
@@ -279,6 +281,7 @@ static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t 
     bool any = stripe == ZKL_ANY_STRIPE;
     self->searching = true;
     self->search.called_off = false;
+    self->too_late = false;
     self->mode = mode;
     self->timeout_ms = timeout_ms;
     self->began_ms = zkl_clock_ms();
@@ -407,7 +410,9 @@ static int cancel(zkl_striped_lock *self) {
         zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
         return zkl_lock_info(find_last(self), &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
     }
-    return zkl_lock_call_off_search(find_last(self), &self->search);
+    int status = zkl_lock_call_off_search(find_last(self), &self->search);
+    self->too_late = status == ZKL_NOT_WAITING;
+    return status;
 }
 
 int zkl_striped_lock_cancel(zkl_striped_lock *self) {

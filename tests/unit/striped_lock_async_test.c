@@ -347,6 +347,23 @@ static void stripe_lost_before_its_callback_was_never_held(void) {
     }
 }
 
+/* Whoever is told that it no longer waits may wait for the callback. */
+static void grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost(void) {
+    begin(ZKL_DISPATCH_CALLER);
+    EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_NOT_WAITING);
+    zkl_testing_expire_session(client);
+    zkl_testing_sleep(SOON_MS);
+    others_take_all();
+    dispatch_for(SESSION_MS);
+    char lost[32];
+    snprintf(lost, sizeof(lost), "acquired(%d) ", ZKL_SESSION_EXPIRED);
+    HEARD(lost);
+    others_go();
+    end();
+}
+
 /* ---- Close of the handle ------------------------------------------------------------------- */
 
 static void handle_closed_while_it_waits_is_told_cancelled(void) {
@@ -597,6 +614,7 @@ static CU_TestInfo tests[] = {
     TEST(cancel_after_the_grant_is_too_late),
     TEST(cancel_between_two_stripes_wins),
     TEST(stripe_lost_before_its_callback_was_never_held),
+    TEST(grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost),
     TEST(handle_closed_while_it_waits_is_told_cancelled),
     TEST(handle_closed_before_its_callback_gives_back_what_was_granted),
     TEST(handle_closed_between_two_stripes_is_told_cancelled),
