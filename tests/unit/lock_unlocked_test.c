@@ -1,16 +1,19 @@
 /*
  * What a call does once it has let the client's mutex go: nothing that others may have changed
  * meanwhile. Each time that the library lets this mutex go, the test may do something before it
- * goes on, as another thread might.
+ * goes on, as another thread might; and so before it takes the mutex again when it has waited.
  */
 #include <pthread.h>
 #include <string.h>
 
 #include "client.h"
 #include "support/participant.h"
+#include "threads.h"
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 
 enum { SOON_MS = 200 };
 
@@ -29,10 +32,26 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
     return result;
 }
 
-static void begin(void) {
+static uint64_t waiter;      /* the number of a task */
+static void (*before)(void); /* it takes the mutex again; NULL: nothing */
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
+    void (*act)(void) = mutex == watched && zkl_thread_number() == waiter ? before : NULL;
+    if (act != NULL) {
+        before = NULL;
+        act();
+    }
+    return __real_pthread_mutex_lock(mutex);
+}
+
+static void begin_with(bool lease) {
     zkl_testing_begin(NULL);
-    participant_open(&self, 0, false);
+    participant_open(&self, 0, lease);
     watched = &self.client->mutex;
+}
+
+static void begin(void) {
+    begin_with(false);
 }
 
 /* ---- A grant ------------------------------------------------------------------------ */
@@ -58,6 +77,46 @@ static void lock_that_is_lost_as_its_acquire_returns_was_granted_as_told(void) {
            0);
     EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
     participant_close(&self);
+    zkl_testing_end();
+}
+
+/* ---- A wait ------------------------------------------------------------------------- */
+
+static void acquire(void *arg) {
+    (void)arg;
+    waiter = zkl_thread_number();
+    (void)participant_acquire(&self, ZKL_FOREVER);
+    EXPECT(strstr(zkl_error_message(), "session timeout") == NULL); /* there is none any more */
+}
+
+static void close_client(void) {
+    EXPECT_INT(zkl_client_close(self.client, SOON_MS), ZKL_OK);
+}
+
+/* Servers that come back grant less than before. */
+static void grant_too_little(void) {
+    pthread_mutex_lock(&self.client->mutex);
+    zkl_session_on_news(&self.client->sessions->session,
+                        &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTED,
+                                             .session_id = self.client->sessions->session.id,
+                                             .timeout_ms = 4000 });
+    pthread_mutex_unlock(&self.client->mutex);
+}
+
+static void acquire_that_wakes_late_looks_at_no_session_of_a_closed_client(void) {
+    begin_with(true);
+    participant other;
+    participant_open(&other, 0, false);
+    EXPECT_INT(participant_acquire(&other, ZKL_FOREVER), ZKL_OK);
+    zkl_testing_task *task = zkl_testing_start(acquire, NULL);
+    zkl_testing_sleep(SOON_MS);
+    before = close_client;
+    grant_too_little();
+    zkl_testing_join(task);
+    EXPECT(before == NULL);
+    EXPECT_INT(self.status, ZKL_LEASE_IMPOSSIBLE);
+    zkl_lock_close(self.lock);
+    participant_close(&other);
     zkl_testing_end();
 }
 
@@ -91,6 +150,7 @@ static void last_two_handles_of_a_closed_client_free_it_once(void) {
 
 static CU_TestInfo tests[] = {
     TEST(lock_that_is_lost_as_its_acquire_returns_was_granted_as_told),
+    TEST(acquire_that_wakes_late_looks_at_no_session_of_a_closed_client),
     TEST(last_two_handles_of_a_closed_client_free_it_once),
     TEST_END,
 };
