@@ -34,10 +34,10 @@ struct zkl_commit_call {
 
 /** Begins to commit; the lock is held. It may be over at once. While the lock is being downgraded
  * nothing is sent, as nobody knows which node it has. ZKL_OK or ZKL_NO_MEMORY. */
-int zkl_commit_begin(zkl_commit_call *self);
+int zkl_commit_begin(zkl_commit_call *call);
 /** Nobody waits any longer. Returns its status; where it was not over yet ZKL_UNKNOWN, or nothing
  *  was sent: ZKL_TIMEOUT, or ZKL_CANCELLED, the handle is being closed. */
-int zkl_commit_end(zkl_commit_call *self);
+int zkl_commit_end(zkl_commit_call *call);
 /** Its time has passed: nothing is sent behind its deadline, though its callback may be late. */
 void zkl_commit_expire(zkl_lock_call *call);
 

@@ -54,28 +54,43 @@ void unit_expect_refused(bool refused, const char *message, const char *says, co
                refused ? "is refused" : "is not ZKL_INVALID_ARGUMENT", message, says);
 }
 
+/* ---- The end of a test that cannot go on -------------------------------------------- */
+
+static const char *suite_that_runs, *test_that_runs; /* a signal's handler must not ask CUnit */
+
 /* In CUnit's own words, and by calls that are allowed in a signal's handler. */
 static void say(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
-void unit_fail_for_good(const char *why) {
+static _Noreturn void fail_for_good(const char *why) {
     say("\nSuite ");
-    say(CU_get_current_suite()->pName);
+    say(suite_that_runs);
     say(", Test ");
-    say(CU_get_current_test()->pName);
+    say(test_that_runs);
     say(" had failures:\n    ");
     say(why);
     say("\n");
     _exit(EXIT_FAILURE);
 }
 
+static void note_test(void) {
+    suite_that_runs = CU_get_current_suite()->pName;
+    test_that_runs = CU_get_current_test()->pName;
+}
+
+void unit_fail_for_good(const char *why) {
+    note_test();
+    fail_for_good(why);
+}
+
 static void on_alarm(int signal) {
     (void)signal;
-    unit_fail_for_good("it does not end");
+    fail_for_good("it does not end");
 }
 
 void unit_must_be_done_within(unsigned seconds) {
+    note_test();
     (void)signal(SIGALRM, on_alarm);
     (void)alarm(seconds);
 }
