@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pool.h"
+#include "base/pool.h"
 
 /* An owner's waits are those from first_wait[owner] to before first_wait[owner + 1]. */
 typedef struct graph {

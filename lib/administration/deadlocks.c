@@ -4,10 +4,10 @@
 #include "administration/circles.h"
 #include "administration/line.h"
 #include "administration/survey.h"
-#include "input.h"
-#include "pool.h"
-#include "threads.h"
-#include "try.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 
 /* One wait of a node for another. */
 typedef struct node_wait {

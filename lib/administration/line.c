@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pool.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 #include "recipe/node_data.h"
-#include "threads.h"
-#include "try.h"
 
 /* ---- The order ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #ifndef ZKLOCK_ADMINISTRATION_LINE_H
 #define ZKLOCK_ADMINISTRATION_LINE_H
 
-#include "inquiry.h"
+#include "client/inquiry.h"
 #include "recipe/queue.h"
 #include "zklock/administration.h"
 

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "administration/survey.h"
-#include "input.h"
-#include "pool.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
-#include "threads.h"
-#include "try.h"
 #include "zklock/administration.h"
 
 /* The servers take no longer name, and no list has shown one. */

@@ -1,8 +1,8 @@
 #include "administration/survey.h"
-#include "input.h"
-#include "pool.h"
-#include "threads.h"
-#include "try.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 #include "zklock/administration.h"
 
 /* Persistent, with nothing written in it, as parents are made, and with so many children. */

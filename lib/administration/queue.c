@@ -1,9 +1,9 @@
 #include "administration/line.h"
 #include "administration/survey.h"
-#include "input.h"
-#include "pool.h"
-#include "threads.h"
-#include "try.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 
 static int fill(zkl_queue *queue, zkl_inquiry *inquiry, const zkl_question *listed) {
     zkl_line line;

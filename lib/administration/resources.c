@@ -1,9 +1,9 @@
 #include "administration/survey.h"
-#include "input.h"
-#include "pool.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
 #include "recipe/node_name.h"
-#include "threads.h"
-#include "try.h"
 #include "zklock/administration.h"
 
 static size_t count_contenders(zkl_children children) {

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
-#include "pool.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/try.h"
 #include "recipe/node_name.h"
-#include "try.h"
 
 int zkl_check_resource_or_stripe(const char *resource) {
     ZKL_TRY(zkl_input_check_pointer("resource", resource));

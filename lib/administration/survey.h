@@ -3,7 +3,7 @@
 #ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
 #define ZKLOCK_ADMINISTRATION_SURVEY_H
 
-#include "inquiry.h"
+#include "client/inquiry.h"
 
 typedef struct zkl_survey {
     zkl_question *questions; /* in the order of the names; stripes right behind their resource */

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "handles.h"
-#include "input.h"
-#include "threads.h"
-#include "try.h"
+#include "base/handles.h"
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
 
 struct zkl_election {
     zkl_handle open; /* first */

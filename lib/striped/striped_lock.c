@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "handles.h"
-#include "input.h"
-#include "lock_search.h"
-#include "threads.h"
-#include "try.h"
+#include "base/handles.h"
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock_search.h"
 
 enum {
     MODES = 3, /* of all stripes: ZKL_EXCLUSIVE, ZKL_READ, ZKL_WRITE */

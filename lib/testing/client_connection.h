@@ -1,7 +1,7 @@
 /*
  * The inside of the simulated connection:
  *
- *     connection_simulated.c   what zookeeper/connection.h asks for: the requests
+ *     connection_simulated.c   what session/connection.h asks for: the requests
  *     client_io.c              libzookeeper's first thread: the connection, pings
  *     client_deliveries.c      its second: what the library is given, in order
  *     client_watches.c         what is watched
@@ -9,10 +9,10 @@
 #ifndef ZKLOCK_TESTING_CLIENT_CONNECTION_H
 #define ZKLOCK_TESTING_CLIENT_CONNECTION_H
 
+#include "session/connection.h"
 #include "testing/client_watches.h"
 #include "testing/machine.h"
 #include "testing/wire.h"
-#include "zookeeper/connection.h"
 
 #define ZKL_CLIENT_US_PER_MS INT64_C(1000)
 

@@ -4,15 +4,15 @@
  * connection given up after two thirds without an answer, and news of the session,
  * lost replies and watches in the order in which libzookeeper gives them.
  */
-#include "zookeeper/connection.h"
+#include "session/connection.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "testing/client_connection.h"
 #include "testing/hash.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { HALF_PER_MILLION = 500000, STOPPED_US = 200000 };

@@ -1,8 +1,8 @@
 /* The leader: the order of all writes, the end of sessions, and who is the next. */
 #include <string.h>
 
+#include "base/threads.h"
 #include "testing/servers.h"
-#include "threads.h"
 
 enum { EPOCH_BITS = 32, IN_HAND_MAX_US = 5 * ZKL_US_PER_MS };
 

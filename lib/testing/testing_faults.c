@@ -1,7 +1,7 @@
 /* zklock/testing.h: the faults that a test can order. */
 #include <inttypes.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "testing/client_connection.h"
 #include "testing/testing.h"
 #include "testing/world.h"

@@ -1,5 +1,5 @@
 /* zklock/testing.h: whether all of zklock is the one of this library. */
-#include "input.h"
+#include "base/input.h"
 #include "testing/testing.h"
 
 /* A function of ours leaves its message here. One of another library leaves it there: that an

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
-#include "input.h"
+#include "base/input.h"
+#include "client/client.h"
 #include "recipe/node_name.h"
 #include "testing/testing.h"
 #include "testing/world.h"

@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "lock.h"
-#include "lock_listener.h"
+#include "handle/lock.h"
+#include "handle/lock_listener.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"

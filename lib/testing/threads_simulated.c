@@ -1,5 +1,5 @@
-/* lib/threads.h in a simulated world: threads are tasks, and time is the world's. */
-#include "threads.h"
+/* lib/base/threads.h in a simulated world: threads are tasks, and time is the world's. */
+#include "base/threads.h"
 
 #include "testing/world.h"
 

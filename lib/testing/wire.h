@@ -5,9 +5,9 @@
 #ifndef ZKLOCK_TESTING_WIRE_H
 #define ZKLOCK_TESTING_WIRE_H
 
+#include "session/operations.h"
 #include "testing/channel.h"
 #include "testing/ensemble.h"
-#include "zookeeper/operations.h"
 
 typedef struct zkl_wire zkl_wire;
 typedef struct zkl_attachment zkl_attachment;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/connection.h"
 #include "transcript.h"
 #include "zklock/zklock.h"
-#include "zookeeper/connection.h"
 
 enum { HEARD_SIZE = 8192, PATH_SIZE = 256, PATIENCE_MS = 60000, NAMES_MAX = 64 };
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "zookeeper/operations.h"
+#include "session/operations.h"
 
 typedef struct speaker speaker;
 

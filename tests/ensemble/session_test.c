@@ -1,5 +1,5 @@
 /* Sessions that expire, and connections that come and go. */
-#include "client.h"
+#include "client/client.h"
 #include "support/news.h"
 #include "support/process.h"
 #include "support/proxy.h"

@@ -13,7 +13,7 @@
  *     the message of a refusal names the input (cut after 120 bytes, without what
  *     a terminal obeys), is printable, and ends; accepted input has none.
  */
-#include "input.h"
+#include "base/input.h"
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "session/resolve.h"
 #include "support/check.h"
-#include "zookeeper/resolve.h"
 
 /* "Cut", as messages show it; and more than any message has. */
 enum { SHOWN_MAX = 120, MESSAGE_MAX = 511 };

@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/threads.h"
 #include "oracle_records.h"
-#include "threads.h"
 
 enum { ROUNDING_MS = 1 };
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "candidate_records.h"
 #include "election_observer.h"
 #include "faults.h"
 #include "oracle_records.h"
-#include "threads.h"
 #include "trace.h"
 
 enum { PIECES_OF_A_TERM = 3, NUMBERS_FROM = 200 };

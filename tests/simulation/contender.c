@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "contender_calls.h"
 #include "oracle.h"
-#include "threads.h"
 #include "trace.h"
 
 enum { US_PER_MS = 1000, PIECES_OF_A_HOLD = 3, ANSWER_MS = 1000 };

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "asker.h"
+#include "base/threads.h"
 #include "faults.h"
 #include "oracle_records.h"
 #include "set_handle.h"
-#include "threads.h"
 #include "trace.h"
 
 enum {

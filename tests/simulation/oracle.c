@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "candidate.h"
 #include "election_observer.h"
-#include "lock.h"
+#include "handle/lock.h"
 #include "multi_contender.h"
 #include "oracle_counts.h"
 #include "oracle_records.h"
 #include "retries.h"
 #include "store.h"
-#include "threads.h"
 #include "trace.h"
 #include "traffic.h"
 

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lock.h"
+#include "base/threads.h"
+#include "handle/lock.h"
 #include "oracle_records.h"
-#include "threads.h"
 
 enum { ROUNDING_MS = 1 };
 

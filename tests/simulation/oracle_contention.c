@@ -1,7 +1,7 @@
 /* What must hold of the news that somebody waits behind a holder. */
 #include <inttypes.h>
 
-#include "lock.h"
+#include "handle/lock.h"
 #include "oracle_records.h"
 
 /* Where nothing goes wrong; else a list that was lost is asked for again after a third of the

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "faults.h"
-#include "lock.h"
-#include "lock_listener.h"
+#include "handle/lock.h"
+#include "handle/lock_listener.h"
 #include "oracle_records.h"
 
 /* What the application was told about one resource, through the handles of one client. */

@@ -1,9 +1,9 @@
 /* What must hold when a client or a handle is closed while it is used, or when its process dies. */
 #include <inttypes.h>
 
-#include "lock.h"
+#include "base/threads.h"
+#include "handle/lock.h"
 #include "oracle_records.h"
-#include "threads.h"
 
 enum {
     END_SESSION_MAX_MS = 10000, /* when the servers do not answer, or slowly */

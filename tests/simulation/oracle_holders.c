@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lock.h"
+#include "base/threads.h"
+#include "handle/lock.h"
 #include "oracle_records.h"
-#include "threads.h"
 #include "traffic.h"
 
 /* Of what somebody did by hand, to a client that is well; and of one's turn, where nothing goes

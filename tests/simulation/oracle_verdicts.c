@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "asker.h"
+#include "base/threads.h"
 #include "candidate.h"
 #include "closer.h"
-#include "lock.h"
+#include "handle/lock.h"
 #include "multi_contender.h"
 #include "oracle_records.h"
 #include "recipe/lease.h"
 #include "recipe/node_name.h"
-#include "threads.h"
 
 enum {
     TRY_MAX_MS = 1000,    /* with servers that are well */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "playback.h"
-#include "recorder.h"
+#include "telemetry/recorder.h"
 
 typedef struct stream {
     char *text;

@@ -1,12 +1,12 @@
 /*
- * Reads a record of lib/record_format.h, strictly: what the library does not
+ * Reads a record of lib/telemetry/record_format.h, strictly: what the library does not
  * write is refused, with the line and the rule that it breaks. Any bytes are
  * fine as input; nothing is allocated.
  */
 #ifndef ZKLOCK_TESTS_RECORD_READER_H
 #define ZKLOCK_TESTS_RECORD_READER_H
 
-#include "record_format.h"
+#include "telemetry/record_format.h"
 
 typedef enum record_kind {
     RECORD_NEWS,    /* of a session: session, news */

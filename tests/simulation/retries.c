@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "plan.h"
-#include "zookeeper/request_runner.h"
+#include "session/request_runner.h"
 
 enum {
     US_PER_MS = 1000,

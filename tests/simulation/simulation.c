@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "administrator.h"
+#include "base/threads.h"
 #include "candidate.h"
-#include "client.h"
+#include "client/client.h"
 #include "closer.h"
 #include "contender.h"
 #include "election_observer.h"
@@ -16,7 +17,6 @@
 #include "oracle.h"
 #include "retries.h"
 #include "testing/ensemble.h"
-#include "threads.h"
 #include "trace.h"
 
 enum {

@@ -1,9 +1,9 @@
 /* Each call of zklock/administration.h when one allocation after the other fails. */
 #include "allocation.h"
+#include "base/threads.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/administration.h"
 #include "zklock/striped_lock.h"
 

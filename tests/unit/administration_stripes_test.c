@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/administration.h"
 #include "zklock/striped_lock.h"
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, WITHIN_MS = 60000, TEXT_SIZE = 2048 };

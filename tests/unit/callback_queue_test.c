@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "callback_queue.h"
+#include "base/callback_queue.h"
 #include "support/lock_desk.h"
 
 enum { POSTERS = 4, POSTS_EACH = 2000, DISPATCHERS = 2 };

@@ -1,12 +1,12 @@
 /* Clients and handles that are closed in the middle of other calls, by the public interface. */
 #include <stdio.h>
 
-#include "client.h"
+#include "client/client.h"
+#include "session/request_runner.h"
 #include "support/unit.h"
 #include "zklock/election.h"
 #include "zklock/testing.h"
 #include "zklock/zklock.h"
-#include "zookeeper/request_runner.h"
 
 enum {
     SEEDS = 20,

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
+#include "session/resolve.h"
 #include "support/participant.h"
 #include "testing/ensemble.h"
 #include "testing/machine.h"
-#include "zookeeper/resolve.h"
 
 enum {
     SECOND_US = 1000000,
     SOON_MS = 500,
-    RETRY_MS = 1000,          /* service.c: RETRY_PAUSE_MS */
+    RETRY_MS = 1000,          /* session_threads.c: RETRY_PAUSE_MS */
     LOOK_UP_AGAIN_MS = 10000, /* and LOOK_UP_AGAIN_MS */
     LONG_TIMEOUT_MS = 40000,  /* 20 ticks */
     MOVES = 8

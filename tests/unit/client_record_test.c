@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "assertion.h"
 #include "playback.h"
-#include "record_file.h"
 #include "support/lock_desk.h"
 #include "support/run_stage.h"
+#include "telemetry/assertion.h"
+#include "telemetry/record_file.h"
 
 /* ---- A directory of the test's own -------------------------------------------------- */
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
+#include "session/request_runner.h"
 #include "support/lock_desk.h"
-#include "zookeeper/request_runner.h"
 
 /* A session is nearly full when less than a quarter is left; see client.c. */
 enum { FULL = 512 * 1024, THREE_QUARTERS = FULL / 4 * 3 };

@@ -1,12 +1,12 @@
 /* The connection on libzookeeper: what each error of a server comes to, and what becomes of
  * requests that libzookeeper forgets. */
-#include "zookeeper/connection.h"
+#include "session/connection.h"
 
 #include <sched.h>
 
+#include "base/threads.h"
 #include "support/scripted_server.h"
 #include "support/unit.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { REQUESTS = 20, ROUNDS = 100 };

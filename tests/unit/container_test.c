@@ -1,6 +1,6 @@
 /* Containers: nodes that the servers delete some time after their last child has gone. */
+#include "base/threads.h"
 #include "support/caller.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { CONTAINER_MS = 1000, ENOUGH_MS = 5000 };

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "lock.h"
+#include "handle/lock.h"
 #include "support/candidate.h"
 #include "zklock/administration.h"
 

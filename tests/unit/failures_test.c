@@ -1,5 +1,5 @@
 /* What is made of libzookeeper's lines; and an open to ports where no ZooKeeper server is. */
-#include "zookeeper/failures.h"
+#include "session/failures.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* Calls on handles that are closed, on simulated servers: named, and without a look at what is
  * gone. */
-#include "handles.h"
+#include "base/handles.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What the application passes in: each refusal has a message that names the
  * input and the rule. */
-#include "input.h"
+#include "base/input.h"
 
 #include <pthread.h>
 #include <stdio.h>

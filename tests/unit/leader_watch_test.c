@@ -2,7 +2,7 @@
  * Whoever follows the first of a queue, over scripted operations: what it asks for, and what it
  * makes of each answer. "sees 5 /r/x" is what it tells: the term and the node, or "sees nobody".
  */
-#include "zookeeper/leader_watch.h"
+#include "session/leader_watch.h"
 
 #include "support/run_stage.h"
 #include "zklock/election.h"

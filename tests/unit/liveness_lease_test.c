@@ -3,8 +3,8 @@
  * it, on time and late; with real requests, over scripted operations and their
  * clock (live_stage.h).
  */
+#include "session/guarded_write.h"
 #include "support/live_stage.h"
-#include "zookeeper/guarded_write.h"
 
 /* ---- The writes ---------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
  * What watches over a session: its probes, how fresh what it hears is, and its
  * end; with real requests, over scripted operations and their clock.
  */
-#include "callback_queue.h"
+#include "base/callback_queue.h"
+#include "session/leader_watch.h"
 #include "support/live_stage.h"
-#include "zookeeper/leader_watch.h"
 
 /* ---- Probes ---------------------------------------------------------------------- */
 

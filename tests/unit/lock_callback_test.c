@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "lock.h"
+#include "base/threads.h"
+#include "handle/lock.h"
 #include "support/news_ear.h"
-#include "threads.h"
 
 /* ---- Memory and threads that run short ------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "support/relative.h"
 
 enum { LONG_MS = 60000 };

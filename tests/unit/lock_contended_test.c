@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
+#include "session/request_runner.h"
 #include "support/relative.h"
-#include "zookeeper/request_runner.h"
 
 enum { HEARD_SIZE = 256, AGES_MS = 3 * RELATIVE_SESSION_MS };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock.h"
+#include "handle/lock.h"
 #include "support/lock_desk.h"
 #include "zklock/striped_lock.h"
 #include "zklock/zklock.h"

@@ -3,10 +3,10 @@
  * what is deleted or read there is refused, by the leader or, where servers check rights early, by
  * the server that is asked. On simulated servers.
  */
+#include "base/threads.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3, ENOUGH_MS = 5000 };

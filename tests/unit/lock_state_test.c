@@ -2,8 +2,8 @@
  * What zkl_lock_check and zkl_lock_info say of a handle, and who wins where a
  * grant, a loss, a release and a cancel meet.
  */
+#include "base/threads.h"
 #include "support/lock_desk.h"
-#include "threads.h"
 
 /* With a session timeout of 10 s the lease of a new session ends after the
  * timeout less a third of it and a thousandth; silence is two thirds of it. */

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "client.h"
+#include "base/threads.h"
+#include "client/client.h"
 #include "support/participant.h"
-#include "threads.h"
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);

@@ -1,7 +1,7 @@
 /* The servers are asked whether the lock is held, without a thread that waits for their answer. */
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "support/async_caller.h"
 #include "testing/ensemble.h"
 

@@ -1,6 +1,6 @@
 /* The log and the thread that delivers it. Nothing here waits for a time: the
  * callback stands at a gate until the test opens it. */
-#include "log.h"
+#include "telemetry/log.h"
 
 #include <pthread.h>
 #include <signal.h>

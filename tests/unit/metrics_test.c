@@ -1,5 +1,5 @@
 /* What is counted, and how it is written. */
-#include "metrics.h"
+#include "telemetry/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "session/request_runner.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
-#include "zookeeper/request_runner.h"
 
 enum { LINES_SIZE = 4096 };
 

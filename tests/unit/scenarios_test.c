@@ -2,11 +2,11 @@
  * Scenarios in which the simulation found something wrong, each as a story of its
  * own: tests/simulation draws its runs from seeds, and what a seed means changes with it.
  */
-#include "client.h"
+#include "base/threads.h"
+#include "client/client.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SLOW_SESSIONS = 60, SERVERS = 3 };

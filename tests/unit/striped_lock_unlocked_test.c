@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "support/unit.h"
 #include "zklock/striped_lock.h"
 #include "zklock/testing.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "support/unit.h"
-#include "threads.h"
 
 enum { MS = 1000, TRACE_SIZE = 4096 };
 

@@ -1,5 +1,5 @@
 /* Threads and condition variables. A hang is caught by the suite's timeout. */
-#include "threads.h"
+#include "base/threads.h"
 
 #include "support/unit.h"
 

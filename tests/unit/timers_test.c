@@ -1,5 +1,5 @@
 /* The heap of timers. */
-#include "zookeeper/timers.h"
+#include "session/timers.h"
 
 #include "support/unit.h"
 

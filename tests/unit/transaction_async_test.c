@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "client/client.h"
 #include "support/async_caller.h"
 #include "testing/ensemble.h"
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client.h"
+#include "base/threads.h"
+#include "client/client.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "threads.h"
 #include "zklock/zklock.h"
 
 enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3, ENOUGH_MS = 5000 };

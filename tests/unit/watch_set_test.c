@@ -1,8 +1,8 @@
 /* The watches of one waiter on several nodes, over scripted operations (watch_desk.h). */
 #include <string.h>
 
+#include "session/watch_set.h"
 #include "support/watch_desk.h"
-#include "zookeeper/watch_set.h"
 
 enum { SIZE = 3 };
 

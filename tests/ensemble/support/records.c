@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <playback.h>
-#include <recorder.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <telemetry/recorder.h>
 #include <unistd.h>
 
 static const char variable[] = "ZKLOCK_RECORDS";

@@ -13,10 +13,10 @@
 
 #include <pthread.h>
 
+#include "session/connection.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
-#include "zookeeper/connection.h"
 
 enum { CALLER_LOG_SIZE = 4096, MS = 1000 };
 

@@ -19,7 +19,7 @@
 #ifndef ZKLOCK_TESTS_FAKE_OPERATIONS_H
 #define ZKLOCK_TESTS_FAKE_OPERATIONS_H
 
-#include "zookeeper/operations.h"
+#include "session/operations.h"
 
 enum { FAKE_CALLS_MAX = 256, FAKE_TEXT_SIZE = 4096, FAKE_CALL_SIZE = 1400, FAKE_NAME_SIZE = 96 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
-#include "service.h"
+#include "base/input.h"
+#include "client/session_threads.h"
 
-/* ---- In place of service.c: sessions without threads ------------------------- */
+/* ---- In place of session_threads.c: sessions without threads ------------------------- */
 
 static fake_operations *operations; /* of every session; the mutex guards them */
 static int service_returns;

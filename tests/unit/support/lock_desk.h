@@ -2,15 +2,15 @@
  * A desk at which a lock handle is tried over scripted operations: the test
  * plays ZooKeeper. The client is a real one but for its service: sessions
  * without threads and without a server, whose timers fire when the test says so
- * (lock_desk.c stands in for service.c at link time). Blocking calls are made by
+ * (lock_desk.c stands in for session_threads.c at link time). Blocking calls are made by
  * the desk's contender, one thread from beginning to end; the test waits for
  * its requests, never for a time.
  */
 #ifndef ZKLOCK_TESTS_LOCK_DESK_H
 #define ZKLOCK_TESTS_LOCK_DESK_H
 
-#include "client.h"
-#include "input.h"
+#include "base/input.h"
+#include "client/client.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 

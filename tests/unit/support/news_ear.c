@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "callback_queue.h"
+#include "base/callback_queue.h"
 
 /* ---- The ear ---------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
 #define ZKLOCK_TESTS_RECORD_BENCH_H
 
 #include "playback.h"
-#include "recorder.h"
 #include "support/unit.h"
+#include "telemetry/recorder.h"
 
 enum { BENCH_CHILDREN_MAX = 64, BENCH_TEXT_SIZE = 1024 * 1024 };
 

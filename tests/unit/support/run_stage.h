@@ -8,9 +8,9 @@
 #ifndef ZKLOCK_TESTS_RUN_STAGE_H
 #define ZKLOCK_TESTS_RUN_STAGE_H
 
+#include "session/request_runner.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
-#include "zookeeper/request_runner.h"
 
 enum { SESSION_ID = 77, OTHER_SESSION_ID = 78, TIMEOUT_MS = 3000 };
 

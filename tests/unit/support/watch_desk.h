@@ -7,9 +7,9 @@
 #ifndef ZKLOCK_TESTS_WATCH_DESK_H
 #define ZKLOCK_TESTS_WATCH_DESK_H
 
+#include "session/session.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
-#include "zookeeper/session.h"
 
 typedef struct table_user {
     zkl_watch_waiter link;

@@ -1,0 +1,177 @@
+#include "base/callback_queue.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/input.h"
+#include "base/threads.h"
+
+/* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and
+ * when a dispatch leaves some ---- */
+
+static void raise_descriptor(const zkl_callback_queue *queue) {
+    if (queue->descriptor >= 0) {
+        (void)eventfd_write(queue->descriptor, 1);
+    }
+}
+
+static void lower_descriptor(const zkl_callback_queue *queue) {
+    eventfd_t value = 0;
+    if (queue->descriptor >= 0) {
+        (void)eventfd_read(queue->descriptor, &value);
+    }
+}
+
+int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
+    pthread_mutex_lock(&queue->mutex);
+    if (queue->descriptor < 0) {
+        queue->descriptor = eventfd(queue->first != NULL ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
+    }
+    int descriptor = queue->descriptor;
+    pthread_mutex_unlock(&queue->mutex);
+    return descriptor;
+}
+
+/* ---- In and out -------------------------------------------------------------------------------
+ */
+
+void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
+    callback->next = NULL;
+    pthread_mutex_lock(&queue->mutex);
+    if (queue->last == NULL) {
+        queue->first = callback;
+        raise_descriptor(queue);
+    } else {
+        queue->last->next = callback;
+    }
+    queue->last = callback;
+    queue->waiting++;
+    zkl_condition_signal(&queue->changed);
+    pthread_mutex_unlock(&queue->mutex);
+}
+
+static zkl_callback *take_first(zkl_callback_queue *queue) {
+    zkl_callback *callback = queue->first;
+    queue->first = callback->next;
+    queue->waiting--;
+    if (queue->first == NULL) {
+        queue->last = NULL;
+        lower_descriptor(queue);
+    }
+    return callback;
+}
+
+/* So many at most; with the mutex held, which is let go for each. */
+static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
+    size_t count = 0;
+    while (count < most && queue->first != NULL) {
+        zkl_callback *callback = take_first(queue);
+        pthread_mutex_unlock(&queue->mutex);
+        zkl_input_clear(); /* what is said to one is not for the next */
+        callback->run(callback);
+        count++;
+        pthread_mutex_lock(&queue->mutex);
+    }
+    return count;
+}
+
+/* On the application's thread. What has come meanwhile has not raised the descriptor where others
+ * still waited; an edge-triggered loop would not hear of it. */
+static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
+    queue->dispatching = true;
+    zkl_thread_runs_callbacks(true);
+    size_t count = run_waiting(queue, most);
+    zkl_thread_runs_callbacks(false);
+    queue->dispatching = false;
+    if (queue->first != NULL) { /* no post makes an edge before it was empty */
+        raise_descriptor(queue);
+    }
+    zkl_condition_broadcast(&queue->changed);
+    return count;
+}
+
+size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue) {
+    pthread_mutex_lock(&queue->mutex);
+    size_t count = queue->dispatching ? 0 : lend_thread(queue, queue->waiting);
+    pthread_mutex_unlock(&queue->mutex);
+    return count;
+}
+
+static void *run_thread(void *arg) {
+    zkl_callback_queue *queue = arg;
+    zkl_thread_runs_callbacks(true);
+    pthread_mutex_lock(&queue->mutex);
+    while (queue->first != NULL || !queue->closing) {
+        if (run_waiting(queue, SIZE_MAX) == 0) {
+            zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
+        }
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    return NULL;
+}
+
+bool zkl_callback_is_running(void) {
+    return zkl_thread_is_for_callbacks();
+}
+
+/* ---- Beginning and end ------------------------------------------------------------------------
+ */
+
+static void free_queue(zkl_callback_queue *queue) {
+    if (queue->descriptor >= 0) {
+        (void)close(queue->descriptor);
+    }
+    zkl_condition_end(&queue->changed);
+    pthread_mutex_destroy(&queue->mutex);
+    free(queue);
+}
+
+zkl_callback_queue *zkl_callback_queue_make(void) {
+    zkl_callback_queue *queue = calloc(1, sizeof(*queue));
+    if (queue != NULL) {
+        pthread_mutex_init(&queue->mutex, NULL);
+        zkl_condition_begin(&queue->changed);
+        queue->descriptor = -1;
+    }
+    return queue;
+}
+
+zkl_callback_queue *zkl_callback_queue_start(void) {
+    zkl_callback_queue *queue = zkl_callback_queue_make();
+    if (queue == NULL) {
+        return NULL;
+    }
+    queue->has_thread = zkl_thread_start(&queue->thread, run_thread, queue);
+    if (!queue->has_thread) {
+        free_queue(queue);
+        return NULL;
+    }
+    return queue;
+}
+
+/* With the mutex held; a dispatch of another thread comes to its end before. */
+static void run_the_rest(zkl_callback_queue *queue) {
+    while (queue->dispatching) {
+        zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
+    }
+    (void)lend_thread(queue, SIZE_MAX);
+}
+
+void zkl_callback_queue_close(zkl_callback_queue *queue) {
+    if (queue == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&queue->mutex);
+    queue->closing = true;
+    zkl_condition_signal(&queue->changed);
+    if (!queue->has_thread) {
+        run_the_rest(queue);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    if (queue->has_thread) {
+        zkl_thread_join(queue->thread);
+    }
+    free_queue(queue);
+}

@@ -1,0 +1,71 @@
+#include "base/handles.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/input.h"
+#include "base/process_mutex.h"
+#include "base/try.h"
+
+/* A power of two; malloc aligns to 16 bytes. */
+enum { BUCKETS = 4096, ALIGNMENT = 16 };
+
+static zkl_handle *buckets[BUCKETS];
+
+static zkl_handle **bucket_of(const void *handle) {
+    return &buckets[((uintptr_t)handle / ALIGNMENT) % BUCKETS];
+}
+
+/* Where it is linked, or the end of its bucket. */
+static zkl_handle **place_of(const void *handle) {
+    zkl_handle **place = bucket_of(handle);
+    while (*place != NULL && (const void *)*place != handle) {
+        place = &(*place)->next;
+    }
+    return place;
+}
+
+void zkl_handle_open(zkl_handle *handle) {
+    handle->process = (int)getpid();
+    zkl_process_lock();
+    zkl_handle **bucket = bucket_of(handle);
+    handle->next = *bucket;
+    *bucket = handle;
+    zkl_process_unlock();
+}
+
+void zkl_handle_close(zkl_handle *handle) {
+    zkl_process_lock();
+    zkl_handle **place = place_of(handle);
+    if (*place != NULL) {
+        *place = handle->next;
+    }
+    zkl_process_unlock();
+}
+
+/* The process that opened it; 0: it is not open. */
+static int process_of(const void *handle) {
+    zkl_process_lock();
+    const zkl_handle *open = handle != NULL ? *place_of(handle) : NULL;
+    int process = open != NULL ? open->process : 0;
+    zkl_process_unlock();
+    return process;
+}
+
+bool zkl_handle_is_open(const void *handle) {
+    return process_of(handle) != 0;
+}
+
+bool zkl_handle_is_ours(const void *handle) {
+    return process_of(handle) == (int)getpid();
+}
+
+int zkl_handle_check(const char *what, const void *handle) {
+    ZKL_TRY(zkl_input_check_pointer(what, handle));
+    int process = process_of(handle);
+    if (process == 0) {
+        return zkl_input_refuse(what, NULL, "it is closed, or was never opened");
+    }
+    return process == (int)getpid() ? ZKL_OK : ZKL_FORKED;
+}

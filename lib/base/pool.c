@@ -1,0 +1,59 @@
+#include "base/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Those that were taken follow the first one. */
+typedef struct piece {
+    struct piece *next;
+    max_align_t content[];
+} piece;
+
+static piece *make(size_t size) {
+    return calloc(1, sizeof(piece) + size);
+}
+
+static piece *piece_of(void *content) {
+    return (piece *)(void *)((char *)content - offsetof(piece, content));
+}
+
+void *zkl_pool_make(size_t size) {
+    piece *first = make(size);
+    return first != NULL ? first->content : NULL;
+}
+
+void *zkl_pool_take(void *pool, size_t size) {
+    piece *first = piece_of(pool);
+    piece *taken = make(size);
+    if (taken == NULL) {
+        return NULL;
+    }
+    taken->next = first->next;
+    first->next = taken;
+    return taken->content;
+}
+
+void zkl_pool_free(void *pool) {
+    piece *one = pool != NULL ? piece_of(pool) : NULL;
+    while (one != NULL) {
+        piece *next = one->next;
+        free(one);
+        one = next;
+    }
+}
+
+char *zkl_pool_text(void *pool, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = zkl_pool_take(pool, size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+char *zkl_pool_path(void *pool, const char *parent, const char *name) {
+    size_t size = parent != NULL ? strlen(parent) + strlen(name) + 2 : 0;
+    char *path = parent != NULL ? zkl_pool_take(pool, size) : NULL;
+    if (path != NULL) {
+        snprintf(path, size, "%s/%s", parent, name);
+    }
+    return path;
+}

@@ -1,0 +1,113 @@
+/* The client as lock handles see it. */
+#ifndef ZKLOCK_CLIENT_H
+#define ZKLOCK_CLIENT_H
+
+#include <pthread.h>
+
+#include "base/handles.h"
+#include "session/connection.h"
+#include "session/session.h"
+#include "telemetry/recorder.h"
+#include "zklock/zklock.h"
+
+/** Room for a full parent path, with its NUL: chroot, lock root, resource. */
+#define ZKL_PARENT_PATH_SIZE (2 * ZKL_ROOT_MAX + ZKL_RESOURCE_MAX + 2)
+
+/** After a reconnect all watches of a session travel in one packet, and a server
+ *  refuses one that is too large, again and again. So each session watches no
+ *  more than this, and a client that needs more opens another. */
+#define ZKL_WATCHED_BYTES_MAX ((size_t)512 * 1024)
+/** ZooKeeper takes 60 connections from one address by default. */
+#define ZKL_SESSIONS_MAX 16
+
+/** One ZooKeeper session of a client (and the next, when it has expired), and
+ *  the thread that keeps it connected. */
+typedef struct zkl_client_session {
+    zkl_client *client;
+    zkl_connection *connection;
+    zkl_session session;
+    bool is_over;           /* tells its thread to open another */
+    pthread_cond_t changed; /* for its thread: the connection, or is_over */
+    pthread_t thread;
+    bool thread_runs;
+    struct zkl_client_session *next;
+} zkl_client_session;
+
+/** Hears that the client is being closed, with the mutex held. Embed it. */
+typedef struct zkl_close_listener {
+    void (*closes)(void *arg);
+    void *arg;
+    struct zkl_close_listener *prev, *next;
+} zkl_close_listener;
+
+struct zkl_client {
+    zkl_handle open;               /* first */
+    pthread_mutex_t mutex;         /* guards the sessions, the requests and the handles */
+    pthread_cond_t changed;        /* news of a connection, and requests that ended */
+    pthread_cond_t timers_changed; /* for the timer thread */
+    size_t references;             /* the client itself and its lock handles */
+    pid_t process;                 /* that opened it: a forked child must not use it */
+    bool closed;
+    uint64_t answers; /* of servers to requests, lost ones too */
+    bool stopping;    /* tells all threads to end */
+    char *servers;
+    char *chroot;
+    char *lock_root; /* with the chroot */
+    char *label;
+    char *identity;
+    int32_t session_timeout_ms;
+    int32_t lease_tick_ms;
+    bool container_parents;
+    uint64_t last_lock_id;    /* of handles */
+    size_t watched_bytes_max; /* of each session; less than usual in some tests */
+    zkl_dispatch dispatch;
+    zkl_callback_queue *log_callbacks;
+    zkl_callback_queue
+        *callbacks; /* all others. NULL: until a handle needs it, if it has a thread */
+    zkl_log *log;
+    zkl_metrics *metrics;         /* NULL: nothing is counted */
+    zkl_recorder *recorder;       /* NULL: nothing is recorded */
+    zkl_client_session *sessions; /* the first is always there */
+    zkl_close_listener *close_listeners;
+    pthread_t timer_thread;
+};
+
+/** Lock handles keep the client's memory, with the mutex held. */
+void zkl_client_keep(zkl_client *client);
+/** Without the mutex. */
+void zkl_client_drop(zkl_client *client);
+
+/** Closes it, as zkl_client_close does, which has checked that it may. */
+int zkl_client_end(zkl_client *client, int64_t timeout_ms);
+/** Stops the log and the callbacks, in the order in which news flows, and frees the sessions, when
+ *  no thread serves them. */
+void zkl_client_shut_down(zkl_client *client);
+
+/** The calling thread, as the owner of what it acquires, for others to read. */
+void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
+
+/** A handle, as the owner of what it acquires where no thread waits. */
+void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]);
+
+/** What is told (telemetry.h) of a request of one of its handles that is not under way. */
+zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
+                                           const char *resource);
+
+/** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
+ *  had. */
+zkl_callback_queue *zkl_client_callbacks(zkl_client *client);
+
+/** A session that has room for requests that need so much of its watches, with the mutex
+ *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,
+ *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
+
+/** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
+ */
+void zkl_client_note_lease_impossible(const zkl_client *client);
+
+/** Writes the full path of a resource that has been checked. */
+void zkl_client_resource_path(const zkl_client *client, const char *resource,
+                              char path[ZKL_PARENT_PATH_SIZE]);
+
+#endif

@@ -1,0 +1,292 @@
+#include "client/inquiry.h"
+
+#include <string.h>
+
+#include "base/callback_queue.h"
+#include "base/input.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "client/client.h"
+
+enum {
+    AT_ONCE = 128,            /* so many questions are under way at a time */
+    WAKE_EVERY = AT_ONCE / 2, /* so many answers are worth a look at all questions */
+    PAUSE_MS = 100            /* before what failed is asked again */
+};
+
+/* The client's mutex guards it while questions are under way: it stays until all are answered. */
+struct zkl_inquiry {
+    zkl_client *client; /* NULL: it has ended */
+    int64_t deadline_ms;
+    int64_t not_before_ms; /* after a failure */
+    size_t under_way;
+    bool no_memory;
+    bool asked;              /* in session `session_number` */
+    uint64_t session_number; /* of the client's first session */
+    bool session_changed;
+};
+
+/* ---- Answers, with the mutex held -------------------------------------------------------- */
+
+static bool copy_data(zkl_question *question, const zkl_reply *reply) {
+    char *copy = zkl_pool_take(question->inquiry, reply->data_length);
+    if (copy != NULL && reply->data_length > 0) {
+        memcpy(copy, reply->data, reply->data_length);
+    }
+    question->reply.data = copy;
+    return copy != NULL;
+}
+
+static bool copy_children(zkl_question *question, zkl_children children) {
+    size_t size = children.count * sizeof(char *);
+    for (size_t i = 0; i < children.count; i++) {
+        size += strlen(children.names[i]) + 1;
+    }
+    const char **names = zkl_pool_take(question->inquiry, size);
+    if (names == NULL) {
+        return false;
+    }
+    char *room = (char *)(names + children.count);
+    for (size_t i = 0; i < children.count; i++) {
+        size_t length = strlen(children.names[i]) + 1;
+        names[i] = memcpy(room, children.names[i], length);
+        room += length;
+    }
+    question->reply.children = (zkl_children){ names, children.count };
+    return true;
+}
+
+/* Its strings live during the callback only. */
+static bool take_reply(zkl_question *question, const zkl_reply *reply) {
+    question->answered = true;
+    question->reply = *reply;
+    question->reply.path = NULL;
+    question->reply.children = (zkl_children){ NULL, 0 };
+    bool has_data = reply->data == NULL || copy_data(question, reply);
+    return has_data && (reply->children.count == 0 || copy_children(question, reply->children));
+}
+
+static bool is_final(zkl_outcome outcome) {
+    return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE ||
+           outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_EMPTY;
+}
+
+static void pause_asking(zkl_inquiry *inquiry) {
+    inquiry->not_before_ms = zkl_clock_ms() + PAUSE_MS;
+}
+
+static void on_reply(void *arg, const zkl_reply *reply) {
+    zkl_question *question = arg;
+    zkl_inquiry *inquiry = question->inquiry;
+    inquiry->under_way--;
+    question->under_way = false;
+    if (inquiry->client == NULL) {
+        if (inquiry->under_way == 0) {
+            zkl_pool_free(inquiry);
+        }
+        return;
+    }
+    if (is_final(reply->outcome)) {
+        inquiry->no_memory = !take_reply(question, reply) || inquiry->no_memory;
+    } else {
+        question->asked_again = question->asked_again || reply->outcome == ZKL_OUTCOME_UNKNOWN;
+        pause_asking(inquiry);
+    }
+    if (inquiry->under_way % WAKE_EVERY == 0) {
+        zkl_condition_broadcast(&inquiry->client->changed);
+    }
+}
+
+/* ---- Asking, with the mutex held ------------------------------------------------------------ */
+
+static zkl_outcome send_request(zkl_session *session, zkl_question *question) {
+    const zkl_operation operation = { .kind = question->kind,
+                                      .path = question->path,
+                                      .data = question->data,
+                                      .version = ZKL_ANY_VERSION,
+                                      .lasts = true };
+    return zkl_send(&session->sender, &operation, on_reply, question);
+}
+
+static void note_session(zkl_inquiry *inquiry, const zkl_session *session) {
+    bool is_another = inquiry->asked && inquiry->session_number != session->sender.session_number;
+    inquiry->session_changed = inquiry->session_changed || is_another;
+    inquiry->asked = true;
+    inquiry->session_number = session->sender.session_number;
+}
+
+static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
+    zkl_session *session = &inquiry->client->sessions->session;
+    if (question->path == NULL) {
+        inquiry->no_memory = true;
+        return;
+    }
+    zkl_outcome outcome = send_request(session, question);
+    if (outcome == ZKL_OUTCOME_OK) {
+        note_session(inquiry, session);
+        question->under_way = true;
+        inquiry->under_way++;
+    } else if (outcome == ZKL_OUTCOME_REFUSED) {
+        question->answered = true;
+        question->reply = (zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED };
+    } else {
+        pause_asking(inquiry);
+    }
+}
+
+static bool may_ask(const zkl_inquiry *inquiry) {
+    return inquiry->client->sessions->session.connected && inquiry->under_way < AT_ONCE &&
+           zkl_clock_ms() >= inquiry->not_before_ms;
+}
+
+/* Those that are neither answered nor under way. Returns how many are not answered. */
+static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
+    size_t open = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!questions[i].answered && !questions[i].under_way && may_ask(inquiry)) {
+            ask_one(inquiry, &questions[i]);
+        }
+        open += questions[i].answered ? 0 : 1;
+    }
+    return open;
+}
+
+/* ZKL_OK, or why nothing more is to be waited for. A client that is closed has no sessions. */
+static int look_at_client(const zkl_inquiry *inquiry) {
+    if (inquiry->client->closed) {
+        return ZKL_CLOSED;
+    }
+    if (inquiry->no_memory) {
+        return ZKL_NO_MEMORY;
+    }
+    if (inquiry->client->sessions->session.auth_failed) {
+        return ZKL_AUTH_FAILED;
+    }
+    return zkl_clock_ms() >= inquiry->deadline_ms ? ZKL_TIMEOUT : ZKL_OK;
+}
+
+static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
+    int64_t until_ms = moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms;
+    zkl_condition_wait(&inquiry->client->changed, &inquiry->client->mutex,
+                       until_ms - zkl_clock_ms());
+}
+
+int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
+    pthread_mutex_lock(&inquiry->client->mutex);
+    int status = look_at_client(inquiry);
+    while (status == ZKL_OK && ask_more(inquiry, questions, count) > 0) {
+        bool pauses = inquiry->not_before_ms > zkl_clock_ms();
+        wait_until(inquiry, pauses ? inquiry->not_before_ms : INT64_MAX);
+        status = look_at_client(inquiry);
+    }
+    if (status == ZKL_OK && inquiry->no_memory) {
+        status = ZKL_NO_MEMORY;
+    }
+    pthread_mutex_unlock(&inquiry->client->mutex);
+    return status;
+}
+
+static int question_status(const zkl_question *question) {
+    zkl_outcome outcome = question->reply.outcome;
+    if (outcome != ZKL_OUTCOME_REFUSED && outcome != ZKL_OUTCOME_NOT_EMPTY) {
+        return ZKL_OK;
+    }
+    zkl_input_note("path", question->path, "the servers refused the request");
+    return outcome == ZKL_OUTCOME_NOT_EMPTY ? ZKL_SERVER_REFUSED : question->reply.status;
+}
+
+int zkl_questions_status(const zkl_question *questions, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        ZKL_TRY(question_status(&questions[i]));
+    }
+    return ZKL_OK;
+}
+
+int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
+                        const char *data, zkl_question **question) {
+    *question = zkl_inquiry_questions(inquiry, 1);
+    if (*question == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    **question = zkl_question_make(inquiry, kind, path);
+    (*question)->data = data;
+    ZKL_TRY(zkl_inquiry_ask(inquiry, *question, 1));
+    return zkl_questions_status(*question, 1);
+}
+
+int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
+    pthread_mutex_lock(&inquiry->client->mutex);
+    int64_t now_ms = zkl_clock_ms();
+    int64_t until_ms = ms < INT64_MAX - now_ms ? now_ms + ms : INT64_MAX;
+    int status = look_at_client(inquiry);
+    while (status == ZKL_OK && zkl_clock_ms() < until_ms) {
+        wait_until(inquiry, until_ms);
+        status = look_at_client(inquiry);
+    }
+    pthread_mutex_unlock(&inquiry->client->mutex);
+    return status;
+}
+
+bool zkl_inquiry_changed_session(zkl_inquiry *inquiry) {
+    bool changed = inquiry->session_changed;
+    inquiry->asked = false;
+    inquiry->session_changed = false;
+    return changed;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------ */
+
+const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry) {
+    return inquiry->client->lock_root;
+}
+
+const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource) {
+    char *path = zkl_pool_take(inquiry, ZKL_PARENT_PATH_SIZE);
+    if (path != NULL) {
+        zkl_client_resource_path(inquiry->client, resource, path);
+    }
+    return path;
+}
+
+zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count) {
+    return zkl_pool_take(inquiry, count * sizeof(zkl_question));
+}
+
+zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path) {
+    return (zkl_question){ .inquiry = inquiry, .kind = kind, .path = path };
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------- */
+
+int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry) {
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX));
+    if (zkl_callback_is_running()) {
+        return ZKL_IN_CALLBACK;
+    }
+    zkl_inquiry *self = zkl_pool_make(sizeof(*self));
+    if (self == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    int64_t now_ms = zkl_clock_ms();
+    self->client = client;
+    self->deadline_ms = timeout_ms < INT64_MAX - now_ms ? now_ms + timeout_ms : INT64_MAX;
+    pthread_mutex_lock(&client->mutex);
+    zkl_client_keep(client);
+    pthread_mutex_unlock(&client->mutex);
+    *inquiry = self;
+    return ZKL_OK;
+}
+
+void zkl_inquiry_end(zkl_inquiry *inquiry) {
+    zkl_client *client = inquiry->client;
+    pthread_mutex_lock(&client->mutex);
+    inquiry->client = NULL;
+    bool is_last = inquiry->under_way == 0;
+    pthread_mutex_unlock(&client->mutex);
+    if (is_last) {
+        zkl_pool_free(inquiry);
+    }
+    zkl_client_drop(client);
+}

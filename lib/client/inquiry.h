@@ -1,0 +1,58 @@
+/*
+ * Questions to the servers that a thread waits for, many at once. What is lost with a connection,
+ * or turned away, is asked again until the deadline; so each question must be one that can be asked
+ * twice.
+ */
+#ifndef ZKLOCK_INQUIRY_H
+#define ZKLOCK_INQUIRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session/operations.h"
+
+/** Of several calls that belong together. A pool (pool.h): what is taken from it lives until
+ *  zkl_inquiry_end. */
+typedef struct zkl_inquiry zkl_inquiry;
+
+typedef struct zkl_question {
+    zkl_inquiry *inquiry;
+    zkl_operation_kind kind;
+    const char *path; /* NULL: there was no memory for it */
+    const char *data; /* SET */
+    zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
+    bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
+    bool answered;
+    bool under_way;
+} zkl_question;
+
+/** Checks what all functions of administration.h are given, and keeps the client. ZKL_OK:
+ *  zkl_inquiry_end is to follow. */
+int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry);
+void zkl_inquiry_end(zkl_inquiry *inquiry);
+
+/** The full path of a resource that has been checked, or of the lock root. NULL: out of memory. */
+const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource);
+const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry);
+
+/** So many that are yet to be begun. NULL: out of memory. */
+zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count);
+zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path);
+
+/** Asks all of them, and waits for their answers. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED, ZKL_AUTH_FAILED
+ *  or ZKL_NO_MEMORY. */
+int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count);
+/** ZKL_OK unless one of them was refused; then why, and a message that names the path. */
+int zkl_questions_status(const zkl_question *questions, size_t count);
+/** Asks one, and looks at its status. `data`: SET; else NULL. */
+int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
+                        const char *data, zkl_question **question);
+
+/** Waits for so long. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED or ZKL_AUTH_FAILED. */
+int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
+
+/** Whether questions were asked in several sessions since the last call: what was told may go back
+ *  in time. */
+bool zkl_inquiry_changed_session(zkl_inquiry *inquiry);
+
+#endif

@@ -1,0 +1,328 @@
+#include "client/session_threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "session/resolve.h"
+#include "telemetry/assertion.h"
+
+/* How long to wait before names that could not be resolved are tried again,
+ * and how often they are looked up while no server answers. */
+enum { RETRY_PAUSE_MS = 1000, LOOK_UP_AGAIN_MS = 10000 };
+
+/* ---- News from the operations, with the mutex held ------------------------- */
+
+static void tell_threads(zkl_client_session *self) {
+    zkl_condition_signal(&self->changed);
+    zkl_condition_broadcast(&self->client->changed);
+}
+
+static void on_session_news(void *arg, const zkl_session_news *news) {
+    zkl_client_session *self = arg;
+    zkl_session_on_news(&self->session, news);
+    if (news->state == ZKL_SESSION_STATE_EXPIRED) {
+        self->is_over = true;
+    }
+    tell_threads(self);
+}
+
+/* Its thread closes it, and opens another. */
+static void on_abandon(void *arg) {
+    zkl_client_session *self = arg;
+    zkl_connection_abandon(self->connection);
+    zkl_session_give_up(&self->session);
+    self->is_over = true;
+    tell_threads(self);
+}
+
+static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
+    zkl_client_session *self = arg;
+    zkl_session_on_watch_fired(&self->session, watch_id, deleted);
+}
+
+/* Whoever closes the client waits for it. */
+static void tell_closer(zkl_client *client) {
+    if (client->closed) {
+        zkl_condition_broadcast(&client->changed);
+    }
+}
+
+static void on_answered(void *arg) {
+    const zkl_client_session *self = arg;
+    self->client->answers++;
+    if (self->client->closed && zkl_service_is_idle(self->client)) {
+        tell_closer(self->client);
+    }
+}
+
+static void on_request_ended(void *arg) {
+    tell_closer(arg);
+}
+
+static void on_wake(void *arg) {
+    zkl_client_session *self = arg;
+    zkl_condition_signal(&self->client->timers_changed);
+}
+
+/* ---- Timers ---------------------------------------------------------------- */
+
+static int64_t next_deadline(const zkl_client *client) {
+    int64_t next = INT64_MAX;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        int64_t its = zkl_timers_next(&one->session.timers);
+        next = its < next ? its : next;
+    }
+    return next;
+}
+
+static void *fire_timers(void *arg) {
+    zkl_client *client = arg;
+    pthread_mutex_lock(&client->mutex);
+    while (!client->stopping) {
+        for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+            zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
+        }
+        int64_t next = next_deadline(client);
+        int64_t wait = next == INT64_MAX ? INT64_MAX : next - zkl_clock_ms();
+        zkl_condition_wait(&client->timers_changed, &client->mutex, wait);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return NULL;
+}
+
+/* ---- Connecting ------------------------------------------------------------- */
+
+static int connect_session(zkl_client_session *self) {
+    char *addresses = NULL;
+    int status = zkl_resolve_servers(self->client->servers, &addresses);
+    if (status == ZKL_OK) {
+        pthread_mutex_lock(&self->client->mutex);
+        zkl_session_connecting(&self->session);
+        pthread_mutex_unlock(&self->client->mutex);
+        status = zkl_connection_open(self->connection, addresses, self->client->session_timeout_ms);
+    }
+    free(addresses);
+    return status;
+}
+
+/* Waits, with the mutex held, until told to stop or for so long. */
+static void pause_connecting(zkl_client_session *self, int64_t ms) {
+    int64_t start = zkl_clock_ms();
+    while (!self->client->stopping) {
+        int64_t left = ms - (zkl_clock_ms() - start);
+        if (left <= 0) {
+            return;
+        }
+        zkl_condition_wait(&self->changed, &self->client->mutex, left);
+    }
+}
+
+/* Called with the mutex held, which is let go meanwhile. The flag goes down
+ * before the new session can possibly expire in its turn. */
+static void open_next_session(zkl_client_session *self) {
+    self->is_over = false;
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_close(self->connection);
+    int status = connect_session(self);
+    pthread_mutex_lock(&self->client->mutex);
+    if (status != ZKL_OK) {
+        self->is_over = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
+    }
+}
+
+/* The servers may have moved to other addresses. That takes time, and other addresses may cost a
+ * connection that has come about meanwhile. */
+static void look_up_again(zkl_client_session *self) {
+    pthread_mutex_t *mutex = &self->client->mutex;
+    char *addresses = NULL;
+    pthread_mutex_unlock(mutex);
+    bool found = zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK;
+    pthread_mutex_lock(mutex);
+    if (found && !self->session.connected) {
+        pthread_mutex_unlock(mutex);
+        zkl_connection_set_servers(self->connection, addresses);
+        pthread_mutex_lock(mutex);
+    }
+    free(addresses);
+}
+
+static void wait_for_connection(zkl_client_session *self) {
+    int64_t start = zkl_clock_ms();
+    int64_t left = LOOK_UP_AGAIN_MS;
+    while (left > 0 && !self->client->stopping && !self->is_over && !self->session.connected &&
+           !self->session.auth_failed) {
+        zkl_condition_wait(&self->changed, &self->client->mutex, left);
+        left = LOOK_UP_AGAIN_MS - (zkl_clock_ms() - start);
+    }
+    if (left <= 0) {
+        look_up_again(self);
+    }
+}
+
+/* No session will follow; and a connection that stayed could try again and again by itself. */
+static void stop_connecting(zkl_client_session *self) {
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_close(self->connection);
+    pthread_mutex_lock(&self->client->mutex);
+    while (!self->client->stopping) {
+        zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
+    }
+}
+
+static void *keep_connected(void *arg) {
+    zkl_client_session *self = arg;
+    pthread_mutex_lock(&self->client->mutex);
+    while (!self->client->stopping) {
+        if (self->session.auth_failed) {
+            stop_connecting(self);
+        } else if (self->is_over) {
+            open_next_session(self);
+        } else if (self->session.connected) {
+            zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
+        } else {
+            wait_for_connection(self);
+        }
+    }
+    pthread_mutex_unlock(&self->client->mutex);
+    zkl_connection_close(self->connection);
+    return NULL;
+}
+
+/* ---- Sessions ------------------------------------------------------------------ */
+
+static void free_session(zkl_client_session *self) {
+    zkl_connection_free(self->connection);
+    zkl_session_destroy(&self->session);
+    zkl_condition_end(&self->changed);
+    free(self);
+}
+
+static zkl_client_session *make_session(zkl_client *client) {
+    zkl_client_session *self = calloc(1, sizeof(*self));
+    if (self == NULL) {
+        return NULL;
+    }
+    zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
+    self->client = client;
+    self->connection = zkl_connection_make(&client->mutex, &listener, on_wake, self);
+    if (self->connection == NULL) {
+        free(self);
+        return NULL;
+    }
+    zkl_session_options options = {
+        .operations = zkl_connection_operations(self->connection),
+        .log = client->log,
+        .metrics = client->metrics,
+        .recorder = client->recorder,
+        .identity = client->identity,
+        .label = client->label,
+        .lock_root = client->lock_root,
+        .lease_tick_ms = client->lease_tick_ms,
+        .container_parents = client->container_parents,
+    };
+    zkl_session_begin(&self->session, &options);
+    self->session.request_ended = on_request_ended;
+    self->session.request_ended_arg = client;
+    self->session.abandon = on_abandon;
+    self->session.abandon_arg = self;
+    zkl_condition_begin(&self->changed);
+    return self;
+}
+
+static bool start_thread(zkl_client_session *self) {
+    self->thread_runs = zkl_thread_start(&self->thread, keep_connected, self);
+    return self->thread_runs;
+}
+
+static void append_session(zkl_client *client, zkl_client_session *self) {
+    zkl_client_session **place = &client->sessions;
+    while (*place != NULL) {
+        place = &(*place)->next;
+    }
+    *place = self;
+}
+
+bool zkl_service_is_idle(const zkl_client *client) {
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (!zkl_connection_is_idle(one->connection)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
+    zkl_client_session *self = make_session(client);
+    if (self == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    self->is_over = true;
+    if (!start_thread(self)) {
+        free_session(self);
+        return ZKL_SYSTEM;
+    }
+    append_session(client, self);
+    *result = self;
+    return ZKL_OK;
+}
+
+/* ---- Beginning and end ------------------------------------------------------- */
+
+static void stop_threads(zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
+    client->stopping = true;
+    zkl_condition_signal(&client->timers_changed);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        zkl_condition_signal(&one->changed);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    zkl_thread_join(client->timer_thread);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->thread_runs) {
+            zkl_thread_join(one->thread);
+        }
+    }
+}
+
+/* The first one is connected here, so that its failure is that of the client. */
+int zkl_service_start(zkl_client *client) {
+    zkl_client_session *first = make_session(client);
+    if (first == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    append_session(client, first);
+    int status = connect_session(first);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    if (!zkl_thread_start(&client->timer_thread, fire_timers, client)) {
+        zkl_connection_close(first->connection);
+        return ZKL_SYSTEM;
+    }
+    if (!start_thread(first)) {
+        stop_threads(client);
+        zkl_connection_close(first->connection);
+        return ZKL_SYSTEM;
+    }
+    return ZKL_OK;
+}
+
+void zkl_service_stop(zkl_client *client) {
+    stop_threads(client);
+    pthread_mutex_lock(&client->mutex);
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        zkl_session_finish(&one->session, ZKL_CLOSED);
+        zkl_assert(client->recorder, one->session.runners == NULL);
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void zkl_service_free_sessions(zkl_client *client) {
+    while (client->sessions != NULL) {
+        zkl_client_session *first = client->sessions;
+        client->sessions = first->next;
+        free_session(first);
+    }
+}

@@ -1,0 +1,203 @@
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock.h"
+#include "handle/lock_search.h"
+
+/* What acquire and its asynchronous twin begin, and end. */
+typedef struct acquire_call {
+    zkl_lock_call call; /* first */
+    zkl_mode mode;
+    uint64_t again; /* the grant that its owner has already, counted by the lock; 0: it has none */
+} acquire_call;
+
+/* ---- Beginning ---------------------------------------------------------------------------- */
+
+static int check_idle(const zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    if (lock->search != NULL && lock->search->called_off) {
+        return ZKL_CANCELLED;
+    }
+    if (lock->calls.closing) {
+        return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
+    }
+    switch (lock->state) {
+    case LOCK_IDLE:
+        return ZKL_OK;
+    case LOCK_LOST:
+        zkl_input_note("handle of", lock->members[0].resource,
+                       "its grant was lost; release it first");
+        return ZKL_ALREADY_HELD;
+    case LOCK_HELD:
+        return ZKL_ALREADY_HELD;
+    case LOCK_ACQUIRING:
+    case LOCK_RELEASING:
+        break;
+    }
+    return ZKL_HANDLE_IN_USE;
+}
+
+static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
+    return zkl_lock_is_granted(lock) && lock->options.reentrant != 0 &&
+           !zkl_lock_is_of_other(lock, owner) && !lock->client->closed;
+}
+
+static int acquire_again(zkl_lock *lock, acquire_call *self) {
+    zkl_lock_look_at_clock(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    bool reads = lock->grant.mode == ZKL_READ || zkl_lock_is_downgrading(lock);
+    if (reads && self->mode != ZKL_READ) {
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)self->mode),
+                                "is held for reading; zkl_lock_try_upgrade takes it for writing");
+    }
+    if (lock->grant.holds == ZKL_HOLDS_MAX) {
+        zkl_input_note("handle of", lock->members[0].resource,
+                       "was acquired 65,535 times without a release");
+        return ZKL_ALREADY_HELD;
+    }
+    lock->grant.holds++;
+    self->again = lock->grant.number;
+    zkl_call_over(&self->call);
+    return ZKL_OK;
+}
+
+/* The request has the deadline: it is decided then. That may be in its first step. */
+static int begin(zkl_lock_call *call) {
+    acquire_call *self = (acquire_call *)call;
+    zkl_lock *lock = call->lock;
+    if (is_acquired_again(lock, call->owner)) {
+        return acquire_again(lock, self);
+    }
+    ZKL_TRY(check_idle(lock));
+    int64_t timeout_ms = call->timeout_ms;
+    call->timeout_ms = ZKL_FOREVER;
+    if (!lock->is_set) {
+        lock->members[0].kind.mode = self->mode;
+    }
+    lock->grant.owner = call->owner;
+    lock->state = LOCK_ACQUIRING;
+    lock->pending = call;
+    int status = zkl_lock_begin_attempt(lock, timeout_ms);
+    if (status != ZKL_OK) {
+        lock->pending = NULL;
+        lock->state = LOCK_IDLE;
+    }
+    return status;
+}
+
+static void note_not_begun(const zkl_lock_call *call, int status) {
+    zkl_lock_note_not_begun(call->lock, 0, status);
+}
+
+/* ---- The end ------------------------------------------------------------------------------ */
+
+/* What was granted, but given back before its acquire returned, was never held for the caller. */
+static int verdict_for_caller(const zkl_lock *lock) {
+    if (lock->attempt.verdict != ZKL_OK) {
+        return lock->attempt.verdict;
+    }
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    return lock->calls.closing ? ZKL_CANCELLED : ZKL_OK;
+}
+
+static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
+    const lock_attempt *attempt = &lock->attempt;
+    lock->pending = NULL;
+    zkl_lock_look_at_clock(lock);
+    int status = verdict_for_caller(lock);
+    if (status == ZKL_OK) {
+        zkl_lock_begin_hold(lock);
+        zkl_lock_fill_grant(lock, grant);
+        return status;
+    }
+    lock->state = LOCK_IDLE;
+    if (attempt->why != NULL) {
+        zkl_input_note("resource", attempt->why_resource, "%s", attempt->why);
+    }
+    zkl_lock_leave_queues(lock);
+    zkl_lock_let_go(lock);
+    return status;
+}
+
+/* The lock may be lost, released or closed before a callback's turn comes: then it was never
+ * acquired once more. What it is told is of that moment, as the mode may have changed. */
+static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *grant) {
+    bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
+    int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
+    if (lock->calls.closing) {
+        status = lock->client->closed ? ZKL_CLOSED : ZKL_CANCELLED;
+    }
+    if (status == ZKL_OK) {
+        zkl_lock_fill_grant(lock, grant);
+        grant->waited_ms = 0;
+    } else if (is_held && lock->grant.holds > 1) {
+        lock->grant.holds--;
+    }
+    return status;
+}
+
+static int end(zkl_lock_call *call) {
+    const acquire_call *self = (const acquire_call *)call;
+    return self->again != 0 ? end_acquire_again(call->lock, self->again, &call->grant)
+                            : end_acquire(call->lock, &call->grant);
+}
+
+/* ---- The two ways to wait ----------------------------------------------------------------- */
+
+static const zkl_lock_call_kind kind = {
+    .begin = begin, .end = end, .not_begun = note_not_begun, .tell = zkl_call_tell_grant
+};
+
+static int check(const zkl_lock *lock, zkl_mode mode) {
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    if (!lock->is_set) {
+        return zkl_input_check_mode(mode, lock->members[0].kind.permits);
+    }
+    return mode == ZKL_AS_OPENED
+               ? ZKL_OK
+               : zkl_input_refuse("mode", zkl_lock_mode_name((int)mode),
+                                  "a set is acquired ZKL_AS_OPENED: each resource has its own");
+}
+
+int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
+    ZKL_NOT_CANCELLED;
+    acquire_call self = { zkl_call_of_thread(lock, &kind, __func__, timeout_ms), .mode = mode };
+    ZKL_TRY(check(lock, mode));
+    ZKL_TRY(zkl_lock_check_grant(grant));
+    return zkl_lock_hand_over(&self.call, zkl_call_wait(&self.call, true), grant);
+}
+
+int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
+                           zkl_acquire_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    acquire_call self = { zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg),
+                          .mode = mode };
+    self.call.application.acquired = callback;
+    ZKL_TRY(check(lock, mode));
+    return zkl_call_start(&self.call, sizeof(self));
+}
+
+/* ---- Cancel ------------------------------------------------------------------------------- */
+
+int zkl_lock_cancel(zkl_lock *lock) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    int status = ZKL_OK;
+    pthread_mutex_lock(&lock->client->mutex);
+    if (lock->client->closed) {
+        status = ZKL_CLOSED;
+    } else if (!zkl_lock_waits(lock)) {
+        status = ZKL_NOT_WAITING;
+    } else {
+        zkl_lock_call_off(lock);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}

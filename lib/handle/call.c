@@ -1,0 +1,230 @@
+#include "handle/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/callback_queue.h"
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock.h"
+#include "handle/lock_listener.h"
+#include "telemetry/assertion.h"
+
+/* ---- What both ways of waiting share ------------------------------------------------------ */
+
+zkl_lock_call zkl_call_of_thread(zkl_lock *lock, const zkl_lock_call_kind *kind,
+                                 const char *function, int64_t timeout_ms) {
+    zkl_input_clear();
+    return (zkl_lock_call){ .kind = kind,
+                            .function = function,
+                            .lock = lock,
+                            .owner = { .thread = zkl_thread_number() },
+                            .timeout_ms = timeout_ms,
+                            .grant = ZKL_GRANT_INIT };
+}
+
+zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kind,
+                                   const char *function, int64_t timeout_ms, const void *owner,
+                                   void *arg) {
+    zkl_lock_call call = zkl_call_of_thread(lock, kind, function, timeout_ms);
+    call.owner = (zkl_lock_owner){ .token = owner };
+    call.arg = arg;
+    return call;
+}
+
+int zkl_call_check(const zkl_lock_call *call) {
+    int64_t lowest = call->kind->shortest_ms == 0 ? ZKL_FOREVER : call->kind->shortest_ms;
+    ZKL_TRY(zkl_handle_check("lock", call->lock));
+    return call->timeout_ms == ZKL_FOREVER
+               ? ZKL_OK
+               : zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
+}
+
+/* Of one that has ended, or was refused. */
+static void note_status(const zkl_lock_call *call, int status) {
+    zkl_listener_returned(call->lock, call->function, status);
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(call->lock->client);
+    }
+}
+
+static void ask(zkl_lock_call *call) {
+    if (call->state < ZKL_CALL_ANSWERED) {
+        call->status = call->kind->end(call);
+    }
+    call->state = ZKL_CALL_SETTLED;
+    note_status(call, call->status);
+}
+
+static bool is_of_thread(const zkl_lock_call *call) {
+    return call->application.ended == NULL;
+}
+
+static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
+    if (call->state != ZKL_CALL_WAITS) {
+        return;
+    }
+    call->state = state;
+    zkl_timer_stop(&call->limit);
+    if (is_of_thread(call)) {
+        zkl_condition_broadcast(&call->lock->calls.changed);
+    } else {
+        zkl_lock_callback_post(&call->callback);
+    }
+}
+
+void zkl_call_over(zkl_lock_call *call) {
+    if (call != NULL) {
+        finish(call, ZKL_CALL_OVER);
+    }
+}
+
+void zkl_call_answer(zkl_lock_call *call, int status) {
+    call->status = status;
+    finish(call, ZKL_CALL_ANSWERED);
+}
+
+/* ---- A thread waits ----------------------------------------------------------------------- */
+
+static void wait_until_over(const zkl_lock_call *call) {
+    zkl_lock_callbacks *calls = &call->lock->calls;
+    int64_t start = zkl_clock_ms();
+    int64_t left = call->timeout_ms == ZKL_FOREVER ? INT64_MAX : call->timeout_ms;
+    while (call->state == ZKL_CALL_WAITS && !calls->closing && left > 0) {
+        zkl_condition_wait(&calls->changed, &call->lock->client->mutex, left);
+        left = left == INT64_MAX ? left : call->timeout_ms - (zkl_clock_ms() - start);
+    }
+}
+
+static int run(zkl_lock_call *call) {
+    int status = call->kind->begin(call);
+    if (status != ZKL_OK) {
+        note_status(call, status);
+        return status;
+    }
+    wait_until_over(call);
+    ask(call);
+    return call->status;
+}
+
+int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
+    ZKL_TRY(zkl_call_check(call));
+    if (can_wait && zkl_callback_is_running()) {
+        return ZKL_IN_CALLBACK;
+    }
+    zkl_lock *lock = call->lock;
+    pthread_mutex_lock(&lock->client->mutex);
+    zkl_lock_callbacks_enter(&lock->calls);
+    int status = run(call);
+    zkl_lock_callbacks_leave(&lock->calls);
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+/* ---- A callback is owed ------------------------------------------------------------------- */
+
+static void on_limit(void *arg) {
+    zkl_lock_call *call = arg;
+    if (call->kind->expire != NULL) {
+        call->kind->expire(call);
+    }
+    zkl_call_over(call);
+}
+
+static void set_limit(zkl_lock_call *call) {
+    call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
+    if (call->timeout_ms == 0) {
+        on_limit(call);
+    } else if (call->timeout_ms != ZKL_FOREVER) {
+        zkl_session *session = &call->lock->client->sessions->session; /* any will do */
+        zkl_session_set_timer_after(session, &call->limit, zkl_session_now_ms(session),
+                                    call->timeout_ms);
+    }
+}
+
+/* The handle explains itself in the thread's message, which may be that of a thread that closes it.
+ * Without memory there is none. */
+static void settle(zkl_lock_callback *callback) {
+    zkl_lock_call *call = (zkl_lock_call *)callback;
+    char before[ZKL_MESSAGE_SIZE];
+    zkl_call_over(call);
+    if (call->state == ZKL_CALL_SETTLED) {
+        return;
+    }
+    snprintf(before, sizeof(before), "%s", zkl_input_message());
+    zkl_input_clear();
+    ask(call);
+    call->message = zkl_input_message()[0] != '\0' ? strdup(zkl_input_message()) : NULL;
+    zkl_input_set(before);
+}
+
+static void tell(zkl_lock_callback *callback) {
+    zkl_lock_call *call = (zkl_lock_call *)callback;
+    zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer leads here */
+    zkl_input_set(call->message);
+    free(call->message);
+    call->kind->tell(call);
+}
+
+static const zkl_lock_callback_kind callback_kind = { settle, tell };
+
+static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
+    zkl_client *client = given->lock->client;
+    if (client->closed) {
+        return ZKL_CLOSED; /* its queue may be no more */
+    }
+    if (zkl_client_callbacks(client) == NULL) {
+        return ZKL_SYSTEM;
+    }
+    zkl_lock_call *call = calloc(1, size);
+    if (call == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    memcpy(call, given, size);
+    zkl_lock_callback_owe(&call->lock->calls, &call->callback, client, &callback_kind);
+    *result = call;
+    return ZKL_OK;
+}
+
+static int start(const zkl_lock_call *given, size_t size) {
+    zkl_lock_call *call = NULL;
+    int status = make(given, size, &call);
+    if (status != ZKL_OK) {
+        if (status != ZKL_CLOSED && given->kind->not_begun != NULL) {
+            given->kind->not_begun(given, status);
+        }
+        return status;
+    }
+    status = call->kind->begin(call);
+    if (status != ZKL_OK) {
+        zkl_lock_callback_forget(&call->callback);
+        free(call);
+    } else if (call->state == ZKL_CALL_WAITS) {
+        set_limit(call);
+    }
+    return status;
+}
+
+int zkl_call_start(zkl_lock_call *given, size_t size) {
+    ZKL_TRY(zkl_call_check(given));
+    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)given->application.ended));
+    zkl_client *client = given->lock->client;
+    pthread_mutex_lock(&client->mutex);
+    int status = start(given, size);
+    if (status != ZKL_OK) {
+        note_status(given, status);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
+void zkl_call_tell_status(const zkl_lock_call *call) {
+    call->application.ended(call->arg, call->status);
+}
+
+void zkl_call_tell_grant(const zkl_lock_call *call) {
+    call->application.acquired(call->arg, call->status,
+                               call->status == ZKL_OK ? &call->grant : NULL);
+}

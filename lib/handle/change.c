@@ -1,0 +1,208 @@
+/* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock.h"
+
+/* ---- What may be changed ---------------------------------------------------------------- */
+
+static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
+    ZKL_TRY(zkl_lock_check_held(lock));
+    if (zkl_lock_is_of_other(lock, owner)) {
+        return ZKL_NOT_OWNER;
+    }
+    if (lock->is_set) {
+        return zkl_input_refuse("lock", NULL, "is a set: the modes of its resources stay");
+    }
+    return lock->change.under_way ? ZKL_HANDLE_IN_USE : ZKL_OK;
+}
+
+/* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
+ * waited, for longer than the lease, or the hold, lasts. */
+static int find_end(const zkl_lock *lock) {
+    if (lock->change.end != ZKL_OK) {
+        return lock->change.end;
+    }
+    int status = zkl_lock_check_held(lock);
+    return status == ZKL_OK && lock->calls.closing ? ZKL_NOT_HELD : status;
+}
+
+/* ---- A change that goes on ---------------------------------------------------------------- */
+
+static void begin_change(zkl_lock *lock, zkl_lock_call *call) {
+    lock->change = (lock_change){ .under_way = true, .call = call };
+}
+
+static int end_change(zkl_lock *lock, int status) {
+    lock->change.under_way = false;
+    lock->change.call = NULL;
+    return status;
+}
+
+/* ---- Downgrade ---------------------------------------------------------------------------- */
+
+static int begin_downgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    ZKL_TRY(check_change(lock, call->owner));
+    if (lock->grant.mode == ZKL_READ) {
+        zkl_call_answer(call, ZKL_OK);
+        return ZKL_OK;
+    }
+    if (lock->grant.mode != ZKL_WRITE) {
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
+                                "only what is held for writing can be downgraded");
+    }
+    begin_change(lock, call);
+    zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
+    return ZKL_OK;
+}
+
+static int end_downgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    int end = find_end(lock);
+    int status = lock->change.decided ? lock->change.status : ZKL_PENDING;
+    return end_change(lock, end != ZKL_OK ? end : status);
+}
+
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
+                                              .end = end_downgrade,
+                                              .tell = zkl_call_tell_status };
+
+int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
+    ZKL_NOT_CANCELLED;
+    zkl_lock_call call = zkl_call_of_thread(lock, &downgrade, __func__, timeout_ms);
+    return zkl_call_wait(&call, true);
+}
+
+int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
+                             zkl_status_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    zkl_lock_call call = zkl_call_of_callback(lock, &downgrade, __func__, timeout_ms, owner, arg);
+    call.application.ended = callback;
+    return zkl_call_start(&call, sizeof(call));
+}
+
+/* ---- Upgrade -------------------------------------------------------------------------------- */
+
+static void decide(zkl_lock *lock, int status) {
+    lock->change.decided = true;
+    lock->change.status = status;
+    zkl_call_over(lock->change.call);
+}
+
+static void on_decided(void *arg, int status) {
+    decide(arg, status);
+}
+
+static void on_lost(void *arg, int status) {
+    zkl_lock *lock = arg;
+    lock->change.status = status;
+}
+
+static void on_ended(void *arg) {
+    zkl_lock *lock = arg;
+    lock->change.upgrade = NULL;
+    decide(lock, lock->change.status == ZKL_OK ? ZKL_LOST : lock->change.status);
+}
+
+static int start_upgrade(zkl_lock *lock) {
+    const lock_member *member = &lock->members[0];
+    char owner_text[ZKL_OWNER_MAX + 1];
+    zkl_lock_write_owner(lock, owner_text);
+    zkl_run_options options = {
+        .kind = { ZKL_WRITE, 0 },
+        .companion = member->runner->request.own.node,
+        .resource = member->resource,
+        .parent_path = member->path,
+        .max_hold_ms = lock->options.max_hold_ms,
+        .tells_contended = lock->options.tell_contended != 0,
+        .metrics = lock->metrics,
+        .owner_id = lock->id,
+        .note = lock->options.note,
+        .owner_text = owner_text,
+        .owner = { .arg = lock, .decided = on_decided, .lost = on_lost, .ended = on_ended },
+    };
+    ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
+    return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
+}
+
+static void let_writer_go(zkl_lock *lock) {
+    zkl_request_runner *writer = lock->change.upgrade;
+    lock->change.upgrade = NULL;
+    if (writer == NULL) {
+        return;
+    }
+    zkl_request_runner_disown(writer);
+    zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED };
+    if (lock->change.decided && writer->request.stage == ZKL_STAGE_HELD) {
+        leave = (zkl_event){ .kind = ZKL_EVENT_RELEASED };
+    }
+    zkl_request_runner_feed(writer, &leave);
+}
+
+void zkl_lock_withdraw_change(zkl_lock *lock) {
+    let_writer_go(lock);
+    zkl_lock_end_change(lock, ZKL_NOT_HELD);
+}
+
+static int begin_upgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    ZKL_TRY(check_change(lock, call->owner));
+    if (zkl_lock_is_downgrading(lock)) {
+        return ZKL_HANDLE_IN_USE;
+    }
+    if (lock->grant.mode == ZKL_WRITE) {
+        zkl_lock_fill_grant(lock, &call->grant);
+        zkl_call_answer(call, ZKL_OK);
+        return ZKL_OK;
+    }
+    if (lock->grant.mode != ZKL_READ) {
+        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
+                                "only what is held for reading can be upgraded");
+    }
+    begin_change(lock, call);
+    int status = start_upgrade(lock);
+    if (status != ZKL_OK) {
+        zkl_lock_note_not_begun(lock, 0, status);
+        return end_change(lock, status);
+    }
+    return ZKL_OK;
+}
+
+/* The reader may have been lost, or given back, in the meantime. */
+static int end_upgrade(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    int status = find_end(lock);
+    if (status == ZKL_OK && lock->change.upgrade != NULL && lock->change.decided &&
+        lock->change.status == ZKL_OK) {
+        zkl_lock_take_writer(lock);
+        zkl_lock_fill_grant(lock, &call->grant);
+        return end_change(lock, ZKL_OK);
+    }
+    let_writer_go(lock);
+    return end_change(lock, status != ZKL_OK ? status : lock->change.status);
+}
+
+static void note_not_begun(const zkl_lock_call *call, int status) {
+    zkl_lock_note_not_begun(call->lock, 0, status);
+}
+
+static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
+                                            .end = end_upgrade,
+                                            .not_begun = note_not_begun,
+                                            .tell = zkl_call_tell_grant };
+
+int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
+    ZKL_NOT_CANCELLED;
+    zkl_lock_call call = zkl_call_of_thread(lock, &upgrade, __func__, ZKL_FOREVER);
+    ZKL_TRY(zkl_lock_check_grant(grant));
+    return zkl_lock_hand_over(&call, zkl_call_wait(&call, true), grant);
+}
+
+int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_callback *callback,
+                               void *arg) {
+    ZKL_NOT_CANCELLED;
+    zkl_lock_call call = zkl_call_of_callback(lock, &upgrade, __func__, ZKL_FOREVER, owner, arg);
+    call.application.acquired = callback;
+    return zkl_call_start(&call, sizeof(call));
+}

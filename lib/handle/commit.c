@@ -1,0 +1,176 @@
+#include "handle/commit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "session/guarded_write.h"
+
+/* It may outlive whoever waits for it, as its reply must be taken in. */
+typedef struct zkl_commit {
+    zkl_guarded_write write;
+    zkl_lock *lock; /* NULL: nobody waits any longer */
+    zkl_commit_call *call;
+    struct zkl_commit *prev, *next; /* of the lock */
+    size_t guards;
+    char (*nodes)[ZKL_NODE_PATH_SIZE]; /* of the guards */
+    zkl_multi_operation operations[];  /* the guards first: each checks a node of the lock's */
+} zkl_commit;
+
+/* ---- The end ---------------------------------------------------------------- */
+
+static void tell(zkl_commit_call *call, const zkl_commit_result *result) {
+    call->commit = NULL;
+    call->status = result->status;
+    call->ended(call, result);
+    if (call->commit == NULL) {
+        zkl_call_over(&call->call);
+    }
+}
+
+static void end(zkl_commit *commit, const zkl_commit_result *result) {
+    if (commit->lock != NULL) {
+        DL_DELETE(commit->lock->commits, commit);
+        tell(commit->call, result);
+    }
+    free(commit);
+}
+
+/* The servers have decided against it. */
+static zkl_commit_result result_of_failure(const zkl_commit *commit, const zkl_reply *reply) {
+    bool guard = reply->failed < commit->guards;
+    if (guard) {
+        bool lost = reply->outcome == ZKL_OUTCOME_NO_NODE;
+        return (zkl_commit_result){ .status = lost ? ZKL_LOST : reply->status };
+    }
+    return (zkl_commit_result){ .status = ZKL_OPERATION_FAILED,
+                                .failed = reply->failed - commit->guards,
+                                .failed_status = reply->status };
+}
+
+/* The end of a session answers for what was sent and got no reply: that may be applied. */
+static zkl_commit_result result_of(const zkl_commit *commit, const zkl_reply *reply) {
+    switch (reply->outcome) {
+    case ZKL_OUTCOME_OK:
+        return (zkl_commit_result){ .status = ZKL_OK, .results = reply->results + commit->guards };
+    case ZKL_OUTCOME_UNKNOWN:
+    case ZKL_OUTCOME_SESSION_OVER:
+        return (zkl_commit_result){ .status = ZKL_UNKNOWN };
+    default:
+        break;
+    }
+    return reply->results != NULL ? result_of_failure(commit, reply)
+                                  : (zkl_commit_result){ .status = ZKL_SERVER_REFUSED };
+}
+
+/* The request has a look at its node as well, and tells of the loss, rather than at the next
+ * probe. */
+static void look_for_node(zkl_lock *lock, size_t number) {
+    zkl_request_runner *runner = lock->members[number].runner;
+    if (runner != NULL) {
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    }
+}
+
+static void on_ended(void *arg, const zkl_reply *reply) {
+    zkl_commit *commit = arg;
+    zkl_commit_result result = result_of(commit, reply);
+    if (result.status == ZKL_LOST && commit->lock != NULL) {
+        look_for_node(commit->lock, reply->failed);
+    }
+    end(commit, &result);
+}
+
+void zkl_commits_end(zkl_lock *lock, int status) {
+    zkl_commit *next = NULL;
+    for (zkl_commit *commit = lock->commits; commit != NULL; commit = next) {
+        next = commit->next;
+        if (zkl_guarded_write_withdraw(&commit->write)) {
+            end(commit, &(zkl_commit_result){ .status = status });
+        }
+    }
+}
+
+/* ---- The beginning ---------------------------------------------------------- */
+
+/* An upgrade begins another grant, which is no help to what was begun under the one before. */
+static void find_nodes(zkl_commit *commit) {
+    const zkl_lock *lock = commit->lock;
+    int64_t token = commit->call->token;
+    for (size_t i = 0; i < commit->guards && (token == 0 || token == lock->grant.token); i++) {
+        zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i],
+                                     sizeof(commit->nodes[i]));
+    }
+}
+
+static bool prepare(void *arg) {
+    zkl_commit *commit = arg;
+    if (zkl_lock_is_downgrading(commit->lock)) {
+        return false;
+    }
+    find_nodes(commit);
+    return true;
+}
+
+static zkl_commit *make(zkl_commit_call *call) {
+    size_t guards = call->call.lock->count;
+    size_t count = guards + call->count;
+    size_t size = sizeof(zkl_commit) + count * sizeof(zkl_multi_operation);
+    zkl_commit *commit = calloc(1, size + guards * ZKL_NODE_PATH_SIZE);
+    if (commit == NULL) {
+        return NULL;
+    }
+    commit->lock = call->call.lock;
+    commit->call = call;
+    commit->guards = guards;
+    commit->nodes = (char(*)[ZKL_NODE_PATH_SIZE])((char *)commit + size);
+    for (size_t i = 0; i < guards; i++) {
+        commit->operations[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
+                                                       .path = commit->nodes[i],
+                                                       .version = ZKL_ANY_VERSION };
+    }
+    if (call->count > 0) {
+        memcpy(commit->operations + guards, call->operations,
+               call->count * sizeof(zkl_multi_operation));
+    }
+    commit->write = (zkl_guarded_write){ .operations = commit->operations,
+                                         .count = count,
+                                         .prepare = prepare,
+                                         .ended = on_ended,
+                                         .arg = commit };
+    return commit;
+}
+
+int zkl_commit_begin(zkl_commit_call *call) {
+    zkl_lock *lock = call->call.lock;
+    zkl_commit *commit = make(call);
+    if (commit == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    call->commit = commit;
+    find_nodes(commit);
+    DL_APPEND(lock->commits, commit);
+    zkl_guarded_write_start(&commit->write, lock->members[0].runner->session);
+    return ZKL_OK;
+}
+
+int zkl_commit_end(zkl_commit_call *call) {
+    zkl_commit *commit = call->commit;
+    if (commit == NULL) {
+        return call->status;
+    }
+    DL_DELETE(call->call.lock->commits, commit);
+    commit->lock = NULL;
+    call->commit = NULL;
+    call->status = ZKL_UNKNOWN;
+    if (zkl_guarded_write_withdraw(&commit->write)) {
+        free(commit);
+        call->status = call->call.lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
+    }
+    return call->status;
+}
+
+void zkl_commit_expire(zkl_lock_call *call) {
+    (void)zkl_commit_end((zkl_commit_call *)call);
+}

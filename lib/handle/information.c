@@ -1,0 +1,160 @@
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock.h"
+
+/* ---- Check --------------------------------------------------------------------------- */
+
+static int check_in_touch(const zkl_lock *lock) {
+    int status = zkl_lock_check_held(lock);
+    if (status != ZKL_OK) {
+        return status;
+    }
+    const zkl_session *session = lock->members[0].runner->session;
+    bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
+    return in_touch ? ZKL_OK : ZKL_SUSPECT;
+}
+
+static bool is_held(int status) {
+    return status == ZKL_OK || status == ZKL_SUSPECT;
+}
+
+/* What the handle is, and what is left of its lease, as of one moment. */
+static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
+    int status = check_in_touch(lock);
+    *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
+    if (is_held(status) && lock->client->lease_tick_ms > 0) {
+        *lease_left_ms = zkl_liveness_lease_left(&lock->members[0].runner->session->liveness);
+        if (*lease_left_ms == 0) {
+            status = check_in_touch(lock); /* it has just ended */
+        }
+    }
+    return status;
+}
+
+int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    int64_t left = 0;
+    int status = zkl_handle_check("lock", lock);
+    if (status == ZKL_OK) {
+        pthread_mutex_lock(&lock->client->mutex);
+        status = look(lock, &left);
+        pthread_mutex_unlock(&lock->client->mutex);
+    }
+    if (lease_left_ms != NULL) {
+        *lease_left_ms = left;
+    }
+    return status;
+}
+
+/* ---- Information ---------------------------------------------------------------------- */
+
+static zkl_lock_state public_state(const zkl_lock *lock, int status) {
+    switch (lock->state) {
+    case LOCK_IDLE:
+        break;
+    case LOCK_ACQUIRING:
+        return ZKL_STATE_ACQUIRING;
+    case LOCK_HELD:
+        return status == ZKL_OK ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
+    case LOCK_LOST:
+        return ZKL_STATE_LOST;
+    case LOCK_RELEASING:
+        return ZKL_STATE_RELEASING;
+    }
+    return ZKL_STATE_IDLE;
+}
+
+static uint64_t count_left_behind(const zkl_lock *lock) {
+    uint64_t count = 0;
+    for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
+        for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
+             runner = runner->next) {
+            bool left = runner->owner_id == lock->id && runner->request.stage >= ZKL_STAGE_LEAVING;
+            count += left ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+/* Of a set: the longest queue. */
+static int64_t find_position(const zkl_lock *lock) {
+    int64_t furthest = -1;
+    for (size_t i = 0; i < lock->count; i++) {
+        const zkl_request_runner *runner = lock->members[i].runner;
+        if (runner == NULL || runner->position < 0) {
+            return -1;
+        }
+        furthest = runner->position > furthest ? runner->position : furthest;
+    }
+    return furthest;
+}
+
+static void tell_information(const zkl_lock *lock, zkl_lock_information *information) {
+    int64_t left = 0;
+    int status = look(lock, &left);
+    *information = (zkl_lock_information){
+        .state = public_state(lock, status),
+        .lease_left_ms = left,
+        .pending_deletions = count_left_behind(lock),
+        .position = -1,
+    };
+    if (lock->state == LOCK_ACQUIRING) {
+        information->position = find_position(lock);
+    }
+    if (zkl_lock_is_granted(lock)) {
+        information->lost_reason = lock->grant.lost_reason;
+        information->mode = lock->grant.mode;
+        information->token = lock->grant.token;
+        information->holds = lock->grant.holds;
+        information->held_ms =
+            zkl_session_now_ms(&lock->client->sessions->session) - lock->grant.granted_ms;
+    }
+}
+
+int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    ZKL_TRY(zkl_input_check_pointer("information", information));
+    ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
+                                        sizeof(*information)));
+    zkl_lock_information filled;
+    int status = ZKL_OK;
+    pthread_mutex_lock(&lock->client->mutex);
+    if (lock->client->closed) {
+        status = ZKL_CLOSED;
+    } else {
+        tell_information(lock, &filled);
+        zkl_input_fill_struct(information, &filled);
+    }
+    pthread_mutex_unlock(&lock->client->mutex);
+    return status;
+}
+
+static const char *name_of(const char *const *names, size_t count, int number) {
+    return number >= 0 && (size_t)number < count ? names[number] : "unknown";
+}
+
+const char *zkl_lock_state_name(int state) {
+    static const char *const names[] = {
+        [ZKL_STATE_IDLE] = "idle",
+        [ZKL_STATE_ACQUIRING] = "acquiring",
+        [ZKL_STATE_HELD] = "held",
+        [ZKL_STATE_SUSPECT] = "suspect",
+        [ZKL_STATE_LOST] = "lost",
+        [ZKL_STATE_RELEASING] = "releasing",
+        [ZKL_STATE_REVOKE_REQUESTED] = "revoke requested",
+        [ZKL_STATE_CONTENDED] = "contended",
+    };
+    return name_of(names, sizeof(names) / sizeof(names[0]), state);
+}
+
+const char *zkl_lock_mode_name(int mode) {
+    static const char *const names[] = {
+        [ZKL_EXCLUSIVE] = "exclusive", [ZKL_READ] = "read",           [ZKL_WRITE] = "write",
+        [ZKL_PERMIT] = "permit",       [ZKL_AS_OPENED] = "as opened",
+    };
+    return name_of(names, sizeof(names) / sizeof(names[0]), mode);
+}

@@ -1,0 +1,152 @@
+/* A lock handle, as the files that make up its functions see it. */
+#ifndef ZKLOCK_LOCK_H
+#define ZKLOCK_LOCK_H
+
+#include "handle/call.h"
+#include "handle/lock_events.h"
+#include "session/create_group.h"
+#include "session/request_runner.h"
+
+/* ---- Its parts ------------------------------------------------------------------------- */
+
+/** One of its resources. */
+typedef struct lock_member {
+    zkl_lock *lock;
+    char *resource;
+    char *path;
+    zkl_contender_kind kind;    /* the mode of a lock of one resource is that of each acquire */
+    zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
+    bool granted;               /* in the attempt under way, or the last */
+} lock_member;
+
+/** The acquire under way, or the last. */
+typedef struct lock_attempt {
+    int verdict;              /* ZKL_PENDING: there is none yet */
+    char *why;                /* of the verdict, for people; NULL: there is no more to say */
+    const char *why_resource; /* of what */
+    int64_t timeout_ms;
+    int64_t began_ms;
+    /* Of a set. */
+    int failure; /* of the first member that failed; ZKL_OK: none has */
+    bool leaves; /* it has failed: when its nodes are gone, it joins again */
+    zkl_create_group *group;
+    zkl_session *session;
+    zkl_timer timer; /* of its next step */
+} lock_attempt;
+
+/** What was granted last. */
+typedef struct lock_grant {
+    uint64_t number;      /* counts the grants; an upgrade is none */
+    zkl_lock_owner owner; /* that holds it, or acquires it */
+    uint32_t holds;
+    zkl_mode mode;
+    int64_t token;
+    int64_t granted_ms;
+    int64_t waited_ms;
+    int lost_reason;
+    int ended; /* how its requests did: ZKL_OK by a server's word, ZKL_CLOSED with their client,
+                  ZKL_PENDING with a session that was given up before the servers end it */
+} lock_grant;
+
+/** Another mode of what is held. */
+typedef struct lock_change {
+    bool under_way;      /* a call waits for it */
+    zkl_lock_call *call; /* this one */
+    bool decided;
+    int status;
+    int end; /* what was held is so no more, and why; ZKL_OK: it is, as far as is known */
+    zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
+} lock_change;
+
+typedef enum lock_state {
+    LOCK_IDLE,
+    LOCK_ACQUIRING, /* a call waits for the verdict */
+    LOCK_HELD,
+    LOCK_LOST,     /* was granted, then lost, or one of its resources was; until released */
+    LOCK_RELEASING /* a call waits for the nodes to be gone */
+} lock_state;
+
+/* The first part never changes; the second belongs to the client's mutex. */
+struct zkl_lock {
+    zkl_handle open; /* first */
+    zkl_client *client;
+    uint64_t id;
+    zkl_lock_options options; /* its strings are copies */
+    bool is_set;              /* opened with a mode for each of its resources */
+    zkl_class_metrics *metrics;
+
+    lock_state state;
+    lock_attempt attempt;
+    lock_grant grant;
+    lock_change change;
+    zkl_lock_events events;
+    zkl_lock_callbacks calls;
+    zkl_lock_call *pending;               /* the one that waits for the verdict, or the end */
+    struct zkl_commit *commits;           /* transactions under way that its nodes guard */
+    const struct zkl_lock_search *search; /* of a layer; NULL: none */
+    zkl_close_listener close_listener;
+    size_t count;
+    lock_member members[];
+};
+
+/* ---- What it is (lock_state.c) --------------------------------------------------------- */
+
+/** ZKL_OK: it is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
+int zkl_lock_check_held(const zkl_lock *lock);
+/** Makes sure that the end of a lease, or of the time for which the lock may be
+ *  held, is known: timers may be late, above all when this process was stopped. */
+void zkl_lock_look_at_clock(const zkl_lock *lock);
+/** Whether it was granted, and not yet released: held or lost. */
+bool zkl_lock_is_granted(const zkl_lock *lock);
+/** Whether that one may not release it, or change its mode. */
+bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner);
+/** Whether an acquire waits for its verdict. */
+bool zkl_lock_waits(const zkl_lock *lock);
+/** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
+bool zkl_lock_is_downgrading(const zkl_lock *lock);
+/** Whether none of its requests is under way. */
+bool zkl_lock_has_ended(const zkl_lock *lock);
+
+/** Who acquires, or has, for others to read. */
+void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
+/** Of what is held. */
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
+/** Room for one, that the application has passed in; NULL is fine. */
+int zkl_lock_check_grant(const zkl_grant *grant);
+/** Into that room, if the call has obtained one. Gives the status back. */
+int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant);
+/** An acquire could not begin for the members from this one on. */
+void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
+
+/* ---- Its requests (lock_attempt.c) ----------------------------------------------------- */
+
+/** ZKL_OK: the attempt will be decided, or is. */
+int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
+/** It was decided in favour, and is told so: it is held from now on. */
+void zkl_lock_begin_hold(zkl_lock *lock);
+/** Ends the acquire that waits, if one does. */
+void zkl_lock_call_off(zkl_lock *lock);
+/** The members that hold give up, the others are called off. */
+void zkl_lock_leave_queues(zkl_lock *lock);
+/** The requests go on without us until their nodes are gone. */
+void zkl_lock_let_go(zkl_lock *lock);
+/** What is held is so no more, and why: whoever waits for another mode of it is told. */
+void zkl_lock_end_change(zkl_lock *lock, int status);
+/** The writer's request holds, and takes the place of the reader's, which goes. */
+void zkl_lock_take_writer(zkl_lock *lock);
+
+/** The client is being closed: who waits is told so at once. */
+void zkl_lock_client_closes(zkl_lock *lock);
+
+/* ---- Changes of its mode (change.c) ---------------------------------------------------- */
+
+/** It is released: what waits for another mode leaves the queue at once. Not inside of a request's
+ *  step. */
+void zkl_lock_withdraw_change(zkl_lock *lock);
+
+/* ---- Its end (release.c) --------------------------------------------------------------- */
+
+/** The handle is being closed: releases what it holds, and waits for nothing. */
+void zkl_lock_release_at_close(zkl_lock *lock);
+
+#endif

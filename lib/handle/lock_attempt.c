@@ -1,0 +1,462 @@
+/*
+ * The requests of a handle: one for each of its resources, and what they tell of themselves.
+ *
+ * A lock of one resource is decided when its request is. Those of a set hold together or not at
+ * all: when the place of one is lost, all are given up and join again, once their nodes are gone.
+ * Members tell of themselves while their requests are fed, and then no other request may be fed: so
+ * what a failure leads to is a step that the client's timer thread takes, soon.
+ */
+#include <stdlib.h>
+
+#include "base/try.h"
+#include "handle/commit.h"
+#include "handle/lock.h"
+#include "handle/lock_search.h"
+#include "session/explanation.h"
+#include "session/guarded_write.h"
+
+static bool has_several(const zkl_lock *lock) {
+    return lock->count > 1;
+}
+
+static int64_t now(const zkl_lock *lock) {
+    return zkl_session_now_ms(&lock->client->sessions->session);
+}
+
+static void set_timer(zkl_lock *lock, int64_t after_ms) {
+    zkl_session *session = lock->attempt.session;
+    if (after_ms != ZKL_FOREVER) {
+        int64_t now_ms = now(lock);
+        int64_t deadline_ms = after_ms < INT64_MAX - now_ms ? now_ms + after_ms : INT64_MAX - 1;
+        zkl_session_set_timer(session, &lock->attempt.timer, deadline_ms);
+    }
+}
+
+/* ---- Verdicts ----------------------------------------------------------------------------- */
+
+static void decide(zkl_lock *lock, int verdict) {
+    lock->attempt.verdict = verdict;
+    zkl_timer_stop(&lock->attempt.timer);
+    zkl_call_over(lock->pending);
+}
+
+static bool are_granted(const zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        if (!lock->members[i].granted) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Their time as holders begins with the grant of the last. */
+static void grant_all(zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        zkl_request_runner_hold_from_now(lock->members[i].runner, lock->options.max_hold_ms);
+    }
+    decide(lock, ZKL_OK);
+}
+
+/* The member that comes first in failing is the one that is told of. */
+static void fail(zkl_lock *lock, int status) {
+    if (!has_several(lock)) {
+        decide(lock, status);
+    } else if (lock->attempt.failure == ZKL_OK) {
+        lock->attempt.failure = status;
+        set_timer(lock, 0);
+    }
+}
+
+static void keep_reason(const lock_member *member, const zkl_explanation *why) {
+    lock_attempt *attempt = &member->lock->attempt;
+    free(attempt->why);
+    attempt->why = zkl_explanation_keep(why);
+    attempt->why_resource = member->resource;
+}
+
+/* ---- What is told of what is held ----------------------------------------------------------- */
+
+/* `member`: NULL, it is about all. */
+static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
+    const lock_member *about = lock->is_set ? member : &lock->members[0];
+    return (zkl_lock_event){ .struct_size = sizeof(zkl_lock_event),
+                             .lock = lock,
+                             .state = state,
+                             .token = lock->grant.token,
+                             .resource = about != NULL ? about->resource : "" };
+}
+
+/* What is not held yet is told when it is: see zkl_lock_begin_hold. */
+static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
+    if (lock->state == LOCK_HELD) {
+        zkl_lock_event event = make_event(lock, state, member);
+        zkl_lock_events_tell(&lock->events, &event);
+    }
+}
+
+static void tell_connection(zkl_lock *lock, bool connected) {
+    tell(lock, connected ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT, NULL);
+}
+
+/* Of a request that has just come to hold: what others want of it. */
+static void tell_wishes(const lock_member *member) {
+    if (member->runner->own_watch.is_revoke_requested) {
+        tell(member->lock, ZKL_STATE_REVOKE_REQUESTED, member);
+    }
+    if (member->runner->contention.found) {
+        tell(member->lock, ZKL_STATE_CONTENDED, member);
+    }
+}
+
+void zkl_lock_end_change(zkl_lock *lock, int status) {
+    if (lock->change.under_way && lock->change.end == ZKL_OK) {
+        lock->change.end = status;
+        zkl_call_over(lock->change.call);
+    }
+}
+
+/* Before a verification can begin anew it is lost. */
+static void lose(zkl_lock *lock, const lock_member *member, int status) {
+    zkl_lock_event event = make_event(lock, ZKL_STATE_LOST, member);
+    lock->state = LOCK_LOST;
+    lock->grant.lost_reason = status;
+    zkl_commits_end(lock, ZKL_LOST);
+    zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
+    event.reason = status;
+    zkl_lock_events_tell(&lock->events, &event);
+}
+
+/* ---- What the requests tell --------------------------------------------------------------- */
+
+static void on_decided(void *arg, int status) {
+    lock_member *member = arg;
+    zkl_lock *lock = member->lock;
+    member->granted = status == ZKL_OK;
+    if (!zkl_lock_waits(lock) || lock->attempt.failure != ZKL_OK) {
+        return;
+    }
+    if (status != ZKL_OK) {
+        zkl_explanation why = zkl_explain_verdict(member->runner, status);
+        keep_reason(member, &why);
+        fail(lock, status);
+    } else if (are_granted(lock)) {
+        grant_all(lock);
+    }
+}
+
+/* The application hears only of a grant that it has got, and once. */
+static void on_lost(void *arg, int status) {
+    const lock_member *member = arg;
+    zkl_lock *lock = member->lock;
+    if (zkl_lock_waits(lock)) {
+        fail(lock, status);
+    } else if (lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_OK) {
+        lock->attempt.verdict = status;
+    } else if (lock->state == LOCK_HELD) {
+        lose(lock, member, status);
+    }
+}
+
+/* All are of one session. */
+static void on_connection(void *arg, bool connected) {
+    const lock_member *member = arg;
+    if (member == &member->lock->members[0]) {
+        tell_connection(member->lock, connected);
+    }
+}
+
+static void on_downgraded(void *arg, int status) {
+    const lock_member *member = arg;
+    zkl_lock *lock = member->lock;
+    if (status == ZKL_OK) {
+        lock->grant.mode = ZKL_READ;
+    }
+    lock->change.decided = true;
+    lock->change.status = status;
+    zkl_call_over(lock->change.call);
+    zkl_guarded_writes_review(member->runner->session); /* they wait to know which node it has */
+}
+
+static void on_revoke_requested(void *arg) {
+    const lock_member *member = arg;
+    tell(member->lock, ZKL_STATE_REVOKE_REQUESTED, member);
+}
+
+static void on_contended(void *arg) {
+    const lock_member *member = arg;
+    tell(member->lock, ZKL_STATE_CONTENDED, member);
+}
+
+static void note_end(zkl_lock *lock, const zkl_session *session) {
+    if (session->finished) {
+        lock->grant.ended = ZKL_CLOSED;
+    } else if (session->given_up && lock->grant.ended == ZKL_OK) {
+        lock->grant.ended = ZKL_PENDING;
+    }
+}
+
+static void on_ended(void *arg) {
+    lock_member *member = arg;
+    zkl_lock *lock = member->lock;
+    note_end(lock, member->runner->session);
+    member->runner = NULL;
+    if (zkl_lock_waits(lock) && lock->attempt.leaves) {
+        set_timer(lock, 0);
+    } else if (lock->state == LOCK_RELEASING && zkl_lock_has_ended(lock)) {
+        zkl_call_over(lock->pending);
+    }
+    int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
+    zkl_commits_end(lock, end);
+    zkl_lock_end_change(lock, end);
+}
+
+static zkl_request_owner owner_of_request(lock_member *member) {
+    return (zkl_request_owner){ .arg = member,
+                                .decided = on_decided,
+                                .lost = on_lost,
+                                .connection = on_connection,
+                                .downgraded = on_downgraded,
+                                .ended = on_ended,
+                                .revoke_requested = on_revoke_requested,
+                                .contended = on_contended };
+}
+
+/* ---- An attempt --------------------------------------------------------------------------- */
+
+static size_t watched_bytes(const zkl_lock *lock) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < lock->count; i++) {
+        const lock_member *member = &lock->members[i];
+        bytes += zkl_request_runner_watched_bytes(member->path, member->kind);
+        bytes += lock->options.tell_contended != 0 ? zkl_contention_watched_bytes(member->path) : 0;
+    }
+    return bytes;
+}
+
+/* Those of a set join again together, or none does. */
+static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
+    char owner_text[ZKL_OWNER_MAX + 1];
+    bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
+    zkl_lock_write_owner(lock, owner_text);
+    zkl_run_options options = {
+        .kind = member->kind,
+        .max_waiting = (unsigned)lock->options.max_waiting,
+        .group = lock->attempt.group,
+        .resource = member->resource,
+        .parent_path = member->path,
+        .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
+        .only_try = timeout_ms == 0,
+        .fail_on_session_expiry = has_several(lock) || lock->options.fail_on_session_expiry != 0,
+        .tells_contended = lock->options.tell_contended != 0,
+        .owner_id = lock->id,
+        .note = lock->options.note,
+        .owner = owner_of_request(member),
+        .metrics = lock->metrics,
+        .owner_text = owner_text,
+    };
+    return zkl_request_runner_start(lock->attempt.session, &options, &member->runner);
+}
+
+static void clear(zkl_lock *lock) {
+    lock->attempt.failure = ZKL_OK;
+    lock->attempt.leaves = false;
+    free(lock->attempt.why);
+    lock->attempt.why = NULL;
+    for (size_t i = 0; i < lock->count; i++) {
+        lock->members[i].granted = false;
+    }
+}
+
+/* How many have begun, and so are counted, is told also where one could not. */
+static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
+    ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
+    ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
+    if (has_several(lock)) {
+        lock->attempt.group = zkl_create_group_make(lock->count);
+        if (lock->attempt.group == NULL) {
+            return ZKL_NO_MEMORY;
+        }
+    }
+    for (; *begun < lock->count; (*begun)++) {
+        ZKL_TRY(start_member(lock, &lock->members[*begun], timeout_ms));
+    }
+    return ZKL_OK;
+}
+
+static int make_attempt(zkl_lock *lock, int64_t timeout_ms) {
+    size_t begun = 0;
+    clear(lock);
+    int status = start(lock, timeout_ms, &begun);
+    if (status != ZKL_OK) {
+        zkl_lock_note_not_begun(lock, begun, status);
+    }
+    return status;
+}
+
+void zkl_lock_leave_queues(zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        lock_member *member = &lock->members[i];
+        zkl_event leave = { .kind = member->granted ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
+                            .status = ZKL_CANCELLED };
+        if (member->runner != NULL) {
+            zkl_request_runner_feed(member->runner, &leave);
+        }
+    }
+}
+
+void zkl_lock_let_go(zkl_lock *lock) {
+    zkl_commits_end(lock, ZKL_NOT_HELD);
+    for (size_t i = 0; i < lock->count; i++) {
+        if (lock->members[i].runner != NULL) {
+            zkl_request_runner_disown(lock->members[i].runner);
+            lock->members[i].runner = NULL;
+        }
+    }
+    zkl_create_group_drop(lock->attempt.group);
+    lock->attempt.group = NULL;
+}
+
+static void give_up(zkl_lock *lock, int verdict) {
+    decide(lock, verdict);
+    zkl_lock_leave_queues(lock);
+    zkl_lock_let_go(lock);
+}
+
+/* ---- Steps of a set: not while a member tells of itself ------------------------------------- */
+
+static int64_t time_left(const zkl_lock *lock) {
+    const lock_attempt *attempt = &lock->attempt;
+    if (attempt->timeout_ms == ZKL_FOREVER) {
+        return ZKL_FOREVER;
+    }
+    int64_t left = attempt->timeout_ms - (now(lock) - attempt->began_ms);
+    return left > 0 ? left : 0;
+}
+
+/* Places that were lost, and not given up. */
+static bool may_join_again(const zkl_lock *lock) {
+    int failure = lock->attempt.failure;
+    return lock->attempt.timeout_ms != 0 &&
+           (failure == ZKL_NODE_DELETED || failure == ZKL_LEASE_ENDED ||
+            (failure == ZKL_SESSION_EXPIRED && lock->options.fail_on_session_expiry == 0));
+}
+
+static void give_up_late(zkl_lock *lock) {
+    const zkl_session *session = lock->attempt.session;
+    bool connected = session->connected;
+    zkl_explanation why = { "its place in the queue was lost, and there was no time for another" };
+    if (!connected) {
+        why = zkl_explain_connection(session);
+    }
+    keep_reason(&lock->members[0], &why);
+    give_up(lock, connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED);
+}
+
+/* Not before our own nodes are gone: new ones would have to wait for them. What is left of the time
+ * is never 0 then, as that would make the next attempt a try. */
+static void join_again(zkl_lock *lock) {
+    int64_t left_ms = time_left(lock);
+    if (left_ms == 0) {
+        give_up_late(lock);
+    } else if (!zkl_lock_has_ended(lock)) {
+        set_timer(lock, left_ms);
+    } else {
+        zkl_lock_let_go(lock);
+        int status = make_attempt(lock, left_ms);
+        if (status != ZKL_OK) {
+            give_up(lock, status);
+        }
+    }
+}
+
+static void on_timer(void *arg) {
+    zkl_lock *lock = arg;
+    if (lock->attempt.leaves) {
+        join_again(lock);
+    } else if (may_join_again(lock)) {
+        lock->attempt.leaves = true;
+        zkl_lock_leave_queues(lock);
+        join_again(lock);
+    } else if (lock->attempt.failure != ZKL_OK) {
+        give_up(lock, lock->attempt.failure);
+    }
+}
+
+/* ---- For the calls ------------------------------------------------------------------------ */
+
+int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
+    lock_attempt *attempt = &lock->attempt;
+    attempt->timeout_ms = timeout_ms;
+    attempt->began_ms = now(lock);
+    attempt->verdict = ZKL_PENDING;
+    attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
+    lock->grant.ended = ZKL_OK;
+    int status = make_attempt(lock, timeout_ms);
+    if (status != ZKL_OK) {
+        attempt->verdict = status; /* what its members tell now is of no account */
+        zkl_timer_stop(&attempt->timer);
+        zkl_lock_leave_queues(lock);
+        zkl_lock_let_go(lock);
+    }
+    return status;
+}
+
+void zkl_lock_call_off(zkl_lock *lock) {
+    if (zkl_lock_waits(lock) && has_several(lock)) {
+        give_up(lock, ZKL_CANCELLED);
+    } else if (zkl_lock_waits(lock)) {
+        zkl_lock_leave_queues(lock);
+    }
+}
+
+/* Its requests are about to be sent away. */
+void zkl_lock_client_closes(zkl_lock *lock) {
+    if (zkl_lock_waits(lock)) {
+        decide(lock, ZKL_CLOSED);
+    }
+}
+
+/* And what has come before it. */
+static void tell_grant(zkl_lock *lock) {
+    if (lock->options.tell_granted != 0) {
+        zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
+        zkl_lock_events_tell_grant(&lock->events, &event);
+    }
+    if (!lock->members[0].runner->session->connected) {
+        tell_connection(lock, false);
+    }
+    for (size_t i = 0; i < lock->count; i++) {
+        tell_wishes(&lock->members[i]);
+    }
+}
+
+/* All nodes of a set are of one transaction, and so have one zxid. */
+void zkl_lock_begin_hold(zkl_lock *lock) {
+    const zkl_request_runner *first = lock->members[0].runner;
+    lock_grant *grant = &lock->grant;
+    lock->state = LOCK_HELD;
+    grant->number++;
+    grant->holds = 1;
+    grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
+    grant->token = first->request.own.zxid;
+    grant->granted_ms = first->granted_ms;
+    grant->waited_ms = first->granted_ms - lock->attempt.began_ms;
+    grant->lost_reason = ZKL_OK;
+    tell_grant(lock);
+}
+
+/* Both are held just now, so that nobody comes between. */
+void zkl_lock_take_writer(zkl_lock *lock) {
+    lock_member *member = &lock->members[0];
+    zkl_request_runner *reader = member->runner;
+    member->runner = lock->change.upgrade;
+    lock->change.upgrade = NULL;
+    member->runner->owner = owner_of_request(member);
+    lock->grant.mode = ZKL_WRITE;
+    lock->grant.token = member->runner->request.own.zxid;
+    lock->grant.granted_ms = member->runner->granted_ms;
+    lock->grant.waited_ms = member->runner->granted_ms - member->runner->started_ms;
+    tell_grant(lock);
+    zkl_request_runner_disown(reader);
+    zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+}

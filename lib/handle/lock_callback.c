@@ -1,0 +1,101 @@
+#include "handle/lock_callback.h"
+
+#include <stdlib.h>
+
+#include <utlist.h>
+
+#include "base/threads.h"
+
+void zkl_lock_callbacks_begin(zkl_lock_callbacks *all) {
+    zkl_condition_begin(&all->changed);
+}
+
+void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all) {
+    zkl_condition_end(&all->changed);
+}
+
+void zkl_lock_callbacks_enter(zkl_lock_callbacks *all) {
+    all->inside++;
+}
+
+void zkl_lock_callbacks_leave(zkl_lock_callbacks *all) {
+    all->inside--;
+    if (all->closing) {
+        zkl_condition_broadcast(&all->changed);
+    }
+}
+
+/* ---- One of them ------------------------------------------------------------------ */
+
+void zkl_lock_callback_forget(zkl_lock_callback *self) {
+    DL_DELETE(self->all->owed, self);
+    self->all = NULL;
+}
+
+static void begin(zkl_lock_callback *self) {
+    self->kind->settle(self);
+    self->runs_on = zkl_thread_number();
+    zkl_lock_callbacks_enter(self->all);
+}
+
+static void end(zkl_lock_callback *self) {
+    zkl_lock_callbacks *all = self->all;
+    zkl_lock_callback_forget(self);
+    zkl_lock_callbacks_leave(all);
+}
+
+static void deliver(zkl_callback *queued) {
+    zkl_lock_callback *self = (zkl_lock_callback *)queued;
+    zkl_client *client = self->client;
+    pthread_mutex_lock(&client->mutex);
+    if (self->all != NULL) {
+        begin(self);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    self->kind->tell(self);
+    pthread_mutex_lock(&client->mutex);
+    if (self->all != NULL) {
+        end(self);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    free(self);
+}
+
+void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self, zkl_client *client,
+                           const zkl_lock_callback_kind *kind) {
+    self->queued.run = deliver;
+    self->kind = kind;
+    self->client = client;
+    self->all = all;
+    DL_APPEND(all->owed, self);
+}
+
+void zkl_lock_callback_post(zkl_lock_callback *self) {
+    zkl_callback_queue_post(self->client->callbacks, &self->queued);
+}
+
+/* ---- The end of the handle -------------------------------------------------------- */
+
+/* When it is closed in one of them there is no waiting for that. */
+static void let_close(const zkl_lock_callbacks *all) {
+    for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
+        next = one->next;
+        if (one->runs_on == zkl_thread_number()) {
+            end(one);
+        }
+    }
+}
+
+void zkl_lock_callbacks_close(zkl_lock_callbacks *all, zkl_client *client) {
+    all->closing = true;
+    zkl_condition_broadcast(&all->changed);
+    let_close(all);
+    while (all->inside > 0) {
+        zkl_condition_wait(&all->changed, &client->mutex, INT64_MAX);
+    }
+    for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
+        next = one->next;
+        one->kind->settle(one);
+        zkl_lock_callback_forget(one);
+    }
+}

@@ -1,0 +1,129 @@
+#include "handle/lock_events.h"
+
+#include <stdlib.h>
+
+#include "base/try.h"
+#include "handle/lock.h"
+#include "handle/lock_listener.h"
+
+struct zkl_lock_message {
+    zkl_lock_callback callback; /* first */
+    zkl_lock_events *events;
+    zkl_lock_state_callback *tell;
+    void *arg;
+    zkl_lock_event event;
+    bool is_of_connection;
+    bool is_undone; /* it is not told: the handle is closed, or the next event of the connection
+                       came before its turn */
+};
+
+int zkl_lock_events_open(zkl_lock_events *events, zkl_client *client,
+                         const zkl_lock_options *options) {
+    events->callback = options->state_callback;
+    events->arg = options->state_arg;
+    return events->callback == NULL || zkl_client_callbacks(client) != NULL ? ZKL_OK : ZKL_SYSTEM;
+}
+
+void zkl_lock_events_destroy(zkl_lock_events *events) {
+    free(events->for_grant);
+    free(events->for_loss);
+}
+
+static int prepare(zkl_lock_message **message) {
+    if (*message == NULL) {
+        *message = calloc(1, sizeof(zkl_lock_message));
+    }
+    return *message != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+int zkl_lock_events_prepare(zkl_lock_events *events, bool tell_granted) {
+    if (events->callback != NULL) {
+        ZKL_TRY(prepare(&events->for_loss));
+    }
+    return tell_granted ? prepare(&events->for_grant) : ZKL_OK;
+}
+
+/* ---- Out of the queue --------------------------------------------------------------- */
+
+/* The messages of a handle leave in the order in which they came. */
+static void leave_queue(zkl_lock_events *events, const zkl_lock_message *message) {
+    if (events->last_but_one == message) {
+        events->last_but_one = NULL;
+    } else if (events->last == message) {
+        events->last = NULL;
+    }
+}
+
+static void settle(zkl_lock_callback *callback) {
+    zkl_lock_message *message = (zkl_lock_message *)callback;
+    leave_queue(message->events, message);
+    message->is_undone = message->is_undone || callback->all->closing;
+}
+
+static void tell(zkl_lock_callback *callback) {
+    const zkl_lock_message *message = (const zkl_lock_message *)callback;
+    if (!message->is_undone) {
+        message->tell(message->arg, &message->event);
+    }
+}
+
+static const zkl_lock_callback_kind kind = { settle, tell };
+
+/* ---- Into the queue ----------------------------------------------------------------- */
+
+static bool is_of_same_grant(const zkl_lock_message *message, const zkl_lock_event *event) {
+    return message != NULL && message->is_of_connection && message->event.token == event->token;
+}
+
+/* A connection that comes and goes while a callback takes its time leaves two messages of a handle
+ * at most: the state that was told last need not be told again, and what is undone need not be told
+ * at all. */
+static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_event *event) {
+    zkl_lock_message *last = events->last;
+    if (!is_of_same_grant(last, event)) {
+        return false;
+    }
+    if (last->event.state == event->state) {
+        last->is_undone = false;
+        return true;
+    }
+    last->is_undone = last->is_undone || is_of_same_grant(events->last_but_one, event);
+    return last->is_undone;
+}
+
+/* Takes the message; NULL: it is made here. */
+static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
+                       const zkl_lock_event *event, bool is_of_connection) {
+    if (prepare(&message) != ZKL_OK) {
+        return;
+    }
+    message->events = events;
+    message->tell = events->callback;
+    message->arg = events->arg;
+    message->event = *event;
+    message->is_of_connection = is_of_connection;
+    events->last_but_one = events->last;
+    events->last = message;
+    zkl_lock_callback_owe(&events->owed, &message->callback, event->lock->client, &kind);
+    zkl_lock_callback_post(&message->callback);
+}
+
+void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event) {
+    bool is_of_connection = event->state == ZKL_STATE_SUSPECT || event->state == ZKL_STATE_HELD;
+    zkl_lock_message *message = NULL;
+    zkl_listener_told(event->lock, event->state, event->reason);
+    if (events->callback == NULL || (is_of_connection && is_told_by_what_waits(events, event))) {
+        return;
+    }
+    if (event->state == ZKL_STATE_LOST) {
+        message = events->for_loss;
+        events->for_loss = NULL;
+    }
+    join_queue(events, message, event, is_of_connection);
+}
+
+void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_event *event) {
+    zkl_lock_message *message = events->for_grant;
+    events->for_grant = NULL;
+    join_queue(events, message, event, false);
+}

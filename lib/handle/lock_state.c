@@ -1,0 +1,95 @@
+#include <stdio.h>
+
+#include "base/input.h"
+#include "handle/lock.h"
+
+void zkl_lock_look_at_clock(const zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        if (lock->members[i].runner != NULL) {
+            zkl_liveness_check_lease(&lock->members[i].runner->session->liveness);
+            zkl_request_runner_check_hold(lock->members[i].runner);
+        }
+    }
+}
+
+int zkl_lock_check_held(const zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    zkl_lock_look_at_clock(lock);
+    if (lock->state == LOCK_LOST) {
+        return ZKL_LOST;
+    }
+    return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
+}
+
+bool zkl_lock_is_granted(const zkl_lock *lock) {
+    return lock->state == LOCK_HELD || lock->state == LOCK_LOST;
+}
+
+bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner) {
+    const zkl_lock_owner *its = &lock->grant.owner;
+    return lock->options.reentrant != 0 &&
+           (its->thread != owner.thread || its->token != owner.token);
+}
+
+bool zkl_lock_waits(const zkl_lock *lock) {
+    return lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_PENDING;
+}
+
+bool zkl_lock_is_downgrading(const zkl_lock *lock) {
+    const zkl_request_runner *runner = lock->members[0].runner;
+    return runner != NULL && runner->request.downgrade.wanted;
+}
+
+bool zkl_lock_has_ended(const zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        if (lock->members[i].runner != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- For others to read ----------------------------------------------------------------- */
+
+void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
+    if (lock->options.owner != NULL) {
+        snprintf(text, ZKL_OWNER_MAX + 1, "%s", lock->options.owner);
+    } else if (lock->grant.owner.thread != 0) {
+        zkl_client_write_owner(lock->client, text);
+    } else {
+        zkl_client_write_handle(lock->client, lock->id, text);
+    }
+}
+
+void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
+    const zkl_request_runner *runner = lock->members[0].runner;
+    grant->token = lock->grant.token;
+    grant->mode = lock->grant.mode;
+    grant->waited_ms = lock->grant.waited_ms;
+    if (runner != NULL) {
+        zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
+    }
+}
+
+int zkl_lock_check_grant(const zkl_grant *grant) {
+    return grant == NULL
+               ? ZKL_OK
+               : zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant));
+}
+
+int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant) {
+    if (status == ZKL_OK && grant != NULL) {
+        zkl_input_fill_struct(grant, &call->grant);
+    }
+    return status;
+}
+
+void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status) {
+    for (size_t i = first; i < lock->count; i++) {
+        zkl_telemetry_not_begun(
+            zkl_client_request_facts(lock->client, lock->metrics, lock->members[i].resource),
+            status);
+    }
+}

@@ -1,0 +1,325 @@
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/handles.h"
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/commit.h"
+
+struct zkl_transaction {
+    zkl_handle open; /* first */
+    zkl_lock *lock;
+    int64_t token;                   /* of the grant that it was begun under */
+    zkl_multi_operation *operations; /* their paths and data are copies */
+    char **made;                     /* the paths that creates made, without the chroot */
+    size_t count;
+    size_t capacity;
+    size_t bytes;
+    bool over;               /* it was applied, or may have been */
+    atomic_bool outstanding; /* it belongs to an asynchronous commit */
+    atomic_uint keepers;     /* the application, and such a commit until it has been told */
+};
+
+/* ---- Building ----------------------------------------------------------------- */
+
+static int check_handle(const zkl_transaction *transaction) {
+    ZKL_TRY(zkl_handle_check("transaction", transaction));
+    ZKL_TRY(zkl_handle_check("lock", transaction->lock));
+    if (atomic_load(&transaction->outstanding)) {
+        zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
+        return ZKL_HANDLE_IN_USE;
+    }
+    return ZKL_OK;
+}
+
+static int check_version(int32_t version) {
+    return zkl_input_check_range("version", version, ZKL_ANY_VERSION, INT32_MAX);
+}
+
+static int check_room(const zkl_transaction *transaction, size_t bytes) {
+    ZKL_TRY(zkl_input_check_range("number of operations", (int64_t)transaction->count + 1, 1,
+                                  ZKL_TRANSACTION_OPERATIONS_MAX));
+    if (bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
+        return zkl_input_refuse("transaction", "",
+                                "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
+    }
+    return ZKL_OK;
+}
+
+static bool grow(zkl_transaction *transaction) {
+    if (transaction->count < transaction->capacity) {
+        return true;
+    }
+    size_t capacity = 2 * transaction->capacity;
+    zkl_multi_operation *operations =
+        realloc(transaction->operations, capacity * sizeof(*operations));
+    if (operations == NULL) {
+        return false;
+    }
+    transaction->operations = operations;
+    char **made = realloc(transaction->made, capacity * sizeof(*made));
+    if (made == NULL) {
+        return false;
+    }
+    transaction->made = made;
+    transaction->capacity = capacity;
+    return true;
+}
+
+/* In one piece: the data, then the path with the chroot, by which it is freed. */
+static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
+    size_t chroot_length = strlen(chroot);
+    size_t path_size = strlen(operation->path) + 1;
+    char *copy = malloc(chroot_length + path_size + operation->size);
+    if (copy == NULL) {
+        return false;
+    }
+    snprintf(copy, chroot_length + path_size, "%s%s", chroot, operation->path);
+    char *data = copy + chroot_length + path_size;
+    if (operation->size > 0) {
+        memcpy(data, operation->data, operation->size);
+    }
+    operation->path = copy;
+    operation->data = operation->size > 0 ? data : NULL;
+    return true;
+}
+
+static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
+    zkl_input_clear();
+    ZKL_TRY(check_handle(transaction));
+    ZKL_TRY(zkl_input_check_pointer("path", operation.path));
+    ZKL_TRY(zkl_input_check_node_path(operation.path));
+    if (operation.size > 0) {
+        ZKL_TRY(zkl_input_check_pointer("data", operation.data));
+    }
+    ZKL_TRY(check_version(operation.version));
+    const char *chroot = transaction->lock->client->chroot;
+    size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
+    size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
+    ZKL_TRY(check_room(transaction, bytes));
+    if (!grow(transaction) || !copy_strings(&operation, chroot)) {
+        return ZKL_NO_MEMORY;
+    }
+    transaction->made[transaction->count] = NULL;
+    transaction->operations[transaction->count++] = operation;
+    transaction->bytes += bytes;
+    return ZKL_OK;
+}
+
+int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
+                           size_t size, int flags) {
+    static const zkl_multi_kind kinds[] = {
+        [ZKL_CREATE_PERSISTENT] = ZKL_MULTI_CREATE_PERSISTENT,
+        [ZKL_CREATE_EPHEMERAL] = ZKL_MULTI_CREATE_EPHEMERAL,
+        [ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
+        [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
+    };
+    zkl_input_clear();
+    ZKL_TRY(zkl_input_check_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
+    return add(transaction, (zkl_multi_operation){
+                                .kind = kinds[flags], .path = path, .data = data, .size = size });
+}
+
+int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
+                        size_t size, int32_t version) {
+    return add(
+        transaction,
+        (zkl_multi_operation){
+            .kind = ZKL_MULTI_SET, .path = path, .data = data, .size = size, .version = version });
+}
+
+int zkl_transaction_delete(zkl_transaction *transaction, const char *path, int32_t version) {
+    return add(transaction,
+               (zkl_multi_operation){ .kind = ZKL_MULTI_REMOVE, .path = path, .version = version });
+}
+
+int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_t version) {
+    return add(transaction,
+               (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = path, .version = version });
+}
+
+/* ---- Beginning and end ---------------------------------------------------------- */
+
+static void free_transaction(zkl_transaction *transaction) {
+    for (size_t i = 0; i < transaction->count; i++) {
+        free((char *)transaction->operations[i].path);
+        free(transaction->made[i]);
+    }
+    free(transaction->operations);
+    free(transaction->made);
+    free(transaction);
+}
+
+/* What each guard of a set takes beyond that of one resource, for which there is room anyway. */
+enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
+
+static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
+    enum { FIRST_CAPACITY = 8 };
+    zkl_transaction *transaction = calloc(1, sizeof(*transaction));
+    if (transaction == NULL) {
+        return NULL;
+    }
+    transaction->lock = lock;
+    atomic_init(&transaction->outstanding, false);
+    atomic_init(&transaction->keepers, 1);
+    transaction->capacity = FIRST_CAPACITY;
+    transaction->operations = calloc(FIRST_CAPACITY, sizeof(*transaction->operations));
+    transaction->made = calloc(FIRST_CAPACITY, sizeof(*transaction->made));
+    if (transaction->operations == NULL || transaction->made == NULL) {
+        free_transaction(transaction);
+        return NULL;
+    }
+    transaction->token = token;
+    transaction->bytes = (lock->count - 1) * GUARD_BYTES;
+    return transaction;
+}
+
+int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    ZKL_TRY(zkl_input_check_pointer("transaction", result));
+    *result = NULL;
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    pthread_mutex_lock(&lock->client->mutex);
+    int status = zkl_lock_check_held(lock);
+    int64_t token = lock->grant.token;
+    pthread_mutex_unlock(&lock->client->mutex);
+    ZKL_TRY(status);
+    *result = make_transaction(lock, token);
+    if (*result == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_handle_open(&(*result)->open);
+    return ZKL_OK;
+}
+
+static void drop(zkl_transaction *transaction) {
+    if (atomic_fetch_sub(&transaction->keepers, 1) == 1) {
+        free_transaction(transaction);
+    }
+}
+
+void zkl_transaction_free(zkl_transaction *transaction) {
+    if (zkl_handle_is_open(transaction)) {
+        zkl_handle_close(&transaction->open);
+        drop(transaction);
+    }
+}
+
+/* ---- Committing ------------------------------------------------------------------ */
+
+typedef struct transaction_call {
+    zkl_commit_call base; /* first */
+    zkl_transaction *transaction;
+    zkl_transaction_result result;
+} transaction_call;
+
+static int check_not_over(const zkl_transaction *transaction) {
+    if (transaction->over) {
+        return zkl_input_refuse("transaction", "", "it was committed already");
+    }
+    return ZKL_OK;
+}
+
+/* Where there is no memory for a path, none is told: the write is done all the same. */
+static void keep_made(zkl_transaction *transaction, const zkl_multi_result *results) {
+    size_t chroot_length = strlen(transaction->lock->client->chroot);
+    for (size_t i = 0; i < transaction->count; i++) {
+        const char *path = results[i].path;
+        transaction->made[i] = path != NULL ? strdup(path + chroot_length) : NULL;
+    }
+}
+
+/* A later grant is no help: what was read under the one before proves nothing. A downgrade goes on
+ * with the same. */
+static bool is_of_its_grant(const zkl_transaction *transaction) {
+    return transaction->lock->grant.token == transaction->token;
+}
+
+static void on_committed(zkl_commit_call *base, const zkl_commit_result *told) {
+    transaction_call *self = (transaction_call *)base;
+    if (told->status == ZKL_OK) {
+        keep_made(self->transaction, told->results);
+    }
+    if (told->status == ZKL_OPERATION_FAILED) {
+        self->result.failed_operation = (int)told->failed;
+        self->result.failed_status = told->failed_status;
+    }
+}
+
+static int begin(zkl_lock_call *call) {
+    transaction_call *self = (transaction_call *)call;
+    zkl_transaction *transaction = self->transaction;
+    self->base.operations = transaction->operations;
+    self->base.count = transaction->count;
+    self->base.token = transaction->token;
+    self->base.ended = on_committed;
+    ZKL_TRY(check_not_over(transaction));
+    ZKL_TRY(zkl_lock_check_held(call->lock));
+    if (!is_of_its_grant(transaction)) {
+        return ZKL_LOST;
+    }
+    ZKL_TRY(zkl_commit_begin(&self->base));
+    if (call->application.committed != NULL) {
+        atomic_store(&transaction->outstanding, true);
+        (void)atomic_fetch_add(&transaction->keepers, 1);
+    }
+    return ZKL_OK;
+}
+
+static int end(zkl_lock_call *call) {
+    int status = zkl_commit_end((zkl_commit_call *)call);
+    ((transaction_call *)call)->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    return status;
+}
+
+/* From here on it is the application's again. */
+static void tell(const zkl_lock_call *call) {
+    const transaction_call *self = (const transaction_call *)call;
+    zkl_transaction *transaction = self->transaction;
+    atomic_store(&transaction->outstanding, false);
+    call->application.committed(call->arg, call->status, transaction, &self->result);
+    drop(transaction);
+}
+
+static const zkl_lock_call_kind kind = {
+    .shortest_ms = 1, .begin = begin, .end = end, .expire = zkl_commit_expire, .tell = tell
+};
+
+int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
+                           zkl_transaction_result *result) {
+    ZKL_NOT_CANCELLED;
+    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    self.base.call = zkl_call_of_thread(NULL, &kind, __func__, timeout_ms);
+    ZKL_TRY(check_handle(transaction));
+    if (result != NULL) {
+        ZKL_TRY(zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
+                                            sizeof(*result)));
+    }
+    self.base.call.lock = transaction->lock;
+    int status = zkl_call_wait(&self.base.call, true);
+    if (result != NULL) {
+        zkl_input_fill_struct(result, &self.result);
+    }
+    return status;
+}
+
+int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
+                                 zkl_transaction_callback *callback, void *arg) {
+    ZKL_NOT_CANCELLED;
+    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    self.base.call = zkl_call_of_callback(NULL, &kind, __func__, timeout_ms, NULL, arg);
+    self.base.call.application.committed = callback;
+    ZKL_TRY(check_handle(transaction));
+    self.base.call.lock = transaction->lock;
+    return zkl_call_start(&self.base.call, sizeof(self));
+}
+
+const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
+    bool is_one = transaction != NULL && operation >= 0 && (size_t)operation < transaction->count;
+    const char *path = is_one ? transaction->made[operation] : NULL;
+    return path != NULL ? path : "";
+}

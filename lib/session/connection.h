@@ -1,0 +1,49 @@
+/*
+ * A connection to the servers: what provides the operations table and the news.
+ * Which one it is, the linker decides: connection_libzookeeper.c in the library,
+ * testing/connection_simulated.c in the library for tests of applications.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_CONNECTION_H
+#define ZKLOCK_ZOOKEEPER_CONNECTION_H
+
+#include <pthread.h>
+
+#include "session/operations.h"
+
+typedef struct zkl_connection zkl_connection;
+
+/**
+ * `mutex` is the client's: it is taken for everything that is delivered.
+ * `wake` is called, with the mutex held, for zkl_operations_table.wake.
+ * NULL: out of memory.
+ */
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
+                                    void (*wake)(void *arg), void *wake_arg);
+zkl_operations *zkl_connection_operations(zkl_connection *self);
+
+/** Begins to connect a new session to "address:port,...". Call it without the
+ *  mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms);
+
+/** Gives the session up: nothing is delivered of it or sent on it any more. It is
+ *  ended by zkl_connection_close. With the mutex held. */
+void zkl_connection_abandon(zkl_connection *self);
+
+/** Replaces the addresses, for the next time that it connects. On the thread
+ *  that connects and disconnects, without the mutex. */
+void zkl_connection_set_servers(zkl_connection *self, const char *addresses);
+
+/** Whether every request has been answered. With the mutex held. */
+bool zkl_connection_is_idle(const zkl_connection *self);
+
+/** Ends the session, if there is one, and answers every request that is still
+ *  open. Call it without the mutex, and never from a callback: it joins
+ *  libzookeeper's threads, and waits for the server for up to 4.5 s. While it is not
+ *  idle that may be lost on the way: the machine resets a connection that is closed
+ *  with replies unread, or before they come. */
+void zkl_connection_close(zkl_connection *self);
+
+/** Frees it, disconnected. NULL is fine. */
+void zkl_connection_free(zkl_connection *self);
+
+#endif

@@ -1,0 +1,582 @@
+/* The connection on libzookeeper_mt. Uses its asynchronous calls only. */
+#include "session/connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <utlist.h>
+#include <zookeeper/zookeeper.h>
+
+#include "base/close_on_exec.h"
+#include "base/signals.h"
+#include "base/threads.h"
+#include "session/failures.h"
+#include "session/return_codes.h"
+#include "telemetry/log.h"
+
+/* A request on its way. libzookeeper forgets some completions when a handle is
+ * closed, so they are all kept in a list here. */
+typedef struct pending {
+    zkl_connection *self;
+    zkl_reply_callback *done;
+    void *arg;
+    struct multi *multi; /* NULL: it is no transaction */
+    struct pending *prev, *next;
+} pending;
+
+/* What libzookeeper writes into until it has called the completion. */
+typedef struct multi {
+    size_t count;
+    zoo_op_result_t *results; /* within the same memory, as are the paths that creates make */
+    zkl_multi_result *told;
+} multi;
+
+struct zkl_connection {
+    zkl_operations operations; /* first: the table's functions get a pointer to it */
+    pthread_mutex_t *mutex;
+    zkl_listener listener;
+    void (*wake)(void *arg);
+    void *wake_arg;
+    zhandle_t *handle;
+    char *addresses; /* NULL: none yet */
+    bool connecting; /* the handle's first events may come before we know it */
+    bool abandoned;
+    pending *pending;
+};
+
+static zkl_connection *of(zkl_operations *operations) {
+    return (zkl_connection *)operations;
+}
+
+/* ---- Requests ------------------------------------------------------------ */
+
+static bool is_usable(const zkl_connection *self) {
+    return self->handle != NULL && !self->abandoned;
+}
+
+static void free_pending(pending *request) {
+    free(request->multi);
+    free(request);
+}
+
+/* libzookeeper would come back, and hear the same, for ever. */
+static void give_up_unauthenticated(zkl_connection *self) {
+    if (!self->abandoned) {
+        self->abandoned = true;
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_AUTH_FAILED });
+    }
+}
+
+static void tell_answered(zkl_connection *self) {
+    if (self->listener.answered != NULL) {
+        self->listener.answered(self->listener.arg);
+    }
+}
+
+static void answer(const void *data, const zkl_reply *reply) {
+    pending *request = (pending *)data;
+    zkl_connection *self = request->self;
+    pthread_mutex_lock(self->mutex);
+    DL_DELETE(self->pending, request);
+    if (reply->status == ZKL_AUTH_FAILED) {
+        give_up_unauthenticated(self);
+    }
+    request->done(request->arg, reply);
+    tell_answered(self);
+    pthread_mutex_unlock(self->mutex);
+    free_pending(request);
+}
+
+static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc);
+    reply.path = path;
+    reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
+    answer(data, &reply);
+}
+
+static void on_parent_created(int rc, const char *path, const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc == ZNODEEXISTS ? ZOK : rc);
+    reply.path = path;
+    answer(data, &reply);
+}
+
+static void on_listed(int rc, const struct String_vector *names, const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc);
+    if (rc == ZOK && names != NULL && names->count > 0) {
+        reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
+    }
+    answer(data, &reply);
+}
+
+static void take_stat(zkl_reply *reply, const struct Stat *stat) {
+    reply->zxid = stat->czxid;
+    reply->ephemeral_owner = stat->ephemeralOwner;
+    reply->version = stat->version;
+    reply->made_ms = stat->ctime;
+    reply->changed_ms = stat->mtime;
+    reply->children_zxid = stat->pzxid;
+    reply->child_count = stat->numChildren;
+}
+
+/* Of a set as well. */
+static void on_exists(int rc, const struct Stat *stat, const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc);
+    if (rc == ZOK && stat != NULL) {
+        take_stat(&reply, stat);
+        reply.data_length = (size_t)stat->dataLength;
+    }
+    answer(data, &reply);
+}
+
+static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
+                   const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc);
+    if (rc == ZOK && stat != NULL) {
+        take_stat(&reply, stat);
+    }
+    if (rc == ZOK && value_length > 0) { /* -1: the node was made without data */
+        reply.data = value;
+        reply.data_length = (size_t)value_length;
+    }
+    answer(data, &reply);
+}
+
+static void on_done(int rc, const void *data) {
+    zkl_reply reply = zkl_reply_of_code(rc == ZNOWATCHER ? ZOK : rc);
+    answer(data, &reply);
+}
+
+/* ---- Transactions -------------------------------------------------------- */
+
+static bool is_create(zkl_multi_kind kind) {
+    return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
+}
+
+/* `count`: there is none, or the transaction was not decided. */
+static size_t find_failed(const multi *all) {
+    size_t i = 0;
+    while (i < all->count && !zkl_is_failure(all->results[i].err)) {
+        i++;
+    }
+    return i;
+}
+
+static zkl_reply reply_of_multi(int rc, const multi *all) {
+    size_t failed = rc == ZOK ? all->count : find_failed(all);
+    if (rc != ZOK && failed == all->count) {
+        return zkl_reply_of_code(rc);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        all->told[i] = (zkl_multi_result){
+            .outcome = rc == ZOK ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW,
+            .path = rc == ZOK ? all->results[i].value : NULL,
+        };
+    }
+    zkl_reply reply = { .results = all->told, .result_count = all->count };
+    if (failed < all->count) {
+        zkl_multi_result *result = &all->told[failed];
+        result->outcome = zkl_outcome_of_code(all->results[failed].err);
+        result->status = zkl_status_of_failure(all->results[failed].err);
+        reply.outcome = result->outcome;
+        reply.status = result->status;
+        reply.failed = failed;
+    }
+    return reply;
+}
+
+static void on_transacted(int rc, const void *data) {
+    const pending *request = data;
+    zkl_reply reply = reply_of_multi(rc, request->multi);
+    answer(data, &reply);
+}
+
+/* A create makes its path, or that and ten or eleven characters of a number. */
+static size_t room_for_made(const zkl_multi_operation *operation) {
+    enum { NUMBER_SIZE = 12 };
+    return is_create(operation->kind) ? strlen(operation->path) + NUMBER_SIZE : 0;
+}
+
+static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
+    size_t size = sizeof(multi) + count * (sizeof(zoo_op_result_t) + sizeof(zkl_multi_result));
+    for (size_t i = 0; i < count; i++) {
+        size += room_for_made(&operations[i]);
+    }
+    multi *all = calloc(1, size);
+    if (all != NULL) {
+        all->count = count;
+        all->results = (zoo_op_result_t *)(all + 1);
+        all->told = (zkl_multi_result *)(all->results + count);
+    }
+    return all;
+}
+
+static int mode_of(zkl_multi_kind kind) {
+    switch (kind) {
+    case ZKL_MULTI_CREATE_EPHEMERAL:
+        return ZOO_EPHEMERAL;
+    case ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL:
+        return ZOO_EPHEMERAL_SEQUENTIAL;
+    case ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL:
+        return ZOO_PERSISTENT_SEQUENTIAL;
+    default:
+        return ZOO_PERSISTENT;
+    }
+}
+
+static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, char *room) {
+    const char *data = operation->size > 0 ? operation->data : "";
+    switch (operation->kind) {
+    case ZKL_MULTI_CHECK:
+        zoo_check_op_init(prepared, operation->path, operation->version);
+        break;
+    case ZKL_MULTI_SET:
+        zoo_set_op_init(prepared, operation->path, data, (int)operation->size, operation->version,
+                        NULL);
+        break;
+    case ZKL_MULTI_REMOVE:
+        zoo_delete_op_init(prepared, operation->path, operation->version);
+        break;
+    default:
+        zoo_create_op_init(prepared, operation->path, data, (int)operation->size,
+                           &ZOO_OPEN_ACL_UNSAFE, mode_of(operation->kind), room,
+                           (int)room_for_made(operation));
+        break;
+    }
+}
+
+/* What it asks for has been written into the request when it returns. */
+static int call_multi(pending *request, const zkl_operation *operation) {
+    zoo_op_t *prepared = calloc(operation->count, sizeof(*prepared));
+    multi *all = make_multi(operation->all, operation->count);
+    request->multi = all;
+    int rc = ZSYSTEMERROR;
+    if (prepared != NULL && all != NULL) {
+        char *room = (char *)(all->told + operation->count);
+        for (size_t i = 0; i < operation->count; i++) {
+            prepare(&prepared[i], &operation->all[i], room);
+            room += room_for_made(&operation->all[i]);
+        }
+        rc = zoo_amulti(request->self->handle, (int)operation->count, prepared, all->results,
+                        on_transacted, request);
+    }
+    free(prepared);
+    return rc;
+}
+
+/* ---- Sending ---------------------------------------------------------------- */
+
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+
+/* Declared as taking a pointer to the function pointer, but takes the function. */
+static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation,
+                               pending *request) {
+    union {
+        void_completion_t function;
+        void_completion_t *as_declared;
+    } completion = { .function = on_done };
+    ZooWatcherType type =
+        operation->watch_kind == ZKL_WATCH_CHILDREN ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    return zoo_aremove_all_watches(handle, operation->path, type, 0, completion.as_declared,
+                                   request);
+}
+
+/* The context of a watch is a number, not a pointer: libzookeeper may still have one to deliver
+ * when its waiter has long gone. */
+static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
+    const char *path = operation->path;
+    const char *data = operation->data;
+    watcher_fn watcher = operation->watch_id != 0 ? on_watch : NULL;
+    void *context = (void *)(uintptr_t)operation->watch_id;
+    switch (operation->kind) {
+    case ZKL_OPERATION_CREATE:
+        return zoo_acreate2(handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
+                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
+    case ZKL_OPERATION_CREATE_PARENT:
+        return zoo_acreate(handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                           operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_parent_created,
+                           request);
+    case ZKL_OPERATION_LIST_CHILDREN:
+        return zoo_awget_children(handle, path, watcher, context, on_listed, request);
+    case ZKL_OPERATION_EXISTS:
+    case ZKL_OPERATION_WATCH:
+        return zoo_awexists(handle, path, watcher, context, on_exists, request);
+    case ZKL_OPERATION_DELETE:
+        return zoo_adelete(handle, path, -1, on_done, request);
+    case ZKL_OPERATION_REMOVE_WATCHES:
+        return call_remove_watches(handle, operation, request);
+    case ZKL_OPERATION_TRANSACTION:
+        return call_multi(request, operation);
+    case ZKL_OPERATION_GET:
+        return zoo_aget(handle, path, 0, on_got, request);
+    case ZKL_OPERATION_SET:
+        return zoo_aset(handle, path, data, (int)strlen(data), operation->version, on_exists,
+                        request);
+    case ZKL_OPERATION_KINDS:
+        break;
+    }
+    return ZBADARGUMENTS;
+}
+
+/* Of what was not sent no reply can be lost: it may be sent later. */
+static zkl_outcome send_operation(zkl_operations *operations, const zkl_operation *operation,
+                                  zkl_reply_callback *done, void *arg) {
+    zkl_connection *self = of(operations);
+    if (!is_usable(self)) {
+        return ZKL_OUTCOME_SESSION_OVER;
+    }
+    pending *request = malloc(sizeof(*request));
+    if (request == NULL) {
+        return ZKL_OUTCOME_NOT_NOW;
+    }
+    *request = (pending){ .self = self, .done = done, .arg = arg };
+    DL_APPEND(self->pending, request);
+    int rc = call(self->handle, operation, request);
+    if (rc == ZOK) {
+        return ZKL_OUTCOME_OK;
+    }
+    DL_DELETE(self->pending, request);
+    free_pending(request);
+    zkl_outcome outcome = zkl_outcome_of_code(rc);
+    return outcome == ZKL_OUTCOME_UNKNOWN ? ZKL_OUTCOME_NOT_NOW : outcome;
+}
+
+/* ---- News ---------------------------------------------------------------- */
+
+/* Each watcher of libzookeeper receives the session's events as well: those
+ * are the session watcher's work. */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)state;
+    (void)path;
+    zkl_connection *self = (zkl_connection *)zoo_get_context(handle);
+    if (type == ZOO_SESSION_EVENT) {
+        return;
+    }
+    pthread_mutex_lock(self->mutex);
+    if (self->handle == handle && !self->abandoned) {
+        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
+                                   type == ZOO_DELETED_EVENT);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+static zkl_session_news news_of(zhandle_t *handle, int state) {
+    zkl_session_news news = { .state = ZKL_SESSION_STATE_CONNECTING };
+    if (state == ZOO_CONNECTED_STATE) {
+        news.state = ZKL_SESSION_STATE_CONNECTED;
+        news.session_id = zoo_client_id(handle)->client_id;
+        news.timeout_ms = zoo_recv_timeout(handle);
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        news.state = ZKL_SESSION_STATE_EXPIRED;
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        news.state = ZKL_SESSION_STATE_AUTH_FAILED;
+    }
+    return news;
+}
+
+/* Not to be inherited by programs that the application executes. */
+static void keep_to_this_process(zhandle_t *handle) {
+    struct sockaddr_storage address = { 0 };
+    socklen_t length = sizeof(address);
+    const struct sockaddr *server =
+        zookeeper_get_connected_host(handle, (struct sockaddr *)&address, &length);
+    if (server != NULL) {
+        zkl_close_on_exec(server, length);
+    }
+}
+
+/* libzookeeper tells nobody of a connection that it closes as the addresses have changed, nor that
+ * no other comes about. */
+static void tell_if_closed(zkl_connection *self) {
+    if (!self->abandoned && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
+}
+
+static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)path;
+    zkl_connection *self = context;
+    if (type != ZOO_SESSION_EVENT) {
+        return;
+    }
+    if (state == ZOO_CONNECTED_STATE) {
+        keep_to_this_process(handle);
+    }
+    zkl_session_news news = news_of(handle, state);
+    pthread_mutex_lock(self->mutex);
+    if (self->connecting) {
+        self->handle = handle;
+        self->connecting = false;
+    }
+    if (self->handle == handle && !self->abandoned) {
+        self->listener.session(self->listener.arg, &news);
+        if (state == ZOO_CONNECTED_STATE) {
+            tell_if_closed(self);
+        }
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+/* ---- Clock, random numbers ------------------------------------------------ */
+
+static int64_t now_ms(zkl_operations *operations) {
+    (void)operations;
+    return zkl_clock_ms();
+}
+
+static int64_t wall_clock_ms(zkl_operations *operations) {
+    (void)operations;
+    return zkl_wall_clock_ms();
+}
+
+static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
+    (void)operations;
+    char *next = bytes;
+    while (size > 0) {
+        ssize_t got = getrandom(next, size, 0);
+        if (got < 0 && errno != EINTR) {
+            return false;
+        }
+        if (got > 0) {
+            next += got;
+            size -= (size_t)got;
+        }
+    }
+    return true;
+}
+
+static void wake(zkl_operations *operations) {
+    zkl_connection *self = of(operations);
+    self->wake(self->wake_arg);
+}
+
+static void describe_failure(zkl_operations *operations, char *text, size_t size) {
+    const zkl_connection *self = of(operations);
+    zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
+}
+
+/* ---- Beginning and end ----------------------------------------------------- */
+
+static const zkl_operations_table table = {
+    .send = send_operation,
+    .now_ms = now_ms,
+    .wall_clock_ms = wall_clock_ms,
+    .random = random_bytes,
+    .wake = wake,
+    .describe_failure = describe_failure,
+};
+
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
+                                    void (*wake_function)(void *arg), void *wake_arg) {
+    zkl_connection *self = calloc(1, sizeof(*self));
+    if (self != NULL) {
+        self->operations.table = &table;
+        self->mutex = mutex;
+        self->listener = *listener;
+        self->wake = wake_function;
+        self->wake_arg = wake_arg;
+    }
+    return self;
+}
+
+zkl_operations *zkl_connection_operations(zkl_connection *self) {
+    return &self->operations;
+}
+
+bool zkl_connection_is_idle(const zkl_connection *self) {
+    return self->pending == NULL;
+}
+
+void zkl_connection_abandon(zkl_connection *self) {
+    self->abandoned = true;
+}
+
+static void take_line(const char *line) {
+    zkl_failures_take_line(line);
+    zkl_log_zookeeper_line(line);
+}
+
+/* They are kept for people alone: without memory there are none. */
+static void keep_addresses(zkl_connection *self, const char *addresses) {
+    char *kept = strdup(addresses);
+    pthread_mutex_lock(self->mutex);
+    free(self->addresses);
+    self->addresses = kept;
+    pthread_mutex_unlock(self->mutex);
+}
+
+static void set_connecting(zkl_connection *self, bool connecting) {
+    pthread_mutex_lock(self->mutex);
+    self->connecting = connecting;
+    self->abandoned = false;
+    pthread_mutex_unlock(self->mutex);
+}
+
+int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    zkl_failures_forget(addresses);
+    keep_addresses(self, addresses);
+    set_connecting(self, true);
+    sigset_t signals = zkl_signals_block();
+    zhandle_t *handle =
+        zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
+    int error = errno;
+    zkl_signals_restore(signals);
+    if (handle == NULL) {
+        set_connecting(self, false);
+        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
+    }
+    /* Else it would go through the list again in every loop of its I/O thread. */
+    (void)zoo_set_servers_resolution_delay(handle, -1);
+    pthread_mutex_lock(self->mutex);
+    self->connecting = false;
+    self->handle = handle;
+    pthread_mutex_unlock(self->mutex);
+    return ZKL_OK;
+}
+
+void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
+    pthread_mutex_lock(self->mutex);
+    zhandle_t *handle = self->handle;
+    pthread_mutex_unlock(self->mutex);
+    if (handle != NULL) {
+        keep_addresses(self, addresses);
+        (void)zoo_set_servers(handle, addresses);
+        pthread_mutex_lock(self->mutex);
+        tell_if_closed(self);
+        pthread_mutex_unlock(self->mutex);
+    }
+}
+
+static void answer_forgotten(zkl_connection *self) {
+    zkl_reply reply = { .outcome = ZKL_OUTCOME_SESSION_OVER };
+    pthread_mutex_lock(self->mutex);
+    while (self->pending != NULL) {
+        pending *request = self->pending;
+        DL_DELETE(self->pending, request);
+        request->done(request->arg, &reply);
+        free_pending(request);
+    }
+    tell_answered(self);
+    pthread_mutex_unlock(self->mutex);
+}
+
+void zkl_connection_close(zkl_connection *self) {
+    pthread_mutex_lock(self->mutex);
+    zhandle_t *handle = self->handle;
+    self->handle = NULL;
+    pthread_mutex_unlock(self->mutex);
+    if (handle != NULL) {
+        (void)zookeeper_close(handle);
+        answer_forgotten(self);
+    }
+}
+
+void zkl_connection_free(zkl_connection *self) {
+    if (self != NULL) {
+        free(self->addresses);
+    }
+    free(self);
+}

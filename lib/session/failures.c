@@ -1,0 +1,137 @@
+#include "session/failures.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/process_mutex.h"
+
+/* More addresses than that are rarely at fault at once: the latest ones are kept. */
+enum { PLACES = 32, ADDRESS_SIZE = 128, WHY_SIZE = 112 };
+
+/* What is known of an address. */
+typedef struct failure {
+    char address[ADDRESS_SIZE]; /* "": none */
+    char why[WHY_SIZE];         /* "": it has not failed */
+    bool accepted;              /* the connection was, and no session has come of it */
+    uint64_t number;            /* counts the lines */
+} failure;
+
+static failure failures[PLACES];
+static uint64_t lines;
+
+/* ---- Lines ------------------------------------------------------------------------ */
+
+/* The word behind `lead`, without the brackets of some versions and what follows it in a sentence.
+ * False: the line has no such words. */
+static bool find_address(const char *line, const char *lead, char address[ADDRESS_SIZE]) {
+    const char *found = strstr(line, lead);
+    if (found == NULL) {
+        return false;
+    }
+    found += strlen(lead);
+    bool bracketed = found[0] == '[' && strstr(found, "]:") == NULL;
+    found += bracketed ? 1 : 0;
+    size_t length = strcspn(found, bracketed ? "]" : " ,");
+    if (length == 0 || length >= ADDRESS_SIZE) {
+        return false;
+    }
+    memcpy(address, found, length);
+    address[length] = '\0';
+    return true;
+}
+
+/* Its own place, or the one that was heard of least lately. */
+static failure *place_of(const char *address) {
+    failure *oldest = &failures[0];
+    for (size_t i = 0; i < PLACES; i++) {
+        if (strcmp(failures[i].address, address) == 0) {
+            return &failures[i];
+        }
+        oldest = failures[i].number < oldest->number ? &failures[i] : oldest;
+    }
+    *oldest = (failure){ 0 };
+    snprintf(oldest->address, sizeof(oldest->address), "%s", address);
+    return oldest;
+}
+
+static void take_accepted(failure *one) {
+    one->accepted = true;
+    snprintf(one->why, sizeof(one->why),
+             "accepts connections, but gives no session (no ZooKeeper "
+             "server, or one without a quorum)");
+}
+
+/* "errno=111(Connection refused): ...". Once it is accepted, that it was closed or too long silent
+ * says less than that it was accepted. */
+static void take_error(failure *one, const char *line) {
+    const char *number = strstr(line, " errno=");
+    const char *begin = number != NULL ? strchr(number, '(') : NULL;
+    if (!one->accepted && begin != NULL) {
+        snprintf(one->why, sizeof(one->why), "%.*s", (int)strcspn(begin + 1, ")"), begin + 1);
+    }
+    one->accepted = false;
+}
+
+static void take_established(failure *one) {
+    one->accepted = false;
+    one->why[0] = '\0';
+}
+
+void zkl_failures_take_line(const char *line) {
+    char address[ADDRESS_SIZE];
+    zkl_process_lock();
+    lines++;
+    if (find_address(line, "initiated connection to server ", address)) {
+        take_accepted(place_of(address));
+    } else if (find_address(line, "session establishment complete on server ", address)) {
+        take_established(place_of(address));
+    } else if (strstr(line, " zk retcode=") != NULL && find_address(line, "Socket ", address)) {
+        take_error(place_of(address), line);
+    } else {
+        zkl_process_unlock();
+        return;
+    }
+    place_of(address)->number = lines;
+    zkl_process_unlock();
+}
+
+/* ---- Addresses -------------------------------------------------------------------- */
+
+static bool is_one_of(const char *addresses, const char *address) {
+    size_t length = strlen(address);
+    for (const char *one = addresses; *one != '\0' && length > 0;) {
+        size_t its = strcspn(one, ",");
+        if (its == length && strncmp(one, address, length) == 0) {
+            return true;
+        }
+        one += its + (one[its] == ',' ? 1 : 0);
+    }
+    return false;
+}
+
+void zkl_failures_find(const char *addresses, char *text, size_t size) {
+    const failure *found = NULL;
+    zkl_process_lock();
+    for (size_t i = 0; i < PLACES; i++) {
+        const failure *one = &failures[i];
+        bool later = found == NULL || one->number > found->number;
+        if (one->why[0] != '\0' && later && is_one_of(addresses, one->address)) {
+            found = one;
+        }
+    }
+    snprintf(text, size, "%s%s%s", found != NULL ? found->address : "", found != NULL ? ": " : "",
+             found != NULL ? found->why : "");
+    zkl_process_unlock();
+}
+
+void zkl_failures_forget(const char *addresses) {
+    zkl_process_lock();
+    for (size_t i = 0; i < PLACES; i++) {
+        if (is_one_of(addresses, failures[i].address)) {
+            failures[i] = (failure){ 0 };
+        }
+    }
+    zkl_process_unlock();
+}

@@ -1,0 +1,40 @@
+/*
+ * Writes that are carried out only if a node lives: transactions whose first operation checks it.
+ *
+ * One is sent once the session is connected, and has answered not long ago: what is sent into a
+ * connection that has died meanwhile, as in a process that was stopped, gets no reply, and nobody
+ * can tell then whether it was applied. Until then it waits, and nothing has happened.
+ *
+ * Everything here runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_GUARDED_WRITE_H
+#define ZKLOCK_ZOOKEEPER_GUARDED_WRITE_H
+
+#include "session/session.h"
+
+/** Embed it. The first five fields are the caller's to fill. */
+typedef struct zkl_guarded_write {
+    const zkl_multi_operation *operations; /* they need only live until it is sent */
+    size_t count;
+    /* It is about to be sent: fills in what is known only now. False: not yet; then
+     * zkl_guarded_writes_review is to be called when it may be. */
+    bool (*prepare)(void *arg);
+    /* Exactly once, perhaps at once, unless it is withdrawn before it was sent. */
+    void (*ended)(void *arg, const zkl_reply *reply);
+    void *arg;
+    zkl_session *session;
+    bool waits; /* it has not been sent */
+    uint64_t session_number;
+    struct zkl_guarded_write *prev, *next; /* of those that wait */
+} zkl_guarded_write;
+
+/** Sends it as soon as that can be, in the session that there is now. */
+void zkl_guarded_write_start(zkl_guarded_write *write, zkl_session *session);
+
+/** It is not to be sent any more. False: it has been, and will end. */
+bool zkl_guarded_write_withdraw(zkl_guarded_write *write);
+
+/** Sends those that wait, if it is time: the session was heard of. */
+void zkl_guarded_writes_review(zkl_session *session);
+
+#endif

@@ -1,0 +1,267 @@
+#include "session/leader_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "recipe/node_data.h"
+#include "recipe/node_name.h"
+#include "session/request_runner.h"
+#include "zklock/election.h"
+
+struct zkl_leader_watch {
+    zkl_session *session; /* NULL: it is finished */
+    zkl_leader_watcher watcher;
+    char *parent_path;
+    size_t watched_bytes;
+    uint64_t session_number; /* in which it looked */
+    bool asks;               /* a reply is awaited, */
+    bool again;              /* and then it looks again */
+    bool closed;
+    char *path; /* of the first node */
+    zkl_watch_waiter waiter;
+    zkl_list_waiter list;
+    bool inspected;
+    int64_t highest_term;
+    zkl_timer pause;
+    zkl_leader_watch *prev, *next;
+};
+
+static void look(zkl_leader_watch *watch);
+
+static void free_watch(zkl_leader_watch *watch) {
+    free(watch->parent_path);
+    free(watch->path);
+    free(watch);
+}
+
+/* ---- What was found ----------------------------------------------------------------- */
+
+static void tell(const zkl_leader_watch *watch, const zkl_leader_sight *sight) {
+    watch->watcher.seen(watch->watcher.arg, sight);
+}
+
+/* With a pause of its own, so that observers do not ask all at once. */
+static void look_later(zkl_leader_watch *watch) {
+    int64_t pause_ms = zkl_session_shorten(watch->session, ZKL_LEADER_PAUSE_MS);
+    zkl_session_set_timer(watch->session, &watch->pause,
+                          zkl_session_now_ms(watch->session) + pause_ms);
+}
+
+static void see_nobody(zkl_leader_watch *watch, int status) {
+    tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+    look_later(watch);
+}
+
+/* The next session may be with a server that lags behind the last one's. */
+static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
+    zkl_node_identity identity;
+    char room[ZKL_NODE_DATA_ROOM_MAX];
+    if (reply->zxid < watch->highest_term) {
+        look_later(watch);
+        return;
+    }
+    zkl_node_identity_read(&identity, room, reply->data, reply->data_length);
+    watch->highest_term = reply->zxid;
+    tell(watch, &(zkl_leader_sight){ .term = reply->zxid,
+                                     .session_id = reply->ephemeral_owner,
+                                     .path = watch->path,
+                                     .note = identity.note });
+}
+
+/* ---- Replies ------------------------------------------------------------------------ */
+
+/* Whether a reply is to be looked at. It may be what a closed one waits for. */
+static bool take_reply(zkl_leader_watch *watch) {
+    watch->asks = false;
+    if (watch->closed) {
+        free_watch(watch);
+        return false;
+    }
+    if (watch->session == NULL) {
+        return false;
+    }
+    if (watch->again || watch->session_number != watch->session->sender.session_number) {
+        look(watch);
+        return false;
+    }
+    return true;
+}
+
+static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
+    if (outcome == ZKL_OUTCOME_REFUSED) {
+        see_nobody(watch, status);
+    } else {
+        look_later(watch);
+    }
+}
+
+static void on_inspected(void *arg, const zkl_reply *reply) {
+    zkl_leader_watch *watch = arg;
+    if (!take_reply(watch)) {
+        return;
+    }
+    if (reply->outcome == ZKL_OUTCOME_OK) {
+        watch->inspected = true;
+        conclude(watch, reply);
+    } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
+        look(watch);
+    } else {
+        fail(watch, reply->outcome, reply->status);
+    }
+}
+
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_leader_watch *watch = arg;
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
+        look(watch);
+    } else if (outcome != ZKL_OUTCOME_OK) {
+        fail(watch, outcome, status);
+    }
+}
+
+static void on_fired(void *arg, bool deleted) {
+    (void)deleted;
+    look(arg);
+}
+
+static void ask(zkl_leader_watch *watch, zkl_outcome sent) {
+    watch->asks = sent == ZKL_OUTCOME_OK;
+    if (!watch->asks) {
+        look_later(watch);
+    }
+}
+
+/* The watch is asked for before the look, so that nothing happens between the two unseen. */
+static void follow(zkl_leader_watch *watch, const char *name) {
+    size_t size = strlen(watch->parent_path) + strlen(name) + 2;
+    free(watch->path);
+    watch->path = malloc(size);
+    if (watch->path == NULL) {
+        look_later(watch);
+        return;
+    }
+    snprintf(watch->path, size, "%s/%s", watch->parent_path, name);
+    if (zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter) ==
+        ZKL_WATCH_NOT_SENT) {
+        look_later(watch);
+        return;
+    }
+    const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = watch->path };
+    ask(watch, zkl_send(&watch->session->sender, &get, on_inspected, watch));
+}
+
+/* Who holds for reading, or one of several permits, does so with others, and leads nobody. A
+ * reader that was a writer is made anew, and so its term may be higher than those behind it. */
+static bool may_lead(const char *first) {
+    zkl_node_kind kind = zkl_node_name_parse(first).kind;
+    return kind != ZKL_NODE_READ && kind != ZKL_NODE_PERMIT;
+}
+
+static void on_listed(void *arg, const zkl_list_answer *answer) {
+    zkl_leader_watch *watch = arg;
+    if (!take_reply(watch)) {
+        return;
+    }
+    if (answer->outcome != ZKL_OUTCOME_OK && answer->outcome != ZKL_OUTCOME_NO_NODE) {
+        fail(watch, answer->outcome, answer->status);
+        return;
+    }
+    const char *first = zkl_queue_find_first(answer->children);
+    if (first != NULL && may_lead(first)) {
+        follow(watch, first);
+    } else {
+        see_nobody(watch, ZKL_OK);
+    }
+}
+
+/* Without a connection it waits for zkl_leader_watches_review. */
+static void look(zkl_leader_watch *watch) {
+    zkl_session *session = watch->session;
+    watch->again = watch->asks;
+    if (watch->asks) {
+        return;
+    }
+    zkl_watch_table_remove(&watch->waiter);
+    zkl_timer_stop(&watch->pause);
+    watch->inspected = false;
+    watch->session_number = session->sender.session_number;
+    if (session->connected) {
+        ask(watch, zkl_listings_ask(&session->listings, watch->parent_path, &watch->list));
+    }
+}
+
+static void on_pause_over(void *arg) {
+    look(arg);
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------- */
+
+void zkl_leader_watches_review(zkl_session *session) {
+    for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
+        bool current = watch->session_number == session->sender.session_number;
+        if (!current || !watch->inspected) {
+            look(watch);
+        }
+    }
+}
+
+static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
+    zkl_watch_table_remove(&watch->waiter);
+    zkl_timer_stop(&watch->pause);
+    DL_DELETE(session->leader_watches, watch);
+    session->leader_watch_count--;
+    session->watched_bytes -= watch->watched_bytes;
+    watch->session = NULL;
+}
+
+void zkl_leader_watches_finish(zkl_session *session, int status) {
+    zkl_leader_watch *watch;
+    while ((watch = session->leader_watches) != NULL) {
+        leave_session(session, watch);
+        tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+    }
+}
+
+/* As much as a contender for it, which watches one other and itself. */
+size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
+    return zkl_request_runner_watched_bytes(parent_path,
+                                            (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE });
+}
+
+zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
+                                        const zkl_leader_watcher *watcher) {
+    zkl_leader_watch *watch = calloc(1, sizeof(*watch));
+    if (watch == NULL) {
+        return NULL;
+    }
+    watch->parent_path = strdup(parent_path);
+    if (watch->parent_path == NULL) {
+        free_watch(watch);
+        return NULL;
+    }
+    watch->session = session;
+    watch->watcher = *watcher;
+    watch->watched_bytes = zkl_leader_watch_watched_bytes(parent_path);
+    watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
+    watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
+    watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
+    DL_APPEND(session->leader_watches, watch);
+    session->leader_watch_count++;
+    session->watched_bytes += watch->watched_bytes;
+    zkl_liveness_wake(&session->liveness);
+    look(watch);
+    return watch;
+}
+
+void zkl_leader_watch_close(zkl_leader_watch *watch) {
+    if (watch->session != NULL) {
+        leave_session(watch->session, watch);
+    }
+    watch->closed = true;
+    if (!watch->asks) {
+        free_watch(watch);
+    }
+}

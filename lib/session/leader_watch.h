@@ -1,0 +1,44 @@
+/*
+ * Follows who is first in the queue of a resource, for somebody who is not in it: a list, then a
+ * watch on the first node and a look at it, and again when that watch has fired. While nobody is
+ * there it lists again and again, as ZooKeeper's watch on children would wake it for every
+ * candidate that comes.
+ *
+ * Everything here runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_LEADER_WATCH_H
+#define ZKLOCK_ZOOKEEPER_LEADER_WATCH_H
+
+#include "session/session.h"
+
+typedef struct zkl_leader_watch zkl_leader_watch;
+
+typedef struct zkl_leader_sight {
+    int status;         /* ZKL_OK, or why nothing can be seen */
+    int64_t term;       /* the node's czxid; 0: nobody is there */
+    int64_t session_id; /* of its owner */
+    const char *path;   /* of the node, as the next during the call; "" */
+    const char *note;   /* that its data have; "" */
+} zkl_leader_sight;
+
+typedef struct zkl_leader_watcher {
+    void *arg;
+    /* It was looked for, and may be as before. Never a lower term after a higher one. */
+    void (*seen)(void *arg, const zkl_leader_sight *sight);
+} zkl_leader_watcher;
+
+/** What it may come to need of its session's watches. */
+size_t zkl_leader_watch_watched_bytes(const char *parent_path);
+
+/** Begins to look. NULL: out of memory. */
+zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
+                                        const zkl_leader_watcher *watcher);
+/** Nobody is told of anything from here on. */
+void zkl_leader_watch_close(zkl_leader_watch *watch);
+
+/** The session has a connection. */
+void zkl_leader_watches_review(zkl_session *session);
+/** No session will follow; why, is told. They must still be closed. */
+void zkl_leader_watches_finish(zkl_session *session, int status);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * The lists of children that a session asks for. Of each resource at most one is under way, and it
+ * is read once for all who wait for it: a thousand requests of one client for one resource cost
+ * the servers a few lists of a thousand names, and not a thousand.
+ *
+ * A list serves a waiter only if it was sent after what the waiter must see in it. A waiter that
+ * comes too late for the list under way is served by the next one, which is sent when that one is
+ * answered. After a reconnect a list may be asked for while an older one is still to be answered as
+ * lost: then both are lost, as the next one must not go out before the write that settles a lost
+ * create.
+ *
+ * All of it runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_LISTING_H
+#define ZKLOCK_ZOOKEEPER_LISTING_H
+
+#include "session/operations.h"
+
+typedef struct zkl_session zkl_session;
+typedef struct zkl_listing zkl_listing;
+
+/** The answer to a list, for one who waits. Its strings live during the callback. */
+typedef struct zkl_list_answer {
+    zkl_outcome outcome;
+    int status; /* REFUSED: why */
+    zkl_listed children;
+} zkl_list_answer;
+
+/** One who waits; embed it. It must live until it is answered. */
+typedef struct zkl_list_waiter {
+    void *arg;
+    /* It may ask again at once. */
+    void (*listed)(void *arg, const zkl_list_answer *answer);
+    /* Whether the next list is to go behind a committed write: see zkl_liveness_settle. It is asked
+     * when the list is sent. Whoever joins a list under way judges the answer himself. NULL: no. */
+    bool (*must_settle)(const void *arg);
+    uint64_t after;    /* only lists serve it that were sent after this zkl_listings_mark */
+    uint64_t watch_id; /* of the watch on the children that the list is to leave; 0: none */
+    struct zkl_list_waiter *prev, *next;
+} zkl_list_waiter;
+
+/** The lists of one session. */
+typedef struct zkl_listings {
+    zkl_session *session;
+    zkl_listing *by_path;
+    uint64_t sent;
+} zkl_listings;
+
+void zkl_listings_begin(zkl_listings *listings, zkl_session *session);
+
+/** Now: lists that are sent later show what was sent before. */
+uint64_t zkl_listings_mark(const zkl_listings *listings);
+
+/** OK: `listed` will be called exactly once, later. Else the waiter is not kept, and this is the
+ *  outcome. */
+zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter);
+
+#endif

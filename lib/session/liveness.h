@@ -1,0 +1,104 @@
+/*
+ * Keeps watch over a session while it has requests: a small read every third of
+ * its timeout (in place of libzookeeper's ping, so that it costs nothing), by
+ * which is known how old what we hear may be; and, where one is asked for, the
+ * lease, for which it has two small writes committed in each such period.
+ *
+ * All of it runs with the client's mutex held.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_LIVENESS_H
+#define ZKLOCK_ZOOKEEPER_LIVENESS_H
+
+#include "recipe/lease.h"
+#include "session/operations.h"
+#include "session/timers.h"
+
+typedef struct zkl_session zkl_session;
+typedef struct zkl_liveness zkl_liveness;
+
+struct zkl_liveness {
+    zkl_session *session;
+    zkl_lease lease;
+    bool lease_runs;       /* as the requests have been told */
+    bool lease_ample;      /* and that it is long enough for a grant */
+    bool awake;            /* the probes go on */
+    int64_t connecting_ms; /* when the session was asked for */
+    int64_t connected_ms;  /* when its connection was made */
+    int64_t disconnected_ms;
+    int64_t write_not_before_ms; /* one has just failed */
+    int64_t answered_ms; /* when the last request answered on it was sent; INT64_MIN: none */
+    bool may_be_over;    /* so long was it silent; and no write was committed since */
+    zkl_timer probe_timer;
+    zkl_timer write_timer;
+    zkl_timer end_timer; /* of the lease */
+    bool probe_under_way;
+    bool write_under_way;
+    int64_t write_sent_ms;
+    unsigned settles_under_way; /* writes of zkl_liveness_settle, */
+    int64_t settle_sent_ms;     /* of which the latest was sent then */
+};
+
+/** lease_tick_ms: the servers' tick; 0: no lease. */
+void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t lease_tick_ms);
+
+/** What happens to the session. */
+void zkl_liveness_connecting(zkl_liveness *liveness);
+void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session);
+void zkl_liveness_disconnected(zkl_liveness *liveness);
+void zkl_liveness_session_ended(zkl_liveness *liveness);
+
+/** On a new connection, once the requests know of it. */
+void zkl_liveness_probe_now(zkl_liveness *liveness);
+
+/** The session has a request: the probes go on until it has none. */
+void zkl_liveness_wake(zkl_liveness *liveness);
+
+/**
+ * Whether this answer to a write says that the leader has decided it, and the servers have
+ * committed what it decided: its changes, or its failure as an error. It is one rule for all that
+ * rests on a committed write (docs/internals/protocol.md, "What counts as committed"):
+ * - OK, NO_NODE and NOT_EMPTY: only the leader can say so, as it looks at what is committed.
+ * - A transaction whose single operations have results: no server screens it, whatever the results.
+ * - Nothing else. A refusal may be that of the server that we are connected to: it can check rights
+ * by itself
+ *   (`enableEagerACLCheck`), throttle, and turn away whom it does not know.
+ */
+bool zkl_is_committed(const zkl_reply *reply);
+
+/** A request of this session came back. */
+void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
+                           bool was_write);
+
+/** Asks for a write that changes nothing, and is committed all the same, whatever the rights of who
+ * asks: a transaction that only checks the lock root, whether that is there or not. */
+zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
+                                       void *arg, int tag);
+
+/** Whether a lease is not asked for, or can be kept with the session's timeout. */
+bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness);
+
+/** Tells the requests if the lease has run out, or nearly. A process may have been stopped,
+ *  and the timer be late: so it is asked before anything is granted or told. */
+void zkl_liveness_check_lease(zkl_liveness *liveness);
+
+/** How long the lease goes on; 0: it does not run, -1: none is kept. */
+int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
+
+/** Whether what is heard now cannot be older than the session may be: a request
+ *  that was sent shortly ago has been answered, and answers and events come in
+ *  the order in which they were sent. */
+bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
+
+/** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
+ *  it is not answered by a server that lags, and does not know yet that the session is over. Not
+ * OK: why it could not be sent. */
+zkl_outcome zkl_liveness_settle(zkl_liveness *liveness);
+
+/** How many session timeouts without an answer, on a connection that seems to
+ *  stand, are enough to give a session up that holds nothing. */
+#define ZKL_TIMEOUTS_OF_SILENCE_MAX 3
+
+/** Whether no answer has come for so long that the session may have expired. */
+bool zkl_liveness_is_silent(const zkl_liveness *liveness);
+
+#endif

@@ -1,0 +1,574 @@
+#include "session/request_runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "session/explanation.h"
+#include "session/request_sender.h"
+#include "telemetry/assertion.h"
+
+/* Pauses double from the first to the longest, each shortened at random by up
+ * to half, so that clients that failed together do not come back together. */
+enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
+
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
+    if (runner->request.own.node[0] == '\0') {
+        path[0] = '\0';
+    } else {
+        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.own.node);
+    }
+}
+
+/* ---- Events in --------------------------------------------------------- */
+
+/* An event that arises while a step is under way waits for its end. It carries
+ * no strings, as nothing would keep them. */
+static void queue_event(zkl_request_runner *runner, const zkl_event *event) {
+    zkl_assert(runner->session->recorder, runner->queued_count < ZKL_QUEUED_EVENTS_MAX);
+    runner->queued[runner->queued_count++] = *event;
+}
+
+/* The recipe's lists of actions and of events begin with operations and with their answers. */
+static zkl_event_kind answer_of(int action) {
+    return (zkl_event_kind)(action + ZKL_EVENT_CREATED);
+}
+
+static void queue_answer(zkl_request_runner *runner, zkl_action_kind action, zkl_outcome outcome) {
+    queue_event(runner, &(zkl_event){ .kind = answer_of((int)action),
+                                      .outcome = outcome,
+                                      .status = ZKL_SERVER_REFUSED });
+}
+
+/* For people to know: the recipe asks no more than who is in the way. */
+static void note_position(zkl_request_runner *runner, const zkl_event *event) {
+    if (event->kind != ZKL_EVENT_LISTED || event->outcome != ZKL_OUTCOME_OK ||
+        runner->request.own.state != ZKL_OWN_NODE_OURS) {
+        return;
+    }
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    zkl_queue_view view = zkl_queue_examine(event->children, &place);
+    if (runner->position < 0) {
+        runner->listed_ms = zkl_session_now_ms(runner->session);
+    }
+    runner->position = view.listed ? (int64_t)view.earlier : -1;
+}
+
+/* A process that was stopped asks with a session that may be over; a server that lags would
+ * still show its node. (A list that goes with a create comes after a write as it is.) */
+static bool must_settle(const void *arg) {
+    const zkl_request_runner *runner = arg;
+    return runner->request.own.state == ZKL_OWN_NODE_OURS &&
+           !zkl_liveness_is_fresh(&runner->session->liveness);
+}
+
+/* Many may be told of one list, which takes time: the lease may end meanwhile. */
+static void on_listed(void *arg, const zkl_list_answer *answer) {
+    zkl_request_runner *runner = arg;
+    zkl_liveness_check_lease(&runner->session->liveness);
+    zkl_event event = {
+        .kind = ZKL_EVENT_LISTED,
+        .outcome = answer->outcome,
+        .status = answer->status,
+        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .children = answer->children,
+    };
+    note_position(runner, &event);
+    zkl_request_runner_feed(runner, &event);
+}
+
+static void on_reply(void *arg, const zkl_reply *reply) {
+    zkl_event event = zkl_request_read_reply(arg, reply);
+    event.kind = answer_of(reply->tag);
+    zkl_request_runner_feed(arg, &event);
+}
+
+static void feed_outcome(zkl_request_runner *runner, zkl_event_kind kind, zkl_outcome outcome,
+                         int status) {
+    zkl_event event = { .kind = kind, .outcome = outcome, .status = status };
+    zkl_request_runner_feed(runner, &event);
+}
+
+static void on_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    feed_outcome(arg, ZKL_EVENT_WATCHED, outcome, status);
+}
+
+static void on_watch_fired(void *arg, bool deleted) {
+    zkl_request_runner *runner = arg;
+    zkl_event event = {
+        .kind = ZKL_EVENT_WATCH_FIRED,
+        .deleted = deleted,
+        .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
+        .own_session = runner->blocker_is_ours,
+    };
+    zkl_request_runner_feed(runner, &event);
+}
+
+static void on_revoke_requested(void *arg) {
+    const zkl_request_runner *runner = arg;
+    if (runner->owner.revoke_requested != NULL) {
+        runner->owner.revoke_requested(runner->owner.arg);
+    }
+}
+
+/* What could not be found out is tried again. */
+static void look_again(zkl_request_runner *runner, zkl_event_kind kind) {
+    if (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED) {
+        zkl_own_watch_review(&runner->own_watch);
+        zkl_contention_review(runner);
+    }
+}
+
+static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
+}
+
+static void on_own_watch_fired(void *arg, bool deleted) {
+    (void)deleted;
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_OWN_WATCH_FIRED });
+}
+
+static void on_hold_limit(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
+}
+
+static void on_deadline(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_TIMED_OUT });
+}
+
+static void on_backed_off(void *arg) {
+    zkl_request_runner_feed(arg, &(zkl_event){ .kind = ZKL_EVENT_BACKED_OFF });
+}
+
+/* ---- Actions out ------------------------------------------------------- */
+
+/* A list that is sent from now on shows what is asked for now, or what was asked for before it. */
+static void want_new_list(zkl_request_runner *runner) {
+    runner->list.after = zkl_listings_mark(&runner->session->listings);
+}
+
+/* Whether another request of this session made the node. When the session ends
+ * one transaction deletes it together with our own, and the news of the two
+ * come in any order: then its deletion is no hand-off. The GUID is known before the node is. */
+static bool is_ours(const zkl_request_runner *runner, const char *node) {
+    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+        if (zkl_node_name_has_guid(node, one->request.session.guid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void watch_own_node(zkl_request_runner *runner, const char *node) {
+    zkl_watch_added added = zkl_own_watch_add(&runner->own_watch, node);
+    if (added != ZKL_WATCH_ARMING) {
+        queue_answer(runner, ZKL_ACTION_WATCH_OWN,
+                     added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
+    }
+}
+
+/* While n or more are in its way it watches the n nearest: when fewer are left at least one of
+ * these has gone. */
+static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
+    zkl_queue_place place = zkl_request_place(&runner->request);
+    zkl_outcome outcome = ZKL_OUTCOME_OK;
+    zkl_telemetry_queued(zkl_request_facts_of(runner), node);
+    runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
+    size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
+    if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
+        queue_answer(runner, ZKL_ACTION_WATCH, outcome);
+    }
+}
+
+static void back_off(zkl_request_runner *runner) {
+    unsigned doublings =
+        runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
+    runner->back_offs++;
+    zkl_telemetry_retry(zkl_request_facts_of(runner));
+    int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
+    if (longest > BACK_OFF_LONGEST_MS) {
+        longest = BACK_OFF_LONGEST_MS;
+    }
+    int64_t now_ms = zkl_session_now_ms(runner->session);
+    int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
+    if (runner->group != NULL) {
+        until_ms = zkl_create_group_pause(runner->group, now_ms, until_ms);
+    }
+    zkl_session_set_timer(runner->session, &runner->back_off, until_ms);
+}
+
+/* ---- Verdicts and the end ---------------------------------------------- */
+
+/* Who holds a permit watches as few nodes as any other holder. */
+static void give_room_back(zkl_request_runner *runner) {
+    const zkl_contender_kind kind = { runner->request.options.mode,
+                                      runner->request.options.permits };
+    const zkl_contender_kind holder = { ZKL_EXCLUSIVE, 0 };
+    size_t spare = zkl_request_runner_watched_bytes(runner->parent_path, kind) -
+                   zkl_request_runner_watched_bytes(runner->parent_path, holder);
+    runner->session->watched_bytes -= spare;
+    runner->watched_bytes -= spare;
+}
+
+static void tell_decided(zkl_request_runner *runner, int status) {
+    zkl_timer_stop(&runner->deadline);
+    if (status == ZKL_OK) {
+        runner->back_offs = 0;
+        give_room_back(runner);
+        runner->granted_ms = zkl_session_now_ms(runner->session);
+        zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
+                                    runner->max_hold_ms);
+        zkl_contention_begin(runner);
+    }
+    zkl_explanation why = zkl_explain_verdict(runner, status);
+    zkl_telemetry_decided(zkl_request_facts_of(runner), status, why.text);
+    if (runner->owner.decided != NULL) {
+        runner->owner.decided(runner->owner.arg, status);
+    }
+    zkl_watch_set_remove_left(&runner->watches);
+}
+
+static void tell_lost(zkl_request_runner *runner, int status) {
+    zkl_contention_end(runner);
+    if (runner->request.stage != ZKL_STAGE_KEPT) {
+        zkl_timer_stop(&runner->hold_limit);
+    }
+    zkl_telemetry_lost(zkl_request_facts_of(runner), status);
+    if (runner->owner.lost != NULL) {
+        runner->owner.lost(runner->owner.arg, status);
+    }
+}
+
+static void tell_downgraded(zkl_request_runner *runner, int status) {
+    if (status == ZKL_OK) {
+        runner->own_watch.is_revoke_requested = false; /* by the data of the node before */
+    }
+    if (runner->owner.downgraded != NULL) {
+        runner->owner.downgraded(runner->owner.arg, status);
+    }
+}
+
+static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
+    bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
+    if (is_news && runner->request.stage == ZKL_STAGE_HELD && runner->owner.connection != NULL) {
+        runner->owner.connection(runner->owner.arg, kind == ZKL_EVENT_CONNECTED);
+    }
+}
+
+static void free_runner(zkl_request_runner *runner) {
+    zkl_watch_set_end(&runner->watches);
+    free(runner->nearest);
+    free(runner->resource);
+    free(runner->parent_path);
+    free(runner->owner_text);
+    free(runner->note);
+    free(runner);
+}
+
+static void end(zkl_request_runner *runner) {
+    zkl_session *session = runner->session;
+    zkl_assert(session->recorder, session->runner_count > 0);
+    zkl_timer_stop(&runner->deadline);
+    zkl_timer_stop(&runner->back_off);
+    zkl_timer_stop(&runner->hold_limit);
+    zkl_own_watch_end(&runner->own_watch);
+    zkl_contention_end(runner);
+    DL_DELETE(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_leave(runner->group, runner);
+    }
+    session->runner_count--;
+    session->watched_bytes -= runner->watched_bytes;
+    if (runner->owner.ended != NULL) {
+        runner->owner.ended(runner->owner.arg);
+    }
+    if (session->request_ended != NULL) {
+        session->request_ended(session->request_ended_arg);
+    }
+    free_runner(runner);
+}
+
+/* What asks the servers for nothing. */
+static void tell(zkl_request_runner *runner, const zkl_action *action) {
+    switch (action->kind) {
+    case ZKL_ACTION_DOWNGRADE_ENDED:
+        tell_downgraded(runner, action->status);
+        break;
+    case ZKL_ACTION_GRANT:
+    case ZKL_ACTION_FAIL:
+        tell_decided(runner, action->status);
+        break;
+    case ZKL_ACTION_LOSE:
+        tell_lost(runner, action->status);
+        break;
+    case ZKL_ACTION_REJOIN:
+        runner->position = -1;
+        runner->own_watch.is_revoke_requested = false;
+        zkl_watch_set_remove_left(&runner->watches);
+        zkl_telemetry_rejoined(zkl_request_facts_of(runner));
+        break;
+    case ZKL_ACTION_REPORT:
+        zkl_telemetry_unknown_child(zkl_request_facts_of(runner), action->node);
+        break;
+    case ZKL_ACTION_WARN:
+        zkl_telemetry_not_deleted(zkl_request_facts_of(runner), action->status);
+        break;
+    default:
+        break; /* END, the last of all, is the runner's own: see step */
+    }
+}
+
+/* Asks the servers; what cannot be sent is answered at the end of this step. */
+static void ask(zkl_request_runner *runner, const zkl_action *action) {
+    zkl_outcome outcome =
+        action->kind == ZKL_ACTION_LIST
+            ? zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list)
+            : zkl_request_send(runner, action, on_reply);
+    if (outcome != ZKL_OUTCOME_OK) {
+        queue_answer(runner, action->kind, outcome);
+    }
+}
+
+static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
+    switch (action->kind) {
+    case ZKL_ACTION_CREATE:
+    case ZKL_ACTION_SETTLE:
+        want_new_list(runner);
+        ask(runner, action);
+        break;
+    case ZKL_ACTION_LIST:
+    case ZKL_ACTION_MAKE_PARENT:
+    case ZKL_ACTION_INSPECT:
+    case ZKL_ACTION_DELETE:
+    case ZKL_ACTION_INSPECT_PARENT:
+    case ZKL_ACTION_REMOVE_PARENT:
+    case ZKL_ACTION_DOWNGRADE:
+        ask(runner, action);
+        break;
+    case ZKL_ACTION_WATCH:
+        wait_behind(runner, action->node, children);
+        break;
+    case ZKL_ACTION_UNWATCH:
+        zkl_watch_set_remove_all(&runner->watches);
+        break;
+    case ZKL_ACTION_WATCH_OWN:
+        watch_own_node(runner, action->node);
+        break;
+    case ZKL_ACTION_UNWATCH_OWN:
+        zkl_own_watch_remove(&runner->own_watch);
+        break;
+    case ZKL_ACTION_BACK_OFF:
+        back_off(runner);
+        break;
+    default:
+        tell(runner, action);
+        break;
+    }
+}
+
+static void step(zkl_request_runner *runner, const zkl_event *event) {
+    zkl_recorder *recorder = runner->session->recorder;
+    zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
+    zkl_actions actions;
+    if (event->outcome == ZKL_OUTCOME_REFUSED) {
+        runner->refused = event->kind;
+    }
+    if (recorder != NULL) {
+        zkl_recorder_begin_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
+                                &runner->request, event);
+    }
+    zkl_request_step(&runner->request, event, &actions);
+    if (recorder != NULL) {
+        zkl_recorder_end_step(recorder, &runner->recorded, &actions);
+    }
+    zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
+    for (size_t i = 0; i < actions.count; i++) {
+        bool last = i + 1 == actions.count;
+        zkl_assert(recorder, last || actions.list[i].kind != ZKL_ACTION_END);
+        perform(runner, &actions.list[i], event->children);
+    }
+}
+
+static zkl_event take_queued(zkl_request_runner *runner) {
+    zkl_event event = runner->queued[0];
+    runner->queued_count--;
+    memmove(runner->queued, runner->queued + 1, runner->queued_count * sizeof(zkl_event));
+    return event;
+}
+
+/* The last that is done with an event: the runner may be gone when it returns. */
+static void tell_group(zkl_request_runner *runner, zkl_event_kind kind) {
+    if (runner->request.stage >= ZKL_STAGE_LEAVING) {
+        zkl_create_group_withdraw(runner->group, runner);
+    } else if (kind == ZKL_EVENT_INSPECTED) {
+        zkl_create_group_look(runner->group);
+    }
+}
+
+void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
+    if (runner->stepping) {
+        queue_event(runner, event);
+        return;
+    }
+    if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
+        zkl_telemetry_released(zkl_request_facts_of(runner));
+        zkl_contention_end(runner); /* before the node's deletion would fire its watch */
+    }
+    runner->stepping = true;
+    step(runner, event);
+    tell_connection(runner, event->kind);
+    look_again(runner, event->kind);
+    while (runner->request.stage != ZKL_STAGE_ENDED && runner->queued_count > 0) {
+        zkl_event queued = take_queued(runner);
+        step(runner, &queued);
+    }
+    runner->stepping = false;
+    if (runner->request.stage == ZKL_STAGE_ENDED) {
+        end(runner);
+    } else if (runner->group != NULL) {
+        tell_group(runner, event->kind);
+    }
+}
+
+void zkl_request_runner_disown(zkl_request_runner *runner) {
+    runner->owner = (zkl_request_owner){ .arg = NULL };
+}
+
+size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
+    size_t watches = 1 + zkl_queue_room(zkl_node_name_of(kind));
+    return watches * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
+}
+
+/* ---- The beginning ----------------------------------------------------- */
+
+static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
+    size_t count = zkl_queue_room(zkl_node_name_of(kind));
+    runner->watches.arg = runner;
+    runner->watches.armed = on_watch_armed;
+    runner->watches.fired = on_watch_fired;
+    runner->nearest = calloc(count, sizeof(*runner->nearest));
+    return runner->nearest != NULL &&
+           zkl_watch_set_begin(&runner->watches, &runner->session->watches, runner->parent_path,
+                               count);
+}
+
+/* A copy; NULL is none. */
+static bool keep(char **kept, const char *text) {
+    *kept = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *kept != NULL;
+}
+
+static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
+    zkl_request_runner *runner = calloc(1, sizeof(*runner));
+    if (runner == NULL) {
+        return NULL;
+    }
+    runner->session = session;
+    runner->owner = options->owner;
+    if (!keep(&runner->resource, options->resource) ||
+        !keep(&runner->parent_path, options->parent_path) ||
+        !keep(&runner->owner_text, options->owner_text) || !keep(&runner->note, options->note) ||
+        !make_watches(runner, options->kind)) {
+        free_runner(runner);
+        return NULL;
+    }
+    runner->position = -1;
+    runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
+    runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
+    runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
+    runner->max_hold_ms = options->max_hold_ms;
+    runner->list =
+        (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
+    want_new_list(runner);
+    runner->own_watch = (zkl_own_watch){ .table = &session->watches,
+                                         .request = &runner->request,
+                                         .parent_path = runner->parent_path,
+                                         .armed = on_own_watch_armed,
+                                         .fired = on_own_watch_fired,
+                                         .revoke_requested = on_revoke_requested,
+                                         .arg = runner };
+    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
+    zkl_contention_prepare(runner, options->tells_contended);
+    if (options->tells_contended) {
+        runner->watched_bytes += zkl_contention_watched_bytes(options->parent_path);
+    }
+    runner->owner_id = options->owner_id;
+    runner->group = options->group;
+    runner->others_are_awaited = options->group != NULL;
+    runner->metrics = options->metrics;
+    runner->started_ms = zkl_session_now_ms(session);
+    runner->granted_ms = -1;
+    return runner;
+}
+
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->granted_ms = zkl_session_now_ms(runner->session);
+    runner->max_hold_ms = max_hold_ms;
+    runner->others_are_awaited = false;
+    zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
+                                max_hold_ms);
+}
+
+void zkl_request_runner_check_hold(zkl_request_runner *runner) {
+    bool is_limited = runner->max_hold_ms > 0 && runner->granted_ms >= 0;
+    if (is_limited &&
+        zkl_session_now_ms(runner->session) - runner->granted_ms >= runner->max_hold_ms) {
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
+    }
+}
+
+static unsigned depth_of(const char *path) {
+    unsigned depth = 0;
+    for (; *path != '\0'; path++) {
+        depth += *path == '/' ? 1 : 0;
+    }
+    return depth;
+}
+
+int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
+                             zkl_request_runner **result) {
+    if (session->established && !zkl_liveness_lease_is_possible(&session->liveness)) {
+        return ZKL_LEASE_IMPOSSIBLE;
+    }
+    zkl_request_session begun = { .connected = session->connected };
+    if (!zkl_session_make_guid(session, begun.guid)) {
+        return ZKL_SYSTEM;
+    }
+    zkl_request_runner *runner = make_runner(session, options);
+    if (runner == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    zkl_liveness_check_lease(&session->liveness);
+    begun.lease_runs = session->liveness.lease_ample;
+    zkl_request_options request = {
+        .mode = options->kind.mode,
+        .permits = options->kind.permits,
+        .depth = depth_of(options->parent_path),
+        .max_waiting = options->max_waiting,
+        .is_member = options->group != NULL,
+        .only_try = options->only_try || options->timeout_ms == 0,
+        .fail_on_session_expiry = options->fail_on_session_expiry,
+        .needs_lease = session->liveness.lease.tick_ms > 0,
+    };
+    if (options->companion != NULL) {
+        zkl_node_name_copy(request.companion, options->companion);
+    }
+    zkl_request_begin(&runner->request, &request, &begun);
+    DL_APPEND(session->runners, runner);
+    if (runner->group != NULL) {
+        zkl_create_group_join(runner->group, runner);
+    }
+    session->runner_count++;
+    session->watched_bytes += runner->watched_bytes;
+    *result = runner;
+    zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
+                               runner->parent_path);
+    zkl_session_set_timer_after(session, &runner->deadline, runner->started_ms,
+                                options->timeout_ms);
+    zkl_liveness_wake(&session->liveness);
+    zkl_telemetry_begun(zkl_request_facts_of(runner));
+    zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
+    return ZKL_OK;
+}

@@ -1,0 +1,54 @@
+/*
+ * The watches of one waiter on several nodes of a resource: a permit of a semaphore
+ * of n waits for any of the n nearest earlier ones, and a lock for one.
+ *
+ * When one of them fires the others stay, as most of them are watched again after the
+ * next list; what fires before that is in the list, too: on one session an event
+ * arrives before the answer to what was asked after it happened.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_WATCH_SET_H
+#define ZKLOCK_ZOOKEEPER_WATCH_SET_H
+
+#include "session/watch_table.h"
+
+typedef struct zkl_watch_set zkl_watch_set;
+
+/** One of its watches; only watch_set.c looks into it. */
+typedef struct zkl_watch_set_member {
+    zkl_watch_set *set;
+    zkl_watch_waiter waiter;
+} zkl_watch_set_member;
+
+/** Embed it. */
+struct zkl_watch_set {
+    zkl_watch_table *table;
+    const char *parent_path;
+    void *arg;
+    /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
+    void (*armed)(void *arg, zkl_outcome outcome, int status);
+    /* The first of them since they were armed. */
+    void (*fired)(void *arg, bool deleted);
+    zkl_watch_set_member *members;
+    size_t size;
+    size_t awaited; /* replies */
+    bool waits;     /* all are armed, and none has fired */
+    zkl_outcome outcome;
+    int status;
+};
+
+/** Room for `size` watches on children of a node, whose path the caller keeps; false: out of
+ *  memory. */
+bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char *parent_path,
+                         size_t size);
+/** Removes all watches and frees what it has. A zeroed one is fine. */
+void zkl_watch_set_end(zkl_watch_set *set);
+
+/** Watches these children of the parent, at most `size` of them, and no others any more. True:
+ *  `armed` will be called; else `outcome` says what it would. */
+bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_queue_neighbour *children, size_t count,
+                         zkl_outcome *outcome);
+void zkl_watch_set_remove_all(zkl_watch_set *set);
+/** Those that stayed when one fired; none where a reply is still awaited. */
+void zkl_watch_set_remove_left(zkl_watch_set *set);
+
+#endif

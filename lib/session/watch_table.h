@@ -1,0 +1,82 @@
+/*
+ * The watches of one session: on nodes, and on the children of nodes. Waiters on
+ * the same path share one watch of a kind: the server keeps one per path and
+ * session anyway, so it may be removed only when the last of them has left, and
+ * never under a sibling.
+ *
+ * The server's watch goes when it fires, and otherwise only when we remove it:
+ * when nobody waits any more, and after an exists that found no node (which
+ * leaves a watch for its creation behind).
+ *
+ * A watch on children is armed by a list, which is handed to all who wait. Whoever
+ * comes later needs one that is not older than that: it is asked for with the watch
+ * again, once for all who came meanwhile, so that at most one list of a path is
+ * under way.
+ */
+#ifndef ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
+#define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
+
+#include "session/listing.h"
+#include "session/sender.h"
+
+typedef struct zkl_watch zkl_watch;
+
+/** One who waits; embed it, zeroed. */
+typedef struct zkl_watch_waiter {
+    void *arg;
+    /* The reply, unless add gave it. Of a watch on children, only that it has failed. */
+    void (*armed)(void *arg, zkl_outcome outcome, int status);
+    void (*fired)(void *arg, bool deleted);
+    /* Of a watch on children: a list that it was armed with. It may lead to no call for another
+     * waiter of the table. */
+    void (*listed)(void *arg, zkl_listed children);
+    zkl_watch *watch;
+    struct zkl_watch_waiter *prev, *next;
+} zkl_watch_waiter;
+
+typedef struct zkl_watch_table {
+    zkl_sender *sender;
+    zkl_listings *listings;
+    zkl_watch *by_path[ZKL_WATCH_KINDS];
+    zkl_watch *by_id;
+    uint64_t last_id;
+    uint64_t events; /* that have been told, */
+    bool telling;    /* or just are */
+} zkl_watch_table;
+
+typedef enum zkl_watch_added {
+    ZKL_WATCH_ARMED,   /* shared with others, and in place */
+    ZKL_WATCH_ARMING,  /* `armed` will be called */
+    ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; not now */
+} zkl_watch_added;
+
+/** Lists go through `listings`. */
+void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings);
+
+zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
+                                    zkl_watch_waiter *waiter);
+/** On the children of the node; never ARMED, as a list is always asked for. */
+zkl_watch_added zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
+                                             zkl_watch_waiter *waiter);
+/** How often the data of the node had been set when the watch was armed; 0: it is not. */
+int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
+/** One that waits for nothing is fine. */
+void zkl_watch_table_remove(zkl_watch_waiter *waiter);
+
+/** What a waiter waits for; NULL: nothing. */
+const char *zkl_watch_table_path(const zkl_watch_waiter *waiter);
+
+void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
+/** Removals whose reply was lost, or that were turned away, are sent again: on each new
+ *  connection, and now and then. */
+void zkl_watch_table_remove_again(zkl_watch_table *table);
+/** The session is over, and all its watches with it. Who still waits for the
+ *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
+void zkl_watch_table_clear(zkl_watch_table *table);
+
+size_t zkl_watch_table_count(const zkl_watch_table *table);
+
+/** What a path of this length takes of the bytes in which a client sends its watches again. */
+size_t zkl_watch_path_bytes(size_t length);
+
+#endif

@@ -1,0 +1,187 @@
+#include "telemetry/log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "base/process_mutex.h"
+
+struct zkl_log {
+    zkl_log_callback *callback;
+    void *arg;
+    zkl_log_level level;
+    zkl_callback_queue *queue;
+    atomic_size_t waiting;
+    atomic_size_t dropped;
+    pid_t process; /* a child of fork has none of its parent's threads, and so none of its logs */
+    struct zkl_log *prev, *next;
+};
+
+/* libzookeeper's log function gets no context, so a process-wide list has to
+ * tell which clients want its lines. */
+static zkl_log *open_logs;
+
+/* One record on its way: the strings stand behind it in the same block. */
+typedef struct log_entry {
+    zkl_callback callback;
+    zkl_log *log;
+    zkl_log_record record;
+    char text[];
+} log_entry;
+
+zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
+                      zkl_callback_queue *queue) {
+    zkl_log *log = calloc(1, sizeof(*log));
+    if (log == NULL) {
+        return NULL;
+    }
+    log->callback = callback;
+    log->arg = arg;
+    log->level = level;
+    log->queue = queue;
+    log->process = getpid();
+    zkl_process_lock();
+    DL_APPEND(open_logs, log);
+    zkl_process_unlock();
+    return log;
+}
+
+void zkl_log_stop(zkl_log *log) {
+    if (log != NULL) {
+        zkl_process_lock();
+        DL_DELETE(open_logs, log);
+        zkl_process_unlock();
+    }
+}
+
+void zkl_log_free(zkl_log *log) {
+    free(log);
+}
+
+bool zkl_log_wants(const zkl_log *log, zkl_log_level level) {
+    return log != NULL && level <= log->level;
+}
+
+zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event) {
+    return (zkl_log_record){
+        .struct_size = sizeof(zkl_log_record),
+        .level = level,
+        .event = event,
+        .resource = "",
+        .owner = "",
+        .node = "",
+        .behind = "",
+        .message = "",
+        .waited_ms = -1,
+        .held_ms = -1,
+    };
+}
+
+static void report_dropped(zkl_log *log, size_t dropped) {
+    char message[64];
+    snprintf(message, sizeof(message), "%zu records dropped", dropped);
+    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_DROPPED);
+    record.message = message;
+    log->callback(log->arg, &record);
+}
+
+static void deliver(zkl_callback *callback) {
+    log_entry *entry = (log_entry *)callback;
+    zkl_log *log = entry->log;
+    log->waiting--;
+    size_t dropped = atomic_exchange(&log->dropped, 0);
+    if (dropped > 0) {
+        report_dropped(log, dropped);
+    }
+    log->callback(log->arg, &entry->record);
+    free(entry);
+}
+
+static void copy_string(const char **string, char **end) {
+    size_t size = strlen(*string) + 1;
+    memcpy(*end, *string, size);
+    *string = *end;
+    *end += size;
+}
+
+static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
+    size_t size = strlen(record->resource) + strlen(record->owner) + strlen(record->node) +
+                  strlen(record->behind) + strlen(record->message) + 5;
+    log_entry *entry = malloc(sizeof(*entry) + size);
+    if (entry == NULL) {
+        return NULL;
+    }
+    entry->callback.run = deliver;
+    entry->log = log;
+    entry->record = *record;
+    char *end = entry->text;
+    copy_string(&entry->record.resource, &end);
+    copy_string(&entry->record.owner, &end);
+    copy_string(&entry->record.node, &end);
+    copy_string(&entry->record.behind, &end);
+    copy_string(&entry->record.message, &end);
+    return entry;
+}
+
+static void give_place_back(zkl_log *log) {
+    log->waiting--;
+    log->dropped++;
+}
+
+/* libzookeeper's lines come in floods: they leave half of the places to ours. */
+static bool take_place(zkl_log *log, zkl_log_event event) {
+    size_t places = event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
+    bool room = log->waiting++ < places;
+    if (!room) {
+        give_place_back(log);
+    }
+    return room;
+}
+
+void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
+    if (!zkl_log_wants(log, record->level) || !take_place(log, record->event)) {
+        return;
+    }
+    log_entry *entry = make_entry(log, record);
+    if (entry == NULL) {
+        give_place_back(log);
+        return;
+    }
+    zkl_callback_queue_post(log->queue, &entry->callback);
+}
+
+/* Its information, a dozen lines about each session, is detail to who reads ours. */
+static zkl_log_level level_of_zookeeper_line(const char *line) {
+    if (strstr(line, ":ZOO_ERROR@") != NULL) {
+        return ZKL_LOG_ERROR;
+    }
+    return strstr(line, ":ZOO_WARN@") != NULL ? ZKL_LOG_WARN : ZKL_LOG_DEBUG;
+}
+
+void zkl_log_zookeeper_line(const char *line) {
+    zkl_log_record record = zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER);
+    record.message = line;
+    zkl_process_lock();
+    for (zkl_log *log = open_logs; log != NULL; log = log->next) {
+        if (log->process == getpid()) {
+            zkl_log_write(log, &record);
+        }
+    }
+    zkl_process_unlock();
+}
+
+const char *zkl_log_event_name(int event) {
+    switch (event) {
+#define ZKL_LOG_EVENT_CASE(name, text)                                                             \
+    case name:                                                                                     \
+        return text;
+        ZKL_LOG_EVENT_LIST(ZKL_LOG_EVENT_CASE)
+#undef ZKL_LOG_EVENT_CASE
+    default:
+        return "unknown";
+    }
+}

@@ -1,0 +1,34 @@
+/* The structured log of one client: copies records and has them delivered on
+ * the thread of a queue. */
+#ifndef ZKLOCK_LOG_H
+#define ZKLOCK_LOG_H
+
+#include <stdbool.h>
+
+#include "base/callback_queue.h"
+#include "zklock/zklock.h"
+
+typedef struct zkl_log zkl_log;
+
+/** Records that wait for the callback; more are dropped, and counted. */
+#define ZKL_LOG_QUEUE_MAX 1024
+
+/** NULL: out of memory. The queue must outlive the log. */
+zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
+                      zkl_callback_queue *queue);
+/** Takes no more of libzookeeper's lines. Records on their way are still delivered. */
+void zkl_log_stop(zkl_log *log);
+/** Frees it, once its queue is closed. NULL is fine. */
+void zkl_log_free(zkl_log *log);
+
+/** Whether a record of this level would be delivered. A NULL log wants none. */
+bool zkl_log_wants(const zkl_log *log, zkl_log_level level);
+/** A record with every field empty. */
+zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event);
+/** Delivers a copy. Any thread, with or without the client's mutex. */
+void zkl_log_write(zkl_log *log, const zkl_log_record *record);
+
+/** What libzookeeper is given to log with: each line goes to every open log. */
+void zkl_log_zookeeper_line(const char *line);
+
+#endif

@@ -1,0 +1,323 @@
+#include "telemetry/record_format.h"
+
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Text ---------------------------------------------------------------- */
+
+static void add_bytes(zkl_text *text, const char *bytes, size_t length) {
+    if (text->too_long || length > text->size - text->length) {
+        text->too_long = true;
+        return;
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+}
+
+void zkl_text_add(zkl_text *text, const char *string) {
+    add_bytes(text, string, strlen(string));
+}
+
+enum { DIGITS_MAX = 24 };
+
+static void add_digits(zkl_text *text, uint64_t number, unsigned base) {
+    char digits[DIGITS_MAX];
+    size_t at = DIGITS_MAX;
+    do {
+        digits[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number > 0);
+    add_bytes(text, digits + at, DIGITS_MAX - at);
+}
+
+void zkl_text_add_number(zkl_text *text, int64_t number) {
+    uint64_t magnitude = (uint64_t)number;
+    if (number < 0) {
+        zkl_text_add(text, "-");
+        magnitude = 0 - magnitude;
+    }
+    add_digits(text, magnitude, 10);
+}
+
+void zkl_text_add_numbered(zkl_text *text, const char *string, int64_t number) {
+    zkl_text_add(text, string);
+    zkl_text_add_number(text, number);
+}
+
+void zkl_text_add_bits(zkl_text *text, uint64_t bits) {
+    zkl_text_add(text, "0x");
+    add_digits(text, bits, 16);
+}
+
+bool zkl_record_is_escaped(unsigned char byte) {
+    return byte <= ' ' || byte >= 0x7f || byte == '%' || byte == ',';
+}
+
+void zkl_text_add_value(zkl_text *text, const char *value) {
+    const char *plain = value;
+    for (; *value != '\0'; value++) {
+        unsigned char byte = (unsigned char)*value;
+        if (zkl_record_is_escaped(byte)) {
+            add_bytes(text, plain, (size_t)(value - plain));
+            char escaped[3] = { '%', "0123456789ABCDEF"[byte >> 4U],
+                                "0123456789ABCDEF"[byte & 0xfU] };
+            add_bytes(text, escaped, sizeof(escaped));
+            plain = value + 1;
+        }
+    }
+    add_bytes(text, plain, (size_t)(value - plain));
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+#define NAME(name) #name,
+#define ASKED(asked, answered) #asked,
+#define ANSWERED(asked, answered) #answered,
+
+static const char *const event_names[] = { "START",
+                                           ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME) };
+static const char *const action_names[] = { ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME) };
+static const char *const outcome_names[] = { ZKL_OUTCOME_LIST(NAME) };
+static const char *const stage_names[] = { ZKL_STAGE_LIST(NAME) };
+static const char *const own_node_names[] = { ZKL_OWN_NODE_LIST(NAME) };
+
+static const char *const session_names[] = {
+    [ZKL_SESSION_STATE_CONNECTING] = "DISCONNECTED",
+    [ZKL_SESSION_STATE_CONNECTED] = "CONNECTED",
+    [ZKL_SESSION_STATE_EXPIRED] = "EXPIRED",
+    [ZKL_SESSION_STATE_AUTH_FAILED] = "AUTH_FAILED",
+};
+
+static const char *const mode_names[] = {
+    [ZKL_EXCLUSIVE] = "EXCLUSIVE",
+    [ZKL_READ] = "READ",
+    [ZKL_WRITE] = "WRITE",
+    [ZKL_PERMIT] = "PERMIT",
+};
+
+const zkl_record_names zkl_record_events = { event_names, COUNT_OF(event_names) };
+const zkl_record_names zkl_record_actions = { action_names, COUNT_OF(action_names) };
+const zkl_record_names zkl_record_sessions = { session_names, COUNT_OF(session_names) };
+
+const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
+    static const zkl_record_names names[] = {
+        [ZKL_RECORD_MODE] = { mode_names, COUNT_OF(mode_names) },
+        [ZKL_RECORD_OUTCOME] = { outcome_names, COUNT_OF(outcome_names) },
+        [ZKL_RECORD_STAGE] = { stage_names, COUNT_OF(stage_names) },
+        [ZKL_RECORD_OWN_NODE] = { own_node_names, COUNT_OF(own_node_names) },
+    };
+    return type >= ZKL_RECORD_MODE ? &names[type] : NULL;
+}
+
+const char *zkl_record_status_name(int status) {
+    switch (status) {
+#define STATUS_CASE(name, value, text)                                                             \
+    case name:                                                                                     \
+        return #name;
+        ZKL_STATUS_LIST(STATUS_CASE)
+#undef STATUS_CASE
+    default:
+        return NULL;
+    }
+}
+
+static void add_name(zkl_text *text, const zkl_record_names *names, unsigned value) {
+    if (value < names->count) {
+        zkl_text_add(text, names->names[value]);
+    } else {
+        zkl_text_add_number(text, value); /* memory that was overwritten: a reader refuses it */
+    }
+}
+
+static void add_status(zkl_text *text, int status) {
+    const char *name = zkl_record_status_name(status);
+    if (name != NULL) {
+        zkl_text_add(text, name);
+    } else {
+        zkl_text_add_number(text, status);
+    }
+}
+
+/* ---- Fields --------------------------------------------------------------- */
+
+#define FIELD(of, type, name)                                                                      \
+    { #of #name, ZKL_RECORD_##type, offsetof(OWNER, of name), sizeof(zkl_field_##type) },
+#define PART(LIST, name, of) ZKL_REQUEST_##LIST(FIELD, of)
+
+#define OWNER zkl_event
+static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD, ) };
+#undef OWNER
+#define OWNER zkl_action
+static const zkl_record_field action_fields[] = { ZKL_ACTION_FIELDS(FIELD, ) };
+#undef OWNER
+#define OWNER zkl_request
+static const zkl_record_field state_fields[] = { ZKL_REQUEST_SELF(FIELD, )
+                                                     ZKL_REQUEST_PARTS(PART) };
+#undef OWNER
+
+const zkl_record_fields zkl_record_event_fields = { event_fields, COUNT_OF(event_fields) };
+const zkl_record_fields zkl_record_action_fields = { action_fields, COUNT_OF(action_fields) };
+const zkl_record_fields zkl_record_state_fields = { state_fields, COUNT_OF(state_fields) };
+
+static const void *at(const zkl_record_field *field, const void *object) {
+    return (const char *)object + field->offset;
+}
+
+bool zkl_record_field_is_silent(const zkl_record_field *field, const void *object) {
+    const void *value = at(field, object);
+    switch (field->type) {
+    case ZKL_RECORD_STRING:
+        return *(const char *const *)value == NULL;
+    case ZKL_RECORD_CHILDREN:
+        return ((const zkl_listed *)value)->count == 0;
+    case ZKL_RECORD_NUMBER:
+        return *(const int64_t *)value == 0;
+    case ZKL_RECORD_FLAG:
+        return !*(const bool *)value;
+    case ZKL_RECORD_GUID:
+    case ZKL_RECORD_NAME:
+        return *(const char *)value == '\0';
+    default:
+        return *(const unsigned *)value == 0;
+    }
+}
+
+static void add_children(zkl_text *text, zkl_listed children) {
+    for (size_t i = 0; i < children.count && !text->too_long; i++) {
+        zkl_text_add(text, i == 0 ? "" : ",");
+        zkl_text_add_value(text, children.all[i].text);
+    }
+}
+
+static void add_value(zkl_text *text, zkl_record_type type, const void *value) {
+    switch (type) {
+    case ZKL_RECORD_COUNT:
+        zkl_text_add_number(text, *(const unsigned *)value);
+        break;
+    case ZKL_RECORD_BITS:
+        zkl_text_add_bits(text, *(const unsigned *)value);
+        break;
+    case ZKL_RECORD_NUMBER:
+        zkl_text_add_number(text, *(const int64_t *)value);
+        break;
+    case ZKL_RECORD_STATUS:
+        add_status(text, *(const int *)value);
+        break;
+    case ZKL_RECORD_STRING:
+        zkl_text_add_value(text, *(const char *const *)value);
+        break;
+    case ZKL_RECORD_GUID:
+    case ZKL_RECORD_NAME:
+        zkl_text_add_value(text, value);
+        break;
+    case ZKL_RECORD_CHILDREN:
+        add_children(text, *(const zkl_listed *)value);
+        break;
+    default:
+        add_name(text, zkl_record_names_of(type), *(const unsigned *)value);
+        break;
+    }
+}
+
+void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const void *object) {
+    zkl_text_add(text, field->name);
+    if (field->type != ZKL_RECORD_FLAG) {
+        zkl_text_add(text, "=");
+        add_value(text, field->type, at(field, object));
+    }
+}
+
+static void add_fields(zkl_text *text, const zkl_record_fields *fields, const void *object) {
+    for (size_t i = 0; i < fields->count; i++) {
+        if (!zkl_record_field_is_silent(&fields->list[i], object)) {
+            zkl_text_add(text, " ");
+            zkl_record_write_field(text, &fields->list[i], object);
+        }
+    }
+}
+
+void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
+    add_fields(text, &zkl_record_state_fields, request);
+}
+
+/* ---- Long lists ------------------------------------------------------------ */
+
+/* Whether one child is before ours. */
+static bool is_earlier(const zkl_queue_neighbour *child, const zkl_queue_place *place) {
+    return zkl_queue_examine((zkl_listed){ child, 1 }, place).earlier == 1;
+}
+
+static const char *find_other_earlier(zkl_listed children, const zkl_queue_place *place,
+                                      const char *blocker) {
+    for (size_t i = 0; i < children.count; i++) {
+        if (children.all[i].text != blocker && is_earlier(&children.all[i], place)) {
+            return children.all[i].text;
+        }
+    }
+    return NULL;
+}
+
+size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
+                          zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
+    zkl_queue_place place = zkl_request_place(request);
+    zkl_queue_view view = zkl_queue_examine(children, &place);
+    const char *own = place.own != NULL ? place.own : "";
+    const char *twin =
+        zkl_queue_find_guid(children, request->session.guid, place.own, request->lost.rejected);
+    const char *other = view.blocker != NULL && view.earlier > 1
+                            ? find_other_earlier(children, &place, view.blocker)
+                            : NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
+        const char *name = children.all[i].text;
+        if (name == twin || name == view.blocker || name == view.unknown || name == other ||
+            strcmp(name, own) == 0 || strcmp(name, place.companion) == 0) {
+            shortened[count++] = children.all[i];
+        }
+    }
+    return count;
+}
+
+/* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
+static bool counts_names(const zkl_request *request) {
+    return request->options.permits > 0 || request->options.max_waiting > 0;
+}
+
+/* ---- Lines ------------------------------------------------------------------ */
+
+void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event) {
+    add_name(text, &zkl_record_events, event->kind);
+    zkl_text before = *text;
+    add_fields(text, &zkl_record_event_fields, event);
+    bool is_long = event->children.count > ZKL_RECORD_NAMES_MAX || text->too_long ||
+                   text->length - before.length > ZKL_RECORD_NAMES_BYTES_MAX;
+    if (!is_long || counts_names(request)) {
+        return;
+    }
+    *text = before;
+    zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
+    zkl_event shorter = *event;
+    shorter.children.all = shortened;
+    shorter.children.count = zkl_record_shorten(request, event->children, shortened);
+    zkl_text_add_numbered(text, " shortened_from=", (int64_t)event->children.count);
+    add_fields(text, &zkl_record_event_fields, &shorter);
+}
+
+void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions) {
+    zkl_text_add(text, actions->count > 0 ? " ->" : " -> nothing");
+    for (size_t i = 0; i < actions->count; i++) {
+        zkl_text_add(text, " ");
+        add_name(text, &zkl_record_actions, actions->list[i].kind);
+        add_fields(text, &zkl_record_action_fields, &actions->list[i]);
+    }
+}
+
+void zkl_record_write_news(zkl_text *text, const zkl_session_news *news) {
+    add_name(text, &zkl_record_sessions, news->state);
+    if (news->state == ZKL_SESSION_STATE_CONNECTED) {
+        zkl_text_add(text, " id=");
+        zkl_text_add_bits(text, (uint64_t)news->session_id);
+        zkl_text_add_numbered(text, " timeout_ms=", news->timeout_ms);
+    }
+}

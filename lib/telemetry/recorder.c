@@ -1,0 +1,289 @@
+#include "telemetry/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/threads.h"
+
+enum { PREFIX_EXTRA = 64, MS_PER_SECOND = 1000 };
+
+struct zkl_recorder {
+    char *bytes; /* the ring */
+    size_t size;
+    uint64_t written;   /* bytes, in all */
+    uint64_t kept_from; /* what is before that has been forgotten */
+    uint64_t records;   /* in all */
+    uint64_t dropped;
+    uint64_t sessions;
+    uint64_t requests;
+    zkl_text text; /* of the line */
+    char line[ZKL_RECORD_LINE_MAX];
+    char *label;
+    char *file_prefix;
+    char opened[32];
+    int64_t opened_ms;
+    int64_t step_ms; /* of the step under way */
+    bool step_may_be_idle;
+    const zkl_record_listener *listener;
+    void *stream; /* the listener's; NULL: nobody listens */
+};
+
+static const zkl_record_listener *next_listener; /* of recorders to come */
+
+void zkl_recorder_listen(const zkl_record_listener *listener) {
+    next_listener = listener;
+}
+
+/* ---- The ring --------------------------------------------------------------- */
+
+/* The bytes from one place up to another, in two pieces where they go over the end. */
+static void cut_piece(const zkl_recorder *recorder, uint64_t from, uint64_t to, const char **bytes,
+                      size_t *length) {
+    size_t start = (size_t)(from % recorder->size);
+    size_t left = recorder->size - start;
+    *bytes = recorder->bytes + start;
+    *length = to - from < left ? (size_t)(to - from) : left;
+}
+
+static void forget_oldest(zkl_recorder *recorder) {
+    for (;;) {
+        const char *bytes;
+        size_t length;
+        cut_piece(recorder, recorder->kept_from, recorder->written, &bytes, &length);
+        const char *end = memchr(bytes, '\n', length);
+        if (end != NULL) {
+            recorder->kept_from += (uint64_t)(end - bytes) + 1;
+            recorder->dropped++;
+            return;
+        }
+        recorder->kept_from += length; /* the line goes on at the beginning of the ring */
+    }
+}
+
+static void keep(zkl_recorder *recorder, const char *line, size_t length) {
+    while (recorder->written - recorder->kept_from + length > recorder->size) {
+        forget_oldest(recorder);
+    }
+    while (length > 0) {
+        size_t start = (size_t)(recorder->written % recorder->size);
+        size_t part = length < recorder->size - start ? length : recorder->size - start;
+        memcpy(recorder->bytes + start, line, part);
+        recorder->written += part;
+        line += part;
+        length -= part;
+    }
+}
+
+/* ---- Lines -------------------------------------------------------------------- */
+
+static void begin_line(zkl_recorder *recorder, int64_t now_ms, const char *who, uint64_t number) {
+    /* The newline always has room. */
+    recorder->text = (zkl_text){ .bytes = recorder->line, .size = sizeof(recorder->line) - 1 };
+    zkl_text_add_number(&recorder->text, (int64_t)recorder->records + 1);
+    zkl_text_add_numbered(&recorder->text, " ", now_ms);
+    zkl_text_add_numbered(&recorder->text, who, (int64_t)number);
+    zkl_text_add(&recorder->text, " ");
+}
+
+static void end_line(zkl_recorder *recorder) {
+    recorder->line[recorder->text.length++] = '\n';
+    keep(recorder, recorder->line, recorder->text.length);
+    recorder->records++;
+    if (recorder->stream != NULL) {
+        recorder->listener->line(recorder->stream, recorder->line, recorder->text.length);
+    }
+}
+
+/* ---- Sessions ------------------------------------------------------------------ */
+
+uint64_t zkl_recorder_begin_session(zkl_recorder *recorder) {
+    return recorder != NULL ? ++recorder->sessions : 0;
+}
+
+void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
+                           const zkl_session_news *news) {
+    begin_line(recorder, now_ms, " session=", session);
+    zkl_record_write_news(&recorder->text, news);
+    end_line(recorder);
+}
+
+/* ---- Requests ------------------------------------------------------------------- */
+
+void zkl_recorder_begin_request(zkl_recorder *recorder, zkl_recorded_request *recorded,
+                                uint64_t session, const char *path) {
+    if (recorder != NULL) {
+        *recorded = (zkl_recorded_request){
+            .number = ++recorder->requests,
+            .session = session,
+            .path = path,
+        };
+    }
+}
+
+static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_request *recorded) {
+    return !recorded->has_state || recorded->events >= ZKL_RECORD_EVENTS_PER_STATE ||
+           recorder->written - recorded->state_at > recorder->size / 2;
+}
+
+static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+                      const zkl_request *request) {
+    recorded->has_state = true;
+    recorded->state_at = recorder->written;
+    recorded->events = 0;
+    begin_line(recorder, now_ms, " request=", recorded->number);
+    zkl_text_add_numbered(&recorder->text, "STATE session=", (int64_t)recorded->session);
+    zkl_text_add(&recorder->text, " path=");
+    zkl_text_add_value(&recorder->text, recorded->path);
+    zkl_record_write_state(&recorder->text, request);
+    end_line(recorder);
+}
+
+void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+                             const zkl_request *request, const zkl_event *event) {
+    if (state_is_due(recorder, recorded)) {
+        add_state(recorder, recorded, now_ms, request);
+    }
+    recorder->step_ms = now_ms;
+    recorder->step_may_be_idle =
+        event->kind == ZKL_EVENT_PROBE && request->stage != ZKL_STAGE_FIRST;
+    begin_line(recorder, now_ms, " request=", recorded->number);
+    zkl_record_write_event(&recorder->text, request, event);
+}
+
+void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
+                           const zkl_actions *actions) {
+    if (recorder->step_may_be_idle && actions->count == 0) {
+        return; /* it changed nothing, and comes to every request all the time */
+    }
+    zkl_record_write_actions(&recorder->text, actions);
+    if (recorder->text.too_long) {
+        begin_line(recorder, recorder->step_ms, " request=", recorded->number);
+        zkl_text_add(&recorder->text, "TOO_LONG");
+        recorded->has_state = false;
+    }
+    recorded->events++;
+    end_line(recorder);
+}
+
+/* ---- What it knows ---------------------------------------------------------------- */
+
+static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_HEADER_SIZE]) {
+    zkl_text text = { .bytes = header, .size = ZKL_RECORD_HEADER_SIZE };
+    zkl_text_add_numbered(&text, "zklock-record version=", ZKL_RECORD_VERSION);
+    zkl_text_add(&text, " library=");
+    zkl_text_add(&text, zkl_version());
+    zkl_text_add_numbered(&text, " process=", getpid());
+    zkl_text_add(&text, " label=");
+    zkl_text_add_value(&text, recorder->label);
+    zkl_text_add(&text, " opened=");
+    zkl_text_add(&text, recorder->opened);
+    zkl_text_add_numbered(&text, " opened_ms=", recorder->opened_ms);
+    zkl_text_add_numbered(&text, " dropped=", (int64_t)recorder->dropped);
+    zkl_text_add(&text, "\n");
+    return text.length;
+}
+
+static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
+    zkl_text text = { .bytes = footer, .size = ZKL_RECORD_FOOTER_SIZE };
+    zkl_text_add_numbered(&text, "end records=", (int64_t)records);
+    zkl_text_add(&text, "\n");
+    return text.length;
+}
+
+void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
+    pieces->list[0].bytes = pieces->header;
+    pieces->list[0].length = write_header(recorder, pieces->header);
+    cut_piece(recorder, recorder->kept_from, recorder->written, &pieces->list[1].bytes,
+              &pieces->list[1].length);
+    uint64_t next = recorder->kept_from + pieces->list[1].length;
+    cut_piece(recorder, next, recorder->written, &pieces->list[2].bytes, &pieces->list[2].length);
+    pieces->list[3].bytes = pieces->footer;
+    pieces->list[3].length = write_footer(recorder->records - recorder->dropped, pieces->footer);
+}
+
+size_t zkl_recorder_size_max(const zkl_recorder *recorder) {
+    return ZKL_RECORD_HEADER_SIZE + recorder->size + ZKL_RECORD_FOOTER_SIZE;
+}
+
+const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
+    return recorder->file_prefix;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------ */
+
+static char *make_file_prefix(const char *directory) {
+    static _Atomic unsigned count;
+    /* A program that has more rights than its user writes nothing where that one says. */
+    const char *temporary = secure_getenv("TMPDIR");
+    if (directory == NULL) {
+        directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
+    }
+    size_t size = strlen(directory) + PREFIX_EXTRA;
+    char *prefix = malloc(size);
+    if (prefix != NULL) {
+        snprintf(prefix, size, "%s/zklock-%ld-%u-", directory, (long)getpid(), ++count);
+    }
+    return prefix;
+}
+
+static void note_time(zkl_recorder *recorder) {
+    recorder->opened_ms = zkl_clock_ms();
+    time_t now = (time_t)(zkl_wall_clock_ms() / MS_PER_SECOND);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) == NULL ||
+        strftime(recorder->opened, sizeof(recorder->opened), "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+        snprintf(recorder->opened, sizeof(recorder->opened), "unknown");
+    }
+}
+
+static void begin_stream(zkl_recorder *recorder) {
+    recorder->listener = next_listener;
+    recorder->stream = next_listener != NULL ? next_listener->opened() : NULL;
+    if (recorder->stream != NULL) {
+        char header[ZKL_RECORD_HEADER_SIZE];
+        recorder->listener->line(recorder->stream, header, write_header(recorder, header));
+    }
+}
+
+static void end_stream(zkl_recorder *recorder) {
+    if (recorder->stream != NULL) {
+        char footer[ZKL_RECORD_FOOTER_SIZE];
+        recorder->listener->line(recorder->stream, footer, write_footer(recorder->records, footer));
+        recorder->listener->closed(recorder->stream);
+    }
+}
+
+static void free_recorder(zkl_recorder *recorder) {
+    free(recorder->bytes);
+    free(recorder->label);
+    free(recorder->file_prefix);
+    free(recorder);
+}
+
+zkl_recorder *zkl_recorder_open(const zkl_recorder_options *options) {
+    zkl_recorder *recorder = calloc(1, sizeof(*recorder));
+    if (recorder == NULL) {
+        return NULL;
+    }
+    recorder->size = (size_t)options->events * ZKL_RECORD_EVENT_BYTES;
+    recorder->bytes = malloc(recorder->size);
+    recorder->label = strdup(options->label);
+    recorder->file_prefix = make_file_prefix(options->directory);
+    if (recorder->bytes == NULL || recorder->label == NULL || recorder->file_prefix == NULL) {
+        free_recorder(recorder);
+        return NULL;
+    }
+    note_time(recorder);
+    begin_stream(recorder);
+    return recorder;
+}
+
+void zkl_recorder_close(zkl_recorder *recorder) {
+    if (recorder != NULL) {
+        end_stream(recorder);
+        free_recorder(recorder);
+    }
+}

@@ -1,0 +1,106 @@
+/*
+ * The flight recorder of a client: the last events of its requests, what they
+ * did about them, and the news of its sessions, in a ring of fixed size. The
+ * ring holds the lines of record_format.h just as they stand in a file, so that
+ * writing one, even by a program that is about to abort, is copying bytes.
+ *
+ * A ring forgets. So that what is left can be played back, a request's whole
+ * state is recorded again whenever its last one is half a ring old, and after
+ * every ZKL_RECORD_EVENTS_PER_STATE events: every event in the newer half of the
+ * ring comes after a STATE of its request that is still there.
+ *
+ * Everything runs with the client's mutex held, but opening, closing, and what
+ * says otherwise. A
+ * recorder may be NULL: then nothing is recorded, and the clock not asked.
+ */
+#ifndef ZKLOCK_RECORDER_H
+#define ZKLOCK_RECORDER_H
+
+#include "telemetry/record_format.h"
+
+/** Bytes of the ring for each event that is asked for: those of a usual one,
+ *  with its part of the STATEs. */
+#define ZKL_RECORD_EVENT_BYTES 256
+
+#define ZKL_RECORD_EVENTS_PER_STATE 16
+
+typedef struct zkl_recorder zkl_recorder;
+
+typedef struct zkl_recorder_options {
+    int32_t events;        /* ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX */
+    const char *label;     /* who we are */
+    const char *directory; /* for the record of a broken assertion; NULL: TMPDIR, or /tmp */
+} zkl_recorder_options;
+
+/** All memory that it ever needs is allocated here. NULL: out of memory. */
+zkl_recorder *zkl_recorder_open(const zkl_recorder_options *options);
+/** NULL is fine. */
+void zkl_recorder_close(zkl_recorder *recorder);
+
+/* ---- Recording -------------------------------------------------------------- */
+
+/** A number for a session of the client; 0 where nothing is recorded. */
+uint64_t zkl_recorder_begin_session(zkl_recorder *recorder);
+void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
+                           const zkl_session_news *news);
+
+/** What the recorder knows of a request; embed it. */
+typedef struct zkl_recorded_request {
+    uint64_t number;
+    uint64_t session;
+    const char *path;  /* of the resource: the request's owner keeps it */
+    bool has_state;    /* there is one, */
+    uint64_t state_at; /* so many bytes after the beginning of all, */
+    unsigned events;   /* and so many events after it */
+} zkl_recorded_request;
+
+/** Gives a request its number. */
+void zkl_recorder_begin_request(zkl_recorder *recorder, zkl_recorded_request *recorded,
+                                uint64_t session, const char *path);
+
+/** Around zkl_request_step: the event, with the request as it was before, and
+ *  then the actions. Nothing else may be recorded in between. */
+void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+                             const zkl_request *request, const zkl_event *event);
+void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
+                           const zkl_actions *actions);
+
+/* ---- What it knows ------------------------------------------------------------ */
+
+/** The record as a file's text, in its pieces: the ring may go over its end. */
+#define ZKL_RECORD_PIECES 4
+#define ZKL_RECORD_HEADER_SIZE 1024
+#define ZKL_RECORD_FOOTER_SIZE 64
+typedef struct zkl_record_pieces {
+    struct {
+        const char *bytes;
+        size_t length;
+    } list[ZKL_RECORD_PIECES];
+    char header[ZKL_RECORD_HEADER_SIZE];
+    char footer[ZKL_RECORD_FOOTER_SIZE];
+} zkl_record_pieces;
+
+/** Allocates nothing; the pieces are good until the next record. */
+void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
+
+/** Bytes of all pieces together, at most. Known from the beginning: any thread. */
+size_t zkl_recorder_size_max(const zkl_recorder *recorder);
+
+/** DIRECTORY/zklock-PID-N-: what the names of files of broken assertions begin with. */
+const char *zkl_recorder_file_prefix(const zkl_recorder *recorder);
+
+/* ---- For tests ------------------------------------------------------------------ */
+
+/** Hears each line of every recorder of this process, so that a test can keep
+ *  complete streams. Called with the client's mutex held, but for the first and
+ *  the last of a recorder, its header and its footer. */
+typedef struct zkl_record_listener {
+    void *(*opened)(void); /* NULL: this one is not heard */
+    void (*line)(void *stream, const char *line, size_t length);
+    void (*closed)(void *stream);
+} zkl_record_listener;
+
+/** NULL: nobody listens, as at the beginning. Before any recorder is opened. */
+void zkl_recorder_listen(const zkl_record_listener *listener);
+
+#endif

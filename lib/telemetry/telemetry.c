@@ -1,0 +1,162 @@
+#include "telemetry/telemetry.h"
+
+#include <stdio.h>
+
+#include "telemetry/probes.h"
+
+ZKL_PROBE_COUNTER(begin);
+ZKL_PROBE_COUNTER(queued);
+ZKL_PROBE_COUNTER(acquired);
+ZKL_PROBE_COUNTER(not_acquired);
+ZKL_PROBE_COUNTER(released);
+ZKL_PROBE_COUNTER(lost);
+
+static void log_request(const zkl_request_facts *request, zkl_log_record *record) {
+    if (!zkl_log_wants(request->log, record->level)) {
+        return;
+    }
+    char node[ZKL_NODE_PATH_SIZE] = "";
+    if (request->node[0] != '\0') {
+        snprintf(node, sizeof(node), "%s/%s", request->parent_path, request->node);
+    }
+    record->resource = request->resource;
+    record->owner = request->label;
+    record->node = node;
+    record->session_id = request->session_id;
+    record->waited_ms = request->waited_ms;
+    if (request->held_ms >= 0) {
+        record->held_ms = request->held_ms;
+        record->token = request->token;
+    }
+    zkl_log_write(request->log, record);
+}
+
+static void log_event(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
+                      int status) {
+    zkl_log_record record = zkl_log_record_begin(level, event);
+    record.status = status;
+    log_request(request, &record);
+}
+
+static void log_behind(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
+                       const char *behind) {
+    zkl_log_record record = zkl_log_record_begin(level, event);
+    record.behind = behind;
+    log_request(request, &record);
+}
+
+/* ---- A request, in the order of its life ------------------------------------------ */
+
+void zkl_telemetry_not_begun(zkl_request_facts request, int status) {
+    zkl_telemetry_decided(request, status, "");
+}
+
+void zkl_telemetry_begun(zkl_request_facts request) {
+    log_event(&request, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, ZKL_OK);
+    if (ZKL_PROBE_IS_WATCHED(begin)) {
+        ZKL_PROBE2(begin, request.resource, (int)request.mode);
+    }
+}
+
+void zkl_telemetry_queued(zkl_request_facts request, const char *behind) {
+    log_behind(&request, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, behind);
+    if (ZKL_PROBE_IS_WATCHED(queued)) {
+        ZKL_PROBE4(queued, request.resource, request.node, behind, request.waited_ms);
+    }
+}
+
+void zkl_telemetry_retry(zkl_request_facts request) {
+    if (request.metrics != NULL) {
+        request.metrics->retries++;
+    }
+}
+
+void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node) {
+    log_behind(&request, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, node);
+}
+
+void zkl_telemetry_rejoined(zkl_request_facts request) {
+    log_event(&request, ZKL_LOG_WARN, ZKL_LOG_REJOINED, ZKL_OK);
+    if (request.metrics != NULL) {
+        request.metrics->rejoins++;
+    }
+}
+
+void zkl_telemetry_decided(zkl_request_facts request, int status, const char *why) {
+    zkl_log_record record = zkl_log_record_begin(
+        ZKL_LOG_INFO, status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED);
+    record.status = status;
+    record.message = why;
+    log_request(&request, &record);
+    zkl_metrics_decided(request.metrics, status, request.waited_ms);
+    if (status == ZKL_OK && ZKL_PROBE_IS_WATCHED(acquired)) {
+        ZKL_PROBE4(acquired, request.resource, request.node, request.waited_ms, request.token);
+    } else if (status != ZKL_OK && ZKL_PROBE_IS_WATCHED(not_acquired)) {
+        ZKL_PROBE4(not_acquired, request.resource, request.node, request.waited_ms, status);
+    }
+}
+
+void zkl_telemetry_released(zkl_request_facts request) {
+    log_event(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_OK);
+    zkl_metrics_released(request.metrics, request.held_ms);
+    if (ZKL_PROBE_IS_WATCHED(released)) {
+        ZKL_PROBE4(released, request.resource, request.node, request.held_ms, request.token);
+    }
+}
+
+void zkl_telemetry_lost(zkl_request_facts request, int status) {
+    log_event(&request, ZKL_LOG_ERROR, ZKL_LOG_LOST, status);
+    zkl_metrics_lost(request.metrics, status, request.held_ms);
+    if (ZKL_PROBE_IS_WATCHED(lost)) {
+        ZKL_PROBE5(lost, request.resource, request.node, request.held_ms, request.token, status);
+    }
+}
+
+void zkl_telemetry_lost_released(zkl_request_facts request) {
+    log_event(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_LOST);
+}
+
+void zkl_telemetry_not_deleted(zkl_request_facts request, int status) {
+    log_event(&request, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, status);
+}
+
+/* ---- A session ------------------------------------------------------------------------ */
+
+static void log_session(zkl_session_facts session, zkl_log_level level, zkl_log_event event,
+                        int status, const char *message) {
+    zkl_log_record record = zkl_log_record_begin(level, event);
+    record.owner = session.label;
+    record.session_id = session.id;
+    record.status = status;
+    record.message = message;
+    zkl_log_write(session.log, &record);
+}
+
+void zkl_telemetry_connected(zkl_session_facts session, bool is_new) {
+    log_session(session, ZKL_LOG_INFO, ZKL_LOG_CONNECTED, ZKL_OK, "");
+    if (session.metrics != NULL) {
+        (*(is_new ? &session.metrics->sessions_opened : &session.metrics->reconnects))++;
+    }
+}
+
+void zkl_telemetry_disconnected(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT, "");
+    if (session.metrics != NULL) {
+        session.metrics->disconnections++;
+    }
+}
+
+void zkl_telemetry_expired(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED, "");
+    if (session.metrics != NULL) {
+        session.metrics->sessions_expired++;
+    }
+}
+
+void zkl_telemetry_auth_failed(zkl_session_facts session) {
+    log_session(session, ZKL_LOG_ERROR, ZKL_LOG_AUTH_FAILED, ZKL_AUTH_FAILED, "");
+}
+
+void zkl_telemetry_short_session(zkl_session_facts session, const char *message) {
+    log_session(session, ZKL_LOG_WARN, ZKL_LOG_SHORT_SESSION, ZKL_OK, message);
+}
