@@ -90,8 +90,12 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
+static char *copy_of(const char *text) {
+    return text != NULL ? strdup(text) : NULL;
+}
+
 static bool copy(const char **text) {
-    *text = *text != NULL ? strdup(*text) : NULL;
+    *text = copy_of(*text);
     return *text != NULL;
 }
 
@@ -107,7 +111,7 @@ static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->resource = strdup(given->resource);
+    member->resource = copy_of(given->resource);
     member->path = strdup(path);
     member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
     return member->resource != NULL && member->path != NULL;
@@ -206,7 +210,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options_of_set(&options));
-    zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX];
+    zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
     ZKL_TRY(read_members(given_members, count, members));
     return open_lock(client, members, count, true, &options, result);
 }

@@ -11,38 +11,38 @@ ZKL_PROBE_COUNTER(not_acquired);
 ZKL_PROBE_COUNTER(released);
 ZKL_PROBE_COUNTER(lost);
 
-static void log_request(const zkl_request_facts *request, zkl_log_record *record) {
-    if (!zkl_log_wants(request->log, record->level)) {
+static void log_request(const zkl_request_facts *request, zkl_log_record record) {
+    if (!zkl_log_wants(request->log, record.level)) {
         return;
     }
     char node[ZKL_NODE_PATH_SIZE] = "";
     if (request->node[0] != '\0') {
         snprintf(node, sizeof(node), "%s/%s", request->parent_path, request->node);
     }
-    record->resource = request->resource;
-    record->owner = request->label;
-    record->node = node;
-    record->session_id = request->session_id;
-    record->waited_ms = request->waited_ms;
+    record.resource = request->resource;
+    record.owner = request->label;
+    record.node = node;
+    record.session_id = request->session_id;
+    record.waited_ms = request->waited_ms;
     if (request->held_ms >= 0) {
-        record->held_ms = request->held_ms;
-        record->token = request->token;
+        record.held_ms = request->held_ms;
+        record.token = request->token;
     }
-    zkl_log_write(request->log, record);
+    zkl_log_write(request->log, &record);
 }
 
 static void log_event(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
                       int status) {
     zkl_log_record record = zkl_log_record_begin(level, event);
     record.status = status;
-    log_request(request, &record);
+    log_request(request, record);
 }
 
 static void log_behind(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
                        const char *behind) {
     zkl_log_record record = zkl_log_record_begin(level, event);
     record.behind = behind;
-    log_request(request, &record);
+    log_request(request, record);
 }
 
 /* ---- A request, in the order of its life ------------------------------------------ */
@@ -87,7 +87,7 @@ void zkl_telemetry_decided(zkl_request_facts request, int status, const char *wh
         ZKL_LOG_INFO, status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED);
     record.status = status;
     record.message = why;
-    log_request(&request, &record);
+    log_request(&request, record);
     zkl_metrics_decided(request.metrics, status, request.waited_ms);
     if (status == ZKL_OK && ZKL_PROBE_IS_WATCHED(acquired)) {
         ZKL_PROBE4(acquired, request.resource, request.node, request.waited_ms, request.token);
