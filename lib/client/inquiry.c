@@ -79,6 +79,7 @@ static void pause_asking(zkl_inquiry *inquiry) {
 static void on_reply(void *arg, const zkl_reply *reply) {
     zkl_question *question = arg;
     zkl_inquiry *inquiry = question->inquiry;
+    bool is_awaited = question->under_way;
     inquiry->under_way--;
     question->under_way = false;
     if (inquiry->client == NULL) {
@@ -87,9 +88,9 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         }
         return;
     }
-    if (is_final(reply->outcome)) {
+    if (is_awaited && is_final(reply->outcome)) {
         inquiry->no_memory = !take_reply(question, reply) || inquiry->no_memory;
-    } else {
+    } else if (is_awaited) {
         question->asked_again = question->asked_again || reply->outcome == ZKL_OUTCOME_UNKNOWN;
         pause_asking(inquiry);
     }
@@ -172,6 +173,13 @@ static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
                        until_ms - zkl_clock_ms());
 }
 
+/* From here on whoever asked looks at them without the mutex. */
+static void await_no_more(zkl_question *questions, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        questions[i].under_way = false;
+    }
+}
+
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
     pthread_mutex_lock(&inquiry->client->mutex);
     int status = look_at_client(inquiry);
@@ -183,6 +191,7 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
     if (status == ZKL_OK && inquiry->no_memory) {
         status = ZKL_NO_MEMORY;
     }
+    await_no_more(questions, count);
     pthread_mutex_unlock(&inquiry->client->mutex);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "client/inquiry.h"
 #include "support/unit.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
@@ -906,7 +907,24 @@ static void bad_arguments_are_refused(void) {
     end();
 }
 
+/* Whoever asked may look at the questions without the mutex from then on. */
+static void answer_that_comes_after_the_deadline_changes_nothing(void) {
+    begin(1);
+    zkl_inquiry *inquiry = NULL;
+    EXPECT_INT(zkl_inquiry_begin(client, 20, &inquiry), ZKL_OK);
+    zkl_question *question = zkl_inquiry_questions(inquiry, 1);
+    *question = zkl_question_make(inquiry, ZKL_OPERATION_DELETE, "/nobody");
+    zkl_ensemble_slow_commits(ensemble, 100 * US_PER_MS, 100 * US_PER_MS);
+    EXPECT_INT(zkl_inquiry_ask(inquiry, question, 1), ZKL_TIMEOUT);
+    EXPECT(!question->answered);
+    sleep_ms(SESSION_MS);
+    EXPECT(!question->answered);
+    zkl_inquiry_end(inquiry);
+    end();
+}
+
 static CU_TestInfo tests[] = {
+    TEST(answer_that_comes_after_the_deadline_changes_nothing),
     TEST(queue_of_readers_and_writers_is_described_in_its_order),
     TEST(contender_says_who_it_is),
     TEST(resource_without_a_node_has_an_empty_queue),
