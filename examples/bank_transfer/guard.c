@@ -36,7 +36,7 @@ static int acquire_one(zkl_client *client, const char *resource, int64_t timeout
     return status;
 }
 
-/* Whoever has one account waits for whoever has the other, and wants the first. */
+/* The holder of one account waits for the holder of the other, which wants the first. */
 static int acquire_one_by_one(struct guard *guard, zkl_client *client, struct transfer *transfer,
                               int64_t timeout_ms) {
     const struct bank *bank = guard->bank;

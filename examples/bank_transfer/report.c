@@ -47,7 +47,7 @@ static void count(const struct bank *bank, struct board *board, struct counts *c
     store_close(store);
 }
 
-/* Whoever gets them all has found nobody's node before its own. */
+/* A set that gets them all has found no other node before its own. */
 static int lock_all(const struct bank *bank, zkl_client *client) {
     zkl_lock_member members[ACCOUNTS];
     for (int i = 0; i < ACCOUNTS; i++) {

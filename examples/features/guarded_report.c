@@ -53,7 +53,7 @@ static int make_parts(const zkl_lock *lock, const atomic_bool *stop) {
 }
 
 /* The servers say whether the lock was held a moment ago, whatever is known here. It may be lost
- * just after: what is sent carries the token, so that whoever receives it can refuse a late one. */
+ * just after: what is sent carries the token, so that the receiver can refuse a late one. */
 static int send_report(zkl_lock *lock, const zkl_grant *grant) {
     int status = zkl_lock_verify(lock, PATIENCE_MS);
     if (status == ZKL_OK) {

@@ -46,7 +46,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* Whoever works for longer stops here: the move is no longer ours. */
+/* A job that works for longer stops here: the move is no longer ours. */
 static void on_news(void *arg, const zkl_lock_event *event) {
     const move *self = arg;
     if (event->state == ZKL_STATE_LOST) {
