@@ -1,5 +1,6 @@
 /* libzookeeper's completion thread: what the library is given, in order. */
 #include "testing/client_connection.h"
+#include "testing/ensemble.h"
 #include "testing/hash.h"
 #include "zklock/zklock.h"
 

@@ -1,5 +1,6 @@
 /* libzookeeper's I/O thread: the connection to one server after another. */
 #include "testing/client_connection.h"
+#include "testing/ensemble.h"
 #include "testing/hash.h"
 
 enum {
@@ -53,7 +54,8 @@ static void try_next_server(zkl_connection *self) {
     call->timeout_ms = self->timeout_ms;
     self->state = ZKL_CLIENT_CONNECTING;
     self->last_received_us = zkl_world_now_us();
-    self->wire = zkl_wire_connect(server, call, on_answer, self, self->process);
+    self->wire =
+        zkl_wire_connect(zkl_ensemble_current(), server, call, on_answer, self, self->process);
     if (zkl_world_now_us() < self->cut_off_until_us) {
         zkl_wire_cut(self->wire, self->cut);
     }

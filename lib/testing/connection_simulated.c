@@ -12,6 +12,7 @@
 
 #include "base/threads.h"
 #include "testing/client_connection.h"
+#include "testing/ensemble.h"
 #include "testing/hash.h"
 #include "zklock/zklock.h"
 

@@ -6,6 +6,7 @@
 
 #include "testing/machine.h"
 #include "testing/servers.h"
+#include "testing/wire.h"
 
 static zkl_ensemble *current;
 

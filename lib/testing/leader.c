@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "testing/servers.h"
+#include "testing/wire.h"
 
 enum { EPOCH_BITS = 32, IN_HAND_MAX_US = 5 * ZKL_US_PER_MS };
 

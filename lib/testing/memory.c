@@ -1,17 +1,14 @@
 #include "testing/memory.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "testing/world.h"
-
-enum { US_PER_MS = 1000 };
-
 /* Volatile: the compiler knows that calloc looks at no variable of ours. */
 static volatile bool is_allocating;
+
+static zkl_testing_print_place *print_place;
 
 bool zkl_testing_is_allocating(void) {
     return is_allocating;
@@ -44,6 +41,10 @@ void zkl_testing_free(void *memory) {
     free(memory);
 }
 
+void zkl_testing_set_place(zkl_testing_print_place *print) {
+    print_place = print;
+}
+
 void zkl_testing_fail(const char *format, ...) {
     va_list arguments;
     fflush(NULL); /* what it has told so far */
@@ -51,9 +52,8 @@ void zkl_testing_fail(const char *format, ...) {
     fputs("zklock testing: ", stderr);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    if (zkl_world_has_begun()) {
-        fprintf(stderr, " (seed %" PRIu64 ", at %" PRId64 " ms)", zkl_world_seed(),
-                zkl_world_now_us() / US_PER_MS);
+    if (print_place != NULL) {
+        print_place();
     }
     fputc('\n', stderr);
     abort();

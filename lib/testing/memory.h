@@ -21,6 +21,11 @@ void zkl_testing_free(void *memory);
 /** Whether the allocation under way is one of these: for tests that make others fail. */
 bool zkl_testing_is_allocating(void);
 
+/** Prints where a simulation is, behind the reason for which it ends. */
+typedef void zkl_testing_print_place(void);
+/** For all failures from now on. */
+void zkl_testing_set_place(zkl_testing_print_place *print);
+
 /** Prints why a simulation cannot go on, and aborts. */
 _Noreturn void zkl_testing_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "testing/servers.h"
+#include "testing/wire.h"
 
 /* ---- Packets --------------------------------------------------------------------------------- */
 

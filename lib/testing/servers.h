@@ -6,6 +6,7 @@
  *     rights.c           who may do what to which node
  *     server.c           carries transactions out, answers the sessions' requests
  *     server_watches.c   the watches that a server keeps
+ *     messages.c         what clients and servers say to each other
  *     wire.c             a connection between a client and a server
  *     channel.c          messages on their way
  *     tree.c             what is committed
@@ -14,9 +15,8 @@
 #define ZKLOCK_TESTING_SERVERS_H
 
 #include "testing/channel.h"
-#include "testing/ensemble.h"
 #include "testing/hash.h"
-#include "testing/wire.h"
+#include "testing/messages.h"
 
 #define ZKL_US_PER_MS INT64_C(1000)
 

@@ -1,7 +1,9 @@
 #include "testing/world.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,8 @@
 
 #include "testing/fiber.h"
 #include "testing/memory.h"
+
+enum { US_PER_MS = 1000 };
 
 /* An event whose moment has come, but whose process is stopped, has a place among
  * those that the process keeps; it is told apart by this bit. */
@@ -71,13 +75,9 @@ static struct {
 
 /* ---- Whose it is ---------------------------------------------------------------- */
 
-bool zkl_world_has_begun(void) {
-    return world.first_process != NULL;
-}
-
 /* What uses zklock wrongly gets here, sooner or later. */
 void zkl_world_insist_on_thread(void) {
-    if (!zkl_world_has_begun()) {
+    if (world.first_process == NULL) {
         zkl_testing_fail("zklock was called, but no simulation has begun");
     }
     if (!pthread_equal(world.thread, pthread_self())) {
@@ -480,8 +480,13 @@ void zkl_world_sleep_us(int64_t us) {
 
 /* ---- Beginning and end ------------------------------------------------------------ */
 
+static void print_place(void) {
+    fprintf(stderr, " (seed %" PRIu64 ", at %" PRId64 " ms)", world.seed, world.now_us / US_PER_MS);
+}
+
 void zkl_world_begin(uint64_t seed) {
     zkl_world_end();
+    zkl_testing_set_place(print_place);
     world.thread = pthread_self();
     world.seed = seed;
     for (size_t i = 0; i < sizeof(world.random) / sizeof(world.random[0]); i++) {
@@ -529,6 +534,7 @@ static void free_processes(void) {
 }
 
 void zkl_world_end(void) {
+    zkl_testing_set_place(NULL);
     free_allocations();
     free_tasks();
     free_processes();

@@ -22,8 +22,6 @@ void zkl_world_begin(uint64_t seed);
  *  own is not freed. Events are forgotten. */
 void zkl_world_end(void);
 
-/** Whether there is one. */
-bool zkl_world_has_begun(void);
 /** Ends the program, unless there is one and the calling thread began it. */
 void zkl_world_insist_on_thread(void);
 /** That of the world; 0: there is none. */
