@@ -11,12 +11,12 @@
 /* ---- The order ------------------------------------------------------------------------- */
 
 static int compare(const void *one, const void *other) {
-    const zkl_queue_neighbour *first = &((const zkl_line_entry *)one)->member;
-    const zkl_queue_neighbour *second = &((const zkl_line_entry *)other)->member;
-    if (zkl_queue_is_before(*first, *second)) {
+    const zkl_neighbour *first = &((const zkl_line_entry *)one)->member;
+    const zkl_neighbour *second = &((const zkl_line_entry *)other)->member;
+    if (zkl_neighbour_is_before(*first, *second)) {
         return -1;
     }
-    return zkl_queue_is_before(*second, *first) ? 1 : 0;
+    return zkl_neighbour_is_before(*second, *first) ? 1 : 0;
 }
 
 int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children children) {
@@ -32,7 +32,7 @@ int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children chi
             if (text == NULL) {
                 return ZKL_NO_MEMORY;
             }
-            line->entries[line->count++].member = (zkl_queue_neighbour){ name, text };
+            line->entries[line->count++].member = (zkl_neighbour){ name, text };
         }
     }
     qsort(line->entries, line->count, sizeof(*line->entries), compare);
@@ -43,7 +43,7 @@ int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children chi
 
 static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size_t before) {
     for (size_t i = before; i > 0; i--) {
-        if (zkl_queue_blocks(line->entries[i - 1].member, line->entries[own].member)) {
+        if (zkl_neighbour_blocks(line->entries[i - 1].member, line->entries[own].member)) {
             return &line->entries[i - 1];
         }
     }
@@ -54,8 +54,8 @@ static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size
 static const zkl_line_entry *find_blocker(const zkl_line *line, size_t own) {
     const zkl_line_entry *earlier = find_nearest(line, own, own);
     const zkl_line_entry *nearest = earlier;
-    for (size_t room = zkl_queue_room(line->entries[own].member.name); room > 1 && earlier != NULL;
-         room--) {
+    for (size_t room = zkl_contenders_room(line->entries[own].member.name);
+         room > 1 && earlier != NULL; room--) {
         earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
     }
     return earlier != NULL ? nearest : NULL;
@@ -73,7 +73,7 @@ static bool is_shared(const zkl_line_entry *entry) {
 /* Whoever waits for one of several permits goes on as soon as any of their holders has gone: it
  * waits for none of them. */
 static bool waits_for_each(const zkl_line *line, size_t own) {
-    return zkl_queue_room(line->entries[own].member.name) == 1;
+    return zkl_contenders_room(line->entries[own].member.name) == 1;
 }
 
 /* The nearest request in the way waits itself for all that is before it, unless it is a reader or
@@ -91,7 +91,7 @@ static void visit_waits_of(const zkl_line *line, size_t own, zkl_line_wait_callb
         earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
     }
     bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
-                   zkl_queue_blocks(earlier->member, shared->member);
+                   zkl_neighbour_blocks(earlier->member, shared->member);
     if (earlier != NULL && !follows) {
         visit(arg, waiter, earlier);
     }

@@ -6,11 +6,11 @@
 #define ZKLOCK_ADMINISTRATION_LINE_H
 
 #include "client/inquiry.h"
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 #include "zklock/administration.h"
 
 typedef struct zkl_line_entry {
-    zkl_queue_neighbour member;
+    zkl_neighbour member;
     bool gone; /* since it was listed */
     zkl_contender contender;
     const char *resource; /* its name; as the next, for who looks for deadlocks */

@@ -153,9 +153,9 @@ static zkl_contender_kind kind_of(const zkl_request *request) {
     return (zkl_contender_kind){ request->options.mode, request->options.permits };
 }
 
-zkl_queue_place zkl_request_place(const zkl_request *request) {
+zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    return (zkl_queue_place){ own, kind_of(request), request->options.companion };
+    return (zkl_contenders_place){ own, kind_of(request), request->options.companion };
 }
 
 /* Somebody has deleted our node while we waited: join again. */
@@ -183,7 +183,7 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
     }
     const char *except = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
     const char *twin =
-        zkl_queue_find_guid(children, request->session.guid, except, request->lost.rejected);
+        zkl_contenders_find_guid(children, request->session.guid, except, request->lost.rejected);
     if (twin != NULL) {
         zkl_node_name_copy(request->lost.candidate, twin);
         return true;
@@ -198,7 +198,7 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
 
 /* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
 static int find_refusal(const zkl_request *request, zkl_listed children,
-                        const zkl_queue_place *place, const zkl_queue_view *view) {
+                        const zkl_contenders_place *place, const zkl_contenders_view *view) {
     if (view->unlike != NULL) {
         return ZKL_PERMITS_DIFFER;
     }
@@ -206,7 +206,7 @@ static int find_refusal(const zkl_request *request, zkl_listed children,
         return ZKL_NODE_DELETED; /* since then others may have come and gone */
     }
     bool is_full = view->blocker != NULL && request->options.max_waiting > 0 &&
-                   zkl_queue_count_waiting(children, place) >= request->options.max_waiting;
+                   zkl_contenders_count_waiting(children, place) >= request->options.max_waiting;
     return is_full ? ZKL_QUEUE_FULL : ZKL_OK;
 }
 
@@ -214,12 +214,13 @@ static int find_refusal(const zkl_request *request, zkl_listed children,
  * list: nobody else is before us, and its owner cannot have put anybody there
  * meanwhile. (The owner of a Curator writer can: a reader with the writer's own
  * sequence.) Then our own node is watched as well: see on_watch_fired. */
-static bool is_next_in_line(const zkl_queue_view *view) {
+static bool is_next_in_line(const zkl_contenders_view *view) {
     zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
     return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
 }
 
-static void wait_behind(zkl_request *request, const zkl_queue_view *view, const zkl_step *step) {
+static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
+                        const zkl_step *step) {
     request->wait.next_in_line = is_next_in_line(view);
     zkl_request_ask(request, step, ZKL_ACTION_WATCH, view->blocker);
     if (request->wait.next_in_line) {
@@ -227,7 +228,7 @@ static void wait_behind(zkl_request *request, const zkl_queue_view *view, const 
     }
 }
 
-static void judge_queue(zkl_request *request, const zkl_queue_view *view, int refusal,
+static void judge_queue(zkl_request *request, const zkl_contenders_view *view, int refusal,
                         const zkl_step *step) {
     if (view->unknown != NULL && !request->told.unknown) {
         request->told.unknown = true;
@@ -247,7 +248,7 @@ static void judge_queue(zkl_request *request, const zkl_queue_view *view, int re
 }
 
 /* Nothing was written yet. */
-static void judge_first_list(zkl_request *request, const zkl_queue_view *view, int refusal,
+static void judge_first_list(zkl_request *request, const zkl_contenders_view *view, int refusal,
                              const zkl_step *step) {
     if (refusal != ZKL_OK) {
         zkl_request_fail(request, step, refusal);
@@ -265,8 +266,8 @@ static void on_children(zkl_request *request, zkl_listed children, const zkl_ste
     if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
         return;
     }
-    zkl_queue_place place = zkl_request_place(request);
-    zkl_queue_view view = zkl_queue_examine(children, &place);
+    zkl_contenders_place place = zkl_request_place(request);
+    zkl_contenders_view view = zkl_contenders_examine(children, &place);
     int refusal = find_refusal(request, children, &place, &view);
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     if (ours && view.blocker == NULL && !step->event->fresh) {

@@ -18,7 +18,7 @@
 #ifndef ZKLOCK_RECIPE_REQUEST_H
 #define ZKLOCK_RECIPE_REQUEST_H
 
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 
 /** Requests do not use a sequence this near to 2^31: there the servers' counter
  *  sticks and the order is lost. They wait until the resource is empty, delete its
@@ -54,8 +54,8 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     /* the resource's node, or the one so many levels above it. OK: it is there; NO_NODE: the one  \
      * above it is missing */                                                                      \
     OPERATION(MAKE_PARENT, PARENT_MADE)                                                            \
-    /* the deletion of any of the n nearest in its way in the event's list (queue.h), of which     \
-     * node is the nearest. OK: all watches are armed; NO_NODE: one of the nodes is gone */        \
+    /* the deletion of any of the n nearest in its way in the event's list (contenders.h), of      \
+     * which node is the nearest. OK: all watches are armed; NO_NODE: one of the nodes is gone */  \
     OPERATION(WATCH, WATCHED)                                                                      \
     /* node: whose owner and czxid to read. OK: zxid, own_session; NO_NODE */                      \
     OPERATION(INSPECT, INSPECTED)                                                                  \
@@ -312,7 +312,7 @@ typedef struct zkl_request {
 } zkl_request;
 
 /** From where a request looks at a list: from its node, or from the tail. */
-zkl_queue_place zkl_request_place(const zkl_request *request);
+zkl_contenders_place zkl_request_place(const zkl_request *request);
 
 /** Prepares a request; the first event must be START. session: connected, lease_runs, guid. */
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,

@@ -28,8 +28,8 @@ static void find(zkl_request_runner *runner) {
 /* While the reply to a downgrade is lost it may have another node than is known. */
 static void on_listed(void *arg, zkl_listed children) {
     zkl_request_runner *runner = arg;
-    zkl_queue_rear rear =
-        zkl_queue_look_behind(children, runner->request.own.node, find_upgrade(runner));
+    zkl_contenders_rear rear =
+        zkl_contenders_look_behind(children, runner->request.own.node, find_upgrade(runner));
     runner->contention.look_again = !rear.listed;
     if (rear.waiter != NULL) {
         find(runner);

@@ -169,7 +169,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
         fail(watch, answer->outcome, answer->status);
         return;
     }
-    const char *first = zkl_queue_find_first(answer->children);
+    const char *first = zkl_contenders_find_first(answer->children);
     if (first != NULL && may_lead(first)) {
         follow(watch, first);
     } else {

@@ -116,9 +116,9 @@ static zkl_list_waiter *take(zkl_list_waiter **waiters) {
 
 static void tell_children(zkl_listing *listing, zkl_outcome outcome, zkl_children children) {
     zkl_list_answer answer = { .outcome = outcome };
-    zkl_queue_neighbour *room = calloc(children.count > 0 ? children.count : 1, sizeof(*room));
+    zkl_neighbour *room = calloc(children.count > 0 ? children.count : 1, sizeof(*room));
     if (room != NULL) {
-        answer.children = zkl_queue_read(children, room);
+        answer.children = zkl_contenders_read(children, room);
     } else {
         answer.outcome = ZKL_OUTCOME_NOT_NOW;
     }

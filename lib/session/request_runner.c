@@ -48,8 +48,8 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
         runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
-    zkl_queue_place place = zkl_request_place(&runner->request);
-    zkl_queue_view view = zkl_queue_examine(event->children, &place);
+    zkl_contenders_place place = zkl_request_place(&runner->request);
+    zkl_contenders_view view = zkl_contenders_examine(event->children, &place);
     if (runner->position < 0) {
         runner->listed_ms = zkl_session_now_ms(runner->session);
     }
@@ -172,11 +172,11 @@ static void watch_own_node(zkl_request_runner *runner, const char *node) {
 /* While n or more are in its way it watches the n nearest: when fewer are left at least one of
  * these has gone. */
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
-    zkl_queue_place place = zkl_request_place(&runner->request);
+    zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_outcome outcome = ZKL_OUTCOME_OK;
     zkl_telemetry_queued(zkl_request_facts_of(runner), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
-    size_t count = zkl_queue_find_nearest(children, &place, runner->nearest);
+    size_t count = zkl_contenders_find_nearest(children, &place, runner->nearest);
     if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
         queue_answer(runner, ZKL_ACTION_WATCH, outcome);
     }
@@ -437,14 +437,14 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
 }
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
-    size_t watches = 1 + zkl_queue_room(zkl_node_name_of(kind));
+    size_t watches = 1 + zkl_contenders_room(zkl_node_name_of(kind));
     return watches * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
 
 /* ---- The beginning ----------------------------------------------------- */
 
 static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
-    size_t count = zkl_queue_room(zkl_node_name_of(kind));
+    size_t count = zkl_contenders_room(zkl_node_name_of(kind));
     runner->watches.arg = runner;
     runner->watches.armed = on_watch_armed;
     runner->watches.fired = on_watch_fired;

@@ -73,9 +73,9 @@ struct zkl_request_runner {
     int64_t max_hold_ms;
     unsigned back_offs;
     int64_t started_ms;
-    int64_t granted_ms;           /* -1 before */
-    zkl_watch_set watches;        /* on those that it waits for */
-    zkl_queue_neighbour *nearest; /* room to find them */
+    int64_t granted_ms;     /* -1 before */
+    zkl_watch_set watches;  /* on those that it waits for */
+    zkl_neighbour *nearest; /* room to find them */
     zkl_own_watch own_watch;
     zkl_create_group *group;
     bool others_are_awaited; /* of its set: what it holds is nobody's yet */

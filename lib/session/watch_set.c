@@ -92,7 +92,7 @@ static bool is_watched(const zkl_watch_set *set, const char *child) {
     return false;
 }
 
-static bool is_asked_for(const zkl_watch_set_member *member, const zkl_queue_neighbour *children,
+static bool is_asked_for(const zkl_watch_set_member *member, const zkl_neighbour *children,
                          size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (watches(member, children[i].text)) {
@@ -125,7 +125,7 @@ static void add(zkl_watch_set *set, const char *child) {
     }
 }
 
-bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_queue_neighbour *children, size_t count,
+bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count,
                          zkl_outcome *outcome) {
     set->outcome = ZKL_OUTCOME_OK;
     set->status = ZKL_OK;

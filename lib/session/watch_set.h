@@ -45,7 +45,7 @@ void zkl_watch_set_end(zkl_watch_set *set);
 
 /** Watches these children of the parent, at most `size` of them, and no others any more. True:
  *  `armed` will be called; else `outcome` says what it would. */
-bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_queue_neighbour *children, size_t count,
+bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count,
                          zkl_outcome *outcome);
 void zkl_watch_set_remove_all(zkl_watch_set *set);
 /** Those that stayed when one fired; none where a reply is still awaited. */

@@ -244,11 +244,11 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
 /* ---- Long lists ------------------------------------------------------------ */
 
 /* Whether one child is before ours. */
-static bool is_earlier(const zkl_queue_neighbour *child, const zkl_queue_place *place) {
-    return zkl_queue_examine((zkl_listed){ child, 1 }, place).earlier == 1;
+static bool is_earlier(const zkl_neighbour *child, const zkl_contenders_place *place) {
+    return zkl_contenders_examine((zkl_listed){ child, 1 }, place).earlier == 1;
 }
 
-static const char *find_other_earlier(zkl_listed children, const zkl_queue_place *place,
+static const char *find_other_earlier(zkl_listed children, const zkl_contenders_place *place,
                                       const char *blocker) {
     for (size_t i = 0; i < children.count; i++) {
         if (children.all[i].text != blocker && is_earlier(&children.all[i], place)) {
@@ -259,12 +259,12 @@ static const char *find_other_earlier(zkl_listed children, const zkl_queue_place
 }
 
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
-                          zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
-    zkl_queue_place place = zkl_request_place(request);
-    zkl_queue_view view = zkl_queue_examine(children, &place);
+                          zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
+    zkl_contenders_place place = zkl_request_place(request);
+    zkl_contenders_view view = zkl_contenders_examine(children, &place);
     const char *own = place.own != NULL ? place.own : "";
-    const char *twin =
-        zkl_queue_find_guid(children, request->session.guid, place.own, request->lost.rejected);
+    const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own,
+                                                request->lost.rejected);
     const char *other = view.blocker != NULL && view.earlier > 1
                             ? find_other_earlier(children, &place, view.blocker)
                             : NULL;
@@ -296,7 +296,7 @@ void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zk
         return;
     }
     *text = before;
-    zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
+    zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
     zkl_event shorter = *event;
     shorter.children.all = shortened;
     shorter.children.count = zkl_record_shorten(request, event->children, shortened);

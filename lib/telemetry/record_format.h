@@ -137,7 +137,7 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const
  * shortened to at most six, with which the request does the very same: it asks
  * a list only
  *   - whether its own node is in it                        that name is kept
- *   - for another node with its GUID (zkl_queue_find_guid) the first by name is kept
+ *   - for another node with its GUID (zkl_contenders_find_guid) the first by name is kept
  *   - whom to wait for, and which unknown child to report  those names are kept
  *   - whether more than one is before it                   one more is kept
  *   - whether its companion is there                       that name is kept
@@ -158,6 +158,6 @@ void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 /** The names that are left of a list that is shortened, in its order. */
 #define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
-                          zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);
+                          zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);
 
 #endif

@@ -15,7 +15,7 @@
  *     that finds none left;
  *     the children with our GUID are found, each once, in the order of their names.
  */
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,8 @@ static bool same_text(const char *one, const char *other) {
 }
 
 static void check_view(zkl_children children, const char *own, const reference_view *expected) {
-    zkl_queue_view actual =
-        zkl_queue_examine(listed(children), &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
+    zkl_contenders_view actual = zkl_contenders_examine(
+        listed(children), &(zkl_contenders_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
     unit_check(same_text(actual.blocker, expected->blocker), __FILE__, __LINE__,
                "\"%s\" waits for \"%s\", not for \"%s\"", own,
                actual.blocker != NULL ? actual.blocker : "nobody",
@@ -96,8 +96,8 @@ static void check_view(zkl_children children, const char *own, const reference_v
 static void check_examination(const child_list *list) {
     const char *own = list->names[0];
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
-        (void)zkl_queue_examine(listed(children_of(list)),
-                                &(zkl_queue_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
+        (void)zkl_contenders_examine(listed(children_of(list)),
+                                     &(zkl_contenders_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
         return; /* ours always has a sequence; so no more than that it does not crash */
     }
     const char *backwards[CHILDREN_MAX] = { NULL };
@@ -126,15 +126,15 @@ static size_t count_in_the_way(zkl_children children, const char *own) {
 
 /* As many as are in the way, or as have to be, and in their order. */
 static void check_nearest(const child_list *list) {
-    const zkl_queue_place place = { .own = list->names[0], .companion = "" };
-    zkl_queue_neighbour nearest[NEAREST_MAX];
+    const zkl_contenders_place place = { .own = list->names[0], .companion = "" };
+    zkl_neighbour nearest[NEAREST_MAX];
     zkl_node_name name = reference_name(place.own);
     size_t room = name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
     if (name.kind == ZKL_NODE_FOREIGN || room > NEAREST_MAX) {
         return;
     }
     size_t in_the_way = count_in_the_way(children_of(list), place.own);
-    size_t count = zkl_queue_find_nearest(listed(children_of(list)), &place, nearest);
+    size_t count = zkl_contenders_find_nearest(listed(children_of(list)), &place, nearest);
     EXPECT(count == (in_the_way < room ? in_the_way : room));
     for (size_t i = 1; i < count; i++) {
         EXPECT(nearest[i - 1].name.sequence <= nearest[i].name.sequence);
@@ -159,8 +159,8 @@ static void check_tail(const child_list *list) {
         kinds[i] = reference_name(list->names[i]).kind;
     }
     for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
-        zkl_queue_place tail = { NULL, { mode, 0 }, "" };
-        EXPECT((zkl_queue_examine(listed(children), &tail).blocker != NULL) ==
+        zkl_contenders_place tail = { NULL, { mode, 0 }, "" };
+        EXPECT((zkl_contenders_examine(listed(children), &tail).blocker != NULL) ==
                has_conflict(kinds, list->count, mode));
     }
 }
@@ -183,7 +183,7 @@ static bool waits_behind(zkl_children all, const char *own, const char *child) {
 static void check_rear(const child_list *list) {
     const char *own = list->names[0];
     zkl_children all = children_of(list);
-    zkl_queue_rear rear = zkl_queue_look_behind(listed(all), own, "");
+    zkl_contenders_rear rear = zkl_contenders_look_behind(listed(all), own, "");
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
         return;
     }
@@ -195,7 +195,7 @@ static void check_rear(const child_list *list) {
     EXPECT((rear.waiter != NULL) == contended);
     EXPECT(rear.waiter == NULL || waits_behind(all, own, rear.waiter));
     zkl_children others = { all.names + 1, all.count - 1 };
-    rear = zkl_queue_look_behind(listed(others), own, "");
+    rear = zkl_contenders_look_behind(listed(others), own, "");
     EXPECT(rear.listed == reference_examine(others, own).listed);
     EXPECT(rear.listed || rear.waiter == NULL);
 }
@@ -230,7 +230,7 @@ static void check_search(const child_list *list, const char *except) {
     const char *after = "";
     size_t found = 0;
     for (size_t i = 0; i <= list->count; i++) {
-        const char *next = zkl_queue_find_guid(listed(children_of(list)), guid, except, after);
+        const char *next = zkl_contenders_find_guid(listed(children_of(list)), guid, except, after);
         if (next == NULL) {
             break;
         }

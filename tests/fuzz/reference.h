@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 
 /** What a child's name says; the sequence counts only if the kind is not ZKL_NODE_FOREIGN. */
 zkl_node_name reference_name(const char *text);

@@ -266,7 +266,7 @@ static void store_text(record_reader *reader, const zkl_record_field *field, voi
 
 static zkl_listed take_names(record_reader *reader, char *value) {
     size_t count = split_names(reader, value);
-    return zkl_queue_read((zkl_children){ reader->names, count }, reader->children);
+    return zkl_contenders_read((zkl_children){ reader->names, count }, reader->children);
 }
 
 static void take_value(record_reader *reader, const zkl_record_field *field, void *object) {

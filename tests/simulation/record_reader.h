@@ -55,7 +55,7 @@ typedef struct record_reader {
     char error[RECORD_ERROR_SIZE]; /* "": none */
     char raw[ZKL_RECORD_LINE_MAX]; /* the line as it stands in the file */
     const char *names[RECORD_NAMES_MAX];
-    zkl_queue_neighbour children[RECORD_NAMES_MAX];
+    zkl_neighbour children[RECORD_NAMES_MAX];
 } record_reader;
 
 /**

@@ -259,7 +259,7 @@ static void shortened_list_makes_the_request_do_the_same(void) {
         for (size_t i = 0; i < after_own; i++) {
             add_random(&random, &list, &request);
         }
-        zkl_queue_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
+        zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX];
         zkl_listed children = listed((zkl_children){ list.pointers, list.count });
         size_t kept = zkl_record_shorten(&request, children, shortened);
         really_shorter += kept < list.count ? 1 : 0;

@@ -276,11 +276,11 @@ static void send(random_walk *walk, const zkl_action *action) {
 
 /* As the runner does it. */
 static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
-    zkl_queue_neighbour nearest[PERMITS_MAX];
+    zkl_neighbour nearest[PERMITS_MAX];
     small_world *world = &walk->world;
     zkl_listed list = listed((zkl_children){ walk->listed, walk->listed_count });
-    zkl_queue_place place = zkl_request_place(&walk->request);
-    world->to_watch_count = zkl_queue_find_nearest(list, &place, nearest);
+    zkl_contenders_place place = zkl_request_place(&walk->request);
+    world->to_watch_count = zkl_contenders_find_nearest(list, &place, nearest);
     CHECK(walk, world->to_watch_count == (walk->kind.permits > 0 ? walk->kind.permits : 1));
     for (size_t i = 0; i < world->to_watch_count; i++) {
         snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);

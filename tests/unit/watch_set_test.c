@@ -41,9 +41,9 @@ static void end(void) {
 /* Whether a reply is awaited. */
 static bool watch(const char *const *paths, size_t count) {
     zkl_outcome outcome = ZKL_OUTCOME_REFUSED;
-    zkl_queue_neighbour children[SIZE];
+    zkl_neighbour children[SIZE];
     for (size_t i = 0; i < count; i++) {
-        children[i] = (zkl_queue_neighbour){ .text = paths[i] + strlen("/r/") };
+        children[i] = (zkl_neighbour){ .text = paths[i] + strlen("/r/") };
     }
     bool awaits = zkl_watch_set_watch(&set, children, count, &outcome);
     EXPECT(awaits || outcome == ZKL_OUTCOME_OK);

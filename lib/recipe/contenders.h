@@ -9,8 +9,8 @@
  * way, and watches the n nearest of these. Two readers are not in each other's way, all
  * others are; n is 1, and for a permit as many as the semaphore has.
  */
-#ifndef ZKLOCK_RECIPE_QUEUE_H
-#define ZKLOCK_RECIPE_QUEUE_H
+#ifndef ZKLOCK_RECIPE_CONTENDERS_H
+#define ZKLOCK_RECIPE_CONTENDERS_H
 
 #include "recipe/node_name.h"
 
@@ -21,64 +21,64 @@ typedef struct zkl_children {
 } zkl_children;
 
 /** One request of a queue. */
-typedef struct zkl_queue_neighbour {
+typedef struct zkl_neighbour {
     zkl_node_name name;
     const char *text; /* that it was read from */
-} zkl_queue_neighbour;
+} zkl_neighbour;
 
 /** Children whose names have been read, once for all requests that look at them. In any order;
  *  some may be no requests. */
 typedef struct zkl_listed {
-    const zkl_queue_neighbour *all;
+    const zkl_neighbour *all;
     size_t count;
 } zkl_listed;
 
 /** Reads the names of children into `room`, which has room for all of them. The texts stay the
  *  caller's. */
-zkl_listed zkl_queue_read(zkl_children children, zkl_queue_neighbour *room);
+zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room);
 
-typedef struct zkl_queue_view {
+typedef struct zkl_contenders_view {
     bool listed;         /* our own node is in the list; else the list says nothing */
     bool accompanied;    /* the companion is in it, or there is none */
     size_t earlier;      /* requests before ours, whether in our way or not */
     const char *blocker; /* the nearest one that we wait for, a name of the list; NULL: nobody */
     const char *unknown; /* an earlier child of unknown kind, if there is one */
     const char *unlike;  /* a permit's: an earlier request that is none of as many permits */
-} zkl_queue_view;
+} zkl_contenders_view;
 
 /** Whose view of a queue. */
-typedef struct zkl_queue_place {
+typedef struct zkl_contenders_place {
     const char *own;         /* the name of our node; NULL: we would join at the tail now */
     zkl_contender_kind kind; /* of a request that has no node yet */
     const char *companion;   /* another node of the same owner, which is not in its way; "": none */
-} zkl_queue_place;
+} zkl_contenders_place;
 
 /** What a list says to the request at this place. */
-zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *place);
+zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_contenders_place *place);
 
 /** How many of the requests before this place have to wait themselves. */
-size_t zkl_queue_count_waiting(zkl_listed children, const zkl_queue_place *place);
+size_t zkl_contenders_count_waiting(zkl_listed children, const zkl_contenders_place *place);
 
 /** The n of the blocking rule. */
-size_t zkl_queue_room(zkl_node_name name);
+size_t zkl_contenders_room(zkl_node_name name);
 
 /**
  * The nearest requests in the way of this place, the furthest first, at most as many as its
- * zkl_queue_room, which `nearest` has too. Returns how many.
+ * zkl_contenders_room, which `nearest` has too. Returns how many.
  */
-size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
-                              zkl_queue_neighbour *nearest);
+size_t zkl_contenders_find_nearest(zkl_listed children, const zkl_contenders_place *place,
+                                   zkl_neighbour *nearest);
 
 /** Whether it comes before the other in the order of the queue. */
-bool zkl_queue_is_before(zkl_queue_neighbour one, zkl_queue_neighbour other);
+bool zkl_neighbour_is_before(zkl_neighbour one, zkl_neighbour other);
 /** Whether a request is before another, and in its way. */
-bool zkl_queue_blocks(zkl_queue_neighbour earlier, zkl_queue_neighbour own);
+bool zkl_neighbour_blocks(zkl_neighbour earlier, zkl_neighbour own);
 
 /** A queue, as whoever holds sees it. */
-typedef struct zkl_queue_rear {
+typedef struct zkl_contenders_rear {
     bool listed;        /* our own node is in the list; else the list says nothing */
     const char *waiter; /* a later request that waits for us, a name of the list; NULL: nobody */
-} zkl_queue_rear;
+} zkl_contenders_rear;
 
 /**
  * Who waits behind the holder whose node this is: a later request that must wait for it; for a
@@ -86,17 +86,18 @@ typedef struct zkl_queue_rear {
  * are refused. A node with the GUID `but` is not looked at: what the holder is to have instead
  * ("": all are).
  */
-zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const char *but);
+zkl_contenders_rear zkl_contenders_look_behind(zkl_listed children, const char *own,
+                                               const char *but);
 
 /** The first request of a list, of any kind; NULL: there is none. */
-const char *zkl_queue_find_first(zkl_listed children);
+const char *zkl_contenders_find_first(zkl_listed children);
 
 /**
  * A child with this GUID other than `except` (NULL: any), or NULL. A lost reply
  * can leave a second node of one request behind. Of several, the first in the
  * order of their names that comes after `after` ("": any).
  */
-const char *zkl_queue_find_guid(zkl_listed children, const char *guid, const char *except,
-                                const char *after);
+const char *zkl_contenders_find_guid(zkl_listed children, const char *guid, const char *except,
+                                     const char *after);
 
 #endif

@@ -11,7 +11,7 @@
  * The rule knows the kind and number of each request from the test that made
  * it, and never reads a name.
  */
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,8 +172,8 @@ static zkl_listed list_in_order(const queue *contest, unsigned order,
 
 static void expect_rule(const queue *contest, const queued *own, zkl_listed children,
                         const char *what) {
-    zkl_queue_place place = { .own = own->name, .companion = "" };
-    zkl_queue_view view = zkl_queue_examine(children, &place);
+    zkl_contenders_place place = { .own = own->name, .companion = "" };
+    zkl_contenders_view view = zkl_contenders_examine(children, &place);
     const queued *expected = blocker_by_the_rule(contest, own);
     const char *blocker = view.blocker != NULL ? view.blocker : "nobody";
     unit_check(view.listed, __FILE__, __LINE__, "%s: %s is not seen in its list", what, own->name);
@@ -292,8 +292,8 @@ static void list_may_come_in_any_order(void) {
 /* ---- At the tail -------------------------------------------------------------------- */
 
 static bool is_blocked_at_tail(zkl_listed children, zkl_mode mode) {
-    zkl_queue_place tail = { .kind = { mode, 0 }, .companion = "" };
-    return zkl_queue_examine(children, &tail).blocker != NULL;
+    zkl_contenders_place tail = { .kind = { mode, 0 }, .companion = "" };
+    return zkl_contenders_examine(children, &tail).blocker != NULL;
 }
 
 static void expect_tail_rule(const queue *contest, zkl_listed children) {
@@ -328,9 +328,9 @@ static void nobody_blocks_the_tail_of_an_empty_queue(void) {
 
 /* ---- Single facts, spelled out --------------------------------------------------------- */
 
-static zkl_queue_view examine(const char *const *names, size_t count, const char *own) {
-    zkl_queue_place place = { .own = own, .companion = "" };
-    return zkl_queue_examine(listed((zkl_children){ names, count }), &place);
+static zkl_contenders_view examine(const char *const *names, size_t count, const char *own) {
+    zkl_contenders_place place = { .own = own, .companion = "" };
+    return zkl_contenders_examine(listed((zkl_children){ names, count }), &place);
 }
 
 static void list_without_our_node_does_not_count(void) {
@@ -366,12 +366,12 @@ static void permit_waits_while_as_many_are_earlier(void) {
 
 static void companion_is_in_nobodys_way(void) {
     static const char *const names[] = { "a-__READ__0000000001", "b-__WRIT__0000000002" };
-    zkl_queue_place place = { .own = names[1], .companion = names[0] };
+    zkl_contenders_place place = { .own = names[1], .companion = names[0] };
     zkl_listed children = listed((zkl_children){ names, 2 });
-    EXPECT(zkl_queue_examine(children, &place).blocker == NULL);
-    EXPECT_INT(zkl_queue_examine(children, &place).earlier, 0);
-    zkl_queue_place tail = { .kind = { ZKL_WRITE, 0 }, .companion = names[0] };
-    EXPECT_TEXT(zkl_queue_examine(children, &tail).blocker, names[1]);
+    EXPECT(zkl_contenders_examine(children, &place).blocker == NULL);
+    EXPECT_INT(zkl_contenders_examine(children, &place).earlier, 0);
+    zkl_contenders_place tail = { .kind = { ZKL_WRITE, 0 }, .companion = names[0] };
+    EXPECT_TEXT(zkl_contenders_examine(children, &tail).blocker, names[1]);
 }
 
 /* The nearest of those before us, the furthest first, from every list of up to five. */
@@ -388,9 +388,10 @@ static void nearest_are_found_in_any_order(void) {
             memmove(&left[choice], &left[choice + 1], (4 - i - choice) * sizeof(left[0]));
             names[i] = texts[i];
         }
-        zkl_queue_neighbour nearest[2];
-        const zkl_queue_place place = { .own = "x-permit-2-0000000003", .companion = "" };
-        size_t count = zkl_queue_find_nearest(listed((zkl_children){ names, 5 }), &place, nearest);
+        zkl_neighbour nearest[2];
+        const zkl_contenders_place place = { .own = "x-permit-2-0000000003", .companion = "" };
+        size_t count =
+            zkl_contenders_find_nearest(listed((zkl_children){ names, 5 }), &place, nearest);
         EXPECT_INT(count, 2);
         EXPECT_INT(nearest[0].name.sequence, 1);
         EXPECT_INT(nearest[1].name.sequence, 2);
@@ -403,14 +404,15 @@ static void those_who_wait_are_counted(void) {
                                          "x-lock-0000000005" };
     static const size_t waiting[] = { 0, 0, 0, 1, 2 };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        zkl_queue_place place = { .own = names[i], .companion = "" };
-        EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &place), waiting[i]);
+        zkl_contenders_place place = { .own = names[i], .companion = "" };
+        EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &place),
+                   waiting[i]);
     }
-    zkl_queue_place tail = { .kind = { ZKL_READ, 0 }, .companion = "" };
-    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &tail), 3);
+    zkl_contenders_place tail = { .kind = { ZKL_READ, 0 }, .companion = "" };
+    EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 3);
     tail.kind = (zkl_contender_kind){ ZKL_PERMIT, 4 };
-    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ names, 5 }), &tail), 1);
-    EXPECT_INT(zkl_queue_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
+    EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 1);
+    EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
 }
 
 /* Curator's writer, on its way down to a reader, leaves both under one number. */
@@ -453,8 +455,8 @@ static void expect_waiter(const char *briefs, const char *expected) {
         for (size_t i = 0; i < count; i++) {
             ordered[i] = names[backwards != 0 ? count - 1 - i : i];
         }
-        zkl_queue_rear rear =
-            zkl_queue_look_behind(listed((zkl_children){ ordered, count }), names[0], "");
+        zkl_contenders_rear rear =
+            zkl_contenders_look_behind(listed((zkl_children){ ordered, count }), names[0], "");
         char brief[NAME_SIZE] = "nobody";
         if (rear.waiter != NULL) {
             name_shorten(brief, rear.waiter, "me");
@@ -505,11 +507,11 @@ static void permits_of_others_are_refused_and_do_not_wait(void) {
 
 static void list_without_the_holder_shows_nobody_behind_it(void) {
     static const char *const names[] = { "x-lock-0000000007" };
-    zkl_queue_rear rear =
-        zkl_queue_look_behind(listed((zkl_children){ names, 1 }), "y-lock-0000000003", "");
+    zkl_contenders_rear rear =
+        zkl_contenders_look_behind(listed((zkl_children){ names, 1 }), "y-lock-0000000003", "");
     EXPECT(!rear.listed);
     EXPECT(rear.waiter == NULL);
-    rear = zkl_queue_look_behind(listed((zkl_children){ NULL, 0 }), "y-lock-0000000003", "");
+    rear = zkl_contenders_look_behind(listed((zkl_children){ NULL, 0 }), "y-lock-0000000003", "");
     EXPECT(!rear.listed);
 }
 
@@ -522,23 +524,25 @@ static void nobody_waits_behind_itself(void) {
     static const char *const twins[] = { "_c_" GUID "-__WRIT__0000000004",
                                          "_c_" GUID "-__READ__0000000004" };
     zkl_listed children = listed((zkl_children){ names, 2 });
-    EXPECT(zkl_queue_look_behind(children, names[0], "").waiter == names[1]);
-    EXPECT(zkl_queue_look_behind(children, names[0], GUID).waiter == NULL);
+    EXPECT(zkl_contenders_look_behind(children, names[0], "").waiter == names[1]);
+    EXPECT(zkl_contenders_look_behind(children, names[0], GUID).waiter == NULL);
     children = listed((zkl_children){ twins, 2 });
-    EXPECT(zkl_queue_look_behind(children, twins[0], "").waiter == NULL);
+    EXPECT(zkl_contenders_look_behind(children, twins[0], "").waiter == NULL);
 }
 
 static void node_of_a_lost_create_is_found_by_its_guid(void) {
     static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
                                          "_c_" GUID "-lock-0000000004", "lock-0000000001" };
     zkl_listed children = listed((zkl_children){ names, COUNT_OF(names) });
-    EXPECT(zkl_queue_find_guid(children, GUID, NULL, "") == names[2]);
-    EXPECT(zkl_queue_find_guid(children, GUID, NULL, names[2]) == names[1]);
-    EXPECT(zkl_queue_find_guid(children, GUID, names[1], "") == names[2]);
-    EXPECT(zkl_queue_find_guid(children, GUID, names[3], "") == names[2]);
-    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 2 }), GUID, names[1], "") == NULL);
-    EXPECT(zkl_queue_find_guid(listed((zkl_children){ NULL, 0 }), GUID, NULL, "") == NULL);
-    EXPECT(zkl_queue_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL, "") == NULL);
+    EXPECT(zkl_contenders_find_guid(children, GUID, NULL, "") == names[2]);
+    EXPECT(zkl_contenders_find_guid(children, GUID, NULL, names[2]) == names[1]);
+    EXPECT(zkl_contenders_find_guid(children, GUID, names[1], "") == names[2]);
+    EXPECT(zkl_contenders_find_guid(children, GUID, names[3], "") == names[2]);
+    EXPECT(zkl_contenders_find_guid(listed((zkl_children){ names, 2 }), GUID, names[1], "") ==
+           NULL);
+    EXPECT(zkl_contenders_find_guid(listed((zkl_children){ NULL, 0 }), GUID, NULL, "") == NULL);
+    EXPECT(zkl_contenders_find_guid(children, "01234567-89ab-4cde-8f01-23456789abce", NULL, "") ==
+           NULL);
 }
 
 static void name_that_is_too_long_to_be_ours_is_not_found(void) {
@@ -551,17 +555,17 @@ static void name_that_is_too_long_to_be_ours_is_not_found(void) {
     longest[sizeof(longest) - 1] = '\0';
     too_long[sizeof(too_long) - 1] = '\0';
     const char *names[] = { too_long, longest };
-    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 2 }), GUID, NULL, "") == longest);
-    EXPECT(zkl_queue_find_guid(listed((zkl_children){ names, 1 }), GUID, NULL, "") == NULL);
+    EXPECT(zkl_contenders_find_guid(listed((zkl_children){ names, 2 }), GUID, NULL, "") == longest);
+    EXPECT(zkl_contenders_find_guid(listed((zkl_children){ names, 1 }), GUID, NULL, "") == NULL);
 }
 
 static void first_is_that_with_the_lowest_sequence_of_any_kind(void) {
     const char *names[] = { "foreign", "x-lock-0000000007", "x-__READ__0000000003",
                             "x-unheard-of-0000000002" };
-    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 4 })) == names[3]);
-    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 3 })) == names[2]);
-    EXPECT(zkl_queue_find_first(listed((zkl_children){ names, 1 })) == NULL);
-    EXPECT(zkl_queue_find_first(listed((zkl_children){ NULL, 0 })) == NULL);
+    EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 4 })) == names[3]);
+    EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 3 })) == names[2]);
+    EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 1 })) == NULL);
+    EXPECT(zkl_contenders_find_first(listed((zkl_children){ NULL, 0 })) == NULL);
 }
 
 static CU_TestInfo tests[] = {

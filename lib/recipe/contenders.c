@@ -1,4 +1,4 @@
-#include "recipe/queue.h"
+#include "recipe/contenders.h"
 
 #include <string.h>
 
@@ -11,11 +11,11 @@ static bool conflict(zkl_node_kind one, zkl_node_kind other) {
     return one != ZKL_NODE_READ || other != ZKL_NODE_READ;
 }
 
-size_t zkl_queue_room(zkl_node_name name) {
+size_t zkl_contenders_room(zkl_node_name name) {
     return name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
 }
 
-bool zkl_queue_is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
+bool zkl_neighbour_is_before(zkl_neighbour one, zkl_neighbour other) {
     if (one.name.sequence != other.name.sequence) {
         return one.name.sequence < other.name.sequence;
     }
@@ -27,16 +27,16 @@ bool zkl_queue_is_before(zkl_queue_neighbour one, zkl_queue_neighbour other) {
     return strcmp(one.text, other.text) < 0;
 }
 
-static bool is_twin(zkl_queue_neighbour one, zkl_queue_neighbour other) {
+static bool is_twin(zkl_neighbour one, zkl_neighbour other) {
     return one.name.sequence == other.name.sequence &&
            zkl_node_name_same_guid(one.text, other.text);
 }
 
-static zkl_queue_neighbour read_name(const char *text) {
-    return (zkl_queue_neighbour){ zkl_node_name_parse(text), text };
+static zkl_neighbour read_name(const char *text) {
+    return (zkl_neighbour){ zkl_node_name_parse(text), text };
 }
 
-zkl_listed zkl_queue_read(zkl_children children, zkl_queue_neighbour *room) {
+zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room) {
     for (size_t i = 0; i < children.count; i++) {
         room[i] = read_name(children.names[i]);
     }
@@ -45,30 +45,29 @@ zkl_listed zkl_queue_read(zkl_children children, zkl_queue_neighbour *room) {
 
 /* ---- The place of a request ----------------------------------------------------------- */
 
-static zkl_queue_neighbour own_of(const zkl_queue_place *place) {
+static zkl_neighbour own_of(const zkl_contenders_place *place) {
     if (place->own != NULL) {
         return read_name(place->own);
     }
-    return (zkl_queue_neighbour){ zkl_node_name_of(place->kind), NULL };
+    return (zkl_neighbour){ zkl_node_name_of(place->kind), NULL };
 }
 
 /* Whoever has no node yet comes after all. */
-static bool is_earlier(zkl_queue_neighbour child, zkl_queue_neighbour own) {
+static bool is_earlier(zkl_neighbour child, zkl_neighbour own) {
     return is_request(child.name) &&
-           (own.text == NULL || (zkl_queue_is_before(child, own) && !is_twin(child, own)));
+           (own.text == NULL || (zkl_neighbour_is_before(child, own) && !is_twin(child, own)));
 }
 
-static bool is_companion(zkl_queue_neighbour child, const zkl_queue_place *place) {
+static bool is_companion(zkl_neighbour child, const zkl_contenders_place *place) {
     return place->companion[0] != '\0' && strcmp(child.text, place->companion) == 0;
 }
 
-static bool counts(zkl_queue_neighbour child, zkl_queue_neighbour own,
-                   const zkl_queue_place *place) {
+static bool counts(zkl_neighbour child, zkl_neighbour own, const zkl_contenders_place *place) {
     return is_earlier(child, own) && !is_companion(child, place);
 }
 
 /* Numbers first: this is asked of each child for each request. */
-static bool is_same(zkl_queue_neighbour child, zkl_queue_neighbour own) {
+static bool is_same(zkl_neighbour child, zkl_neighbour own) {
     return child.name.sequence == own.name.sequence && own.text != NULL &&
            strcmp(child.text, own.text) == 0;
 }
@@ -79,13 +78,13 @@ static bool is_like(zkl_node_name one, zkl_node_name other) {
 
 /* ---- Two requests --------------------------------------------------------------------- */
 
-bool zkl_queue_blocks(zkl_queue_neighbour earlier, zkl_queue_neighbour own) {
+bool zkl_neighbour_blocks(zkl_neighbour earlier, zkl_neighbour own) {
     return is_earlier(earlier, own) && conflict(own.name.kind, earlier.name.kind);
 }
 
 /* ---- Who is in the way ---------------------------------------------------------------- */
 
-static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_node_name own) {
+static void note_unlike(zkl_contenders_view *view, zkl_neighbour child, zkl_node_name own) {
     if (child.name.kind == ZKL_NODE_UNKNOWN) {
         view->unknown = child.text;
     }
@@ -94,13 +93,13 @@ static void note_unlike(zkl_queue_view *view, zkl_queue_neighbour child, zkl_nod
     }
 }
 
-zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *place) {
-    zkl_queue_view view = { .accompanied = place->companion[0] == '\0' };
-    zkl_queue_neighbour mine = own_of(place);
-    zkl_queue_neighbour blocker = { .text = NULL };
+zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_contenders_place *place) {
+    zkl_contenders_view view = { .accompanied = place->companion[0] == '\0' };
+    zkl_neighbour mine = own_of(place);
+    zkl_neighbour blocker = { .text = NULL };
     size_t in_the_way = 0;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
+        zkl_neighbour child = children.all[i];
         view.accompanied = view.accompanied || is_companion(child, place);
         if (is_same(child, mine)) {
             view.listed = true;
@@ -115,24 +114,24 @@ zkl_queue_view zkl_queue_examine(zkl_listed children, const zkl_queue_place *pla
         }
         in_the_way++;
         note_unlike(&view, child, mine.name);
-        if (blocker.text == NULL || zkl_queue_is_before(blocker, child)) {
+        if (blocker.text == NULL || zkl_neighbour_is_before(blocker, child)) {
             blocker = child;
         }
     }
-    view.blocker = in_the_way < zkl_queue_room(mine.name) ? NULL : blocker.text;
+    view.blocker = in_the_way < zkl_contenders_room(mine.name) ? NULL : blocker.text;
     return view;
 }
 
 /* ---- Who waits ------------------------------------------------------------------------- */
 
 /* The first of those before us that does not read; its text is NULL: there is none. */
-static zkl_queue_neighbour first_other(zkl_listed children, const zkl_queue_place *place) {
-    zkl_queue_neighbour mine = own_of(place);
-    zkl_queue_neighbour first = { .text = NULL };
+static zkl_neighbour first_other(zkl_listed children, const zkl_contenders_place *place) {
+    zkl_neighbour mine = own_of(place);
+    zkl_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
+        zkl_neighbour child = children.all[i];
         bool other = counts(child, mine, place) && child.name.kind != ZKL_NODE_READ;
-        if (other && (first.text == NULL || zkl_queue_is_before(child, first))) {
+        if (other && (first.text == NULL || zkl_neighbour_is_before(child, first))) {
             first = child;
         }
     }
@@ -140,30 +139,30 @@ static zkl_queue_neighbour first_other(zkl_listed children, const zkl_queue_plac
 }
 
 /* Readers before all others hold; where there are none the first other does. */
-static size_t count_holding(zkl_listed children, const zkl_queue_place *place) {
-    zkl_queue_neighbour mine = own_of(place);
+static size_t count_holding(zkl_listed children, const zkl_contenders_place *place) {
+    zkl_neighbour mine = own_of(place);
     if (mine.name.kind == ZKL_NODE_PERMIT) {
-        return zkl_queue_room(mine.name);
+        return zkl_contenders_room(mine.name);
     }
-    zkl_queue_neighbour first = first_other(children, place);
+    zkl_neighbour first = first_other(children, place);
     size_t readers = 0;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
+        zkl_neighbour child = children.all[i];
         bool reads = counts(child, mine, place) && child.name.kind == ZKL_NODE_READ;
-        readers += reads && (first.text == NULL || zkl_queue_is_before(child, first)) ? 1 : 0;
+        readers += reads && (first.text == NULL || zkl_neighbour_is_before(child, first)) ? 1 : 0;
     }
     return readers > 0 ? readers : 1;
 }
 
-size_t zkl_queue_count_waiting(zkl_listed children, const zkl_queue_place *place) {
-    size_t earlier = zkl_queue_examine(children, place).earlier;
+size_t zkl_contenders_count_waiting(zkl_listed children, const zkl_contenders_place *place) {
+    size_t earlier = zkl_contenders_examine(children, place).earlier;
     size_t holding = count_holding(children, place);
     return earlier > holding ? earlier - holding : 0;
 }
 
 /* ---- Who waits for us ------------------------------------------------------------------ */
 
-static bool comes_behind(zkl_queue_neighbour child, zkl_queue_neighbour mine, const char *but) {
+static bool comes_behind(zkl_neighbour child, zkl_neighbour mine, const char *but) {
     bool is_left_out = but[0] != '\0' && zkl_node_name_has_guid(child.text, but);
     bool is_later = is_request(child.name) && is_earlier(mine, child) && !is_left_out;
     if (child.name.kind == ZKL_NODE_PERMIT) {
@@ -173,25 +172,26 @@ static bool comes_behind(zkl_queue_neighbour child, zkl_queue_neighbour mine, co
 }
 
 /* The last permit waits if any does. */
-static bool finds_no_permit(zkl_listed children, zkl_queue_neighbour last) {
-    zkl_queue_place place = { .own = last.text, .companion = "" };
-    return last.text != NULL && zkl_queue_examine(children, &place).blocker != NULL;
+static bool finds_no_permit(zkl_listed children, zkl_neighbour last) {
+    zkl_contenders_place place = { .own = last.text, .companion = "" };
+    return last.text != NULL && zkl_contenders_examine(children, &place).blocker != NULL;
 }
 
-zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const char *but) {
-    zkl_queue_rear rear = { .listed = false };
-    zkl_queue_neighbour mine = read_name(own);
-    zkl_queue_neighbour waiter = { .text = NULL };
-    zkl_queue_neighbour last_permit = { .text = NULL };
+zkl_contenders_rear zkl_contenders_look_behind(zkl_listed children, const char *own,
+                                               const char *but) {
+    zkl_contenders_rear rear = { .listed = false };
+    zkl_neighbour mine = read_name(own);
+    zkl_neighbour waiter = { .text = NULL };
+    zkl_neighbour last_permit = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
+        zkl_neighbour child = children.all[i];
         rear.listed = rear.listed || strcmp(child.text, own) == 0;
         if (!comes_behind(child, mine, but)) {
             continue;
         }
         if (child.name.kind != ZKL_NODE_PERMIT) {
-            waiter = waiter.text == NULL || zkl_queue_is_before(child, waiter) ? child : waiter;
-        } else if (last_permit.text == NULL || zkl_queue_is_before(last_permit, child)) {
+            waiter = waiter.text == NULL || zkl_neighbour_is_before(child, waiter) ? child : waiter;
+        } else if (last_permit.text == NULL || zkl_neighbour_is_before(last_permit, child)) {
             last_permit = child;
         }
     }
@@ -205,10 +205,9 @@ zkl_queue_rear zkl_queue_look_behind(zkl_listed children, const char *own, const
 /* ---- The nearest ------------------------------------------------------------------------ */
 
 /* Keeps the list in order, and drops its first where there is no room. */
-static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
-                     zkl_queue_neighbour child) {
+static size_t insert(zkl_neighbour *nearest, size_t count, size_t most, zkl_neighbour child) {
     size_t place = count;
-    while (place > 0 && zkl_queue_is_before(child, nearest[place - 1])) {
+    while (place > 0 && zkl_neighbour_is_before(child, nearest[place - 1])) {
         place--;
     }
     if (count < most) {
@@ -223,13 +222,13 @@ static size_t insert(zkl_queue_neighbour *nearest, size_t count, size_t most,
     return count;
 }
 
-size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
-                              zkl_queue_neighbour *nearest) {
-    zkl_queue_neighbour mine = own_of(place);
-    size_t most = zkl_queue_room(mine.name);
+size_t zkl_contenders_find_nearest(zkl_listed children, const zkl_contenders_place *place,
+                                   zkl_neighbour *nearest) {
+    zkl_neighbour mine = own_of(place);
+    size_t most = zkl_contenders_room(mine.name);
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
+        zkl_neighbour child = children.all[i];
         if (counts(child, mine, place) && conflict(mine.name.kind, child.name.kind)) {
             count = insert(nearest, count, most, child);
         }
@@ -237,11 +236,12 @@ size_t zkl_queue_find_nearest(zkl_listed children, const zkl_queue_place *place,
     return count;
 }
 
-const char *zkl_queue_find_first(zkl_listed children) {
-    zkl_queue_neighbour first = { .text = NULL };
+const char *zkl_contenders_find_first(zkl_listed children) {
+    zkl_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
-        zkl_queue_neighbour child = children.all[i];
-        if (is_request(child.name) && (first.text == NULL || zkl_queue_is_before(child, first))) {
+        zkl_neighbour child = children.all[i];
+        if (is_request(child.name) &&
+            (first.text == NULL || zkl_neighbour_is_before(child, first))) {
             first = child;
         }
     }
@@ -250,8 +250,8 @@ const char *zkl_queue_find_first(zkl_listed children) {
 
 /* ---- Nodes of one request ----------------------------------------------------------------- */
 
-const char *zkl_queue_find_guid(zkl_listed children, const char *guid, const char *except,
-                                const char *after) {
+const char *zkl_contenders_find_guid(zkl_listed children, const char *guid, const char *except,
+                                     const char *after) {
     const char *first = NULL;
     for (size_t i = 0; i < children.count; i++) {
         const char *name = children.all[i].text;
