@@ -4,18 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <utlist.h>
-
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
-#include "session/request_runner.h"
 #include "zklock/election.h"
 
 struct zkl_leader_watch {
     zkl_session *session; /* NULL: it is finished */
+    zkl_session_follower follower;
     zkl_leader_watcher watcher;
     char *parent_path;
-    size_t watched_bytes;
     uint64_t session_number; /* in which it looked */
     bool asks;               /* a reply is awaited, */
     bool again;              /* and then it looks again */
@@ -26,7 +23,6 @@ struct zkl_leader_watch {
     bool inspected;
     int64_t highest_term;
     zkl_timer pause;
-    zkl_leader_watch *prev, *next;
 };
 
 static void look(zkl_leader_watch *watch);
@@ -177,7 +173,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     }
 }
 
-/* Without a connection it waits for zkl_leader_watches_review. */
+/* Without a connection it waits for on_connected. */
 static void look(zkl_leader_watch *watch) {
     zkl_session *session = watch->session;
     watch->again = watch->asks;
@@ -199,36 +195,29 @@ static void on_pause_over(void *arg) {
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
-void zkl_leader_watches_review(zkl_session *session) {
-    for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
-        bool current = watch->session_number == session->sender.session_number;
-        if (!current || !watch->inspected) {
-            look(watch);
-        }
+static void on_connected(void *arg) {
+    zkl_leader_watch *watch = arg;
+    bool current = watch->session_number == watch->session->sender.session_number;
+    if (!current || !watch->inspected) {
+        look(watch);
     }
 }
 
-static void leave_session(zkl_session *session, zkl_leader_watch *watch) {
+static void stop(zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
     zkl_timer_stop(&watch->pause);
-    DL_DELETE(session->leader_watches, watch);
-    session->leader_watch_count--;
-    session->watched_bytes -= watch->watched_bytes;
     watch->session = NULL;
 }
 
-void zkl_leader_watches_finish(zkl_session *session, int status) {
-    zkl_leader_watch *watch;
-    while ((watch = session->leader_watches) != NULL) {
-        leave_session(session, watch);
-        tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
-    }
+static void on_finished(void *arg, int status) {
+    zkl_leader_watch *watch = arg;
+    stop(watch);
+    tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
 }
 
-/* As much as a contender for it, which watches one other and itself. */
+/* The first node, and one before it whose watch is being removed. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
-    return zkl_request_runner_watched_bytes(parent_path,
-                                            (zkl_contender_kind){ .mode = ZKL_EXCLUSIVE });
+    return 2 * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
 
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
@@ -244,21 +233,23 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     }
     watch->session = session;
     watch->watcher = *watcher;
-    watch->watched_bytes = zkl_leader_watch_watched_bytes(parent_path);
+    watch->follower =
+        (zkl_session_follower){ .arg = watch,
+                                .connected = on_connected,
+                                .finished = on_finished,
+                                .watched_bytes = zkl_leader_watch_watched_bytes(parent_path) };
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
     watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
     watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
-    DL_APPEND(session->leader_watches, watch);
-    session->leader_watch_count++;
-    session->watched_bytes += watch->watched_bytes;
-    zkl_liveness_wake(&session->liveness);
+    zkl_session_follow(session, &watch->follower);
     look(watch);
     return watch;
 }
 
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        leave_session(watch->session, watch);
+        zkl_session_unfollow(watch->session, &watch->follower);
+        stop(watch);
     }
     watch->closed = true;
     if (!watch->asks) {

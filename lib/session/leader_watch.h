@@ -36,9 +36,4 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
 /** Nobody is told of anything from here on. */
 void zkl_leader_watch_close(zkl_leader_watch *watch);
 
-/** The session has a connection. */
-void zkl_leader_watches_review(zkl_session *session);
-/** No session will follow; why, is told. They must still be closed. */
-void zkl_leader_watches_finish(zkl_session *session, int status);
-
 #endif

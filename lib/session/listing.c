@@ -7,8 +7,6 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "session/session.h"
-
 /* There is one for each path with a list under way, or just answered. */
 struct zkl_listing {
     zkl_listings *listings;
@@ -20,10 +18,6 @@ struct zkl_listing {
     UT_hash_handle hh;
     char path[];
 };
-
-void zkl_listings_begin(zkl_listings *listings, zkl_session *session) {
-    *listings = (zkl_listings){ .session = session };
-}
 
 uint64_t zkl_listings_mark(const zkl_listings *listings) {
     return listings->sent;
@@ -78,16 +72,15 @@ static uint64_t find_watch(const zkl_list_waiter *waiters) {
 /* For all who wait for the next one. */
 static zkl_outcome send(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
-    zkl_session *session = listings->session;
     zkl_outcome outcome =
-        one_must_settle(listing->later) ? zkl_liveness_settle(&session->liveness) : ZKL_OUTCOME_OK;
+        one_must_settle(listing->later) ? listings->settle(listings->arg) : ZKL_OUTCOME_OK;
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }
     const zkl_operation list = { .kind = ZKL_OPERATION_LIST_CHILDREN,
                                  .path = listing->path,
                                  .watch_id = find_watch(listing->later) };
-    outcome = zkl_send(&session->sender, &list, on_listed, listing);
+    outcome = zkl_send(listings->sender, &list, on_listed, listing);
     if (outcome == ZKL_OUTCOME_OK) {
         listing->under_way = true;
         listing->number = ++listings->sent;

@@ -14,9 +14,8 @@
 #ifndef ZKLOCK_ZOOKEEPER_LISTING_H
 #define ZKLOCK_ZOOKEEPER_LISTING_H
 
-#include "session/operations.h"
+#include "session/sender.h"
 
-typedef struct zkl_session zkl_session;
 typedef struct zkl_listing zkl_listing;
 
 /** The answer to a list, for one who waits. Its strings live during the callback. */
@@ -31,7 +30,7 @@ typedef struct zkl_list_waiter {
     void *arg;
     /* It may ask again at once. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
-    /* Whether the next list is to go behind a committed write: see zkl_liveness_settle. It is asked
+    /* Whether the next list is to go behind a committed write: see zkl_listings. It is asked
      * when the list is sent. Whoever joins a list under way judges the answer himself. NULL: no. */
     bool (*must_settle)(const void *arg);
     uint64_t after;    /* only lists serve it that were sent after this zkl_listings_mark */
@@ -41,12 +40,12 @@ typedef struct zkl_list_waiter {
 
 /** The lists of one session. */
 typedef struct zkl_listings {
-    zkl_session *session;
+    zkl_sender *sender;
+    zkl_outcome (*settle)(void *arg); /* sends a committed write, unless one is under way */
+    void *arg;
     zkl_listing *by_path;
     uint64_t sent;
 } zkl_listings;
-
-void zkl_listings_begin(zkl_listings *listings, zkl_session *session);
 
 /** Now: lists that are sent later show what was sent before. */
 uint64_t zkl_listings_mark(const zkl_listings *listings);

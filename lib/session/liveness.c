@@ -217,7 +217,7 @@ zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
  * their removal. Who follows a leader hears of the next only if the connection is good. */
 static bool has_work(const zkl_liveness *liveness) {
     const zkl_session *session = liveness->session;
-    return session->connected && (session->runners != NULL || session->leader_watches != NULL ||
+    return session->connected && (session->runners != NULL || session->followers != NULL ||
                                   zkl_watch_table_count(&session->watches) > 0);
 }
 

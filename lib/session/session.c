@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-#include "session/leader_watch.h"
+#include <utlist.h>
+
 #include "session/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
@@ -16,6 +17,10 @@ static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool
     zkl_liveness *liveness = &((zkl_session *)arg)->liveness;
     zkl_liveness_check_lease(liveness);
     zkl_liveness_answered(liveness, reply, sent_ms, was_write);
+}
+
+static zkl_outcome settle(void *arg) {
+    return zkl_liveness_settle(arg);
 }
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options) {
@@ -35,7 +40,8 @@ void zkl_session_begin(zkl_session *session, const zkl_session_options *options)
         .container_parents = options->container_parents,
     };
     session->unconnected_ms = zkl_session_now_ms(session);
-    zkl_listings_begin(&session->listings, session);
+    session->listings =
+        (zkl_listings){ .sender = &session->sender, .settle = settle, .arg = &session->liveness };
     zkl_watch_table_begin(&session->watches, &session->sender, &session->listings);
     zkl_liveness_begin(&session->liveness, session, options->lease_tick_ms);
 }
@@ -85,6 +91,17 @@ int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms) {
     uint32_t random = 0;
     (void)session->operations->table->random(session->operations, &random, sizeof(random));
     return pause_ms - random % (pause_ms / 2 + 1);
+}
+
+void zkl_session_follow(zkl_session *session, zkl_session_follower *follower) {
+    DL_APPEND(session->followers, follower);
+    session->watched_bytes += follower->watched_bytes;
+    zkl_liveness_wake(&session->liveness);
+}
+
+void zkl_session_unfollow(zkl_session *session, zkl_session_follower *follower) {
+    DL_DELETE(session->followers, follower);
+    session->watched_bytes -= follower->watched_bytes;
 }
 
 /* A request that ends frees itself: the next one is taken down first. */
@@ -137,7 +154,9 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
         zkl_session_feed_all(
             session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
     }
-    zkl_leader_watches_review(session);
+    for (zkl_session_follower *one = session->followers; one != NULL; one = one->next) {
+        one->connected(one->arg);
+    }
     zkl_liveness_probe_now(&session->liveness);
 }
 
@@ -224,6 +243,10 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool de
 void zkl_session_finish(zkl_session *session, int status) {
     session->finished = true;
     zkl_session_feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
-    zkl_leader_watches_finish(session, status);
+    zkl_session_follower *follower = NULL;
+    while ((follower = session->followers) != NULL) {
+        zkl_session_unfollow(session, follower);
+        follower->finished(follower->arg, status);
+    }
     end_session(session);
 }

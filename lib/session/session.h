@@ -18,6 +18,15 @@
 
 typedef struct zkl_request_runner zkl_request_runner;
 
+/** Uses the session without a request; embed it. While there is one, the probes go on. */
+typedef struct zkl_session_follower {
+    void *arg;
+    void (*connected)(void *arg); /* the session has a new connection, and may be a new one */
+    void (*finished)(void *arg, int status); /* no session will follow; it follows no more */
+    size_t watched_bytes;                    /* that it may come to need for its watches */
+    struct zkl_session_follower *prev, *next;
+} zkl_session_follower;
+
 /** Strings and objects stay the caller's, and outlive the session. */
 typedef struct zkl_session_options {
     zkl_operations *operations;
@@ -61,12 +70,11 @@ struct zkl_session {
     zkl_listings listings;
     zkl_timers timers;
     zkl_liveness liveness;
-    size_t watched_bytes; /* that the requests may come to need for their watches */
+    size_t watched_bytes; /* that requests and followers may come to need for their watches */
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     zkl_request_runner *runners;
     size_t runner_count;
-    struct zkl_leader_watch *leader_watches;
-    size_t leader_watch_count;
+    zkl_session_follower *followers;
 };
 
 void zkl_session_begin(zkl_session *session, const zkl_session_options *options);
@@ -98,6 +106,9 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
 
 /** The pause, or up to half less, at random: so that who failed together does not come back so. */
 int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms);
+
+void zkl_session_follow(zkl_session *session, zkl_session_follower *follower);
+void zkl_session_unfollow(zkl_session *session, zkl_session_follower *follower);
 
 /** Hands an event to every request. */
 void zkl_session_feed_all(zkl_session *session, const zkl_event *event);
