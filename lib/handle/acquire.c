@@ -1,7 +1,8 @@
 #include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
-#include "handle/lock.h"
+#include "handle/call.h"
+#include "handle/lock_attempt.h"
 #include "handle/lock_search.h"
 
 /* What acquire and its asynchronous twin begin, and end. */
@@ -169,8 +170,7 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
     ZKL_NOT_CANCELLED;
     acquire_call self = { zkl_call_of_thread(lock, &kind, __func__, timeout_ms), .mode = mode };
     ZKL_TRY(check(lock, mode));
-    ZKL_TRY(zkl_lock_check_grant(grant));
-    return zkl_lock_hand_over(&self.call, zkl_call_wait(&self.call, true), grant);
+    return zkl_call_wait_for_grant(&self.call, grant);
 }
 
 int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
@@ -185,19 +185,33 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
 
 /* ---- Cancel ------------------------------------------------------------------------------- */
 
+/* A search may be about to ask this handle: then only what was granted cannot be called off. */
+static bool may_be_called_off(const zkl_lock *lock) {
+    bool is_decided = lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_OK;
+    return zkl_lock_waits(lock) ||
+           (lock->search != NULL && !is_decided && !zkl_lock_is_granted(lock));
+}
+
+static int cancel(zkl_lock *lock) {
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    if (!may_be_called_off(lock)) {
+        return ZKL_NOT_WAITING;
+    }
+    if (lock->search != NULL) {
+        lock->search->called_off = true;
+    }
+    zkl_lock_call_off(lock);
+    return ZKL_OK;
+}
+
 int zkl_lock_cancel(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     zkl_input_clear();
     ZKL_TRY(zkl_handle_check("lock", lock));
-    int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
-    if (lock->client->closed) {
-        status = ZKL_CLOSED;
-    } else if (!zkl_lock_waits(lock)) {
-        status = ZKL_NOT_WAITING;
-    } else {
-        zkl_lock_call_off(lock);
-    }
+    int status = cancel(lock);
     pthread_mutex_unlock(&lock->client->mutex);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
-#include "handle/lock.h"
 #include "handle/lock_listener.h"
 #include "telemetry/assertion.h"
 
@@ -123,6 +122,17 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     return status;
 }
 
+int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
+    if (grant != NULL) {
+        ZKL_TRY(zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
+    }
+    int status = zkl_call_wait(call, true);
+    if (status == ZKL_OK && grant != NULL) {
+        zkl_input_fill_struct(grant, &call->grant);
+    }
+    return status;
+}
+
 /* ---- A callback is owed ------------------------------------------------------------------- */
 
 static void on_limit(void *arg) {
@@ -183,7 +193,7 @@ static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result)
         return ZKL_NO_MEMORY;
     }
     memcpy(call, given, size);
-    zkl_lock_callback_owe(&call->lock->calls, &call->callback, client, &callback_kind);
+    zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
     return ZKL_OK;
 }

@@ -12,15 +12,7 @@
 #ifndef ZKLOCK_CALL_H
 #define ZKLOCK_CALL_H
 
-#include "handle/lock_callback.h"
-
-typedef struct zkl_lock_call zkl_lock_call;
-
-/** Who acquired: a thread that waited for it, or who says so in an asynchronous call. */
-typedef struct zkl_lock_owner {
-    uint64_t thread; /* 0: none */
-    const void *token;
-} zkl_lock_owner;
+#include "handle/lock.h"
 
 typedef struct zkl_lock_call_kind {
     int64_t shortest_ms; /* the least timeout; ZKL_FOREVER is always allowed */
@@ -75,6 +67,8 @@ zkl_lock_call zkl_call_of_callback(zkl_lock *lock, const zkl_lock_call_kind *kin
 int zkl_call_check(const zkl_lock_call *call);
 /** Waits for it, and returns its status. A call that cannot wait may come from a callback. */
 int zkl_call_wait(zkl_lock_call *call, bool can_wait);
+/** The same, of one that obtains a grant: into the application's struct, unless that is NULL. */
+int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant);
 /** Returns at once. ZKL_OK: a copy of these `size` bytes owes the callback. */
 int zkl_call_start(zkl_lock_call *given, size_t size);
 

@@ -1,8 +1,11 @@
 /* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
+#include "handle/change.h"
+
 #include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
-#include "handle/lock.h"
+#include "handle/call.h"
+#include "handle/lock_attempt.h"
 
 /* ---- What may be changed ---------------------------------------------------------------- */
 
@@ -195,8 +198,7 @@ static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
     ZKL_NOT_CANCELLED;
     zkl_lock_call call = zkl_call_of_thread(lock, &upgrade, __func__, ZKL_FOREVER);
-    ZKL_TRY(zkl_lock_check_grant(grant));
-    return zkl_lock_hand_over(&call, zkl_call_wait(&call, true), grant);
+    return zkl_call_wait_for_grant(&call, grant);
 }
 
 int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_callback *callback,

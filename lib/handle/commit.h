@@ -5,7 +5,7 @@
 #ifndef ZKLOCK_COMMIT_H
 #define ZKLOCK_COMMIT_H
 
-#include "handle/lock.h"
+#include "handle/call.h"
 
 /** What became of it. */
 typedef struct zkl_commit_result {

@@ -1,13 +1,20 @@
-/* A lock handle, as the files that make up its functions see it. */
+/* A lock handle: its parts, and what it is. All with the client's mutex held. */
 #ifndef ZKLOCK_LOCK_H
 #define ZKLOCK_LOCK_H
 
-#include "handle/call.h"
 #include "handle/lock_events.h"
 #include "session/create_group.h"
 #include "session/request_runner.h"
 
+typedef struct zkl_lock_call zkl_lock_call; /* call.h */
+
 /* ---- Its parts ------------------------------------------------------------------------- */
+
+/** Who acquired: a thread that waited for it, or who says so in an asynchronous call. */
+typedef struct zkl_lock_owner {
+    uint64_t thread; /* 0: none */
+    const void *token;
+} zkl_lock_owner;
 
 /** One of its resources. */
 typedef struct lock_member {
@@ -81,15 +88,15 @@ struct zkl_lock {
     lock_change change;
     zkl_lock_events events;
     zkl_lock_callbacks calls;
-    zkl_lock_call *pending;               /* the one that waits for the verdict, or the end */
-    struct zkl_commit *commits;           /* transactions under way that its nodes guard */
-    const struct zkl_lock_search *search; /* of a layer; NULL: none */
+    zkl_lock_call *pending;         /* the one that waits for the verdict, or the end */
+    struct zkl_commit *commits;     /* transactions under way that its nodes guard */
+    struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
     size_t count;
     lock_member members[];
 };
 
-/* ---- What it is (lock_state.c) --------------------------------------------------------- */
+/* ---- What it is ------------------------------------------------------------------------ */
 
 /** ZKL_OK: it is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
 int zkl_lock_check_held(const zkl_lock *lock);
@@ -111,42 +118,7 @@ bool zkl_lock_has_ended(const zkl_lock *lock);
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 /** Of what is held. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
-/** Room for one, that the application has passed in; NULL is fine. */
-int zkl_lock_check_grant(const zkl_grant *grant);
-/** Into that room, if the call has obtained one. Gives the status back. */
-int zkl_lock_hand_over(const zkl_lock_call *call, int status, zkl_grant *grant);
 /** An acquire could not begin for the members from this one on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
-
-/* ---- Its requests (lock_attempt.c) ----------------------------------------------------- */
-
-/** ZKL_OK: the attempt will be decided, or is. */
-int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
-/** It was decided in favour, and is told so: it is held from now on. */
-void zkl_lock_begin_hold(zkl_lock *lock);
-/** Ends the acquire that waits, if one does. */
-void zkl_lock_call_off(zkl_lock *lock);
-/** The members that hold give up, the others are called off. */
-void zkl_lock_leave_queues(zkl_lock *lock);
-/** The requests go on without us until their nodes are gone. */
-void zkl_lock_let_go(zkl_lock *lock);
-/** What is held is so no more, and why: whoever waits for another mode of it is told. */
-void zkl_lock_end_change(zkl_lock *lock, int status);
-/** The writer's request holds, and takes the place of the reader's, which goes. */
-void zkl_lock_take_writer(zkl_lock *lock);
-
-/** The client is being closed: who waits is told so at once. */
-void zkl_lock_client_closes(zkl_lock *lock);
-
-/* ---- Changes of its mode (change.c) ---------------------------------------------------- */
-
-/** It is released: what waits for another mode leaves the queue at once. Not inside of a request's
- *  step. */
-void zkl_lock_withdraw_change(zkl_lock *lock);
-
-/* ---- Its end (release.c) --------------------------------------------------------------- */
-
-/** The handle is being closed: releases what it holds, and waits for nothing. */
-void zkl_lock_release_at_close(zkl_lock *lock);
 
 #endif

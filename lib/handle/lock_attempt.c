@@ -6,11 +6,12 @@
  * Members tell of themselves while their requests are fed, and then no other request may be fed: so
  * what a failure leads to is a step that the client's timer thread takes, soon.
  */
+#include "handle/lock_attempt.h"
+
 #include <stdlib.h>
 
 #include "base/try.h"
 #include "handle/commit.h"
-#include "handle/lock.h"
 #include "handle/lock_search.h"
 #include "session/explanation.h"
 #include "session/guarded_write.h"

@@ -6,7 +6,8 @@
 
 #include "base/threads.h"
 
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all) {
+void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client) {
+    all->client = client;
     zkl_condition_begin(&all->changed);
 }
 
@@ -61,11 +62,11 @@ static void deliver(zkl_callback *queued) {
     free(self);
 }
 
-void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self, zkl_client *client,
+void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind) {
     self->queued.run = deliver;
     self->kind = kind;
-    self->client = client;
+    self->client = all->client;
     self->all = all;
     DL_APPEND(all->owed, self);
 }
@@ -86,12 +87,12 @@ static void let_close(const zkl_lock_callbacks *all) {
     }
 }
 
-void zkl_lock_callbacks_close(zkl_lock_callbacks *all, zkl_client *client) {
+void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     all->closing = true;
     zkl_condition_broadcast(&all->changed);
     let_close(all);
     while (all->inside > 0) {
-        zkl_condition_wait(&all->changed, &client->mutex, INT64_MAX);
+        zkl_condition_wait(&all->changed, &all->client->mutex, INT64_MAX);
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

@@ -16,6 +16,7 @@ typedef struct zkl_lock_callback zkl_lock_callback;
 
 /** Those of one kind that one handle owes. */
 typedef struct zkl_lock_callbacks {
+    zkl_client *client;
     zkl_lock_callback *owed;
     size_t inside; /* threads in a call, and callbacks that run */
     bool closing;  /* the handle is being closed */
@@ -40,11 +41,11 @@ struct zkl_lock_callback {
     zkl_lock_callback *prev, *next;
 };
 
-void zkl_lock_callbacks_begin(zkl_lock_callbacks *all);
+void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client);
 void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all);
 
 /** It is owed from now on. */
-void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self, zkl_client *client,
+void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind);
 /** It is not owed after all: nothing is told, and it is the caller's again. */
 void zkl_lock_callback_forget(zkl_lock_callback *self);
@@ -57,6 +58,6 @@ void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 
 /** The handle is being closed: waits until no thread is in a call, and no callback runs in another
  *  thread; and settles what is still owed, which goes on without the handle. */
-void zkl_lock_callbacks_close(zkl_lock_callbacks *all, zkl_client *client);
+void zkl_lock_callbacks_close(zkl_lock_callbacks *all);
 
 #endif

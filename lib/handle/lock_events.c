@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/try.h"
-#include "handle/lock.h"
 #include "handle/lock_listener.h"
 
 struct zkl_lock_message {
@@ -17,11 +16,12 @@ struct zkl_lock_message {
                        came before its turn */
 };
 
-int zkl_lock_events_open(zkl_lock_events *events, zkl_client *client,
-                         const zkl_lock_options *options) {
+int zkl_lock_events_open(zkl_lock_events *events, const zkl_lock_options *options) {
     events->callback = options->state_callback;
     events->arg = options->state_arg;
-    return events->callback == NULL || zkl_client_callbacks(client) != NULL ? ZKL_OK : ZKL_SYSTEM;
+    return events->callback == NULL || zkl_client_callbacks(events->owed.client) != NULL
+               ? ZKL_OK
+               : ZKL_SYSTEM;
 }
 
 void zkl_lock_events_destroy(zkl_lock_events *events) {
@@ -104,7 +104,7 @@ static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
     message->is_of_connection = is_of_connection;
     events->last_but_one = events->last;
     events->last = message;
-    zkl_lock_callback_owe(&events->owed, &message->callback, event->lock->client, &kind);
+    zkl_lock_callback_owe(&events->owed, &message->callback, &kind);
     zkl_lock_callback_post(&message->callback);
 }
 

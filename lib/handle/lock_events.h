@@ -21,8 +21,7 @@ typedef struct zkl_lock_events {
 } zkl_lock_events;
 
 /** ZKL_OK, or ZKL_SYSTEM: no thread for the callback. */
-int zkl_lock_events_open(zkl_lock_events *events, zkl_client *client,
-                         const zkl_lock_options *options);
+int zkl_lock_events_open(zkl_lock_events *events, const zkl_lock_options *options);
 /** Without the mutex; once they are closed (zkl_lock_callbacks_close), or were never opened. */
 void zkl_lock_events_destroy(zkl_lock_events *events);
 

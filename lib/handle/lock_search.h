@@ -17,12 +17,10 @@ typedef struct zkl_lock_search {
         try_within_ms; /* how long the next try may take; 0, ZKL_FOREVER: until it is answered */
 } zkl_lock_search;
 
-/** Before the handle's first acquire. The search must live as long as the handle. */
-void zkl_lock_join_search(zkl_lock *lock, const zkl_lock_search *search);
-
-/** Ends the search, which asks this handle or is about to: ZKL_OK, ZKL_CLOSED, or ZKL_NOT_WAITING
- *  where the handle was granted already, though nobody may have been told. */
-int zkl_lock_call_off_search(zkl_lock *lock, zkl_lock_search *search);
+/** Before the handle's first acquire. The search must live as long as the handle. From then on
+ *  zkl_lock_cancel ends the search, which asks this handle or is about to: it returns
+ *  ZKL_NOT_WAITING only where the handle was granted, though its callback may still wait. */
+void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search);
 
 /** A number from 0 to below `count`, drawn at random. */
 uint32_t zkl_client_draw(zkl_client *client, uint32_t count);

@@ -1,7 +1,10 @@
+#include "handle/release.h"
+
 #include "base/threads.h"
 #include "base/try.h"
+#include "handle/change.h"
 #include "handle/commit.h"
-#include "handle/lock.h"
+#include "handle/lock_attempt.h"
 
 static void release_members(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {

@@ -1,7 +1,6 @@
 #include "base/threads.h"
 #include "base/try.h"
 #include "handle/commit.h"
-#include "handle/lock.h"
 
 /* Nothing is written: where the reply was lost with the connection, of which it is told before, the
  * next is asked. */

@@ -410,7 +410,7 @@ static int cancel(zkl_striped_lock *self) {
         zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
         return zkl_lock_info(find_last(self), &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
     }
-    int status = zkl_lock_call_off_search(find_last(self), &self->search);
+    int status = zkl_lock_cancel(find_last(self));
     self->too_late = status == ZKL_NOT_WAITING;
     return status;
 }

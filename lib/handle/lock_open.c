@@ -1,0 +1,238 @@
+/* The beginning and the end of a lock handle. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "base/input.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "handle/lock_attempt.h"
+#include "handle/release.h"
+#include "telemetry/metrics.h"
+
+/* ---- Input -------------------------------------------------------------------------------- */
+
+static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
+    ZKL_TRY(zkl_input_check_range(what, value, 0, 1));
+    if (value != 0 && options->state_callback == NULL) {
+        return zkl_input_refuse(what, "1", "needs a state_callback, which is told");
+    }
+    return ZKL_OK;
+}
+
+static int check_options(const zkl_lock_options *options) {
+    ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
+    ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1));
+    ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX));
+    ZKL_TRY(zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
+    ZKL_TRY(check_told(options, "tell_contended", options->tell_contended));
+    ZKL_TRY(check_told(options, "tell_granted", options->tell_granted));
+    if (options->resource_class != NULL) {
+        ZKL_TRY(zkl_input_check_resource_class(options->resource_class));
+    }
+    if (options->owner != NULL) {
+        ZKL_TRY(zkl_input_check_owner(options->owner));
+    }
+    return options->note != NULL ? zkl_input_check_note("note", options->note) : ZKL_OK;
+}
+
+static int check_resource(const char *resource) {
+    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    return zkl_input_check_resource(resource);
+}
+
+static int check_member(const zkl_lock_member *member) {
+    ZKL_TRY(check_resource(member->resource));
+    ZKL_TRY(zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
+    return zkl_input_check_mode(member->mode, (unsigned)member->permits);
+}
+
+/* Those of an earlier version lie closer together. */
+static int read_members(const zkl_lock_member *given, size_t count,
+                        zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
+    ZKL_TRY(zkl_input_check_pointer("members", given));
+    ZKL_TRY(zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
+                                  ZKL_LOCK_MEMBERS_MAX));
+    for (size_t i = 0; i < count; i++) {
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
+        ZKL_TRY(zkl_input_read_struct("zkl_lock_member",
+                                      (const char *)given + i * given->struct_size, &members[i],
+                                      sizeof(members[i])));
+        ZKL_TRY(check_member(&members[i]));
+    }
+    return ZKL_OK;
+}
+
+static int check_options_of_set(const zkl_lock_options *options) {
+    ZKL_TRY(check_options(options));
+    if (options->permits != 0 || options->max_waiting != 0) {
+        return zkl_input_refuse("option", "permits or max_waiting",
+                                "is not for a set: each member has its permits");
+    }
+    return ZKL_OK;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+static void free_lock(zkl_lock *lock) {
+    for (size_t i = 0; i < lock->count; i++) {
+        free(lock->members[i].resource);
+        free(lock->members[i].path);
+    }
+    zkl_lock_callbacks_destroy(&lock->calls);
+    zkl_lock_callbacks_destroy(&lock->events.owed);
+    zkl_lock_events_destroy(&lock->events);
+    free(lock->attempt.why);
+    free((char *)lock->options.owner);
+    free((char *)lock->options.note);
+    free(lock);
+}
+
+static char *copy_of(const char *text) {
+    return text != NULL ? strdup(text) : NULL;
+}
+
+static bool copy(const char **text) {
+    *text = copy_of(*text);
+    return *text != NULL;
+}
+
+static bool copy_options(zkl_lock *lock, const zkl_lock_options *options) {
+    lock->options = *options;
+    lock->options.resource_class = NULL;
+    bool copied_owner = copy(&lock->options.owner) || options->owner == NULL;
+    bool copied_note = copy(&lock->options.note) || options->note == NULL;
+    return copied_owner && copied_note;
+}
+
+static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
+    char path[ZKL_PARENT_PATH_SIZE];
+    zkl_client_resource_path(lock->client, given->resource, path);
+    member->lock = lock;
+    member->resource = copy_of(given->resource);
+    member->path = strdup(path);
+    member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
+    return member->resource != NULL && member->path != NULL;
+}
+
+/* By their paths: an absolute name and a relative one may be the same resource. */
+static int check_duplicates(const zkl_lock *lock) {
+    for (size_t i = 1; i < lock->count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(lock->members[i].path, lock->members[k].path) == 0) {
+                return zkl_input_refuse("resource", lock->members[i].resource,
+                                        "is named twice: a set would wait for itself");
+            }
+        }
+    }
+    return ZKL_OK;
+}
+
+static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
+    bool filled = copy_options(lock, options);
+    for (size_t i = 0; i < lock->count && filled; i++) {
+        filled = fill_member(lock, &lock->members[i], &members[i]);
+    }
+    return filled ? check_duplicates(lock) : ZKL_NO_MEMORY;
+}
+
+static void on_client_closes(void *arg) {
+    zkl_lock_client_closes(arg);
+}
+
+/* The handle keeps the client's memory from here on. */
+static int attach(zkl_lock *lock, const zkl_lock_options *options) {
+    zkl_client *client = lock->client;
+    pthread_mutex_lock(&client->mutex);
+    int status = client->closed ? ZKL_CLOSED : zkl_lock_events_open(&lock->events, options);
+    if (status == ZKL_OK) {
+        const char *class = options->resource_class;
+        lock->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
+        lock->id = ++client->last_lock_id;
+        lock->close_listener = (zkl_close_listener){ .closes = on_client_closes, .arg = lock };
+        DL_APPEND(client->close_listeners, &lock->close_listener);
+        zkl_client_keep(client);
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
+static int open_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
+                     const zkl_lock_options *options, zkl_lock **result) {
+    zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
+    if (lock == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    lock->client = client;
+    lock->count = count;
+    lock->is_set = is_set;
+    zkl_lock_callbacks_begin(&lock->calls, client);
+    zkl_lock_callbacks_begin(&lock->events.owed, client);
+    int status = fill(lock, members, options);
+    if (status == ZKL_OK) {
+        status = attach(lock, options);
+    }
+    if (status != ZKL_OK) {
+        free_lock(lock);
+        return status;
+    }
+    zkl_handle_open(&lock->open);
+    *result = lock;
+    return ZKL_OK;
+}
+
+int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
+                  zkl_lock **result) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    ZKL_TRY(zkl_input_check_pointer("lock", result));
+    *result = NULL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(check_resource(resource));
+    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options(&options));
+    zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
+    member.resource = resource;
+    member.permits = options.permits;
+    return open_lock(client, &member, 1, false, &options, result);
+}
+
+int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
+                      const zkl_lock_options *given, zkl_lock **result) {
+    ZKL_NOT_CANCELLED;
+    zkl_input_clear();
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    ZKL_TRY(zkl_input_check_pointer("lock", result));
+    *result = NULL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options_of_set(&options));
+    zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
+    ZKL_TRY(read_members(given_members, count, members));
+    return open_lock(client, members, count, true, &options, result);
+}
+
+/* ---- Closing ------------------------------------------------------------------------------ */
+
+/* A callback that tells of an event does not keep what is held. */
+void zkl_lock_close(zkl_lock *lock) {
+    ZKL_NOT_CANCELLED;
+    if (!zkl_handle_is_ours(lock)) {
+        return;
+    }
+    zkl_client *client = lock->client;
+    pthread_mutex_lock(&client->mutex);
+    lock->calls.closing = true;
+    zkl_lock_call_off(lock);
+    zkl_lock_callbacks_close(&lock->calls);
+    zkl_lock_release_at_close(lock);
+    zkl_lock_callbacks_close(&lock->events.owed);
+    DL_DELETE(client->close_listeners, &lock->close_listener);
+    pthread_mutex_unlock(&client->mutex);
+    zkl_handle_close(&lock->open);
+    free_lock(lock);
+    zkl_client_drop(client);
+}
