@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "session/resolve.h"
+#include "session/session_life.h"
 #include "telemetry/assertion.h"
 
 /* How long to wait before names that could not be resolved are tried again,
@@ -57,7 +58,7 @@ static void on_answered(void *arg) {
 }
 
 static void on_request_ended(void *arg) {
-    tell_closer(arg);
+    tell_closer(((zkl_client_session *)arg)->client);
 }
 
 static void on_wake(void *arg) {
@@ -211,7 +212,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         free(self);
         return NULL;
     }
-    zkl_session_options options = {
+    self->session = (zkl_session){
         .operations = zkl_connection_operations(self->connection),
         .log = client->log,
         .metrics = client->metrics,
@@ -219,14 +220,12 @@ static zkl_client_session *make_session(zkl_client *client) {
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
-        .lease_tick_ms = client->lease_tick_ms,
         .container_parents = client->container_parents,
+        .request_ended = on_request_ended,
+        .abandon = on_abandon,
+        .arg = self,
     };
-    zkl_session_begin(&self->session, &options);
-    self->session.request_ended = on_request_ended;
-    self->session.request_ended_arg = client;
-    self->session.abandon = on_abandon;
-    self->session.abandon_arg = self;
+    zkl_session_begin(&self->session, client->lease_tick_ms);
     zkl_condition_begin(&self->changed);
     return self;
 }

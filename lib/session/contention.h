@@ -11,6 +11,8 @@
 
 #include "session/session.h"
 
+typedef struct zkl_request_runner zkl_request_runner;
+
 /** Embed it. */
 typedef struct zkl_contention {
     bool wanted;     /* by the owner */

@@ -1,8 +1,7 @@
 /*
- * Keeps watch over a session while it has requests: a small read every third of
- * its timeout (in place of libzookeeper's ping, so that it costs nothing), by
- * which is known how old what we hear may be; and, where one is asked for, the
- * lease, for which it has two small writes committed in each such period.
+ * Watches over a session while it has work. It sends a small read in each third of the session's
+ * timeout, in place of libzookeeper's ping, so that this costs nothing: the answer says how old
+ * news may be. Where a lease is asked for it also has two small writes committed in each third.
  *
  * All of it runs with the client's mutex held.
  */
@@ -10,14 +9,19 @@
 #define ZKLOCK_ZOOKEEPER_LIVENESS_H
 
 #include "recipe/lease.h"
-#include "session/operations.h"
+#include "session/sender.h"
 #include "session/timers.h"
 
-typedef struct zkl_session zkl_session;
-typedef struct zkl_liveness zkl_liveness;
-
-struct zkl_liveness {
-    zkl_session *session;
+/** Embed it. The first seven fields are the caller's to fill. */
+typedef struct zkl_liveness {
+    zkl_sender *sender;
+    zkl_timers *timers;
+    const char *lock_root;             /* the probes and writes are about it */
+    bool (*has_work)(const void *arg); /* the probes go on for as long as it has */
+    /* Nothing has been answered for long. Gives the session up for another; false: it does not. */
+    bool (*abandon)(void *arg);
+    void (*tell)(void *arg, zkl_event_kind news); /* each request: LEASE_..., or PROBE */
+    void *arg;
     zkl_lease lease;
     bool lease_runs;       /* as the requests have been told */
     bool lease_ample;      /* and that it is long enough for a grant */
@@ -32,25 +36,23 @@ struct zkl_liveness {
     zkl_timer write_timer;
     zkl_timer end_timer; /* of the lease */
     bool probe_under_way;
-    bool write_under_way;
-    int64_t write_sent_ms;
-    unsigned settles_under_way; /* writes of zkl_liveness_settle, */
-    int64_t settle_sent_ms;     /* of which the latest was sent then */
-};
+    unsigned writes_under_way;
+    int64_t write_sent_ms; /* the latest of them */
+} zkl_liveness;
 
 /** lease_tick_ms: the servers' tick; 0: no lease. */
-void zkl_liveness_begin(zkl_liveness *liveness, zkl_session *session, int32_t lease_tick_ms);
+void zkl_liveness_begin(zkl_liveness *liveness, int32_t lease_tick_ms);
 
 /** What happens to the session. */
 void zkl_liveness_connecting(zkl_liveness *liveness);
-void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session);
+void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session, int32_t timeout_ms);
 void zkl_liveness_disconnected(zkl_liveness *liveness);
 void zkl_liveness_session_ended(zkl_liveness *liveness);
 
 /** On a new connection, once the requests know of it. */
 void zkl_liveness_probe_now(zkl_liveness *liveness);
 
-/** The session has a request: the probes go on until it has none. */
+/** The session has work: the probes begin, and go on until it has none. */
 void zkl_liveness_wake(zkl_liveness *liveness);
 
 /**
@@ -59,18 +61,17 @@ void zkl_liveness_wake(zkl_liveness *liveness);
  * rests on a committed write (docs/internals/protocol.md, "What counts as committed"):
  * - OK, NO_NODE and NOT_EMPTY: only the leader can say so, as it looks at what is committed.
  * - A transaction whose single operations have results: no server screens it, whatever the results.
- * - Nothing else. A refusal may be that of the server that we are connected to: it can check rights
- * by itself
- *   (`enableEagerACLCheck`), throttle, and turn away whom it does not know.
+ * - Nothing else. A refusal may come from the server that we are connected to: it can check rights
+ *   by itself (`enableEagerACLCheck`), throttle, and turn away a session that it does not know.
  */
 bool zkl_is_committed(const zkl_reply *reply);
 
-/** A request of this session came back. */
-void zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
+/** A request of this session came back. False: the servers did not answer it. */
+bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
                            bool was_write);
 
-/** Asks for a write that changes nothing, and is committed all the same, whatever the rights of who
- * asks: a transaction that only checks the lock root, whether that is there or not. */
+/** Asks for a write that changes nothing, and is committed whatever our rights are: a transaction
+ *  that only checks the lock root, whether that is there or not. */
 zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
                                        void *arg, int tag);
 
@@ -84,18 +85,18 @@ void zkl_liveness_check_lease(zkl_liveness *liveness);
 /** How long the lease goes on; 0: it does not run, -1: none is kept. */
 int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
 
-/** Whether what is heard now cannot be older than the session may be: a request
- *  that was sent shortly ago has been answered, and answers and events come in
- *  the order in which they were sent. */
+/** Whether the session cannot have expired since the servers sent what is heard now: a request that
+ *  was sent shortly ago has been answered, and answers and events come in the order in which they
+ *  were sent. */
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness);
 
 /** Sends a committed write, unless one is under way that was sent not long ago. What is sent after
  *  it is not answered by a server that lags, and does not know yet that the session is over. Not
- * OK: why it could not be sent. */
+ *  OK: why it could not be sent. */
 zkl_outcome zkl_liveness_settle(zkl_liveness *liveness);
 
-/** How many session timeouts without an answer, on a connection that seems to
- *  stand, are enough to give a session up that holds nothing. */
+/** A session that holds nothing is given up after as many timeouts without an answer on a
+ *  connection that seems to stand. */
 #define ZKL_TIMEOUTS_OF_SILENCE_MAX 3
 
 /** Whether no answer has come for so long that the session may have expired. */

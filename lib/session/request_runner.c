@@ -285,7 +285,7 @@ static void end(zkl_request_runner *runner) {
         runner->owner.ended(runner->owner.arg);
     }
     if (session->request_ended != NULL) {
-        session->request_ended(session->request_ended_arg);
+        session->request_ended(session->arg);
     }
     free_runner(runner);
 }

@@ -14,6 +14,10 @@ typedef struct sent {
     int tag;
 } sent;
 
+int64_t zkl_sender_now_ms(const zkl_sender *sender) {
+    return sender->operations->table->now_ms(sender->operations);
+}
+
 static bool is_write(zkl_operation_kind kind) {
     return kind == ZKL_OPERATION_CREATE || kind == ZKL_OPERATION_CREATE_PARENT ||
            kind == ZKL_OPERATION_DELETE || kind == ZKL_OPERATION_TRANSACTION ||
@@ -36,7 +40,6 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 /* What could not be sent does not count. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg) {
-    zkl_operations *operations = sender->operations;
     sent *made = malloc(sizeof(*made));
     if (made == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
@@ -45,13 +48,14 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
         .sender = sender,
         .done = done,
         .arg = arg,
-        .at_ms = operations->table->now_ms(operations),
+        .at_ms = zkl_sender_now_ms(sender),
         .session_number = sender->session_number,
         .was_write = is_write(operation->kind),
         .lasts = operation->lasts,
         .tag = operation->tag,
     };
-    zkl_outcome outcome = operations->table->send(operations, operation, on_reply, made);
+    zkl_outcome outcome =
+        sender->operations->table->send(sender->operations, operation, on_reply, made);
     if (outcome != ZKL_OUTCOME_OK) {
         free(made);
     } else if (sender->metrics != NULL) {

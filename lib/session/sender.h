@@ -23,4 +23,7 @@ typedef struct zkl_sender {
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg);
 
+/** By the clock of the operations, as are the times of what is sent. */
+int64_t zkl_sender_now_ms(const zkl_sender *sender);
+
 #endif

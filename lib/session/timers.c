@@ -55,12 +55,18 @@ static void add(zkl_timers *timers, zkl_timer *heap) {
 }
 
 void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms) {
+    if (timer->timers != NULL && timer->deadline_ms == deadline_ms) {
+        return;
+    }
     zkl_timer_stop(timer);
     timer->timers = timers;
     timer->deadline_ms = deadline_ms;
     timer->number = timers->set_count++;
     timer->first = NULL;
     add(timers, timer);
+    if (timers->wake != NULL && timers->earliest->deadline_ms == deadline_ms) {
+        timers->wake(timers->arg);
+    }
 }
 
 void zkl_timer_stop(zkl_timer *timer) {

@@ -23,11 +23,13 @@ typedef struct zkl_timer {
 } zkl_timer;
 
 struct zkl_timers {
+    void (*wake)(void *arg); /* a timer is now due before all others; NULL: nobody is woken */
+    void *arg;
     zkl_timer *earliest;
     uint64_t set_count;
 };
 
-/** Sets or moves a timer. */
+/** Sets or moves a timer; one that is set for that time already stays as it is. */
 void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms);
 /** One that is not set is fine. */
 void zkl_timer_stop(zkl_timer *timer);

@@ -328,7 +328,7 @@ static void let_be_given_up(const zkl_client_session *one, char *path) {
     zkl_testing_disconnect(client, SOON_MS);
     zkl_testing_sleep(1);
     pthread_mutex_lock(&client->mutex);
-    one->session.abandon(one->session.abandon_arg);
+    one->session.abandon(one->session.arg);
     pthread_mutex_unlock(&client->mutex);
     EXPECT(zkl_testing_wait_until(has_joined_again, path, SESSION_MS));
 }
@@ -421,7 +421,7 @@ static void close_after_a_session_long_connected_was_given_up_is_pending(void) {
     wait_in_vain(lock, path);
     zkl_testing_sleep(5 * SESSION_MS);
     pthread_mutex_lock(&client->mutex);
-    client->sessions->session.abandon(client->sessions->session.abandon_arg);
+    client->sessions->session.abandon(client->sessions->session.arg);
     int64_t behind_ms = zkl_session_left_behind_ms(&client->sessions->session);
     pthread_mutex_unlock(&client->mutex);
     EXPECT_INT(behind_ms, INT64_MAX);

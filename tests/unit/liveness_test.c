@@ -364,19 +364,17 @@ static void session_shorter_than_five_ticks_is_warned_of_once(void) {
 /* ---- A connection on which nothing is answered --------------------------------------- */
 
 static void count_abandoned(void *arg) {
-    unsigned *abandoned = arg;
-    (*abandoned)++;
+    ((run_stage *)arg)->abandoned++;
 }
 
 static unsigned abandoned_after(run_stage *stage, unsigned periods) {
-    unsigned abandoned = 0;
+    stage->abandoned = 0;
     stage->session.abandon = count_abandoned;
-    stage->session.abandon_arg = &abandoned;
     for (unsigned i = 0; i < periods; i++) {
         stage_pass(stage, PERIOD_MS);
     }
     stage->session.abandon = NULL;
-    return abandoned;
+    return stage->abandoned;
 }
 
 /* Whoever asks for locks or not: the connection may stand for ever, and the watch with it. */

@@ -8,6 +8,7 @@
 
 #include "base/threads.h"
 #include "client/client.h"
+#include "session/session_life.h"
 #include "support/participant.h"
 
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);

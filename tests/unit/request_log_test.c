@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "session/request_runner.h"
+#include "session/session_life.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 
@@ -62,11 +63,12 @@ static newsroom *open_room(void) {
     fake_begin(&room.fake);
     room.thread = zkl_callback_queue_start();
     room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
-    zkl_session_begin(&room.session, &(zkl_session_options){ .operations = &room.fake.operations,
-                                                             .log = room.log,
-                                                             .identity = "",
-                                                             .label = "me",
-                                                             .lock_root = "/locks" });
+    room.session = (zkl_session){ .operations = &room.fake.operations,
+                                  .log = room.log,
+                                  .identity = "",
+                                  .label = "me",
+                                  .lock_root = "/locks" };
+    zkl_session_begin(&room.session, 0);
     tell(&room, ZKL_SESSION_STATE_CONNECTED);
     return &room;
 }

@@ -110,7 +110,7 @@ static void give_up_during_a_release(void (*hurt)(void), int64_t close_after_ms,
     zkl_world_sleep_us(US_PER_MS);
     pthread_mutex_lock(&client->mutex);
     zkl_session *session = &client->sessions->session;
-    session->abandon(session->abandon_arg);
+    session->abandon(session->arg);
     pthread_mutex_unlock(&client->mutex);
     zkl_thread_join(task);
     EXPECT_INT(released, ZKL_PENDING);

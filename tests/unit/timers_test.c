@@ -176,12 +176,37 @@ static void equal_deadlines_fire_in_the_order_in_which_they_were_set(void) {
     for (size_t i = 0; i < MANY; i++) {
         zkl_timers_set(&timers, &probes[i].timer, 10);
     }
-    zkl_timers_set(&timers, &probes[0].timer, 10); /* set again: the last one now */
+    zkl_timers_set(&timers, &probes[0].timer, 10); /* for the same time: it keeps its turn */
+    zkl_timers_set(&timers, &probes[1].timer, 11);
+    zkl_timers_set(&timers, &probes[1].timer, 10); /* moved: the last one now */
     zkl_timers_fire_due(&timers, 10);
-    for (size_t i = 1; i < MANY; i++) {
+    EXPECT_INT(probes[0].turn, 1);
+    EXPECT_INT(probes[1].turn, MANY);
+    for (size_t i = 2; i < MANY; i++) {
         EXPECT_INT(probes[i].turn, i);
     }
-    EXPECT_INT(probes[0].turn, MANY);
+}
+
+static void count_wake(void *arg) {
+    unsigned *wakes = arg;
+    (*wakes)++;
+}
+
+static void driver_is_woken_only_for_a_deadline_before_all_others(void) {
+    unsigned wakes = 0;
+    zkl_timers timers = { .wake = count_wake, .arg = &wakes };
+    probe probes[2];
+    unsigned turns = 0;
+    begin(probes, 2, &timers, &turns);
+    zkl_timers_set(&timers, &probes[0].timer, 20);
+    EXPECT_INT(wakes, 1);
+    zkl_timers_set(&timers, &probes[1].timer, 30);
+    zkl_timers_set(&timers, &probes[0].timer, 20);
+    EXPECT_INT(wakes, 1);
+    zkl_timers_set(&timers, &probes[1].timer, 10);
+    EXPECT_INT(wakes, 2);
+    zkl_timer_stop(&probes[1].timer);
+    EXPECT_INT(wakes, 2);
 }
 
 static void walk(uint64_t seed) {
@@ -223,6 +248,7 @@ static CU_TestInfo tests[] = {
     TEST(timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round),
     TEST(extreme_deadlines_keep_their_order),
     TEST(equal_deadlines_fire_in_the_order_in_which_they_were_set),
+    TEST(driver_is_woken_only_for_a_deadline_before_all_others),
     TEST(random_walks_always_know_the_earliest),
     TEST_END,
 };

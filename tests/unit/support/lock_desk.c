@@ -17,15 +17,14 @@ void desk_let_service_return(int status) {
 }
 
 static void begin_session(zkl_client_session *self) {
-    zkl_session_begin(&self->session,
-                      &(zkl_session_options){ .operations = &operations->operations,
-                                              .log = self->client->log,
-                                              .metrics = self->client->metrics,
-                                              .recorder = self->client->recorder,
-                                              .identity = self->client->identity,
-                                              .label = self->client->label,
-                                              .lock_root = self->client->lock_root,
-                                              .lease_tick_ms = self->client->lease_tick_ms });
+    self->session = (zkl_session){ .operations = &operations->operations,
+                                   .log = self->client->log,
+                                   .metrics = self->client->metrics,
+                                   .recorder = self->client->recorder,
+                                   .identity = self->client->identity,
+                                   .label = self->client->label,
+                                   .lock_root = self->client->lock_root };
+    zkl_session_begin(&self->session, self->client->lease_tick_ms);
 }
 
 static zkl_client_session *make_session(zkl_client *client) {

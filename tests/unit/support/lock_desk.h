@@ -11,6 +11,7 @@
 
 #include "base/input.h"
 #include "client/client.h"
+#include "session/session_life.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 

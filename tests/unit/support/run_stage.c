@@ -69,17 +69,17 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
     fake_begin(&stage.fake);
     stage.recorder = zkl_recorder_open(
         &(zkl_recorder_options){ .events = ZKL_RECORDED_EVENTS_MIN, .label = "label" });
-    zkl_session_begin(&stage.session, &(zkl_session_options){ .operations = &stage.fake.operations,
-                                                              .log = log,
-                                                              .recorder = stage.recorder,
-                                                              .identity = "host=h\npid=1\n",
-                                                              .label = "label",
-                                                              .lock_root = "/locks",
-                                                              .lease_tick_ms = lease_tick_ms });
+    stage.session = (zkl_session){ .operations = &stage.fake.operations,
+                                   .log = log,
+                                   .recorder = stage.recorder,
+                                   .identity = "host=h\npid=1\n",
+                                   .label = "label",
+                                   .lock_root = "/locks",
+                                   .request_ended = on_request_ended,
+                                   .arg = &stage };
+    zkl_session_begin(&stage.session, lease_tick_ms);
     stage.session_timeout_ms = session_timeout_ms;
     stage.probes = true;
-    stage.session.request_ended = on_request_ended;
-    stage.session.request_ended_arg = &stage;
     stage.a = (lock_owner){ .stage = &stage, .name = "", .verdict = 1 };
     stage.b = (lock_owner){ .stage = &stage, .name = "b ", .verdict = 1 };
     return &stage;

@@ -9,6 +9,7 @@
 #define ZKLOCK_TESTS_RUN_STAGE_H
 
 #include "session/request_runner.h"
+#include "session/session_life.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 
@@ -35,6 +36,7 @@ typedef struct run_stage {
     int32_t session_timeout_ms; /* as the servers agree to */
     bool probes;                /* the session's own requests are heard as well */
     unsigned requests_ended;
+    unsigned abandoned; /* that the session has been, where a test counts it */
     lock_owner a, b;
 } run_stage;
 

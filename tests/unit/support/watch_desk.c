@@ -53,7 +53,8 @@ watch_desk *watch_desk_open(void) {
     static watch_desk desk;
     desk.a = desk.b = desk.c = (table_user){ .adds = NULL };
     fake_begin(&desk.fake);
-    zkl_session_begin(&desk.session, &(zkl_session_options){ .operations = &desk.fake.operations });
+    desk.session = (zkl_session){ .operations = &desk.fake.operations };
+    zkl_session_begin(&desk.session, 0);
     watch_desk_begin_waiter(&desk.a, &desk, "a");
     watch_desk_begin_waiter(&desk.b, &desk, "b");
     watch_desk_begin_waiter(&desk.c, &desk, "c");

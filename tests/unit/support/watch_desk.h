@@ -7,7 +7,7 @@
 #ifndef ZKLOCK_TESTS_WATCH_DESK_H
 #define ZKLOCK_TESTS_WATCH_DESK_H
 
-#include "session/session.h"
+#include "session/session_life.h"
 #include "support/fake_operations.h"
 #include "support/unit.h"
 

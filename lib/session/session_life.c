@@ -1,0 +1,247 @@
+#include "session/session_life.h"
+
+#include <stdio.h>
+
+#include "session/guarded_write.h"
+#include "session/request_runner.h"
+
+/* Servers end sessions in steps of a tick, of which a timeout has two or more. */
+enum { LEFT_BEHIND_TIMEOUTS = 2 };
+
+/* A request that ends frees itself: the next one is taken down first. */
+static void feed_all(zkl_session *session, const zkl_event *event) {
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
+        next = runner->next;
+        zkl_request_runner_feed(runner, event);
+    }
+}
+
+/* ---- What its parts tell and ask ------------------------------------------------------------ */
+
+static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
+    zkl_session *session = arg;
+    zkl_liveness_check_lease(&session->liveness);
+    if (zkl_liveness_answered(&session->liveness, reply, sent_ms, was_write)) {
+        zkl_guarded_writes_review(session);
+    }
+}
+
+static void on_liveness_news(void *arg, zkl_event_kind news) {
+    zkl_session *session = arg;
+    if (news == ZKL_EVENT_PROBE) {
+        zkl_watch_table_remove_again(&session->watches);
+    }
+    feed_all(session, &(zkl_event){ .kind = news });
+}
+
+/* A watch that nobody waits for any more is there until the servers have confirmed its removal. A
+ * follower hears of what it waits for only if the connection is good. */
+static bool has_work(const void *arg) {
+    const zkl_session *session = arg;
+    return session->connected && (session->runners != NULL || session->followers != NULL ||
+                                  zkl_watch_table_count(&session->watches) > 0);
+}
+
+static bool holds_anything(const zkl_session *session) {
+    for (const zkl_request_runner *runner = session->runners; runner != NULL;
+         runner = runner->next) {
+        bool holds =
+            runner->request.stage == ZKL_STAGE_HELD || runner->request.stage == ZKL_STAGE_KEPT;
+        if (holds && !runner->others_are_awaited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is held is not given up by us: its holder may be at work, and its session may live. */
+static bool abandon(void *arg) {
+    const zkl_session *session = arg;
+    bool may_be = session->abandon != NULL && !holds_anything(session);
+    if (may_be) {
+        session->abandon(session->arg);
+    }
+    return may_be;
+}
+
+static zkl_outcome settle(void *arg) {
+    return zkl_liveness_settle(arg);
+}
+
+static void wake(void *arg) {
+    zkl_operations *operations = arg;
+    operations->table->wake(operations);
+}
+
+void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
+    session->recorded_number = zkl_recorder_begin_session(session->recorder);
+    session->sender = (zkl_sender){ .operations = session->operations,
+                                    .metrics = session->metrics,
+                                    .answered = on_answered,
+                                    .arg = session };
+    session->timers = (zkl_timers){ .wake = wake, .arg = session->operations };
+    session->liveness = (zkl_liveness){ .sender = &session->sender,
+                                        .timers = &session->timers,
+                                        .lock_root = session->lock_root,
+                                        .has_work = has_work,
+                                        .abandon = abandon,
+                                        .tell = on_liveness_news,
+                                        .arg = session };
+    session->unconnected_ms = zkl_session_now_ms(session);
+    session->listings =
+        (zkl_listings){ .sender = &session->sender, .settle = settle, .arg = &session->liveness };
+    zkl_watch_table_begin(&session->watches, &session->sender, &session->listings);
+    zkl_liveness_begin(&session->liveness, lease_tick_ms);
+}
+
+void zkl_session_destroy(zkl_session *session) {
+    zkl_watch_table_clear(&session->watches);
+}
+
+/* ---- The connection ------------------------------------------------------------------------- */
+
+void zkl_session_connecting(zkl_session *session) {
+    session->given_up = false;
+    zkl_liveness_connecting(&session->liveness);
+}
+
+/* What is known to have ended stays so, whatever becomes of the connection. */
+static void forget_what_has_ended(zkl_session *session) {
+    if (zkl_session_left_behind_ms(session) == 0) {
+        session->left_behind_ms = 0;
+    }
+}
+
+static void on_disconnected(zkl_session *session) {
+    if (!session->connected) {
+        return;
+    }
+    forget_what_has_ended(session);
+    session->connected = false;
+    session->unconnected_ms = zkl_session_now_ms(session);
+    zkl_liveness_disconnected(&session->liveness);
+    zkl_telemetry_disconnected(zkl_session_facts_of(session));
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+}
+
+static void warn_of_short_timeout(const zkl_session *session) {
+    int32_t tick_ms = session->liveness.lease.tick_ms;
+    if (session->timeout_ms / ZKL_LEASE_TICKS_MIN < tick_ms) {
+        char message[160];
+        snprintf(message, sizeof(message),
+                 "the session timeout of %d ms is shorter than %d ticks of %d ms: a slow answer "
+                 "is enough for the lease to run out",
+                 (int)session->timeout_ms, ZKL_LEASE_TICKS_MIN, (int)tick_ms);
+        zkl_telemetry_short_session(zkl_session_facts_of(session), message);
+    }
+}
+
+/* A connection that libzookeeper closes itself, as the servers' addresses have changed, is lost
+ * without a word. */
+static void on_connected(zkl_session *session, const zkl_session_news *news) {
+    on_disconnected(session);
+    bool is_new = !session->established;
+    bool has_new_timeout = is_new || session->timeout_ms != news->timeout_ms;
+    session->established = true;
+    session->connected = true;
+    session->connected_ms = zkl_session_now_ms(session);
+    session->id = news->session_id;
+    session->timeout_ms = news->timeout_ms;
+    zkl_telemetry_connected(zkl_session_facts_of(session), is_new);
+    if (has_new_timeout) {
+        warn_of_short_timeout(session);
+    }
+    zkl_watch_table_remove_again(&session->watches);
+    zkl_liveness_connected(&session->liveness, is_new, news->timeout_ms);
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    if (!zkl_liveness_lease_is_possible(&session->liveness)) {
+        feed_all(session,
+                 &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
+    }
+    for (zkl_session_follower *one = session->followers; one != NULL; one = one->next) {
+        one->connected(one->arg);
+    }
+    zkl_liveness_probe_now(&session->liveness);
+}
+
+void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted) {
+    zkl_liveness_check_lease(&session->liveness);
+    zkl_watch_table_fired(&session->watches, watch_id, deleted);
+}
+
+/* ---- The end -------------------------------------------------------------------------------- */
+
+/* Each waiting request needs a GUID of its own in the next session; one that
+ * cannot have it gives up. */
+static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
+    char guid[ZKL_GUID_SIZE];
+    bool made = zkl_session_make_guid(session, guid);
+    zkl_request_runner_feed(
+        runner, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = made ? guid : NULL });
+}
+
+static void end_session(zkl_session *session) {
+    if (session->connected) {
+        session->unconnected_ms = zkl_session_now_ms(session);
+    }
+    session->connected = false;
+    session->established = false;
+    session->sender.session_number++;
+    zkl_liveness_session_ended(&session->liveness);
+    zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
+        next = runner->next;
+        end_session_for(session, runner);
+    }
+}
+
+/* The servers do not know of its end: nodes of requests that are under way may live on. */
+static void note_left_behind(zkl_session *session) {
+    forget_what_has_ended(session);
+    if (session->runner_count > 0) {
+        session->left_behind_ms = (int64_t)LEFT_BEHIND_TIMEOUTS * session->timeout_ms;
+    }
+}
+
+void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
+    if (session->recorder != NULL) {
+        zkl_recorder_add_news(session->recorder, session->recorded_number,
+                              zkl_session_now_ms(session), news);
+    }
+    switch (news->state) {
+    case ZKL_SESSION_STATE_CONNECTED:
+        on_connected(session, news);
+        break;
+    case ZKL_SESSION_STATE_CONNECTING:
+        on_disconnected(session);
+        break;
+    case ZKL_SESSION_STATE_EXPIRED:
+        session->expired_count++;
+        zkl_telemetry_expired(zkl_session_facts_of(session));
+        end_session(session);
+        break;
+    case ZKL_SESSION_STATE_AUTH_FAILED:
+        session->auth_failed = true;
+        zkl_telemetry_auth_failed(zkl_session_facts_of(session));
+        note_left_behind(session);
+        zkl_session_finish(session, ZKL_AUTH_FAILED);
+        break;
+    }
+}
+
+void zkl_session_give_up(zkl_session *session) {
+    session->given_up = true;
+    note_left_behind(session);
+    zkl_session_on_news(session, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+}
+
+void zkl_session_finish(zkl_session *session, int status) {
+    session->finished = true;
+    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
+    zkl_session_follower *follower = NULL;
+    while ((follower = session->followers) != NULL) {
+        zkl_session_unfollow(session, follower);
+        follower->finished(follower->arg, status);
+    }
+    end_session(session);
+}
