@@ -4,10 +4,10 @@
 #include "administration/circles.h"
 #include "administration/line.h"
 #include "administration/survey.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
-#include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 
 /* One wait of a node for another. */
 typedef struct node_wait {
@@ -219,10 +219,9 @@ static int find_in_one_session(zkl_inquiry *inquiry, zkl_deadlocks **result) {
 }
 
 int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_inquiry *inquiry = NULL;
-    ZKL_TRY(zkl_input_check_pointer("deadlocks", deadlocks));
+    ZKL_TRY(zkl_validate_pointer("deadlocks", deadlocks));
     *deadlocks = NULL;
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
     int status = find_in_one_session(inquiry, deadlocks);

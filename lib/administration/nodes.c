@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "administration/survey.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
-#include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
 #include "zklock/administration.h"
@@ -14,12 +14,12 @@
 enum { NODE_NAME_MAX = ZKL_NODE_PATH_SIZE };
 
 static int check_node(const char *node) {
-    ZKL_TRY(zkl_input_check_pointer("node", node));
+    ZKL_TRY(zkl_validate_pointer("node", node));
     bool is_name = strlen(node) < NODE_NAME_MAX && strchr(node, '/') == NULL;
     if (!is_name || zkl_node_name_parse(node).kind == ZKL_NODE_FOREIGN) {
-        return zkl_input_refuse("node", node,
-                                "is no contender: must be the name of one, with its sequence "
-                                "number and without a slash");
+        return zkl_refuse("node", node,
+                          "is no contender: must be the name of one, with its sequence "
+                          "number and without a slash");
     }
     return ZKL_OK;
 }
@@ -32,7 +32,7 @@ static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
     bool gone = question->reply.outcome == ZKL_OUTCOME_NO_NODE;
     bool by_us = kind == ZKL_OPERATION_DELETE && question->asked_again;
     if (gone && !by_us) {
-        zkl_input_note("node", node, "the resource has no such node");
+        zkl_error_note("node", node, "the resource has no such node");
         return ZKL_NO_NODE;
     }
     return ZKL_OK;
@@ -40,7 +40,6 @@ static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
 
 static int act(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms,
                zkl_operation_kind kind) {
-    zkl_input_clear();
     zkl_inquiry *inquiry = NULL;
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(check_node(node));
@@ -51,12 +50,12 @@ static int act(zkl_client *client, const char *resource, const char *node, int64
 }
 
 int zkl_node_break(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     return act(client, resource, node, timeout_ms, ZKL_OPERATION_DELETE);
 }
 
 int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                     int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     return act(client, resource, node, timeout_ms, ZKL_OPERATION_SET);
 }

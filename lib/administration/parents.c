@@ -1,8 +1,8 @@
 #include "administration/survey.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
-#include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "zklock/administration.h"
 
 /* Persistent, with nothing written in it, as parents are made, and with so many children. */
@@ -92,14 +92,13 @@ static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
 
 int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                             size_t *removed) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_inquiry *inquiry = NULL;
     size_t count = 0;
     size_t *result = removed != NULL ? removed : &count;
     *result = 0;
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
-    int status = zkl_input_check_range("idle_ms", idle_ms, 0, timeout_ms - 1);
+    int status = zkl_validate_range("idle_ms", idle_ms, 0, timeout_ms - 1);
     if (status == ZKL_OK) {
         status = remove_idle(inquiry, idle_ms, result);
     }

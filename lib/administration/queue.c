@@ -1,9 +1,9 @@
 #include "administration/line.h"
 #include "administration/survey.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
-#include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 
 static int fill(zkl_queue *queue, zkl_inquiry *inquiry, const zkl_question *listed) {
     zkl_line line;
@@ -38,10 +38,9 @@ static int describe(zkl_inquiry *inquiry, const char *resource, zkl_queue **resu
 
 int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                        zkl_queue **queue) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_inquiry *inquiry = NULL;
-    ZKL_TRY(zkl_input_check_pointer("queue", queue));
+    ZKL_TRY(zkl_validate_pointer("queue", queue));
     *queue = NULL;
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));

@@ -1,8 +1,8 @@
 #include "administration/survey.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
-#include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "recipe/node_name.h"
 #include "zklock/administration.h"
 
@@ -60,10 +60,9 @@ static int make_list(zkl_inquiry *inquiry, zkl_resource_list **result) {
 }
 
 int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_inquiry *inquiry = NULL;
-    ZKL_TRY(zkl_input_check_pointer("list", list));
+    ZKL_TRY(zkl_validate_pointer("list", list));
     *list = NULL;
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
     int status = make_list(inquiry, list);

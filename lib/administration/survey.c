@@ -3,27 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "recipe/node_name.h"
 
 int zkl_check_resource_or_stripe(const char *resource) {
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
+    ZKL_TRY(zkl_validate_pointer("resource", resource));
     char name[ZKL_RESOURCE_MAX + 1];
     size_t length = strcspn(resource, "/");
     bool is_stripe = length > 0 && resource[length] == '/';
     if (!is_stripe || strlen(resource) > ZKL_RESOURCE_MAX) {
-        return zkl_input_check_resource(resource);
+        return zkl_validate_resource(resource);
     }
     if (!zkl_node_name_is_stripe(resource + length + 1)) {
-        return zkl_input_refuse("resource", resource,
-                                "behind the slash of a name must be a stripe with four digits, as "
-                                "in stripe-0003 (an absolute path starts with a slash)");
+        return zkl_refuse("resource", resource,
+                          "behind the slash of a name must be a stripe with four digits, as "
+                          "in stripe-0003 (an absolute path starts with a slash)");
     }
     memcpy(name, resource, length);
     name[length] = '\0';
-    return zkl_input_check_resource(name);
+    return zkl_validate_resource(name);
 }
 
 /* Stripes come before other names that begin with their resource's. */

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 
 /* ---- The descriptor: it changes when the queue gets its first callback or loses its last, and
@@ -69,7 +69,7 @@ static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     while (count < most && queue->first != NULL) {
         zkl_callback *callback = take_first(queue);
         pthread_mutex_unlock(&queue->mutex);
-        zkl_input_clear(); /* what is said to one is not for the next */
+        zkl_error_clear(); /* what is said to one is not for the next */
         callback->run(callback);
         count++;
         pthread_mutex_lock(&queue->mutex);

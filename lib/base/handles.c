@@ -4,9 +4,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/process_mutex.h"
 #include "base/try.h"
+#include "base/validation.h"
 
 /* A power of two; malloc aligns to 16 bytes. */
 enum { BUCKETS = 4096, ALIGNMENT = 16 };
@@ -62,10 +63,10 @@ bool zkl_handle_is_ours(const void *handle) {
 }
 
 int zkl_handle_check(const char *what, const void *handle) {
-    ZKL_TRY(zkl_input_check_pointer(what, handle));
+    ZKL_TRY(zkl_validate_pointer(what, handle));
     int process = process_of(handle);
     if (process == 0) {
-        return zkl_input_refuse(what, NULL, "it is closed, or was never opened");
+        return zkl_refuse(what, NULL, "it is closed, or was never opened");
     }
     return process == (int)getpid() ? ZKL_OK : ZKL_FORKED;
 }

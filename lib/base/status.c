@@ -1,6 +1,6 @@
 #include "zklock/zklock.h"
 
-#include "base/input.h"
+#include "base/error_message.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -22,5 +22,5 @@ const char *zkl_version(void) {
 }
 
 const char *zkl_error_message(void) {
-    return zkl_input_message();
+    return zkl_error_text();
 }

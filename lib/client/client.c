@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/session_threads.h"
 #include "session/request_runner.h"
 
@@ -165,12 +166,11 @@ int zkl_client_end(zkl_client *client, int64_t timeout_ms) {
 }
 
 int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     if (client == NULL) {
         return ZKL_OK;
     }
-    ZKL_TRY(zkl_input_check_range("timeout_ms", timeout_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 0, INT64_MAX));
     ZKL_TRY(zkl_handle_check("client", client));
     return zkl_callback_is_running() ? ZKL_IN_CALLBACK : zkl_client_end(client, timeout_ms);
 }
@@ -180,15 +180,14 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
 static int check_dispatched(const zkl_client *client) {
     ZKL_TRY(zkl_handle_check("client", client));
     if (client->dispatch != ZKL_DISPATCH_CALLER) {
-        return zkl_input_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
+        return zkl_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
     }
     return client->callbacks != NULL ? ZKL_OK : ZKL_CLOSED;
 }
 
 int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_pointer("descriptor", descriptor));
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("descriptor", descriptor));
     *descriptor = -1;
     ZKL_TRY(check_dispatched(client));
     *descriptor = zkl_callback_queue_descriptor(client->callbacks);
@@ -196,8 +195,7 @@ int zkl_client_event_descriptor(zkl_client *client, int *descriptor) {
 }
 
 int zkl_client_dispatch(zkl_client *client, size_t *count) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     if (count != NULL) {
         *count = 0;
     }
@@ -277,9 +275,9 @@ static void open_ahead(zkl_client *client, const zkl_client_session *used) {
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session) {
     if (watched_bytes > client->watched_bytes_max) {
         /* No session can help, and none is opened. */
-        return zkl_input_refuse("one request would watch", NULL,
-                                "paths of %zu bytes, at most %zu: fewer permits or shorter names",
-                                watched_bytes, client->watched_bytes_max);
+        return zkl_refuse("one request would watch", NULL,
+                          "paths of %zu bytes, at most %zu: fewer permits or shorter names",
+                          watched_bytes, client->watched_bytes_max);
     }
     zkl_client_session *found = find_room(client, watched_bytes);
     if (found != NULL) {
@@ -311,7 +309,7 @@ void zkl_client_note_lease_impossible(const zkl_client *client) {
     }
     snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d",
              (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
-    zkl_input_note("session timeout", text,
+    zkl_error_note("session timeout", text,
                    "a lease needs more than three and a half ticks, as granted by the servers");
 }
 
@@ -343,18 +341,17 @@ static void tell_information(const zkl_client *client, zkl_client_information *i
 }
 
 int zkl_client_info(zkl_client *client, zkl_client_information *information) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_client_information filled;
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_check_pointer("information", information));
-    ZKL_TRY(zkl_input_check_struct_size("zkl_client_information", information->struct_size,
-                                        sizeof(*information)));
+    ZKL_TRY(zkl_validate_pointer("information", information));
+    ZKL_TRY(zkl_validate_struct_size("zkl_client_information", information->struct_size,
+                                     sizeof(*information)));
     pthread_mutex_lock(&client->mutex);
     bool is_there = client->sessions != NULL; /* else it is closed, and its handles keep it */
     if (is_there) {
         tell_information(client, &filled);
-        zkl_input_fill_struct(information, &filled);
+        zkl_struct_fill(information, &filled);
     }
     pthread_mutex_unlock(&client->mutex);
     return is_there ? ZKL_OK : ZKL_CLOSED;

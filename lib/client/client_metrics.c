@@ -1,9 +1,10 @@
 /* zkl_client_metrics: the numbers are copied under the client's mutex, and written without. */
 #include <stdlib.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/client.h"
 #include "session/request_runner.h"
 
@@ -71,17 +72,16 @@ static int write_text(const zkl_metrics *metrics, char *buffer, size_t size, siz
 static int check(const zkl_client *client, const char *buffer, size_t size) {
     ZKL_TRY(zkl_handle_check("client", client));
     if (size > 0) {
-        ZKL_TRY(zkl_input_check_pointer("buffer", buffer));
+        ZKL_TRY(zkl_validate_pointer("buffer", buffer));
     }
     return client->metrics != NULL
                ? ZKL_OK
-               : zkl_input_refuse("client", NULL, "counts nothing: its option metrics is 0");
+               : zkl_refuse("client", NULL, "counts nothing: its option metrics is 0");
 }
 
 int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *length) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_pointer("length", length));
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("length", length));
     *length = 0;
     ZKL_TRY(check(client, buffer, size));
     zkl_metrics *numbers = copy_numbers(client);

@@ -4,9 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/client.h"
 #include "client/session_threads.h"
 #include "session/explanation.h"
@@ -24,38 +25,37 @@ typedef struct opening {
 /* ---- Input -------------------------------------------------------------------------------- */
 
 static int check_hosts(opening *given) {
-    ZKL_TRY(zkl_input_check_pointer("hosts", given->hosts));
-    return zkl_input_check_hosts(given->hosts, &given->servers_length, &given->chroot);
+    ZKL_TRY(zkl_validate_pointer("hosts", given->hosts));
+    return zkl_validate_hosts(given->hosts, &given->servers_length, &given->chroot);
 }
 
 static int check_numbers(const zkl_client_options *options) {
-    ZKL_TRY(zkl_input_check_range("session_timeout_ms", options->session_timeout_ms,
-                                  ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS));
-    ZKL_TRY(zkl_input_check_range("connect_timeout_ms", options->connect_timeout_ms, 1, INT32_MAX));
+    ZKL_TRY(zkl_validate_range("session_timeout_ms", options->session_timeout_ms,
+                               ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS));
+    ZKL_TRY(zkl_validate_range("connect_timeout_ms", options->connect_timeout_ms, 1, INT32_MAX));
+    ZKL_TRY(zkl_validate_range("lease_tick_ms", options->lease_tick_ms, 0, ZKL_LEASE_TICK_MAX_MS));
     ZKL_TRY(
-        zkl_input_check_range("lease_tick_ms", options->lease_tick_ms, 0, ZKL_LEASE_TICK_MAX_MS));
-    ZKL_TRY(zkl_input_check_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR,
-                                  ZKL_LOG_DEBUG));
-    ZKL_TRY(zkl_input_check_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
-                                  ZKL_DISPATCH_CALLER));
+        zkl_validate_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR, ZKL_LOG_DEBUG));
+    ZKL_TRY(zkl_validate_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
+                               ZKL_DISPATCH_CALLER));
     if (options->recorded_events != 0) {
-        ZKL_TRY(zkl_input_check_range("recorded_events", options->recorded_events,
-                                      ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
+        ZKL_TRY(zkl_validate_range("recorded_events", options->recorded_events,
+                                   ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
     }
-    ZKL_TRY(zkl_input_check_range("container_parents", options->container_parents, 0, 1));
-    ZKL_TRY(zkl_input_check_range("metrics", options->metrics, 0, 1));
-    return zkl_input_check_range("reserved", options->reserved, 0, 0);
+    ZKL_TRY(zkl_validate_range("container_parents", options->container_parents, 0, 1));
+    ZKL_TRY(zkl_validate_range("metrics", options->metrics, 0, 1));
+    return zkl_validate_range("reserved", options->reserved, 0, 0);
 }
 
 static int check_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
-    ZKL_TRY(zkl_input_check_pointer("lock_root", options->lock_root));
-    ZKL_TRY(zkl_input_check_root(options->lock_root));
+    ZKL_TRY(zkl_validate_pointer("lock_root", options->lock_root));
+    ZKL_TRY(zkl_validate_root(options->lock_root));
     if (options->label != NULL) {
-        ZKL_TRY(zkl_input_check_label(options->label));
+        ZKL_TRY(zkl_validate_label(options->label));
     }
     return options->record_directory != NULL
-               ? zkl_input_check_file_name("record_directory", options->record_directory)
+               ? zkl_validate_file_name("record_directory", options->record_directory)
                : ZKL_OK;
 }
 
@@ -146,8 +146,8 @@ static int open_metrics(zkl_client *client, const zkl_client_options *given) {
     if (given->metrics == 0) {
         return ZKL_OK;
     }
-    bool good = zkl_input_check_label(client->label) == ZKL_OK;
-    zkl_input_clear();
+    bool good = zkl_validate_label(client->label) == ZKL_OK;
+    zkl_error_clear();
     client->metrics = zkl_metrics_open(good ? client->label : "");
     return client->metrics != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
@@ -181,7 +181,7 @@ static void explain(zkl_client *client, const char *hosts, int status) {
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
     } else if (status == ZKL_DISCONNECTED) {
-        zkl_input_note("host list", hosts, "%s",
+        zkl_error_note("host list", hosts, "%s",
                        zkl_explain_connection(&client->sessions->session).text);
     }
     pthread_mutex_unlock(&client->mutex);
@@ -204,7 +204,7 @@ static int start_or_free(zkl_client *client, const opening *given) {
         zkl_client_shut_down(client);
         zkl_client_drop(client);
         if (status == ZKL_DISCONNECTED) {
-            zkl_input_note("host list", given->hosts, "no host of it could be resolved");
+            zkl_error_note("host list", given->hosts, "no host of it could be resolved");
         }
         return status;
     }
@@ -217,17 +217,15 @@ static int start_or_free(zkl_client *client, const opening *given) {
 }
 
 int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_client **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_pointer("client", result));
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("client", result));
     *result = NULL;
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
     opening given = { .hosts = hosts, .options = ZKL_CLIENT_OPTIONS_INIT };
     ZKL_TRY(check_hosts(&given));
-    ZKL_TRY(zkl_input_read_struct("zkl_client_options", options, &given.options,
-                                  sizeof(given.options)));
+    ZKL_TRY(zkl_struct_read("zkl_client_options", options, &given.options, sizeof(given.options)));
     ZKL_TRY(check_options(&given.options));
     zkl_client *client = make_client(&given.options);
     if (client == NULL) {

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/client.h"
 #include "telemetry/record_file.h"
 
@@ -31,16 +32,15 @@ static char *copy_record(zkl_client *client, size_t *length) {
 
 static int check(const zkl_client *client, const char *path) {
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_check_pointer("path", path));
-    ZKL_TRY(zkl_input_check_file_name("path", path));
+    ZKL_TRY(zkl_validate_pointer("path", path));
+    ZKL_TRY(zkl_validate_file_name("path", path));
     return client->recorder != NULL
                ? ZKL_OK
-               : zkl_input_refuse("client", NULL, "keeps no record: its recorded_events is 0");
+               : zkl_refuse("client", NULL, "keeps no record: its recorded_events is 0");
 }
 
 int zkl_client_write_record(zkl_client *client, const char *path) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(check(client, path));
     size_t length = 0;
     char *record = copy_record(client, &length);
@@ -51,7 +51,7 @@ int zkl_client_write_record(zkl_client *client, const char *path) {
     int why = errno;
     free(record);
     if (!written) {
-        zkl_input_note("path", path, "%s", strerror(why));
+        zkl_error_note("path", path, "%s", strerror(why));
         return ZKL_SYSTEM;
     }
     return ZKL_OK;

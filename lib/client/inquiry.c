@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/callback_queue.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/client.h"
 
 enum {
@@ -201,7 +202,7 @@ static int question_status(const zkl_question *question) {
     if (outcome != ZKL_OUTCOME_REFUSED && outcome != ZKL_OUTCOME_NOT_EMPTY) {
         return ZKL_OK;
     }
-    zkl_input_note("path", question->path, "the servers refused the request");
+    zkl_error_note("path", question->path, "the servers refused the request");
     return outcome == ZKL_OUTCOME_NOT_EMPTY ? ZKL_SERVER_REFUSED : question->reply.status;
 }
 
@@ -270,7 +271,7 @@ zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, co
 
 int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry) {
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_check_range("timeout_ms", timeout_ms, 1, INT64_MAX));
+    ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 1, INT64_MAX));
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }

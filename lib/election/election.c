@@ -4,10 +4,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/error_message.h"
 #include "base/handles.h"
-#include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 
 struct zkl_election {
     zkl_handle open; /* first */
@@ -65,14 +66,13 @@ static int open_lock(zkl_election *election, zkl_client *client, const char *res
 
 int zkl_election_open(zkl_client *client, const char *resource, const zkl_election_options *given,
                       zkl_election **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
-    ZKL_TRY(zkl_input_check_pointer("election", result));
+    ZKL_TRY(zkl_validate_pointer("election", result));
     *result = NULL;
-    ZKL_TRY(zkl_input_read_struct("zkl_election_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_struct_read("zkl_election_options", given, &options, sizeof(options)));
     if (options.candidate != NULL) {
-        ZKL_TRY(zkl_input_check_note("candidate", options.candidate));
+        ZKL_TRY(zkl_validate_note("candidate", options.candidate));
     }
     zkl_election *election = calloc(1, sizeof(*election));
     if (election == NULL) {
@@ -109,8 +109,7 @@ zkl_lock *zkl_election_lock(const zkl_election *election) {
 /* ---- Campaigns ---------------------------------------------------------------------- */
 
 int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *term) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     if (term != NULL) {
         *term = 0;
     }
@@ -131,10 +130,9 @@ static void on_campaign_ended(void *arg, int status, const zkl_grant *grant) {
 
 int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
                                 zkl_campaign_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("election", election));
-    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
+    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
     campaign *begun = malloc(sizeof(*begun));
     if (begun == NULL) {
         return ZKL_NO_MEMORY;
@@ -151,16 +149,14 @@ int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
 /* ---- Resignations ------------------------------------------------------------------- */
 
 int zkl_election_resign(zkl_election *election, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("election", election));
     return zkl_lock_release(election->lock, timeout_ms);
 }
 
 int zkl_election_resign_async(zkl_election *election, int64_t timeout_ms,
                               zkl_status_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("election", election));
     return zkl_lock_release_async(election->lock, timeout_ms, NULL, callback, arg);
 }

@@ -1,6 +1,7 @@
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"
 #include "handle/lock_search.h"
@@ -28,7 +29,7 @@ static int check_idle(const zkl_lock *lock) {
     case LOCK_IDLE:
         return ZKL_OK;
     case LOCK_LOST:
-        zkl_input_note("handle of", lock->members[0].resource,
+        zkl_error_note("handle of", lock->members[0].resource,
                        "its grant was lost; release it first");
         return ZKL_ALREADY_HELD;
     case LOCK_HELD:
@@ -52,11 +53,11 @@ static int acquire_again(zkl_lock *lock, acquire_call *self) {
     }
     bool reads = lock->grant.mode == ZKL_READ || zkl_lock_is_downgrading(lock);
     if (reads && self->mode != ZKL_READ) {
-        return zkl_input_refuse("mode", zkl_lock_mode_name((int)self->mode),
-                                "is held for reading; zkl_lock_try_upgrade takes it for writing");
+        return zkl_refuse("mode", zkl_lock_mode_name((int)self->mode),
+                          "is held for reading; zkl_lock_try_upgrade takes it for writing");
     }
     if (lock->grant.holds == ZKL_HOLDS_MAX) {
-        zkl_input_note("handle of", lock->members[0].resource,
+        zkl_error_note("handle of", lock->members[0].resource,
                        "was acquired 65,535 times without a release");
         return ZKL_ALREADY_HELD;
     }
@@ -119,7 +120,7 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
     }
     lock->state = LOCK_IDLE;
     if (attempt->why != NULL) {
-        zkl_input_note("resource", attempt->why_resource, "%s", attempt->why);
+        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why);
     }
     zkl_lock_leave_queues(lock);
     zkl_lock_let_go(lock);
@@ -158,16 +159,16 @@ static const zkl_lock_call_kind kind = {
 static int check(const zkl_lock *lock, zkl_mode mode) {
     ZKL_TRY(zkl_handle_check("lock", lock));
     if (!lock->is_set) {
-        return zkl_input_check_mode(mode, lock->members[0].kind.permits);
+        return zkl_validate_mode(mode, lock->members[0].kind.permits);
     }
     return mode == ZKL_AS_OPENED
                ? ZKL_OK
-               : zkl_input_refuse("mode", zkl_lock_mode_name((int)mode),
-                                  "a set is acquired ZKL_AS_OPENED: each resource has its own");
+               : zkl_refuse("mode", zkl_lock_mode_name((int)mode),
+                            "a set is acquired ZKL_AS_OPENED: each resource has its own");
 }
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     acquire_call self = { zkl_call_of_thread(lock, &kind, __func__, timeout_ms), .mode = mode };
     ZKL_TRY(check(lock, mode));
     return zkl_call_wait_for_grant(&self.call, grant);
@@ -175,7 +176,7 @@ int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_gran
 
 int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
                            zkl_acquire_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     acquire_call self = { zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg),
                           .mode = mode };
     self.call.application.acquired = callback;
@@ -207,8 +208,7 @@ static int cancel(zkl_lock *lock) {
 }
 
 int zkl_lock_cancel(zkl_lock *lock) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("lock", lock));
     pthread_mutex_lock(&lock->client->mutex);
     int status = cancel(lock);

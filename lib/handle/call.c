@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/callback_queue.h"
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/lock_listener.h"
 #include "telemetry/assertion.h"
 
@@ -15,7 +16,6 @@
 
 zkl_lock_call zkl_call_of_thread(zkl_lock *lock, const zkl_lock_call_kind *kind,
                                  const char *function, int64_t timeout_ms) {
-    zkl_input_clear();
     return (zkl_lock_call){ .kind = kind,
                             .function = function,
                             .lock = lock,
@@ -38,7 +38,7 @@ int zkl_call_check(const zkl_lock_call *call) {
     ZKL_TRY(zkl_handle_check("lock", call->lock));
     return call->timeout_ms == ZKL_FOREVER
                ? ZKL_OK
-               : zkl_input_check_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
+               : zkl_validate_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
 }
 
 /* Of one that has ended, or was refused. */
@@ -124,11 +124,11 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
 
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
     if (grant != NULL) {
-        ZKL_TRY(zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
+        ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
     }
     int status = zkl_call_wait(call, true);
     if (status == ZKL_OK && grant != NULL) {
-        zkl_input_fill_struct(grant, &call->grant);
+        zkl_struct_fill(grant, &call->grant);
     }
     return status;
 }
@@ -163,17 +163,17 @@ static void settle(zkl_lock_callback *callback) {
     if (call->state == ZKL_CALL_SETTLED) {
         return;
     }
-    snprintf(before, sizeof(before), "%s", zkl_input_message());
-    zkl_input_clear();
+    snprintf(before, sizeof(before), "%s", zkl_error_text());
+    zkl_error_clear();
     ask(call);
-    call->message = zkl_input_message()[0] != '\0' ? strdup(zkl_input_message()) : NULL;
-    zkl_input_set(before);
+    call->message = zkl_error_text()[0] != '\0' ? strdup(zkl_error_text()) : NULL;
+    zkl_error_set(before);
 }
 
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer leads here */
-    zkl_input_set(call->message);
+    zkl_error_set(call->message);
     free(call->message);
     call->kind->tell(call);
 }
@@ -219,7 +219,7 @@ static int start(const zkl_lock_call *given, size_t size) {
 
 int zkl_call_start(zkl_lock_call *given, size_t size) {
     ZKL_TRY(zkl_call_check(given));
-    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)given->application.ended));
+    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)given->application.ended));
     zkl_client *client = given->lock->client;
     pthread_mutex_lock(&client->mutex);
     int status = start(given, size);

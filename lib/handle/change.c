@@ -1,8 +1,7 @@
 /* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
 #include "handle/change.h"
 
-#include "base/input.h"
-#include "base/threads.h"
+#include "base/error_message.h"
 #include "base/try.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"
@@ -15,7 +14,7 @@ static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
         return ZKL_NOT_OWNER;
     }
     if (lock->is_set) {
-        return zkl_input_refuse("lock", NULL, "is a set: the modes of its resources stay");
+        return zkl_refuse("lock", NULL, "is a set: the modes of its resources stay");
     }
     return lock->change.under_way ? ZKL_HANDLE_IN_USE : ZKL_OK;
 }
@@ -52,8 +51,8 @@ static int begin_downgrade(zkl_lock_call *call) {
         return ZKL_OK;
     }
     if (lock->grant.mode != ZKL_WRITE) {
-        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
-                                "only what is held for writing can be downgraded");
+        return zkl_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
+                          "only what is held for writing can be downgraded");
     }
     begin_change(lock, call);
     zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
@@ -72,14 +71,14 @@ static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
                                               .tell = zkl_call_tell_status };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_thread(lock, &downgrade, __func__, timeout_ms);
     return zkl_call_wait(&call, true);
 }
 
 int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                              zkl_status_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &downgrade, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
     return zkl_call_start(&call, sizeof(call));
@@ -160,8 +159,8 @@ static int begin_upgrade(zkl_lock_call *call) {
         return ZKL_OK;
     }
     if (lock->grant.mode != ZKL_READ) {
-        return zkl_input_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
-                                "only what is held for reading can be upgraded");
+        return zkl_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
+                          "only what is held for reading can be upgraded");
     }
     begin_change(lock, call);
     int status = start_upgrade(lock);
@@ -196,14 +195,14 @@ static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
                                             .tell = zkl_call_tell_grant };
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_thread(lock, &upgrade, __func__, ZKL_FOREVER);
     return zkl_call_wait_for_grant(&call, grant);
 }
 
 int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_callback *callback,
                                void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &upgrade, __func__, ZKL_FOREVER, owner, arg);
     call.application.acquired = callback;
     return zkl_call_start(&call, sizeof(call));

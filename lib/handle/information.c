@@ -1,6 +1,7 @@
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/lock.h"
 
 /* ---- Check --------------------------------------------------------------------------- */
@@ -33,8 +34,7 @@ static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
 }
 
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     int64_t left = 0;
     int status = zkl_handle_check("lock", lock);
     if (status == ZKL_OK) {
@@ -114,12 +114,11 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
 }
 
 int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("lock", lock));
-    ZKL_TRY(zkl_input_check_pointer("information", information));
-    ZKL_TRY(zkl_input_check_struct_size("zkl_lock_information", information->struct_size,
-                                        sizeof(*information)));
+    ZKL_TRY(zkl_validate_pointer("information", information));
+    ZKL_TRY(zkl_validate_struct_size("zkl_lock_information", information->struct_size,
+                                     sizeof(*information)));
     zkl_lock_information filled;
     int status = ZKL_OK;
     pthread_mutex_lock(&lock->client->mutex);
@@ -127,7 +126,7 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
         status = ZKL_CLOSED;
     } else {
         tell_information(lock, &filled);
-        zkl_input_fill_struct(information, &filled);
+        zkl_struct_fill(information, &filled);
     }
     pthread_mutex_unlock(&lock->client->mutex);
     return status;

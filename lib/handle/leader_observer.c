@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_message.h"
 #include "base/handles.h"
-#include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "client/client.h"
 #include "session/leader_watch.h"
 #include "zklock/election.h"
@@ -110,9 +111,9 @@ static void on_seen(void *arg, const zkl_leader_sight *sight) {
 
 static int check(const zkl_client *client, const char *resource, zkl_leader_callback *callback) {
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
-    return zkl_input_check_resource(resource);
+    ZKL_TRY(zkl_validate_pointer("resource", resource));
+    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
+    return zkl_validate_resource(resource);
 }
 
 /* With the mutex held. */
@@ -139,9 +140,8 @@ static int begin(zkl_observer *observer, const char *resource) {
 
 int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_callback *callback,
                          void *arg, zkl_observer **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_pointer("observer", result));
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("observer", result));
     *result = NULL;
     ZKL_TRY(check(client, resource, callback));
     zkl_observer *observer = calloc(1, sizeof(*observer));

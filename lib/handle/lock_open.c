@@ -4,9 +4,10 @@
 
 #include <utlist.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/lock_attempt.h"
 #include "handle/release.h"
 #include "telemetry/metrics.h"
@@ -14,52 +15,51 @@
 /* ---- Input -------------------------------------------------------------------------------- */
 
 static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
-    ZKL_TRY(zkl_input_check_range(what, value, 0, 1));
+    ZKL_TRY(zkl_validate_range(what, value, 0, 1));
     if (value != 0 && options->state_callback == NULL) {
-        return zkl_input_refuse(what, "1", "needs a state_callback, which is told");
+        return zkl_refuse(what, "1", "needs a state_callback, which is told");
     }
     return ZKL_OK;
 }
 
 static int check_options(const zkl_lock_options *options) {
-    ZKL_TRY(zkl_input_check_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
-    ZKL_TRY(zkl_input_check_range("reentrant", options->reentrant, 0, 1));
-    ZKL_TRY(zkl_input_check_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
-    ZKL_TRY(zkl_input_check_range("permits", options->permits, 0, ZKL_PERMITS_MAX));
-    ZKL_TRY(zkl_input_check_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
+    ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
+    ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
+    ZKL_TRY(zkl_validate_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_validate_range("permits", options->permits, 0, ZKL_PERMITS_MAX));
+    ZKL_TRY(zkl_validate_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
     ZKL_TRY(check_told(options, "tell_contended", options->tell_contended));
     ZKL_TRY(check_told(options, "tell_granted", options->tell_granted));
     if (options->resource_class != NULL) {
-        ZKL_TRY(zkl_input_check_resource_class(options->resource_class));
+        ZKL_TRY(zkl_validate_resource_class(options->resource_class));
     }
     if (options->owner != NULL) {
-        ZKL_TRY(zkl_input_check_owner(options->owner));
+        ZKL_TRY(zkl_validate_owner(options->owner));
     }
-    return options->note != NULL ? zkl_input_check_note("note", options->note) : ZKL_OK;
+    return options->note != NULL ? zkl_validate_note("note", options->note) : ZKL_OK;
 }
 
 static int check_resource(const char *resource) {
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    return zkl_input_check_resource(resource);
+    ZKL_TRY(zkl_validate_pointer("resource", resource));
+    return zkl_validate_resource(resource);
 }
 
 static int check_member(const zkl_lock_member *member) {
     ZKL_TRY(check_resource(member->resource));
-    ZKL_TRY(zkl_input_check_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
-    return zkl_input_check_mode(member->mode, (unsigned)member->permits);
+    ZKL_TRY(zkl_validate_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
+    return zkl_validate_mode(member->mode, (unsigned)member->permits);
 }
 
 /* Those of an earlier version lie closer together. */
 static int read_members(const zkl_lock_member *given, size_t count,
                         zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
-    ZKL_TRY(zkl_input_check_pointer("members", given));
-    ZKL_TRY(zkl_input_check_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
-                                  ZKL_LOCK_MEMBERS_MAX));
+    ZKL_TRY(zkl_validate_pointer("members", given));
+    ZKL_TRY(zkl_validate_range("count", count > INT32_MAX ? INT32_MAX : (int64_t)count, 1,
+                               ZKL_LOCK_MEMBERS_MAX));
     for (size_t i = 0; i < count; i++) {
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
-        ZKL_TRY(zkl_input_read_struct("zkl_lock_member",
-                                      (const char *)given + i * given->struct_size, &members[i],
-                                      sizeof(members[i])));
+        ZKL_TRY(zkl_struct_read("zkl_lock_member", (const char *)given + i * given->struct_size,
+                                &members[i], sizeof(members[i])));
         ZKL_TRY(check_member(&members[i]));
     }
     return ZKL_OK;
@@ -68,8 +68,8 @@ static int read_members(const zkl_lock_member *given, size_t count,
 static int check_options_of_set(const zkl_lock_options *options) {
     ZKL_TRY(check_options(options));
     if (options->permits != 0 || options->max_waiting != 0) {
-        return zkl_input_refuse("option", "permits or max_waiting",
-                                "is not for a set: each member has its permits");
+        return zkl_refuse("option", "permits or max_waiting",
+                          "is not for a set: each member has its permits");
     }
     return ZKL_OK;
 }
@@ -122,8 +122,8 @@ static int check_duplicates(const zkl_lock *lock) {
     for (size_t i = 1; i < lock->count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (strcmp(lock->members[i].path, lock->members[k].path) == 0) {
-                return zkl_input_refuse("resource", lock->members[i].resource,
-                                        "is named twice: a set would wait for itself");
+                return zkl_refuse("resource", lock->members[i].resource,
+                                  "is named twice: a set would wait for itself");
             }
         }
     }
@@ -185,14 +185,13 @@ static int open_lock(zkl_client *client, const zkl_lock_member *members, size_t 
 
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
                   zkl_lock **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    ZKL_TRY(zkl_input_check_pointer("lock", result));
+    ZKL_TRY(zkl_validate_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(check_resource(resource));
-    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     member.resource = resource;
@@ -202,13 +201,12 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
 
 int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
                       const zkl_lock_options *given, zkl_lock **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    ZKL_TRY(zkl_input_check_pointer("lock", result));
+    ZKL_TRY(zkl_validate_pointer("lock", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options_of_set(&options));
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
     ZKL_TRY(read_members(given_members, count, members));

@@ -1,6 +1,6 @@
 #include "handle/release.h"
 
-#include "base/threads.h"
+#include "base/error_message.h"
 #include "base/try.h"
 #include "handle/change.h"
 #include "handle/commit.h"
@@ -107,7 +107,7 @@ static int end(zkl_lock_call *call) {
 static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .tell = zkl_call_tell_status };
 
 int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms);
     return zkl_call_wait(&call, timeout_ms != 0);
 }
@@ -122,7 +122,7 @@ static int release_in_silence(zkl_lock_call *call) {
 
 int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner,
                            zkl_release_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
     return callback != NULL ? zkl_call_start(&call, sizeof(call)) : release_in_silence(&call);

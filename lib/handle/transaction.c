@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_message.h"
 #include "base/handles.h"
-#include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/commit.h"
 
 struct zkl_transaction {
@@ -29,22 +30,21 @@ static int check_handle(const zkl_transaction *transaction) {
     ZKL_TRY(zkl_handle_check("transaction", transaction));
     ZKL_TRY(zkl_handle_check("lock", transaction->lock));
     if (atomic_load(&transaction->outstanding)) {
-        zkl_input_note("transaction", "", "it belongs to the commit that is outstanding");
+        zkl_error_note("transaction", "", "it belongs to the commit that is outstanding");
         return ZKL_HANDLE_IN_USE;
     }
     return ZKL_OK;
 }
 
 static int check_version(int32_t version) {
-    return zkl_input_check_range("version", version, ZKL_ANY_VERSION, INT32_MAX);
+    return zkl_validate_range("version", version, ZKL_ANY_VERSION, INT32_MAX);
 }
 
 static int check_room(const zkl_transaction *transaction, size_t bytes) {
-    ZKL_TRY(zkl_input_check_range("number of operations", (int64_t)transaction->count + 1, 1,
-                                  ZKL_TRANSACTION_OPERATIONS_MAX));
+    ZKL_TRY(zkl_validate_range("number of operations", (int64_t)transaction->count + 1, 1,
+                               ZKL_TRANSACTION_OPERATIONS_MAX));
     if (bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
-        return zkl_input_refuse("transaction", "",
-                                "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
+        return zkl_refuse("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
     }
     return ZKL_OK;
 }
@@ -88,12 +88,12 @@ static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
 }
 
 static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
-    zkl_input_clear();
+    zkl_error_clear();
     ZKL_TRY(check_handle(transaction));
-    ZKL_TRY(zkl_input_check_pointer("path", operation.path));
-    ZKL_TRY(zkl_input_check_node_path(operation.path));
+    ZKL_TRY(zkl_validate_pointer("path", operation.path));
+    ZKL_TRY(zkl_validate_node_path(operation.path));
     if (operation.size > 0) {
-        ZKL_TRY(zkl_input_check_pointer("data", operation.data));
+        ZKL_TRY(zkl_validate_pointer("data", operation.data));
     }
     ZKL_TRY(check_version(operation.version));
     const char *chroot = transaction->lock->client->chroot;
@@ -117,8 +117,8 @@ int zkl_transaction_create(zkl_transaction *transaction, const char *path, const
         [ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
         [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
     };
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
+    zkl_error_clear();
+    ZKL_TRY(zkl_validate_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
     return add(transaction, (zkl_multi_operation){
                                 .kind = kinds[flags], .path = path, .data = data, .size = size });
 }
@@ -178,9 +178,8 @@ static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
 }
 
 int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
-    ZKL_TRY(zkl_input_check_pointer("transaction", result));
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("transaction", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("lock", lock));
     pthread_mutex_lock(&lock->client->mutex);
@@ -219,7 +218,7 @@ typedef struct transaction_call {
 
 static int check_not_over(const zkl_transaction *transaction) {
     if (transaction->over) {
-        return zkl_input_refuse("transaction", "", "it was committed already");
+        return zkl_refuse("transaction", "", "it was committed already");
     }
     return ZKL_OK;
 }
@@ -291,25 +290,25 @@ static const zkl_lock_call_kind kind = {
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
     self.base.call = zkl_call_of_thread(NULL, &kind, __func__, timeout_ms);
     ZKL_TRY(check_handle(transaction));
     if (result != NULL) {
-        ZKL_TRY(zkl_input_check_struct_size("zkl_transaction_result", result->struct_size,
-                                            sizeof(*result)));
+        ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result->struct_size,
+                                         sizeof(*result)));
     }
     self.base.call.lock = transaction->lock;
     int status = zkl_call_wait(&self.base.call, true);
     if (result != NULL) {
-        zkl_input_fill_struct(result, &self.result);
+        zkl_struct_fill(result, &self.result);
     }
     return status;
 }
 
 int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
                                  zkl_transaction_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
     self.base.call = zkl_call_of_callback(NULL, &kind, __func__, timeout_ms, NULL, arg);
     self.base.call.application.committed = callback;

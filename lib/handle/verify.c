@@ -1,4 +1,4 @@
-#include "base/threads.h"
+#include "base/error_message.h"
 #include "base/try.h"
 #include "handle/commit.h"
 
@@ -33,14 +33,14 @@ static const zkl_lock_call_kind kind = { .shortest_ms = 1,
                                          .tell = zkl_call_tell_status };
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_commit_call self = { .call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms) };
     return zkl_call_wait(&self.call, true);
 }
 
 int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
                           void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     zkl_commit_call self = { .call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, NULL,
                                                           arg) };
     self.call.application.ended = callback;

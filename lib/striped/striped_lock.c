@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_message.h"
 #include "base/handles.h"
-#include "base/input.h"
 #include "base/threads.h"
 #include "base/try.h"
+#include "base/validation.h"
 #include "handle/lock_search.h"
 
 enum {
@@ -66,8 +67,8 @@ static int check_options(const zkl_lock_options *options) {
     bool plain = options->permits == 0 && options->reentrant == 0 && options->note == NULL &&
                  options->state_callback == NULL;
     return plain ? ZKL_OK
-                 : zkl_input_refuse("option", "permits, reentrant, note or state_callback",
-                                    "is not for stripes");
+                 : zkl_refuse("option", "permits, reentrant, note or state_callback",
+                              "is not for stripes");
 }
 
 static int open_all(zkl_striped_lock *self, char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE],
@@ -94,9 +95,9 @@ static int open_stripes(zkl_striped_lock *self, const char *lock_root, const cha
         int length = snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d",
                               is_path ? "" : lock_root, is_path ? "" : "/", resource, (int)i);
         if (length > ZKL_RESOURCE_MAX) {
-            return zkl_input_refuse("resource", resource,
-                                    "%d bytes as the path of a stripe, at most %d are allowed",
-                                    length, ZKL_RESOURCE_MAX);
+            return zkl_refuse("resource", resource,
+                              "%d bytes as the path of a stripe, at most %d are allowed", length,
+                              ZKL_RESOURCE_MAX);
         }
         ZKL_TRY(zkl_lock_open(self->client, paths[i], options, &self->locks[i]));
         zkl_lock_join_search(self->locks[i], &self->search);
@@ -138,17 +139,16 @@ static void drop(zkl_striped_lock *self) {
 
 int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stripes,
                           const zkl_lock_options *given, zkl_striped_lock **result) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    ZKL_TRY(zkl_input_check_pointer("striped_lock", result));
+    ZKL_TRY(zkl_validate_pointer("striped_lock", result));
     *result = NULL;
     ZKL_TRY(zkl_client_info(client, &information));
-    ZKL_TRY(zkl_input_check_pointer("resource", resource));
-    ZKL_TRY(zkl_input_check_resource(resource));
-    ZKL_TRY(zkl_input_check_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
-    ZKL_TRY(zkl_input_read_struct("zkl_lock_options", given, &options, sizeof(options)));
+    ZKL_TRY(zkl_validate_pointer("resource", resource));
+    ZKL_TRY(zkl_validate_resource(resource));
+    ZKL_TRY(zkl_validate_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
+    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
     zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
     if (self == NULL) {
@@ -265,11 +265,10 @@ static int check_free(const zkl_striped_lock *self) {
 
 static int check_call(const zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                       int64_t timeout_ms) {
-    zkl_input_clear();
     ZKL_TRY(zkl_handle_check("striped_lock", self));
-    ZKL_TRY(zkl_input_check_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
-    ZKL_TRY(zkl_input_check_mode(mode, 0));
-    return zkl_input_check_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
+    ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
+    ZKL_TRY(zkl_validate_mode(mode, 0));
+    return zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
 }
 
 /* With the mutex. ZKL_OK: the handle is busy with it. */
@@ -313,10 +312,10 @@ static int ask(const zkl_striped_lock *self, zkl_grant *grant) {
 
 int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                              int64_t timeout_ms, zkl_grant *grant) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
     if (grant != NULL) {
-        ZKL_TRY(zkl_input_check_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
+        ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
     }
     zkl_grant filled = ZKL_GRANT_INIT;
     pthread_mutex_lock(&self->mutex);
@@ -331,7 +330,7 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
     }
     pthread_mutex_unlock(&self->mutex);
     if (status == ZKL_OK && grant != NULL) {
-        zkl_input_fill_struct(grant, &filled);
+        zkl_struct_fill(grant, &filled);
     }
     return status;
 }
@@ -388,9 +387,9 @@ static int begin_async(zkl_striped_lock *self) {
 
 int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                                    int64_t timeout_ms, zkl_acquire_callback *callback, void *arg) {
-    ZKL_NOT_CANCELLED;
+    ZKL_BEGIN_CALL;
     ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
-    ZKL_TRY(zkl_input_check_pointer("callback", (const void *)(uintptr_t)callback));
+    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
     pthread_mutex_lock(&self->mutex);
     int status = begin(self, stripe, mode, timeout_ms);
     if (status == ZKL_OK) {
@@ -416,8 +415,7 @@ static int cancel(zkl_striped_lock *self) {
 }
 
 int zkl_striped_lock_cancel(zkl_striped_lock *self) {
-    ZKL_NOT_CANCELLED;
-    zkl_input_clear();
+    ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("striped_lock", self));
     pthread_mutex_lock(&self->mutex);
     int status = cancel(self);

@@ -1,19 +1,19 @@
 /* zklock/testing.h: whether all of zklock is the one of this library. */
-#include "base/input.h"
+#include "base/error_message.h"
 #include "testing/testing.h"
 
 /* A function of ours leaves its message here. One of another library leaves it there: that an
  * address is in the same object would say less, as a program's address of a function may be that of
  * a jump to it. */
 static bool is_of_this_library(int status) {
-    bool left_a_message = status == ZKL_INVALID_ARGUMENT && zkl_input_message()[0] != '\0';
-    zkl_input_clear();
+    bool left_a_message = status == ZKL_INVALID_ARGUMENT && zkl_error_text()[0] != '\0';
+    zkl_error_clear();
     return left_a_message;
 }
 
 /* One of each file that has functions for applications: the linker takes each as a whole. */
 void zkl_testing_insist_on_linkage(void) {
-    zkl_input_clear();
+    zkl_error_clear();
     zkl_testing_insist(is_of_this_library(zkl_client_open(NULL, NULL, NULL)) &&
                            is_of_this_library(zkl_client_write_record(NULL, NULL)) &&
                            is_of_this_library(zkl_lock_open(NULL, NULL, NULL, NULL)) &&

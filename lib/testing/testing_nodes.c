@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/validation.h"
 #include "client/client.h"
 #include "recipe/node_name.h"
 #include "testing/testing.h"
@@ -39,7 +39,7 @@ void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
     static const char function[] = "zkl_testing_add_contender";
     zkl_ensemble *ensemble = zkl_testing_led_ensemble(function);
     insist_on_path(function, resource_path);
-    zkl_testing_insist(zkl_input_check_resource(resource_path) == ZKL_OK, function,
+    zkl_testing_insist(zkl_validate_resource(resource_path) == ZKL_OK, function,
                        zkl_error_message());
     zkl_testing_insist(mode == ZKL_EXCLUSIVE || mode == ZKL_READ || mode == ZKL_WRITE, function,
                        "the mode must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");

@@ -1,6 +1,6 @@
 /*
  * Bad input of the public functions on handles that exist: the status, the
- * whole message, and that nothing was done. (input_test.c has the rules of
+ * whole message, and that nothing was done. (validation_test.c has the rules of
  * texts.)
  */
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "client/session_threads.h"
 
 /* ---- In place of session_threads.c: sessions without threads ------------------------- */
@@ -125,7 +125,7 @@ int desk_join(lock_desk *desk) {
         pthread_cond_wait(&desk->changed, &desk->mutex);
     }
     int status = desk->status;
-    zkl_input_set(desk->message);
+    zkl_error_set(desk->message);
     pthread_mutex_unlock(&desk->mutex);
     return status;
 }

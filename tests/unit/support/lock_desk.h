@@ -9,7 +9,7 @@
 #ifndef ZKLOCK_TESTS_LOCK_DESK_H
 #define ZKLOCK_TESTS_LOCK_DESK_H
 
-#include "base/input.h"
+#include "base/error_message.h"
 #include "client/client.h"
 #include "session/session_life.h"
 #include "support/fake_operations.h"

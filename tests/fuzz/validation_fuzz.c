@@ -13,7 +13,8 @@
  *     the message of a refusal names the input (cut after 120 bytes, without what
  *     a terminal obeys), is printable, and ends; accepted input has none.
  */
-#include "base/input.h"
+#include "base/error_message.h"
+#include "base/validation.h"
 
 #include <netdb.h>
 #include <stdarg.h>
@@ -147,7 +148,7 @@ static unsigned rule_of_message(void) {
         { "private use", RULE_UNSUPPORTED },
     };
     static const char behind[] = "\": ";
-    const char *rule = zkl_input_message();
+    const char *rule = zkl_error_text();
     while (strstr(rule, behind) != NULL) {
         rule = strstr(rule, behind) + strlen(behind);
     }
@@ -216,7 +217,7 @@ static void show(char *shown, const char *input) {
 static void check_message(const char *input, const char *part, bool refused) {
     char whole_shown[SHOWN_MAX + 8];
     char part_shown[SHOWN_MAX + 8];
-    const char *message = zkl_input_message();
+    const char *message = zkl_error_text();
     size_t length = strnlen(message, MESSAGE_MAX + 1);
     EXPECT(length <= MESSAGE_MAX);
     EXPECT((length > 0) == refused);
@@ -349,8 +350,8 @@ static void check_hosts(const char *hosts) {
     const char *expected_chroot = hosts + strlen(servers);
     bool valid = strlen(hosts) <= ZKL_HOSTS_MAX && servers_are_valid(servers) &&
                  chroot_is_valid(expected_chroot);
-    zkl_input_clear();
-    int status = zkl_input_check_hosts(hosts, &servers_length, &chroot);
+    zkl_error_clear();
+    int status = zkl_validate_hosts(hosts, &servers_length, &chroot);
     unit_check(status == (valid ? ZKL_OK : ZKL_INVALID_ARGUMENT), __FILE__, __LINE__,
                "host list \"%s\": status %d", hosts, status);
     check_message(hosts, expected_chroot, !valid);
@@ -364,20 +365,20 @@ static void check_hosts(const char *hosts) {
 
 static void check_resource(const char *resource) {
     unsigned broken = rules_of_resource(resource);
-    zkl_input_clear();
-    int status = zkl_input_check_resource(resource);
+    zkl_error_clear();
+    int status = zkl_validate_resource(resource);
     unit_check((status == ZKL_OK) == (broken == 0), __FILE__, __LINE__,
                "resource \"%s\": status %d, broken rules 0x%x", resource, status, broken);
     unit_check(status == ZKL_OK || (rule_of_message() & broken) != 0, __FILE__, __LINE__,
                "resource \"%s\": \"%s\" names none of the broken rules 0x%x", resource,
-               zkl_input_message(), broken);
+               zkl_error_text(), broken);
     check_message(resource, resource, status != ZKL_OK);
 }
 
 static void check_root(const char *root) {
     bool valid = strlen(root) <= ZKL_ROOT_MAX && rules_of_absolute(root) == 0;
-    zkl_input_clear();
-    int status = zkl_input_check_root(root);
+    zkl_error_clear();
+    int status = zkl_validate_root(root);
     unit_check(status == (valid ? ZKL_OK : ZKL_INVALID_ARGUMENT), __FILE__, __LINE__,
                "lock root \"%s\": status %d", root, status);
     check_message(root, root, !valid);
@@ -386,16 +387,16 @@ static void check_root(const char *root) {
 static void check_label(const char *label) {
     bool valid =
         strlen(label) <= ZKL_LABEL_MAX && (rules_of_text(label) & (RULE_CONTROL | RULE_UTF8)) == 0;
-    zkl_input_clear();
-    int status = zkl_input_check_label(label);
+    zkl_error_clear();
+    int status = zkl_validate_label(label);
     unit_check(status == (valid ? ZKL_OK : ZKL_INVALID_ARGUMENT), __FILE__, __LINE__,
                "label \"%s\": status %d", label, status);
     check_message(label, label, !valid);
 }
 
 static void check_note(const char *input) {
-    zkl_input_clear();
-    zkl_input_note("input", input, "a fault that no check could find");
+    zkl_error_clear();
+    zkl_error_note("input", input, "a fault that no check could find");
     check_message(input, input, true);
 }
 

@@ -1,14 +1,14 @@
-#include "base/input.h"
+#include "base/validation.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_message.h"
 #include "base/try.h"
 
-enum { MESSAGE_SIZE = ZKL_MESSAGE_SIZE, SHOWN_MAX = 120, PORT_MAX = 65535 };
+enum { PORT_MAX = 65535 };
 
 /* struct_size tells an older caller's struct from a newer one only if no field was
  * ever put into padding at the end: there must be none. */
@@ -21,46 +21,6 @@ HAS_NO_TAIL(zkl_lock_options, note);
 HAS_NO_TAIL(zkl_lock_information, position);
 HAS_NO_TAIL(zkl_grant, node);
 HAS_NO_TAIL(zkl_transaction_result, failed_status);
-
-static _Thread_local char message[MESSAGE_SIZE];
-
-const char *zkl_input_message(void) {
-    return message;
-}
-
-/* The input as a message may show it: cut, and without what a terminal obeys. */
-typedef struct shown {
-    char text[SHOWN_MAX + 4];
-} shown;
-
-static shown show(const char *input) {
-    shown result;
-    size_t length = 0;
-    for (; length < SHOWN_MAX && input[length] != '\0'; length++) {
-        bool printable = input[length] >= 0x20 && input[length] < 0x7f;
-        result.text[length] = (char)(printable ? input[length] : '?');
-    }
-    memcpy(result.text + length, input[length] != '\0' ? "..." : "\0\0\0", 4);
-    return result;
-}
-
-void zkl_input_clear(void) {
-    message[0] = '\0';
-}
-
-void zkl_input_set(const char *text) {
-    snprintf(message, sizeof(message), "%s", text != NULL ? text : "");
-}
-
-void zkl_input_note(const char *what, const char *input, const char *format, ...) {
-    va_list arguments;
-    int length = input == NULL
-                     ? snprintf(message, sizeof(message), "%s: ", what)
-                     : snprintf(message, sizeof(message), "%s \"%s\": ", what, show(input).text);
-    va_start(arguments, format);
-    vsnprintf(message + length, sizeof(message) - (size_t)length, format, arguments);
-    va_end(arguments);
-}
 
 /* ---- Text -------------------------------------------------------------- */
 
@@ -113,7 +73,7 @@ static text_fault check_text(const char *text) {
 static int check_length(const char *what, const char *text, size_t longest) {
     size_t length = strlen(text);
     if (length > longest) {
-        return zkl_input_refuse(what, text, "%zu bytes, at most %zu are allowed", length, longest);
+        return zkl_refuse(what, text, "%zu bytes, at most %zu are allowed", length, longest);
     }
     return ZKL_OK;
 }
@@ -121,28 +81,28 @@ static int check_length(const char *what, const char *text, size_t longest) {
 static int check_short_text(const char *what, const char *text, size_t longest) {
     ZKL_TRY(check_length(what, text, longest));
     if (check_text(text) > TEXT_UNSUPPORTED) {
-        return zkl_input_refuse(what, text, "must be UTF-8 without control characters");
+        return zkl_refuse(what, text, "must be UTF-8 without control characters");
     }
     return ZKL_OK;
 }
 
-int zkl_input_check_label(const char *label) {
+int zkl_validate_label(const char *label) {
     return check_short_text("label", label, ZKL_LABEL_MAX);
 }
 
-int zkl_input_check_owner(const char *owner) {
+int zkl_validate_owner(const char *owner) {
     return check_short_text("owner", owner, ZKL_OWNER_MAX);
 }
 
-int zkl_input_check_note(const char *what, const char *note) {
+int zkl_validate_note(const char *what, const char *note) {
     return check_short_text(what, note, ZKL_NOTE_MAX);
 }
 
 /* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
-int zkl_input_check_resource_class(const char *name) {
+int zkl_validate_resource_class(const char *name) {
     ZKL_TRY(check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX));
     if (name[0] == '_') {
-        return zkl_input_refuse("resource_class", name, "must not begin with an underscore");
+        return zkl_refuse("resource_class", name, "must not begin with an underscore");
     }
     return ZKL_OK;
 }
@@ -158,11 +118,10 @@ static int check_path_components(const char *what, const char *path) {
     for (;;) {
         size_t length = strcspn(name, "/");
         if (length == 0) {
-            return zkl_input_refuse(what, path,
-                                    "a path must not have empty names or end in a slash");
+            return zkl_refuse(what, path, "a path must not have empty names or end in a slash");
         }
         if (is_dots(name, length)) {
-            return zkl_input_refuse(what, path, "a path must not contain . or .. as a name");
+            return zkl_refuse(what, path, "a path must not contain . or .. as a name");
         }
         if (name[length] == '\0') {
             return ZKL_OK;
@@ -181,11 +140,11 @@ static bool is_reserved(const char *path) {
 static int check_characters(const char *what, const char *name) {
     switch (check_text(name)) {
     case TEXT_NOT_UTF8:
-        return zkl_input_refuse(what, name, "must be valid UTF-8");
+        return zkl_refuse(what, name, "must be valid UTF-8");
     case TEXT_CONTROL:
-        return zkl_input_refuse(what, name, "must not have control characters");
+        return zkl_refuse(what, name, "must not have control characters");
     case TEXT_UNSUPPORTED:
-        return zkl_input_refuse(
+        return zkl_refuse(
             what, name,
             "ZooKeeper takes no characters of private use, no specials and none beyond U+FFFF");
     case TEXT_GOOD:
@@ -196,7 +155,7 @@ static int check_characters(const char *what, const char *name) {
 
 static int check_absolute(const char *what, const char *path) {
     if (is_reserved(path)) {
-        return zkl_input_refuse(what, path, "/ and /zookeeper are ZooKeeper's own");
+        return zkl_refuse(what, path, "/ and /zookeeper are ZooKeeper's own");
     }
     ZKL_TRY(check_characters(what, path));
     return check_path_components(what, path);
@@ -204,11 +163,11 @@ static int check_absolute(const char *what, const char *path) {
 
 static int check_relative(const char *what, const char *name) {
     if (strchr(name, '/') != NULL) {
-        return zkl_input_refuse(
-            what, name, "a name must not contain a slash (an absolute path starts with one)");
+        return zkl_refuse(what, name,
+                          "a name must not contain a slash (an absolute path starts with one)");
     }
     if (is_dots(name, strlen(name))) {
-        return zkl_input_refuse(what, name, ". and .. are not names");
+        return zkl_refuse(what, name, ". and .. are not names");
     }
     return check_characters(what, name);
 }
@@ -217,12 +176,12 @@ static const char of_resource[] = "resource";
 
 static int check_resource_length(const char *resource) {
     if (resource[0] == '\0') {
-        return zkl_input_refuse(of_resource, resource, "must not be empty");
+        return zkl_refuse(of_resource, resource, "must not be empty");
     }
     return check_length(of_resource, resource, ZKL_RESOURCE_MAX);
 }
 
-int zkl_input_check_resource(const char *resource) {
+int zkl_validate_resource(const char *resource) {
     ZKL_TRY(check_resource_length(resource));
     return resource[0] == '/' ? check_absolute(of_resource, resource)
                               : check_relative(of_resource, resource);
@@ -231,16 +190,16 @@ int zkl_input_check_resource(const char *resource) {
 static int check_absolute_only(const char *what, const char *path, size_t longest) {
     ZKL_TRY(check_length(what, path, longest));
     if (path[0] != '/') {
-        return zkl_input_refuse(what, path, "must be an absolute path");
+        return zkl_refuse(what, path, "must be an absolute path");
     }
     return check_absolute(what, path);
 }
 
-int zkl_input_check_root(const char *root) {
+int zkl_validate_root(const char *root) {
     return check_absolute_only("lock root", root, ZKL_ROOT_MAX);
 }
 
-int zkl_input_check_node_path(const char *path) {
+int zkl_validate_node_path(const char *path) {
     return check_absolute_only("path", path, ZKL_TRANSACTION_PATH_MAX);
 }
 
@@ -268,51 +227,45 @@ static bool is_port(const char *port, size_t length) {
 static int check_server(const char *hosts, const char *server, size_t length) {
     size_t host = host_length(server);
     if (host == 0) {
-        return zkl_input_refuse(of_hosts, hosts,
-                                "server %d bytes in has no valid host name or address",
-                                (int)(server - hosts));
+        return zkl_refuse(of_hosts, hosts, "server %d bytes in has no valid host name or address",
+                          (int)(server - hosts));
     }
     if (server[host] != ':' || !is_port(server + host + 1, length - host - 1)) {
-        return zkl_input_refuse(of_hosts, hosts,
-                                "\"%.*s\" must be followed by : and a port from 1 to %d",
-                                (int)(host < SHOWN_MAX ? host : SHOWN_MAX), server, PORT_MAX);
+        return zkl_refuse(of_hosts, hosts, "\"%.*s\" must be followed by : and a port from 1 to %d",
+                          (int)(host < ZKL_SHOWN_MAX ? host : ZKL_SHOWN_MAX), server, PORT_MAX);
     }
     return ZKL_OK;
 }
 
-static int check_chroot(const char *hosts, const char *chroot) {
+static int check_chroot(const char *chroot) {
+    static const char of_chroot[] = "chroot of the host list";
     if (chroot[0] == '\0' || strcmp(chroot, "/") == 0) {
         return ZKL_OK;
     }
     if (strchr(chroot, ',') != NULL) {
-        return zkl_input_refuse(
-            of_hosts, hosts,
-            "a comma in the chroot \"%s\"; a chroot is given once, behind the last server",
-            show(chroot).text);
+        return zkl_refuse(of_chroot, chroot,
+                          "must not contain a comma; a chroot is given once, behind the last "
+                          "server");
     }
-    size_t length = strlen(chroot);
-    if (length > ZKL_ROOT_MAX) {
-        return zkl_input_refuse(of_hosts, hosts, "the chroot has %zu bytes, at most %d are allowed",
-                                length, ZKL_ROOT_MAX);
-    }
-    return check_absolute("chroot of the host list", chroot);
+    ZKL_TRY(check_length(of_chroot, chroot, ZKL_ROOT_MAX));
+    return check_absolute(of_chroot, chroot);
 }
 
-int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
+int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
     ZKL_TRY(check_length(of_hosts, hosts, ZKL_HOSTS_MAX));
     *servers_length = strcspn(hosts, "/");
     size_t first_space = strcspn(hosts, " \t\r\n\v\f");
     if (first_space < *servers_length) {
-        return zkl_input_refuse(of_hosts, hosts,
-                                "a space %zu bytes in; servers are separated by commas alone",
-                                first_space);
+        return zkl_refuse(of_hosts, hosts,
+                          "a space %zu bytes in; servers are separated by commas alone",
+                          first_space);
     }
     *chroot = strcmp(hosts + *servers_length, "/") == 0 ? "" : hosts + *servers_length;
     for (const char *server = hosts;;) {
         size_t server_length = strcspn(server, ",/");
         ZKL_TRY(check_server(hosts, server, server_length));
         if (server[server_length] != ',') {
-            return check_chroot(hosts, *chroot);
+            return check_chroot(*chroot);
         }
         server += server_length + 1;
     }
@@ -320,53 +273,52 @@ int zkl_input_check_hosts(const char *hosts, size_t *servers_length, const char 
 
 /* ---- Numbers and pointers ----------------------------------------------- */
 
-int zkl_input_check_mode(zkl_mode mode, unsigned permits) {
+int zkl_validate_mode(zkl_mode mode, unsigned permits) {
     char given[32];
     snprintf(given, sizeof(given), "mode %d", (int)mode);
     if (permits > 0 && mode != ZKL_PERMIT) {
-        return zkl_input_refuse(given, NULL, "must be ZKL_PERMIT for a handle with permits");
+        return zkl_refuse(given, NULL, "must be ZKL_PERMIT for a handle with permits");
     }
     if (permits == 0 && mode == ZKL_PERMIT) {
-        return zkl_input_refuse("mode ZKL_PERMIT", NULL, "needs a handle with permits");
+        return zkl_refuse("mode ZKL_PERMIT", NULL, "needs a handle with permits");
     }
     if (permits == 0 && mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
-        return zkl_input_refuse(given, NULL, "must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+        return zkl_refuse(given, NULL, "must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
     }
     return ZKL_OK;
 }
 
-int zkl_input_check_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {
+int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {
     char given[64];
     snprintf(given, sizeof(given), "%s %lld", what, (long long)value);
     if (value >= lowest && value <= highest) {
         return ZKL_OK;
     }
     if (lowest == highest) {
-        return zkl_input_refuse(given, NULL, "must be %lld", (long long)lowest);
+        return zkl_refuse(given, NULL, "must be %lld", (long long)lowest);
     }
     if (highest == INT64_MAX) {
-        return zkl_input_refuse(given, NULL, "must be at least %lld", (long long)lowest);
+        return zkl_refuse(given, NULL, "must be at least %lld", (long long)lowest);
     }
-    return zkl_input_refuse(given, NULL, "must be from %lld to %lld", (long long)lowest,
-                            (long long)highest);
+    return zkl_refuse(given, NULL, "must be from %lld to %lld", (long long)lowest,
+                      (long long)highest);
 }
 
-int zkl_input_check_file_name(const char *what, const char *name) {
+int zkl_validate_file_name(const char *what, const char *name) {
     size_t length = strlen(name);
     if (length == 0 || length > ZKL_FILE_NAME_MAX) {
-        return zkl_input_refuse(what, name, "%zu bytes, must be from 1 to %d", length,
-                                ZKL_FILE_NAME_MAX);
+        return zkl_refuse(what, name, "%zu bytes, must be from 1 to %d", length, ZKL_FILE_NAME_MAX);
     }
     return ZKL_OK;
 }
 
 /* As none ends in padding, versions differ by whole words. */
-int zkl_input_check_struct_size(const char *what, size_t given, size_t known) {
+int zkl_validate_struct_size(const char *what, size_t given, size_t known) {
     if (given <= sizeof(size_t) || given > known || given % sizeof(size_t) != 0) {
-        return zkl_input_refuse(what, NULL,
-                                "struct_size is %zu, and this library knows %zu (use the _INIT "
-                                "macro)",
-                                given, known);
+        return zkl_refuse(what, NULL,
+                          "struct_size is %zu, and this library knows %zu (use the _INIT "
+                          "macro)",
+                          given, known);
     }
     return ZKL_OK;
 }
@@ -376,19 +328,19 @@ static void copy_fields(void *to, const void *from, size_t struct_size) {
            struct_size - sizeof(size_t));
 }
 
-int zkl_input_read_struct(const char *what, const void *given, void *defaults, size_t size) {
+int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size) {
     if (given != NULL) {
         size_t its_size = *(const size_t *)given;
-        ZKL_TRY(zkl_input_check_struct_size(what, its_size, size));
+        ZKL_TRY(zkl_validate_struct_size(what, its_size, size));
         copy_fields(defaults, given, its_size);
     }
     return ZKL_OK;
 }
 
-void zkl_input_fill_struct(void *given, const void *filled) {
+void zkl_struct_fill(void *given, const void *filled) {
     copy_fields(given, filled, *(const size_t *)given);
 }
 
-int zkl_input_check_pointer(const char *what, const void *pointer) {
-    return pointer != NULL ? ZKL_OK : zkl_input_refuse(what, NULL, "must not be NULL");
+int zkl_validate_pointer(const char *what, const void *pointer) {
+    return pointer != NULL ? ZKL_OK : zkl_refuse(what, NULL, "must not be NULL");
 }

@@ -1,6 +1,7 @@
 /* What the application passes in: each refusal has a message that names the
  * input and the rule. */
-#include "base/input.h"
+#include "base/error_message.h"
+#include "base/validation.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct refusal {
 typedef int check_function(const char *input);
 
 static void expect_message(const refusal *row, int line) {
-    const char *message = zkl_input_message();
+    const char *message = zkl_error_text();
     for (size_t i = 0; i < COUNT_OF(row->says) && row->says[i] != NULL; i++) {
         unit_check(strstr(message, row->says[i]) != NULL, __FILE__, line,
                    "\"%s\": the message \"%s\" does not say \"%s\"", row->input, message,
@@ -30,8 +31,8 @@ static void expect_message(const refusal *row, int line) {
 
 static void expect_refusals(check_function *check, const refusal *rows, size_t count, int line) {
     for (size_t i = 0; i < count; i++) {
-        (void)zkl_input_check_mode((zkl_mode)99, 0); /* leaves another message */
-        char *exact = strdup(rows[i].input);         /* where a sanitizer sees a step too far */
+        (void)zkl_validate_mode((zkl_mode)99, 0); /* leaves another message */
+        char *exact = strdup(rows[i].input);      /* where a sanitizer sees a step too far */
         int status = check(exact);
         unit_check(status == ZKL_INVALID_ARGUMENT, __FILE__, line, "\"%s\": %d (%s)", rows[i].input,
                    status, zkl_strerror(status));
@@ -46,7 +47,7 @@ static void expect_accepted(check_function *check, const char *const *inputs, si
         char *exact = strdup(inputs[i]);
         int status = check(exact);
         unit_check(status == ZKL_OK, __FILE__, line, "\"%s\": %d (%s)", inputs[i], status,
-                   status == ZKL_OK ? "" : zkl_input_message());
+                   status == ZKL_OK ? "" : zkl_error_text());
         free(exact);
     }
 }
@@ -83,7 +84,7 @@ static void good_resources_are_accepted(void) {
         "lock-0000000001", "zookeeper",   "(){}[]<>|\\^`", "/a",           "/a/b/c",
         "/a/.b/..c",       "/zookeepers", "/zookeeper2/x", "/a/zookeeper", " ",
     };
-    EXPECT_ACCEPTED(zkl_input_check_resource, names);
+    EXPECT_ACCEPTED(zkl_validate_resource, names);
 }
 
 static void good_utf8_is_accepted(void) {
@@ -97,7 +98,7 @@ static void good_utf8_is_accepted(void) {
         "\xef\xbf\xaf",         /* U+FFEF, the last before the specials */
         "/\xe5\x80\x89\xe5\xba\xab/a",
     };
-    EXPECT_ACCEPTED(zkl_input_check_resource, names);
+    EXPECT_ACCEPTED(zkl_validate_resource, names);
 }
 
 static void bad_resources_are_refused_by_their_own_rule(void) {
@@ -120,7 +121,7 @@ static void bad_resources_are_refused_by_their_own_rule(void) {
         { "/zookeeper/quota", { "ZooKeeper's own" } },
         { "/zookeeper/", { "ZooKeeper's own" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+    EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
 /* Administration takes the names that it tells. */
@@ -154,7 +155,7 @@ static void control_characters_in_resources_are_refused(void) {
         { "\xc2\x80", { "control" } }, /* U+0080 */
         { "\xc2\x9f", { "control" } }, /* U+009F */
     };
-    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+    EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
 /* What the servers take for no path (PathUtils.validatePath): better refused here
@@ -170,7 +171,7 @@ static void characters_that_no_server_takes_are_refused(void) {
         { "\xf0\x9f\x94\x92", { "U+FFFF" } },  /* U+1F512 */
         { "/a\xf4\x8f\xbf\xbf", { "resource", "private use" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+    EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
 /* The worse fault is named, wherever it stands. */
@@ -179,7 +180,7 @@ static void control_character_after_an_unsupported_one_is_named(void) {
         { "\xee\x80\x80\n", { "control" } },
         { "\xee\x80\x80\xff", { "UTF-8" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+    EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
 static void bytes_that_are_no_utf8_are_refused(void) {
@@ -204,24 +205,24 @@ static void bytes_that_are_no_utf8_are_refused(void) {
         { "\xff", { "UTF-8" } },
         { "/a/\xfe", { "resource \"/a/?\"", "must be valid UTF-8" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_resource, rows);
+    EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
 static void resource_may_have_512_bytes_and_not_one_more(void) {
-    EXPECT_INT(check_repeated(zkl_input_check_resource, "", 'x', 512), ZKL_OK);
-    EXPECT_INT(check_repeated(zkl_input_check_resource, "/", 'x', 512), ZKL_OK);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource, "", 'x', 513), "bytes, at most 512");
-    EXPECT(strstr(zkl_input_message(), "resource \"xxx") != NULL);
-    EXPECT(strstr(zkl_input_message(), "513 bytes, at most 512") != NULL);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource, "/", 'x', 513), "bytes, at most 512");
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource, "", '\xc3', 513), "bytes, at most 512");
+    EXPECT_INT(check_repeated(zkl_validate_resource, "", 'x', 512), ZKL_OK);
+    EXPECT_INT(check_repeated(zkl_validate_resource, "/", 'x', 512), ZKL_OK);
+    EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", 'x', 513), "bytes, at most 512");
+    EXPECT(strstr(zkl_error_text(), "resource \"xxx") != NULL);
+    EXPECT(strstr(zkl_error_text(), "513 bytes, at most 512") != NULL);
+    EXPECT_REFUSED(check_repeated(zkl_validate_resource, "/", 'x', 513), "bytes, at most 512");
+    EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", '\xc3', 513), "bytes, at most 512");
 }
 
 /* ---- The lock root ------------------------------------------------------------ */
 
 static void good_roots_are_accepted(void) {
     static const char *const roots[] = { "/locks", "/a/b", "/\xc3\xbc", "/zookeeper.locks" };
-    EXPECT_ACCEPTED(zkl_input_check_root, roots);
+    EXPECT_ACCEPTED(zkl_validate_root, roots);
 }
 
 static void bad_roots_are_refused_with_one_status_and_their_rule(void) {
@@ -236,14 +237,14 @@ static void bad_roots_are_refused_with_one_status_and_their_rule(void) {
         { "/a\n", { "lock root \"/a?\"", "control" } },
         { "/\xff", { "lock root", "UTF-8" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_root, rows);
+    EXPECT_REFUSALS(zkl_validate_root, rows);
 }
 
 static void root_may_have_256_bytes_and_not_one_more(void) {
-    EXPECT_INT(check_repeated(zkl_input_check_root, "/", 'x', 256), ZKL_OK);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_root, "/", 'x', 257), "lock root");
-    EXPECT(strstr(zkl_input_message(), "lock root \"/xxx") != NULL);
-    EXPECT(strstr(zkl_input_message(), "257 bytes, at most 256") != NULL);
+    EXPECT_INT(check_repeated(zkl_validate_root, "/", 'x', 256), ZKL_OK);
+    EXPECT_REFUSED(check_repeated(zkl_validate_root, "/", 'x', 257), "lock root");
+    EXPECT(strstr(zkl_error_text(), "lock root \"/xxx") != NULL);
+    EXPECT(strstr(zkl_error_text(), "257 bytes, at most 256") != NULL);
 }
 
 /* ---- The label ------------------------------------------------------------------ */
@@ -252,7 +253,7 @@ static void good_labels_are_accepted(void) {
     static const char *const labels[] = {
         "", "nightly", "a/b", "Zo\xc3\xab's job", ". ..", "\xf0\x9f\x94\x92", "\xee\x80\x80"
     };
-    EXPECT_ACCEPTED(zkl_input_check_label, labels);
+    EXPECT_ACCEPTED(zkl_validate_label, labels);
 }
 
 static void bad_labels_are_refused(void) {
@@ -264,13 +265,13 @@ static void bad_labels_are_refused(void) {
         { "\xff", { "label \"?\"", "UTF-8" } },
         { "\xc3", { "label" } },
     };
-    EXPECT_REFUSALS(zkl_input_check_label, rows);
+    EXPECT_REFUSALS(zkl_validate_label, rows);
 }
 
 static void label_may_have_128_bytes_and_not_one_more(void) {
-    EXPECT_INT(check_repeated(zkl_input_check_label, "", 'x', 128), ZKL_OK);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_label, "", 'x', 129), "label");
-    EXPECT(strstr(zkl_input_message(), "129 bytes, at most 128") != NULL);
+    EXPECT_INT(check_repeated(zkl_validate_label, "", 'x', 128), ZKL_OK);
+    EXPECT_REFUSED(check_repeated(zkl_validate_label, "", 'x', 129), "label");
+    EXPECT(strstr(zkl_error_text(), "129 bytes, at most 128") != NULL);
 }
 
 /* ---- Hosts ------------------------------------------------------------------------ */
@@ -278,7 +279,7 @@ static void label_may_have_128_bytes_and_not_one_more(void) {
 static int check_hosts(const char *hosts) {
     size_t length = 0;
     const char *chroot = NULL;
-    return zkl_input_check_hosts(hosts, &length, &chroot);
+    return zkl_validate_hosts(hosts, &length, &chroot);
 }
 
 static void good_host_lists_are_split(void) {
@@ -302,7 +303,7 @@ static void good_host_lists_are_split(void) {
         size_t length = 999;
         const char *chroot = NULL;
         char servers[64] = "";
-        EXPECT_INT(zkl_input_check_hosts(rows[i].hosts, &length, &chroot), ZKL_OK);
+        EXPECT_INT(zkl_validate_hosts(rows[i].hosts, &length, &chroot), ZKL_OK);
         snprintf(servers, sizeof(servers), "%.*s", (int)length, rows[i].hosts);
         EXPECT_TEXT(servers, rows[i].servers);
         EXPECT_TEXT(chroot, rows[i].chroot);
@@ -341,7 +342,7 @@ static void bad_host_lists_are_refused_with_their_rule(void) {
         { "[a/b]:1", { "no valid host" } },
         { "a\n:2181", { "host list \"a?:2181\"" } },
         { "a:2181/app,b:2181/app", { "once, behind the last server" } },
-        { "a:2181/a,b", { "chroot \"/a,b\"", "comma" } },
+        { "a:2181/a,b", { "chroot of the host list \"/a,b\"", "comma" } },
         { "a:2181//", { "chroot of the host list \"//\"", "empty names" } },
         { "a:2181/x/", { "chroot of the host list \"/x/\"", "slash" } },
         { "a:2181/..", { "chroot", ". or .." } },
@@ -358,14 +359,15 @@ static void host_list_may_have_4096_bytes_and_not_one_more(void) {
     memcpy(hosts + 4092, ":2181", 6);
     hosts[4091] = 'h';
     EXPECT_REFUSED(check_hosts(hosts), "host list");
-    EXPECT(strstr(zkl_input_message(), "4097 bytes, at most 4096") != NULL);
+    EXPECT(strstr(zkl_error_text(), "4097 bytes, at most 4096") != NULL);
     free(hosts);
 }
 
 static void chroot_may_have_256_bytes_and_not_one_more(void) {
     char *hosts = repeat("a:2181/", 'c', strlen("a:2181") + 257);
     EXPECT_REFUSED(check_hosts(hosts), "host list");
-    EXPECT(strstr(zkl_input_message(), "chroot has 257 bytes, at most 256") != NULL);
+    EXPECT(strstr(zkl_error_text(), "chroot of the host list \"/ccc") != NULL);
+    EXPECT(strstr(zkl_error_text(), "257 bytes, at most 256") != NULL);
     hosts[strlen("a:2181") + 256] = '\0';
     EXPECT_INT(check_hosts(hosts), ZKL_OK);
     free(hosts);
@@ -374,51 +376,49 @@ static void chroot_may_have_256_bytes_and_not_one_more(void) {
 /* ---- Numbers and pointers ------------------------------------------------------------ */
 
 static void modes_of_a_lock_are_three(void) {
-    EXPECT_INT(zkl_input_check_mode(ZKL_EXCLUSIVE, 0), ZKL_OK);
-    EXPECT_INT(zkl_input_check_mode(ZKL_READ, 0), ZKL_OK);
-    EXPECT_INT(zkl_input_check_mode(ZKL_WRITE, 0), ZKL_OK);
-    EXPECT_REFUSED(zkl_input_check_mode(ZKL_PERMIT, 0), "mode");
-    EXPECT(strstr(zkl_input_message(), "mode ZKL_PERMIT: needs") != NULL);
-    EXPECT_REFUSED(zkl_input_check_mode((zkl_mode)-1, 0), "mode");
+    EXPECT_INT(zkl_validate_mode(ZKL_EXCLUSIVE, 0), ZKL_OK);
+    EXPECT_INT(zkl_validate_mode(ZKL_READ, 0), ZKL_OK);
+    EXPECT_INT(zkl_validate_mode(ZKL_WRITE, 0), ZKL_OK);
+    EXPECT_REFUSED(zkl_validate_mode(ZKL_PERMIT, 0), "mode");
+    EXPECT(strstr(zkl_error_text(), "mode ZKL_PERMIT: needs") != NULL);
+    EXPECT_REFUSED(zkl_validate_mode((zkl_mode)-1, 0), "mode");
 }
 
 static void mode_of_a_semaphore_is_one(void) {
-    EXPECT_INT(zkl_input_check_mode(ZKL_PERMIT, 1), ZKL_OK);
-    EXPECT_REFUSED(zkl_input_check_mode(ZKL_EXCLUSIVE, 1), "mode");
-    EXPECT(strstr(zkl_input_message(), "must be ZKL_PERMIT") != NULL);
-    EXPECT_REFUSED(zkl_input_check_mode((zkl_mode)4, 1), "mode");
+    EXPECT_INT(zkl_validate_mode(ZKL_PERMIT, 1), ZKL_OK);
+    EXPECT_REFUSED(zkl_validate_mode(ZKL_EXCLUSIVE, 1), "mode");
+    EXPECT(strstr(zkl_error_text(), "must be ZKL_PERMIT") != NULL);
+    EXPECT_REFUSED(zkl_validate_mode((zkl_mode)4, 1), "mode");
 }
 
 static void ranges_hold_at_their_edges(void) {
-    EXPECT_INT(zkl_input_check_range("x_ms", 1, 1, 10), ZKL_OK);
-    EXPECT_INT(zkl_input_check_range("x_ms", 10, 1, 10), ZKL_OK);
-    EXPECT_REFUSED(zkl_input_check_range("x_ms", 0, 1, 10), "x_ms 0: must be from 1 to 10");
-    EXPECT_REFUSED(zkl_input_check_range("x_ms", 11, 1, 10), "x_ms 11: must be from 1 to 10");
-    EXPECT_REFUSED(zkl_input_check_range("y", INT64_MIN, -1, INT64_MAX),
+    EXPECT_INT(zkl_validate_range("x_ms", 1, 1, 10), ZKL_OK);
+    EXPECT_INT(zkl_validate_range("x_ms", 10, 1, 10), ZKL_OK);
+    EXPECT_REFUSED(zkl_validate_range("x_ms", 0, 1, 10), "x_ms 0: must be from 1 to 10");
+    EXPECT_REFUSED(zkl_validate_range("x_ms", 11, 1, 10), "x_ms 11: must be from 1 to 10");
+    EXPECT_REFUSED(zkl_validate_range("y", INT64_MIN, -1, INT64_MAX),
                    "y -9223372036854775808: must be at least -1");
-    EXPECT_INT(zkl_input_check_range("y", INT64_MAX, -1, INT64_MAX), ZKL_OK);
+    EXPECT_INT(zkl_validate_range("y", INT64_MAX, -1, INT64_MAX), ZKL_OK);
 }
 
 static void struct_size_must_be_that_of_a_version(void) {
-    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 40, 40), ZKL_OK);
-    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 32, 40), ZKL_OK);
-    EXPECT_INT(zkl_input_check_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", sizeof(size_t), 40), "struct_size");
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 39, 40),
-                   "zkl_thing: struct_size is 39,");
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 48, 40),
-                   "zkl_thing: struct_size is 48,");
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 0, 40), "struct_size");
-    EXPECT(strstr(zkl_input_message(), "zkl_thing: struct_size is 0,") != NULL);
-    EXPECT(strstr(zkl_input_message(), "40") != NULL);
-    EXPECT_REFUSED(zkl_input_check_struct_size("zkl_thing", 41, 40), "struct_size");
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 40, 40), ZKL_OK);
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 32, 40), ZKL_OK);
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", sizeof(size_t), 40), "struct_size");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 39, 40), "zkl_thing: struct_size is 39,");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 48, 40), "zkl_thing: struct_size is 48,");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 0, 40), "struct_size");
+    EXPECT(strstr(zkl_error_text(), "zkl_thing: struct_size is 0,") != NULL);
+    EXPECT(strstr(zkl_error_text(), "40") != NULL);
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 41, 40), "struct_size");
 }
 
 static void pointer_must_not_be_null(void) {
     int something = 0;
-    EXPECT_INT(zkl_input_check_pointer("thing", &something), ZKL_OK);
-    EXPECT_INT(zkl_input_check_pointer("thing", NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_TEXT(zkl_input_message(), "thing: must not be NULL");
+    EXPECT_INT(zkl_validate_pointer("thing", &something), ZKL_OK);
+    EXPECT_INT(zkl_validate_pointer("thing", NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_TEXT(zkl_error_text(), "thing: must not be NULL");
 }
 
 /* ---- Messages -------------------------------------------------------------------------- */
@@ -427,24 +427,24 @@ static void long_input_is_cut_in_messages(void) {
     char expected[256];
     char *shown = repeat("", 'x', 120);
     snprintf(expected, sizeof(expected), "resource \"%s...\": ", shown);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource, "", 'x', 5000), "bytes, at most 512");
-    EXPECT(strncmp(zkl_input_message(), expected, strlen(expected)) == 0);
+    EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", 'x', 5000), "bytes, at most 512");
+    EXPECT(strncmp(zkl_error_text(), expected, strlen(expected)) == 0);
     free(shown);
-    EXPECT_REFUSED(check_repeated(zkl_input_check_resource, "a/", 'x', 120), "slash");
-    EXPECT(strstr(zkl_input_message(), "...") == NULL);
+    EXPECT_REFUSED(check_repeated(zkl_validate_resource, "a/", 'x', 120), "slash");
+    EXPECT(strstr(zkl_error_text(), "...") == NULL);
 }
 
 static void *check_in_other_thread(void *arg) {
     char *seen_before = arg;
     snprintf(seen_before, 16, "%s", zkl_error_message());
-    (void)zkl_input_check_resource("");
+    (void)zkl_validate_resource("");
     return NULL;
 }
 
 static void each_thread_has_its_own_message(void) {
     char seen_before[16] = "?";
     pthread_t thread;
-    EXPECT_INT(zkl_input_check_pointer("mine", NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_validate_pointer("mine", NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(pthread_create(&thread, NULL, check_in_other_thread, seen_before), 0);
     pthread_join(thread, NULL);
     EXPECT_TEXT(seen_before, "");
@@ -550,5 +550,5 @@ static CU_TestInfo tests[] = {
 };
 
 int main(void) {
-    return unit_main("input", tests);
+    return unit_main("validation", tests);
 }
