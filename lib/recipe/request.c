@@ -5,19 +5,9 @@
 #include "recipe/downgrade.h"
 #include "recipe/drain.h"
 #include "recipe/parents.h"
+#include "recipe/place.h"
 
 /* ---- What is held, and lost ------------------------------------------------- */
-
-/* Nobody is in our way. Without a lease where one is asked for that is not yet
- * enough; it is looked at again when there is one. */
-static void come_first(zkl_request *request, const zkl_step *step) {
-    if (request->options.needs_lease && !request->session.lease_runs) {
-        request->stage = ZKL_STAGE_FIRST;
-        return;
-    }
-    request->stage = ZKL_STAGE_HELD;
-    zkl_request_decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
-}
 
 /* A lock that was granted and is not held any more, for a reason of its own. */
 static void lose(zkl_request *request, const zkl_step *step, zkl_request_stage next, int status) {
@@ -39,26 +29,12 @@ static void end_grant(zkl_request *request, const zkl_step *step, int status) {
     }
 }
 
-/* A try that queued and lost says so when its node is gone again, so that the
- * next try of the same caller does not meet it. */
-static void fail_once_gone(zkl_request *request, int status) {
-    request->stage = ZKL_STAGE_LEAVING;
-    request->verdict.late = status;
-}
-
 /* ---- What to do next --------------------------------------------------- */
 
 static void end(zkl_request *request, const zkl_step *step) {
     zkl_request_give_late_verdict(request, step);
     request->stage = ZKL_STAGE_ENDED;
     zkl_request_tell(step, ZKL_ACTION_END, NULL, ZKL_OK);
-}
-
-static void stop_watching(zkl_request *request, const zkl_step *step) {
-    if (request->wait.watching) {
-        request->wait.watching = false;
-        zkl_request_tell(step, ZKL_ACTION_UNWATCH, NULL, ZKL_OK);
-    }
 }
 
 /* Only a list after a committed write of this connection proves that a lost create
@@ -79,7 +55,7 @@ static void advance_without_node(zkl_request *request, const zkl_step *step) {
 
 /* On the way out, a node that may exist is first found or ruled out. */
 static void advance_leave(zkl_request *request, const zkl_step *step) {
-    stop_watching(request, step);
+    zkl_request_stop_watching(request, step);
     if (request->own.state == ZKL_OWN_NODE_NONE && request->lost.surplus[0] == '\0' &&
         !request->lost.twins) {
         advance_without_node(request, step);
@@ -92,12 +68,6 @@ static void advance_leave(zkl_request *request, const zkl_step *step) {
     } else {
         look_for_lost_node(request, step);
     }
-}
-
-/* Whether a list must show that a request may join, before it does. */
-static bool must_look_first(const zkl_request *request) {
-    return (request->options.only_try || request->options.max_waiting > 0) &&
-           !request->wait.way_was_free;
 }
 
 /* The create and the list travel together: requests of a session are answered
@@ -113,7 +83,7 @@ static void advance_join(zkl_request *request, const zkl_step *step) {
         zkl_request_ask(request, step, ZKL_ACTION_DELETE, request->lost.surplus);
     } else if (request->draining) {
         zkl_request_advance_drain(request, step);
-    } else if (request->own.state == ZKL_OWN_NODE_OURS || must_look_first(request)) {
+    } else if (request->own.state == ZKL_OWN_NODE_OURS || zkl_request_must_look_first(request)) {
         zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
     } else if (!request->options.is_member) {
         zkl_request_ask(request, step, ZKL_ACTION_CREATE, request->session.prefix);
@@ -144,138 +114,6 @@ static void advance(zkl_request *request, const zkl_step *step) {
         zkl_request_begin_downgrade(request, step);
     } else {
         advance_join(request, step);
-    }
-}
-
-/* ---- Our place in the queue ------------------------------------------------ */
-
-static zkl_contender_kind kind_of(const zkl_request *request) {
-    return (zkl_contender_kind){ request->options.mode, request->options.permits };
-}
-
-zkl_contenders_place zkl_request_place(const zkl_request *request) {
-    const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    return (zkl_contenders_place){ own, kind_of(request), request->options.companion };
-}
-
-/* Somebody has deleted our node while we waited: join again. */
-static void lose_place(zkl_request *request, const zkl_step *step) {
-    stop_watching(request, step);
-    zkl_request_stop_watching_own(request, step);
-    zkl_request_forget_node(request);
-    request->stage = ZKL_STAGE_JOINING;
-    request->wait.way_was_free = false;
-    if (request->options.is_member) {
-        zkl_request_fail(request, step, ZKL_NODE_DELETED);
-        return;
-    }
-    request->retry.pause = request->retry.rejoins > 0;
-    request->retry.rejoins++;
-    zkl_request_tell(step, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
-}
-
-/* Looks for a node of ours that a lost create left behind. Such a list counts
- * only after a committed write: ours was created or SETTLE has gone through. */
-static bool find_twin(zkl_request *request, zkl_listed children) {
-    bool conclusive = request->own.state == ZKL_OWN_NODE_OURS || request->session.settled;
-    if (!request->lost.twins || !conclusive) {
-        return false;
-    }
-    const char *except = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    const char *twin =
-        zkl_contenders_find_guid(children, request->session.guid, except, request->lost.rejected);
-    if (twin != NULL) {
-        zkl_node_name_copy(request->lost.candidate, twin);
-        return true;
-    }
-    request->lost.twins = false;
-    request->lost.rejected[0] = '\0';
-    if (request->own.state == ZKL_OWN_NODE_UNSURE) {
-        zkl_request_forget_node(request);
-    }
-    return false;
-}
-
-/* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
-static int find_refusal(const zkl_request *request, zkl_listed children,
-                        const zkl_contenders_place *place, const zkl_contenders_view *view) {
-    if (view->unlike != NULL) {
-        return ZKL_PERMITS_DIFFER;
-    }
-    if (!view->accompanied) {
-        return ZKL_NODE_DELETED; /* since then others may have come and gone */
-    }
-    bool is_full = view->blocker != NULL && request->options.max_waiting > 0 &&
-                   zkl_contenders_count_waiting(children, place) >= request->options.max_waiting;
-    return is_full ? ZKL_QUEUE_FULL : ZKL_OK;
-}
-
-/* Whether the deletion of the blocker can be a hand-off to us, without another
- * list: nobody else is before us, and its owner cannot have put anybody there
- * meanwhile. (The owner of a Curator writer can: a reader with the writer's own
- * sequence.) Then our own node is watched as well: see on_watch_fired. */
-static bool is_next_in_line(const zkl_contenders_view *view) {
-    zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
-    return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
-}
-
-static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
-                        const zkl_step *step) {
-    request->wait.next_in_line = is_next_in_line(view);
-    zkl_request_ask(request, step, ZKL_ACTION_WATCH, view->blocker);
-    if (request->wait.next_in_line) {
-        zkl_request_watch_own(request, step);
-    }
-}
-
-static void judge_queue(zkl_request *request, const zkl_contenders_view *view, int refusal,
-                        const zkl_step *step) {
-    if (view->unknown != NULL && !request->told.unknown) {
-        request->told.unknown = true;
-        zkl_request_tell(step, ZKL_ACTION_REPORT, view->unknown, ZKL_OK);
-    }
-    if (!view->listed) {
-        lose_place(request, step); /* our create was answered before this list was made */
-    } else if (refusal != ZKL_OK) {
-        zkl_request_fail(request, step, refusal);
-    } else if (view->blocker == NULL) {
-        come_first(request, step);
-    } else if (request->options.only_try) {
-        fail_once_gone(request, ZKL_BUSY);
-    } else {
-        wait_behind(request, view, step);
-    }
-}
-
-/* Nothing was written yet. */
-static void judge_first_list(zkl_request *request, const zkl_contenders_view *view, int refusal,
-                             const zkl_step *step) {
-    if (refusal != ZKL_OK) {
-        zkl_request_fail(request, step, refusal);
-    } else if (request->options.only_try && view->blocker != NULL) {
-        zkl_request_fail(request, step, ZKL_BUSY);
-    } else {
-        request->wait.way_was_free = true;
-    }
-}
-
-/* The process may have been stopped between the question and the answer: what is listed may then be
- * of a session that has ended since. Whoever has to wait does so by an old list as well. */
-static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
-    bool searching = find_twin(request, children);
-    if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
-        return;
-    }
-    zkl_contenders_place place = zkl_request_place(request);
-    zkl_contenders_view view = zkl_contenders_examine(children, &place);
-    int refusal = find_refusal(request, children, &place, &view);
-    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
-    if (ours && view.blocker == NULL && !step->event->fresh) {
-        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
-    } else if (ours) {
-        judge_queue(request, &view, refusal, step);
-    } else if (request->own.state == ZKL_OWN_NODE_NONE && must_look_first(request)) {
-        judge_first_list(request, &view, refusal, step);
     }
 }
 
@@ -311,34 +149,12 @@ static void on_created(zkl_request *request, const zkl_step *step) {
     }
 }
 
-static void on_listed(zkl_request *request, const zkl_step *step) {
-    const zkl_listed nobody = { NULL, 0 }; /* no parent: no children, neither others' nor ours */
-    if (step->event->outcome == ZKL_OUTCOME_OK) {
-        on_children(request, step->event->children, step);
-    } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
-        on_children(request, nobody, step);
-    } else {
-        zkl_request_note_failure(request, step);
-    }
-}
-
 /* Of the resource that is drained, or of what is to be made. */
 static void on_parent_inspected(zkl_request *request, const zkl_step *step) {
     if (request->draining) {
         zkl_request_on_parent_inspected(request, step);
     } else {
         zkl_request_on_parent_seen(request, step);
-    }
-}
-
-static void on_watched(zkl_request *request, const zkl_step *step) {
-    if (step->event->outcome == ZKL_OUTCOME_OK) {
-        request->wait.watching = true;
-        if (request->own.state != ZKL_OWN_NODE_OURS) {
-            stop_watching(request, step); /* our place was lost meanwhile */
-        }
-    } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
-        zkl_request_note_failure(request, step);
     }
 }
 
@@ -351,7 +167,7 @@ static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
         request->own.state = ZKL_OWN_NODE_NONE; /* its name is kept, for the news of the loss */
         end_grant(request, step, ZKL_NODE_DELETED);
     } else {
-        lose_place(request, step);
+        zkl_request_lose_place(request, step);
     }
 }
 
@@ -444,24 +260,6 @@ static void on_disconnected(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* The blocker's deletion is a hand-off to us, without another list, only if we
- * were next in line, if our own node lives (its watch was armed after the list,
- * and has not fired: on one connection events arrive in the order of what
- * happened), if this is no old news, read by a process that was stopped for longer
- * than its session lasts, and if the blocker is of another session than ours: when
- * ours ends, one transaction deletes both nodes, and the news of the two come in any
- * order. In all other cases a list tells. */
-static void on_watch_fired(zkl_request *request, const zkl_step *step) {
-    bool handed_over = request->wait.watching && step->event->deleted && step->event->fresh &&
-                       !step->event->own_session && request->wait.next_in_line &&
-                       request->own.watched && request->session.connected &&
-                       request->stage < ZKL_STAGE_LEAVING && request->outstanding == 0;
-    request->wait.watching = false;
-    if (handed_over) {
-        come_first(request, step);
-    }
-}
-
 /* It may have been changed rather than deleted: arming the watch again tells. */
 static void on_own_watch_fired(zkl_request *request, const zkl_step *step) {
     request->own.watched = false;
@@ -478,7 +276,7 @@ static void on_probe(zkl_request *request, const zkl_step *step) {
         return;
     }
     if (request->retry.probed_in_vain) {
-        fail_once_gone(request, ZKL_SERVER_REFUSED);
+        zkl_request_fail_once_gone(request, ZKL_SERVER_REFUSED);
     }
     request->retry.probed_in_vain = true;
 }
@@ -530,7 +328,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->session.settled = false;
     if (guid != NULL) {
         memcpy(request->session.guid, guid, ZKL_GUID_SIZE);
-        zkl_node_name_prefix(request->session.prefix, guid, kind_of(request));
+        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_kind(request));
     }
 }
 
@@ -597,9 +395,9 @@ typedef void reaction(zkl_request *request, const zkl_step *step);
 static reaction *const reactions[] = {
     [ZKL_EVENT_START] = on_start,
     [ZKL_EVENT_CREATED] = on_created,
-    [ZKL_EVENT_LISTED] = on_listed,
+    [ZKL_EVENT_LISTED] = zkl_request_on_listed,
     [ZKL_EVENT_PARENT_MADE] = zkl_request_on_parent_made,
-    [ZKL_EVENT_WATCHED] = on_watched,
+    [ZKL_EVENT_WATCHED] = zkl_request_on_watched,
     [ZKL_EVENT_INSPECTED] = on_inspected,
     [ZKL_EVENT_DELETED] = on_deleted,
     [ZKL_EVENT_SETTLED] = on_settled,
@@ -608,7 +406,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_PARENT_INSPECTED] = on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
     [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause says no more than that */
-    [ZKL_EVENT_WATCH_FIRED] = on_watch_fired,
+    [ZKL_EVENT_WATCH_FIRED] = zkl_request_on_watch_fired,
     [ZKL_EVENT_OWN_WATCH_FIRED] = on_own_watch_fired,
     [ZKL_EVENT_PROBE] = on_probe,
     [ZKL_EVENT_LEASE_BEGUN] = on_lease_begun,
@@ -627,7 +425,7 @@ static reaction *const reactions[] = {
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session) {
     *request = (zkl_request){ .options = *options, .session = *session };
-    zkl_node_name_prefix(request->session.prefix, session->guid, kind_of(request));
+    zkl_node_name_prefix(request->session.prefix, session->guid, zkl_request_kind(request));
 }
 
 /* Nobody has asked for it: a node must not become ours, or be deleted, by such an answer. The

@@ -57,6 +57,22 @@ void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
     }
 }
 
+/* Nobody is in our way. Without a lease where one is asked for that is not yet
+ * enough; it is looked at again when there is one. */
+void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
+    if (request->options.needs_lease && !request->session.lease_runs) {
+        request->stage = ZKL_STAGE_FIRST;
+        return;
+    }
+    request->stage = ZKL_STAGE_HELD;
+    zkl_request_decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
+}
+
+void zkl_request_fail_once_gone(zkl_request *request, int status) {
+    request->stage = ZKL_STAGE_LEAVING;
+    request->verdict.late = status;
+}
+
 /* ---- Failures ---------------------------------------------------------------- */
 
 /* Joining, a refusal is the verdict; leaving, it is reported, and tried again. */
@@ -132,5 +148,12 @@ void zkl_request_stop_watching_own(zkl_request *request, const zkl_step *step) {
     if (request->own.watched) {
         request->own.watched = false;
         zkl_request_tell(step, ZKL_ACTION_UNWATCH_OWN, NULL, ZKL_OK);
+    }
+}
+
+void zkl_request_stop_watching(zkl_request *request, const zkl_step *step) {
+    if (request->wait.watching) {
+        request->wait.watching = false;
+        zkl_request_tell(step, ZKL_ACTION_UNWATCH, NULL, ZKL_OK);
     }
 }

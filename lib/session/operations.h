@@ -7,8 +7,9 @@
 #ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H
 #define ZKLOCK_ZOOKEEPER_OPERATIONS_H
 
-#include "recipe/request.h"
+#include "recipe/request_types.h"
 #include "telemetry/metrics.h"
+#include "telemetry/session_news.h"
 
 /** What a transaction can do; ZooKeeper's multi. */
 typedef enum zkl_multi_kind {
@@ -67,19 +68,6 @@ typedef struct zkl_reply {
 } zkl_reply;
 
 typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
-
-typedef enum zkl_session_state {
-    ZKL_SESSION_STATE_CONNECTING,
-    ZKL_SESSION_STATE_CONNECTED,
-    ZKL_SESSION_STATE_EXPIRED,    /* this object is finished: close it, open another */
-    ZKL_SESSION_STATE_AUTH_FAILED /* likewise, but another would fare no better */
-} zkl_session_state;
-
-typedef struct zkl_session_news {
-    zkl_session_state state;
-    int64_t session_id; /* CONNECTED */
-    int32_t timeout_ms; /* CONNECTED: as negotiated */
-} zkl_session_news;
 
 /** Whom to tell. All run with the client's mutex held. */
 typedef struct zkl_listener {

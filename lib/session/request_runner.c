@@ -6,6 +6,8 @@
 
 #include <utlist.h>
 
+#include "recipe/place.h"
+#include "recipe/request.h"
 #include "session/explanation.h"
 #include "session/request_sender.h"
 #include "telemetry/assertion.h"

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "recipe/place.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- Text ---------------------------------------------------------------- */

@@ -18,7 +18,7 @@
  *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
  * - An event has its fields; after the arrow stand the actions, in order, each with
  *   its own. STATE is the state of the request before the next event. Fields are
- *   those of request.h, in its order, without those that are false, zero (of an
+ *   those of request_types.h, in its order, without those that are false, zero (of an
  *   enumeration the first value) or empty.
  * - LISTED with `shortened_from=`: see zkl_record_write_event.
  * - TOO_LONG stands for an event that had no room; a STATE follows before the
@@ -34,7 +34,8 @@
 #ifndef ZKLOCK_RECORD_FORMAT_H
 #define ZKLOCK_RECORD_FORMAT_H
 
-#include "session/operations.h"
+#include "recipe/request_types.h"
+#include "telemetry/session_news.h"
 
 #define ZKL_RECORD_VERSION 2
 
@@ -86,7 +87,7 @@ const char *zkl_record_status_name(int status);
 
 /* ---- Fields -------------------------------------------------------------- */
 
-/** Those of request.h: zkl_field_FLAG and so on. */
+/** Those of request_types.h: zkl_field_FLAG and so on. */
 typedef enum zkl_record_type {
     ZKL_RECORD_FLAG, /* written as its name alone */
     ZKL_RECORD_COUNT,

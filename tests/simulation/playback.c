@@ -9,6 +9,8 @@
 
 #include <uthash.h>
 
+#include "recipe/request.h"
+
 typedef struct played_request {
     uint64_t number;
     uint64_t session;

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "playback.h"
+#include "recipe/request.h"
+#include "recipe/request_core.h"
 #include "support/lock_desk.h"
 #include "support/run_stage.h"
 #include "telemetry/assertion.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "played_back.h"
+#include "recipe/request.h"
 #include "support/listed.h"
 #include "support/names.h"
 #include "support/record_bench.h"

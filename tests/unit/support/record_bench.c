@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "recipe/request.h"
 #include "support/listed.h"
 
 static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE };

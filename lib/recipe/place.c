@@ -1,0 +1,176 @@
+#include "recipe/place.h"
+
+zkl_contender_kind zkl_request_kind(const zkl_request *request) {
+    return (zkl_contender_kind){ request->options.mode, request->options.permits };
+}
+
+zkl_contenders_place zkl_request_place(const zkl_request *request) {
+    const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
+    return (zkl_contenders_place){ own, zkl_request_kind(request), request->options.companion };
+}
+
+bool zkl_request_must_look_first(const zkl_request *request) {
+    return (request->options.only_try || request->options.max_waiting > 0) &&
+           !request->wait.way_was_free;
+}
+
+void zkl_request_lose_place(zkl_request *request, const zkl_step *step) {
+    zkl_request_stop_watching(request, step);
+    zkl_request_stop_watching_own(request, step);
+    zkl_request_forget_node(request);
+    request->stage = ZKL_STAGE_JOINING;
+    request->wait.way_was_free = false;
+    if (request->options.is_member) {
+        zkl_request_fail(request, step, ZKL_NODE_DELETED);
+        return;
+    }
+    request->retry.pause = request->retry.rejoins > 0;
+    request->retry.rejoins++;
+    zkl_request_tell(step, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
+}
+
+/* Looks for a node of ours that a lost create left behind. Such a list counts
+ * only after a committed write: ours was created or SETTLE has gone through. */
+static bool find_twin(zkl_request *request, zkl_listed children) {
+    bool conclusive = request->own.state == ZKL_OWN_NODE_OURS || request->session.settled;
+    if (!request->lost.twins || !conclusive) {
+        return false;
+    }
+    const char *except = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
+    const char *twin =
+        zkl_contenders_find_guid(children, request->session.guid, except, request->lost.rejected);
+    if (twin != NULL) {
+        zkl_node_name_copy(request->lost.candidate, twin);
+        return true;
+    }
+    request->lost.twins = false;
+    request->lost.rejected[0] = '\0';
+    if (request->own.state == ZKL_OWN_NODE_UNSURE) {
+        zkl_request_forget_node(request);
+    }
+    return false;
+}
+
+/* Why nobody may join such a queue, or stay in it; ZKL_OK: there is no reason. */
+static int find_refusal(const zkl_request *request, zkl_listed children,
+                        const zkl_contenders_place *place, const zkl_contenders_view *view) {
+    if (view->unlike != NULL) {
+        return ZKL_PERMITS_DIFFER;
+    }
+    if (!view->accompanied) {
+        return ZKL_NODE_DELETED; /* since then others may have come and gone */
+    }
+    bool is_full = view->blocker != NULL && request->options.max_waiting > 0 &&
+                   zkl_contenders_count_waiting(children, place) >= request->options.max_waiting;
+    return is_full ? ZKL_QUEUE_FULL : ZKL_OK;
+}
+
+/* Whether the deletion of the blocker can be a hand-off to us, without another
+ * list: nobody else is before us, and its owner cannot have put anybody there
+ * meanwhile. (The owner of a Curator writer can: a reader with the writer's own
+ * sequence.) Then our own node is watched as well: see zkl_request_on_watch_fired. */
+static bool is_next_in_line(const zkl_contenders_view *view) {
+    zkl_node_kind kind = zkl_node_name_parse(view->blocker).kind;
+    return view->earlier == 1 && (kind == ZKL_NODE_EXCLUSIVE || kind == ZKL_NODE_READ);
+}
+
+static void wait_behind(zkl_request *request, const zkl_contenders_view *view,
+                        const zkl_step *step) {
+    request->wait.next_in_line = is_next_in_line(view);
+    zkl_request_ask(request, step, ZKL_ACTION_WATCH, view->blocker);
+    if (request->wait.next_in_line) {
+        zkl_request_watch_own(request, step);
+    }
+}
+
+static void judge_queue(zkl_request *request, const zkl_contenders_view *view, int refusal,
+                        const zkl_step *step) {
+    if (view->unknown != NULL && !request->told.unknown) {
+        request->told.unknown = true;
+        zkl_request_tell(step, ZKL_ACTION_REPORT, view->unknown, ZKL_OK);
+    }
+    if (!view->listed) {
+        zkl_request_lose_place(request,
+                               step); /* our create was answered before this list was made */
+    } else if (refusal != ZKL_OK) {
+        zkl_request_fail(request, step, refusal);
+    } else if (view->blocker == NULL) {
+        zkl_request_come_first(request, step);
+    } else if (request->options.only_try) {
+        zkl_request_fail_once_gone(request, ZKL_BUSY);
+    } else {
+        wait_behind(request, view, step);
+    }
+}
+
+/* Nothing was written yet. */
+static void judge_first_list(zkl_request *request, const zkl_contenders_view *view, int refusal,
+                             const zkl_step *step) {
+    if (refusal != ZKL_OK) {
+        zkl_request_fail(request, step, refusal);
+    } else if (request->options.only_try && view->blocker != NULL) {
+        zkl_request_fail(request, step, ZKL_BUSY);
+    } else {
+        request->wait.way_was_free = true;
+    }
+}
+
+/* The process may have been stopped between the question and the answer: what is listed may then be
+ * of a session that has ended since. Whoever has to wait does so by an old list as well. */
+static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
+    bool searching = find_twin(request, children);
+    if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {
+        return;
+    }
+    zkl_contenders_place place = zkl_request_place(request);
+    zkl_contenders_view view = zkl_contenders_examine(children, &place);
+    int refusal = find_refusal(request, children, &place, &view);
+    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
+    if (ours && view.blocker == NULL && !step->event->fresh) {
+        zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
+    } else if (ours) {
+        judge_queue(request, &view, refusal, step);
+    } else if (request->own.state == ZKL_OWN_NODE_NONE && zkl_request_must_look_first(request)) {
+        judge_first_list(request, &view, refusal, step);
+    }
+}
+
+void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
+    const zkl_listed nobody = { NULL, 0 }; /* no parent: no children, neither others' nor ours */
+    if (step->event->outcome == ZKL_OUTCOME_OK) {
+        on_children(request, step->event->children, step);
+    } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
+        on_children(request, nobody, step);
+    } else {
+        zkl_request_note_failure(request, step);
+    }
+}
+
+void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
+    if (step->event->outcome == ZKL_OUTCOME_OK) {
+        request->wait.watching = true;
+        if (request->own.state != ZKL_OWN_NODE_OURS) {
+            zkl_request_stop_watching(request, step); /* our place was lost meanwhile */
+        }
+    } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
+        zkl_request_note_failure(request, step);
+    }
+}
+
+/* The blocker's deletion is a hand-off to us, without another list, only if we
+ * were next in line, if our own node lives (its watch was armed after the list,
+ * and has not fired: on one connection events arrive in the order of what
+ * happened), if this is no old news, read by a process that was stopped for longer
+ * than its session lasts, and if the blocker is of another session than ours: when
+ * ours ends, one transaction deletes both nodes, and the news of the two come in any
+ * order. In all other cases a list tells. */
+void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step) {
+    bool handed_over = request->wait.watching && step->event->deleted && step->event->fresh &&
+                       !step->event->own_session && request->wait.next_in_line &&
+                       request->own.watched && request->session.connected &&
+                       request->stage < ZKL_STAGE_LEAVING && request->outstanding == 0;
+    request->wait.watching = false;
+    if (handed_over) {
+        zkl_request_come_first(request, step);
+    }
+}

@@ -1,0 +1,20 @@
+/* What a connection tells of its session, and the record of a client contains. */
+#ifndef ZKLOCK_SESSION_NEWS_H
+#define ZKLOCK_SESSION_NEWS_H
+
+#include <stdint.h>
+
+typedef enum zkl_session_state {
+    ZKL_SESSION_STATE_CONNECTING,
+    ZKL_SESSION_STATE_CONNECTED,
+    ZKL_SESSION_STATE_EXPIRED,    /* the connection is finished: close it, open another */
+    ZKL_SESSION_STATE_AUTH_FAILED /* the same, but another would fare no better */
+} zkl_session_state;
+
+typedef struct zkl_session_news {
+    zkl_session_state state;
+    int64_t session_id; /* CONNECTED */
+    int32_t timeout_ms; /* CONNECTED: as negotiated */
+} zkl_session_news;
+
+#endif
