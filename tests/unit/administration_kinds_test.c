@@ -134,7 +134,7 @@ static void revoke(const char *resource, size_t place) {
 
 /* ---- Semaphores ------------------------------------------------------------------------- */
 
-static void as_many_hold_as_there_are_permits(void) {
+TEST(as_many_hold_as_there_are_permits) {
     begin(1);
     contender all[4];
     hold(&all[0], "pool", "first", ZKL_PERMIT, 2);
@@ -183,14 +183,14 @@ static size_t count_of_crosswise(uint64_t seed, int32_t permits) {
     return count;
 }
 
-static void permits_are_a_deadlock_only_where_there_is_one(void) {
+TEST(permits_are_a_deadlock_only_where_there_is_one) {
     EXPECT_INT(count_of_crosswise(2, 1), 2);
     EXPECT_INT(count_of_crosswise(3, 2), 4);
 }
 
 /* ---- Changed modes ------------------------------------------------------------------------ */
 
-static void downgraded_reader_holds_where_the_writer_did(void) {
+TEST(downgraded_reader_holds_where_the_writer_did) {
     begin(4);
     contender first;
     contender second;
@@ -215,7 +215,7 @@ static void downgraded_reader_holds_where_the_writer_did(void) {
 }
 
 /* Its node is another one, whose data ask for nothing yet. */
-static void downgraded_reader_is_asked_anew(void) {
+TEST(downgraded_reader_is_asked_anew) {
     begin(5);
     contender one;
     hold(&one, "stock", "one", ZKL_WRITE, 0);
@@ -231,7 +231,7 @@ static void downgraded_reader_is_asked_anew(void) {
     end();
 }
 
-static void upgraded_writer_says_who_it_is_and_can_be_asked(void) {
+TEST(upgraded_writer_says_who_it_is_and_can_be_asked) {
     begin(6);
     contender one;
     hold(&one, "stock", "one", ZKL_READ, 0);
@@ -251,7 +251,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     ((contender *)arg)->status = status;
 }
 
-static void who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked(void) {
+TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked) {
     begin(7);
     contender one;
     open_as(&one, "stock", NULL, ZKL_EXCLUSIVE, 0);
@@ -270,7 +270,7 @@ static void who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked(
     end();
 }
 
-static void members_of_a_multi_lock_are_of_one_thread(void) {
+TEST(members_of_a_multi_lock_are_of_one_thread) {
     begin(8);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock *all = NULL;
@@ -289,7 +289,7 @@ static void members_of_a_multi_lock_are_of_one_thread(void) {
     end();
 }
 
-static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
+TEST(multi_lock_and_all_stripes_are_of_the_owner_who_is_named) {
     begin(10);
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -319,7 +319,7 @@ static void multi_lock_and_all_stripes_are_of_the_owner_who_is_named(void) {
 
 /* ---- Nodes with children --------------------------------------------------------------------- */
 
-static void contender_with_children_is_not_broken(void) {
+TEST(contender_with_children_is_not_broken) {
     begin(9);
     static const char *const paths[] = { "/locks", "/locks/stock", "/locks/stock/x-lock-0000000001",
                                          "/locks/stock/x-lock-0000000001/child" };
@@ -329,21 +329,4 @@ static void contender_with_children_is_not_broken(void) {
     }
     EXPECT_INT(zkl_node_break(client, "stock", "x-lock-0000000001", WITHIN_MS), ZKL_SERVER_REFUSED);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(as_many_hold_as_there_are_permits),
-    TEST(permits_are_a_deadlock_only_where_there_is_one),
-    TEST(downgraded_reader_holds_where_the_writer_did),
-    TEST(downgraded_reader_is_asked_anew),
-    TEST(upgraded_writer_says_who_it_is_and_can_be_asked),
-    TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked),
-    TEST(members_of_a_multi_lock_are_of_one_thread),
-    TEST(multi_lock_and_all_stripes_are_of_the_owner_who_is_named),
-    TEST(contender_with_children_is_not_broken),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("administration_kinds", tests);
 }

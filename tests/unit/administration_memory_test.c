@@ -67,7 +67,7 @@ static void *wait_in_a_task(void *lock) {
     return NULL;
 }
 
-static void calls_without_memory_say_so(void) {
+TEST(calls_without_memory_say_so) {
     zkl_world_begin(1);
     zkl_ensemble_options options = zkl_ensemble_defaults();
     (void)zkl_ensemble_begin(&options);
@@ -98,13 +98,4 @@ static void calls_without_memory_say_so(void) {
     EXPECT_INT(zkl_client_close(client, WITHIN_MS), ZKL_OK);
     zkl_ensemble_end();
     zkl_world_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(calls_without_memory_say_so),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("administration_memory", tests);
 }

@@ -97,7 +97,7 @@ static void expect_resources(const char *expected) {
     zkl_resources_free(list);
 }
 
-static void stripes_are_listed_behind_their_resource(void) {
+TEST(stripes_are_listed_behind_their_resource) {
     begin(1);
     zkl_lock *other = hold("hot-2");
     zkl_striped_lock *one = hold_stripe("hot", 3);
@@ -112,7 +112,7 @@ static void stripes_are_listed_behind_their_resource(void) {
 }
 
 /* One level below the lock root, and named as stripes are. */
-static void nothing_but_stripes_is_descended_into(void) {
+TEST(nothing_but_stripes_is_descended_into) {
     static const char *const paths[] = {
         "/locks",
         "/locks/hot",
@@ -144,7 +144,7 @@ static void revoke_and_break_the_holder(const char *resource) {
     zkl_queue_free(queue);
 }
 
-static void stripe_is_described_and_broken_by_its_name(void) {
+TEST(stripe_is_described_and_broken_by_its_name) {
     static const char *const names[] = { "hot/stripe-0003", "/locks/hot/stripe-0003" };
     begin(3);
     zkl_striped_lock *lock = open_striped("hot");
@@ -159,7 +159,7 @@ static void stripe_is_described_and_broken_by_its_name(void) {
     end();
 }
 
-static void names_with_another_slash_are_refused(void) {
+TEST(names_with_another_slash_are_refused) {
     begin(4);
     zkl_queue *queue = NULL;
     EXPECT_REFUSED(zkl_queue_describe(client, "hot/stripe-3", WITHIN_MS, &queue), "slash");
@@ -224,7 +224,7 @@ static void expect_circle_over_the_stripe(void) {
     zkl_deadlocks_free(deadlocks);
 }
 
-static void circle_over_a_lock_and_a_stripe_is_found_and_named(void) {
+TEST(circle_over_a_lock_and_a_stripe_is_found_and_named) {
     static void *(*const crossers[])(void *lock) = { lock_then_stripe, lock_then_all_stripes };
     for (size_t i = 0; i < COUNT_OF(crossers); i++) {
         begin(5 + i);
@@ -251,7 +251,7 @@ static void expect_removed(int64_t idle_ms, size_t expected) {
     EXPECT_INT(removed, expected);
 }
 
-static void idle_stripes_are_removed_and_then_their_resource(void) {
+TEST(idle_stripes_are_removed_and_then_their_resource) {
     begin(7);
     zkl_striped_lock *lock = use_all_stripes("hot");
     expect_resources("hot 0; hot/stripe-0000 0; hot/stripe-0001 0; hot/stripe-0002 0; "
@@ -264,7 +264,7 @@ static void idle_stripes_are_removed_and_then_their_resource(void) {
     end();
 }
 
-static void resource_with_a_stripe_in_use_stays(void) {
+TEST(resource_with_a_stripe_in_use_stays) {
     begin(8);
     zkl_striped_lock *lock = use_all_stripes("hot");
     EXPECT_INT(acquire_stripe(lock, 1), ZKL_OK);
@@ -277,7 +277,7 @@ static void resource_with_a_stripe_in_use_stays(void) {
 }
 
 /* Something was written into it, or below it. */
-static void resource_with_anything_else_stays(void) {
+TEST(resource_with_anything_else_stays) {
     begin(9);
     make("/locks", NULL);
     make("/locks/a", "text");
@@ -303,7 +303,7 @@ static void *use_a_stripe(void *arg) {
     return NULL;
 }
 
-static void stripe_that_was_used_meanwhile_is_not_idle(void) {
+TEST(stripe_that_was_used_meanwhile_is_not_idle) {
     begin(10);
     pthread_t task;
     zkl_striped_lock *lock = use_all_stripes("hot");
@@ -315,7 +315,7 @@ static void stripe_that_was_used_meanwhile_is_not_idle(void) {
     end();
 }
 
-static void refused_stripes_are_told_and_keep_their_resource(void) {
+TEST(refused_stripes_are_told_and_keep_their_resource) {
     begin(11);
     size_t removed = 7777;
     zkl_striped_lock *lock = use_all_stripes("hot");
@@ -409,30 +409,10 @@ static void contend_while_idle_are_removed(void *(*contend)(void *lock), int64_t
     EXPECT(resources_removed > 0);
 }
 
-static void stripes_go_and_come_while_contenders_do(void) {
+TEST(stripes_go_and_come_while_contenders_do) {
     contend_while_idle_are_removed(come_and_go_quickly, 0);
 }
 
-static void all_stripes_are_got_while_idle_ones_are_removed(void) {
+TEST(all_stripes_are_got_while_idle_ones_are_removed) {
     contend_while_idle_are_removed(come_and_go_slowly, IDLE_MS);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(stripes_are_listed_behind_their_resource),
-    TEST(nothing_but_stripes_is_descended_into),
-    TEST(stripe_is_described_and_broken_by_its_name),
-    TEST(names_with_another_slash_are_refused),
-    TEST(circle_over_a_lock_and_a_stripe_is_found_and_named),
-    TEST(idle_stripes_are_removed_and_then_their_resource),
-    TEST(resource_with_a_stripe_in_use_stays),
-    TEST(resource_with_anything_else_stays),
-    TEST(stripe_that_was_used_meanwhile_is_not_idle),
-    TEST(refused_stripes_are_told_and_keep_their_resource),
-    TEST(stripes_go_and_come_while_contenders_do),
-    TEST(all_stripes_are_got_while_idle_ones_are_removed),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("administration_stripes", tests);
 }

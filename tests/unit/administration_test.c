@@ -122,7 +122,7 @@ static void make(const char *path) {
                ZKL_SERVER_ERROR_NONE);
 }
 
-static void queue_of_readers_and_writers_is_described_in_its_order(void) {
+TEST(queue_of_readers_and_writers_is_described_in_its_order) {
     begin(1);
     make("/locks");
     make("/locks/stock");
@@ -151,7 +151,7 @@ static int64_t session_of(void) {
     return information.session_id;
 }
 
-static void contender_says_who_it_is(void) {
+TEST(contender_says_who_it_is) {
     begin(2);
     zkl_lock *lock = NULL;
     zkl_grant grant = ZKL_GRANT_INIT;
@@ -177,7 +177,7 @@ static void contender_says_who_it_is(void) {
     end();
 }
 
-static void resource_without_a_node_has_an_empty_queue(void) {
+TEST(resource_without_a_node_has_an_empty_queue) {
     begin(3);
     expect_queue("nothing", "");
     zkl_queue_free(NULL);
@@ -192,7 +192,7 @@ static void add_foreign(const char *path, const char *data) {
 }
 
 /* Curator writes an address, kazoo an identifier, and anybody anything. */
-static void data_of_others_are_read_as_they_come(void) {
+TEST(data_of_others_are_read_as_they_come) {
     begin(4);
     make("/locks");
     make("/locks/stock");
@@ -227,7 +227,7 @@ static uint64_t count_requests(zkl_call_kind kind) {
 }
 
 /* What it stood in the way of is judged without it. */
-static void contender_that_vanishes_meanwhile_is_left_out(void) {
+TEST(contender_that_vanishes_meanwhile_is_left_out) {
     size_t vanished = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         begin(seed);
@@ -252,7 +252,7 @@ static void contender_that_vanishes_meanwhile_is_left_out(void) {
     EXPECT(vanished > 0); /* some did so between the list and the reads */
 }
 
-static void position_is_how_many_are_before(void) {
+TEST(position_is_how_many_are_before) {
     begin(5);
     zkl_lock *first = hold_as("stock", "first", ZKL_READ);
     zkl_lock *second = hold_as("stock", "second", ZKL_READ);
@@ -273,7 +273,7 @@ static void position_is_how_many_are_before(void) {
     end();
 }
 
-static void bad_owners_are_refused(void) {
+TEST(bad_owners_are_refused) {
     begin(6);
     char long_owner[ZKL_OWNER_MAX + 2];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -291,7 +291,7 @@ static void bad_owners_are_refused(void) {
 
 /* ---- Resources, and what is done to nodes ----------------------------------------------- */
 
-static void resources_are_listed_by_name_with_their_contenders(void) {
+TEST(resources_are_listed_by_name_with_their_contenders) {
     begin(7);
     zkl_resource_list *list = NULL;
     EXPECT_INT(zkl_resources_list(client, WITHIN_MS, &list), ZKL_OK);
@@ -314,7 +314,7 @@ static void resources_are_listed_by_name_with_their_contenders(void) {
     end();
 }
 
-static void broken_lock_passes_on_and_its_holder_hears_of_it(void) {
+TEST(broken_lock_passes_on_and_its_holder_hears_of_it) {
     begin(8);
     zkl_lock *first = hold_as("stock", "first", ZKL_EXCLUSIVE);
     waiter second;
@@ -332,7 +332,7 @@ static void broken_lock_passes_on_and_its_holder_hears_of_it(void) {
     end();
 }
 
-static void nothing_is_broken_but_contenders(void) {
+TEST(nothing_is_broken_but_contenders) {
     begin(9);
     make("/locks");
     make("/locks/stock");
@@ -352,7 +352,7 @@ static void nothing_is_broken_but_contenders(void) {
     end();
 }
 
-static void break_whose_reply_is_lost_has_broken_it(void) {
+TEST(break_whose_reply_is_lost_has_broken_it) {
     begin(10);
     zkl_lock *first = hold_as("stock", "first", ZKL_EXCLUSIVE);
     zkl_queue *queue = describe("stock");
@@ -392,7 +392,7 @@ static void revoke(size_t place) {
 }
 
 /* Before its node is watched, which takes a third of the session timeout, and after. */
-static void holder_is_told_once_that_it_is_asked_for_the_lock(void) {
+TEST(holder_is_told_once_that_it_is_asked_for_the_lock) {
     static const int64_t waits_ms[] = { 0, 1, 100, SESSION_MS / 3, 2 * SESSION_MS };
     for (size_t i = 0; i < sizeof(waits_ms) / sizeof(waits_ms[0]); i++) {
         begin(11 + i);
@@ -416,7 +416,7 @@ static void holder_is_told_once_that_it_is_asked_for_the_lock(void) {
     }
 }
 
-static void other_data_ask_for_nothing(void) {
+TEST(other_data_ask_for_nothing) {
     begin(16);
     ear heard = { "" };
     zkl_grant grant = ZKL_GRANT_INIT;
@@ -434,7 +434,7 @@ static void other_data_ask_for_nothing(void) {
     end();
 }
 
-static void who_is_asked_while_it_waits_is_told_when_it_holds(void) {
+TEST(who_is_asked_while_it_waits_is_told_when_it_holds) {
     begin(17);
     ear heard = { "" };
     zkl_lock *first = hold_as("stock", "first", ZKL_EXCLUSIVE);
@@ -454,7 +454,7 @@ static void who_is_asked_while_it_waits_is_told_when_it_holds(void) {
     end();
 }
 
-static void question_for_the_data_that_is_lost_is_asked_again(void) {
+TEST(question_for_the_data_that_is_lost_is_asked_again) {
     begin(18);
     ear heard = { "" };
     zkl_grant grant = ZKL_GRANT_INIT;
@@ -504,7 +504,7 @@ static void expect_deadlocks(const char *expected) {
     zkl_deadlocks_free(deadlocks);
 }
 
-static void two_that_take_two_locks_crosswise_are_found(void) {
+TEST(two_that_take_two_locks_crosswise_are_found) {
     begin(19);
     expect_deadlocks("");
     zkl_lock *bills = hold_as("bills", "a", ZKL_EXCLUSIVE);
@@ -525,7 +525,7 @@ static void two_that_take_two_locks_crosswise_are_found(void) {
 }
 
 /* The chain runs through who waits, and through each of several readers. */
-static void circle_through_waiters_and_readers_is_found(void) {
+TEST(circle_through_waiters_and_readers_is_found) {
     begin(20);
     zkl_lock *one = hold_as("one", "a", ZKL_READ);
     zkl_lock *two = hold_as("one", "b", ZKL_READ);
@@ -551,7 +551,7 @@ static void circle_through_waiters_and_readers_is_found(void) {
     end();
 }
 
-static void who_waits_for_its_own_lock_is_found(void) {
+TEST(who_waits_for_its_own_lock_is_found) {
     begin(21);
     zkl_lock *held = hold_as("stock", "a", ZKL_EXCLUSIVE);
     waiter again;
@@ -563,7 +563,7 @@ static void who_waits_for_its_own_lock_is_found(void) {
 }
 
 /* One session of two owners, who each hold what the other does not want. */
-static void owners_of_one_session_are_told_apart(void) {
+TEST(owners_of_one_session_are_told_apart) {
     begin(22);
     zkl_lock *bills = hold_as("bills", "a", ZKL_EXCLUSIVE);
     zkl_lock *stock = hold_as("stock", "b", ZKL_EXCLUSIVE);
@@ -588,7 +588,7 @@ static void add_node(int64_t session_id, const char *path, const char *owner) {
 }
 
 /* Two sessions may have owners of one name. */
-static void owners_of_one_name_in_two_sessions_are_two(void) {
+TEST(owners_of_one_name_in_two_sessions_are_two) {
     begin(23);
     make("/locks");
     make("/locks/a");
@@ -607,7 +607,7 @@ static void owners_of_one_name_in_two_sessions_are_two(void) {
 }
 
 /* What is gone before the second look is not told. Without that look some seeds tell it. */
-static void circle_that_is_gone_at_the_second_look_is_not_told(void) {
+TEST(circle_that_is_gone_at_the_second_look_is_not_told) {
     size_t found = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         begin(seed);
@@ -646,7 +646,7 @@ static void *end_session_in_a_task(void *arg) {
 /* A session may see an older state than the one before it, where servers give them out by
  * themselves (localSessionsEnabled): two looks prove that a circle was there at one moment only if
  * they are of one session. */
-static void circle_is_looked_at_anew_when_the_session_ends_between_the_looks(void) {
+TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks) {
     size_t ended = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         begin(seed);
@@ -674,7 +674,7 @@ static void circle_is_looked_at_anew_when_the_session_ends_between_the_looks(voi
     EXPECT(ended > 0);
 }
 
-static void tangle_is_told_up_to_the_limit(void) {
+TEST(tangle_is_told_up_to_the_limit) {
     enum { TANGLE = 9 };
     begin(24);
     make("/locks");
@@ -707,7 +707,7 @@ static bool has_node(const char *path) {
     return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
 }
 
-static void only_parents_that_are_idle_and_empty_are_removed(void) {
+TEST(only_parents_that_are_idle_and_empty_are_removed) {
     begin(25);
     zkl_lock *used = hold_as("used", NULL, ZKL_EXCLUSIVE);
     zkl_lock *idle = hold_as("idle", NULL, ZKL_EXCLUSIVE);
@@ -735,7 +735,7 @@ static void *come_and_go(void *arg) {
     return NULL;
 }
 
-static void parent_that_was_used_meanwhile_is_not_idle(void) {
+TEST(parent_that_was_used_meanwhile_is_not_idle) {
     begin(26);
     size_t removed = 7;
     pthread_t task;
@@ -782,7 +782,7 @@ static void *remove_again_and_again(void *arg) {
     return NULL;
 }
 
-static void parents_go_and_come_while_contenders_do(void) {
+TEST(parents_go_and_come_while_contenders_do) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         begin(seed);
         size_t all = 0;
@@ -812,7 +812,7 @@ static void stop_all(void) {
     sleep_ms(1);
 }
 
-static void call_without_servers_ends_with_its_timeout(void) {
+TEST(call_without_servers_ends_with_its_timeout) {
     begin(27);
     zkl_queue *queue = NULL;
     size_t removed = 7;
@@ -827,7 +827,7 @@ static void call_without_servers_ends_with_its_timeout(void) {
     end();
 }
 
-static void lost_questions_are_asked_again(void) {
+TEST(lost_questions_are_asked_again) {
     static const zkl_call_kind kinds[] = { ZKL_CALL_LIST, ZKL_CALL_GET, ZKL_CALL_GET };
     for (size_t i = 0; i < 3; i++) {
         begin(28 + i);
@@ -853,7 +853,7 @@ static void *describe_in_a_task(void *arg) {
     return NULL;
 }
 
-static void call_whose_client_is_closed_ends(void) {
+TEST(call_whose_client_is_closed_ends) {
     begin(31);
     pthread_t task;
     stop_all();
@@ -868,7 +868,7 @@ static void call_whose_client_is_closed_ends(void) {
     zkl_world_end();
 }
 
-static void refusal_names_the_path(void) {
+TEST(refusal_names_the_path) {
     begin(32);
     zkl_lock *lock = hold_as("stock", NULL, ZKL_EXCLUSIVE);
     zkl_queue *queue = describe("stock");
@@ -885,7 +885,7 @@ static void refusal_names_the_path(void) {
     zkl_world_end();
 }
 
-static void bad_arguments_are_refused(void) {
+TEST(bad_arguments_are_refused) {
     begin(33);
     zkl_queue *queue = NULL;
     zkl_deadlocks *deadlocks = NULL;
@@ -908,7 +908,7 @@ static void bad_arguments_are_refused(void) {
 }
 
 /* Whoever asked may look at the questions without the mutex from then on. */
-static void answer_that_comes_after_the_deadline_changes_nothing(void) {
+TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     begin(1);
     zkl_inquiry *inquiry = NULL;
     EXPECT_INT(zkl_inquiry_begin(client, 20, &inquiry), ZKL_OK);
@@ -921,44 +921,4 @@ static void answer_that_comes_after_the_deadline_changes_nothing(void) {
     EXPECT(!question->answered);
     zkl_inquiry_end(inquiry);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(answer_that_comes_after_the_deadline_changes_nothing),
-    TEST(queue_of_readers_and_writers_is_described_in_its_order),
-    TEST(contender_says_who_it_is),
-    TEST(resource_without_a_node_has_an_empty_queue),
-    TEST(data_of_others_are_read_as_they_come),
-    TEST(contender_that_vanishes_meanwhile_is_left_out),
-    TEST(position_is_how_many_are_before),
-    TEST(bad_owners_are_refused),
-    TEST(resources_are_listed_by_name_with_their_contenders),
-    TEST(broken_lock_passes_on_and_its_holder_hears_of_it),
-    TEST(nothing_is_broken_but_contenders),
-    TEST(break_whose_reply_is_lost_has_broken_it),
-    TEST(holder_is_told_once_that_it_is_asked_for_the_lock),
-    TEST(other_data_ask_for_nothing),
-    TEST(who_is_asked_while_it_waits_is_told_when_it_holds),
-    TEST(question_for_the_data_that_is_lost_is_asked_again),
-    TEST(two_that_take_two_locks_crosswise_are_found),
-    TEST(circle_through_waiters_and_readers_is_found),
-    TEST(who_waits_for_its_own_lock_is_found),
-    TEST(owners_of_one_session_are_told_apart),
-    TEST(owners_of_one_name_in_two_sessions_are_two),
-    TEST(circle_that_is_gone_at_the_second_look_is_not_told),
-    TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks),
-    TEST(tangle_is_told_up_to_the_limit),
-    TEST(only_parents_that_are_idle_and_empty_are_removed),
-    TEST(parent_that_was_used_meanwhile_is_not_idle),
-    TEST(parents_go_and_come_while_contenders_do),
-    TEST(call_without_servers_ends_with_its_timeout),
-    TEST(lost_questions_are_asked_again),
-    TEST(call_whose_client_is_closed_ends),
-    TEST(refusal_names_the_path),
-    TEST(bad_arguments_are_refused),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("administration", tests);
 }

@@ -86,7 +86,7 @@ static void expect_each_once_in_order(void) {
     EXPECT(!zkl_callback_is_running());
 }
 
-static void own_thread_runs_each_once_in_order(void) {
+TEST(own_thread_runs_each_once_in_order) {
     pthread_t threads[POSTERS];
     int numbers[POSTERS];
     begin(zkl_callback_queue_start());
@@ -96,7 +96,7 @@ static void own_thread_runs_each_once_in_order(void) {
     expect_each_once_in_order();
 }
 
-static void threads_that_poll_run_each_once_in_order(void) {
+TEST(threads_that_poll_run_each_once_in_order) {
     pthread_t threads[POSTERS];
     pthread_t dispatchers[DISPATCHERS];
     int numbers[POSTERS];
@@ -119,7 +119,7 @@ static void post_one_more(zkl_callback *callback) {
 }
 
 /* What is posted during a dispatch is left for the next, of which an edge tells. */
-static void who_waits_for_an_edge_hears_of_what_a_dispatch_leaves(void) {
+TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves) {
     begin(zkl_callback_queue_make());
     int poll_set = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -138,7 +138,7 @@ static void who_waits_for_an_edge_hears_of_what_a_dispatch_leaves(void) {
     zkl_callback_queue_close(queue);
 }
 
-static void close_runs_on_the_calling_thread_what_nobody_has_dispatched(void) {
+TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched) {
     pthread_t threads[POSTERS];
     int numbers[POSTERS];
     begin(zkl_callback_queue_make());
@@ -157,7 +157,7 @@ static void run_post_and_post_another(zkl_callback *callback) {
 
 /* A loop that is edge-triggered is told once of each change, and dispatches once for it: what comes
  * while another callback still waits is a change as well. */
-static void edge_triggered_loop_hears_of_what_came_during_a_dispatch(void) {
+TEST(edge_triggered_loop_hears_of_what_came_during_a_dispatch) {
     begin(zkl_callback_queue_make());
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     int loop = epoll_create1(EPOLL_CLOEXEC);
@@ -207,7 +207,7 @@ static void wait_until_told(told *self) {
     pthread_mutex_unlock(&self->mutex);
 }
 
-static void callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere(void) {
+TEST(callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere) {
     told self = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, pthread_self() };
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(
@@ -225,7 +225,7 @@ static void callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhe
     EXPECT_INT(self.times, 1);
 }
 
-static void close_of_the_client_tells_before_it_returns(void) {
+TEST(close_of_the_client_tells_before_it_returns) {
     told self = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, pthread_self() };
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(
@@ -235,19 +235,4 @@ static void close_of_the_client_tells_before_it_returns(void) {
     EXPECT_INT(self.times, 1);
     EXPECT_INT(self.status, ZKL_CLOSED);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(own_thread_runs_each_once_in_order),
-    TEST(threads_that_poll_run_each_once_in_order),
-    TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves),
-    TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched),
-    TEST(callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere),
-    TEST(close_of_the_client_tells_before_it_returns),
-    TEST(edge_triggered_loop_hears_of_what_came_during_a_dispatch),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("callback queue", tests);
 }

@@ -40,37 +40,37 @@ static circles find(size_t owners, zkl_wait *waits, size_t count) {
         EXPECT_TEXT(found.text, (text_expected));                                                  \
     } while (0)
 
-static void nobody_waits_and_nothing_is_found(void) {
+TEST(nobody_waits_and_nothing_is_found) {
     circles found = find(0, NULL, 0);
     EXPECT_INT(found.count, 0);
     found = find(3, NULL, 0);
     EXPECT_INT(found.count, 0);
 }
 
-static void chain_is_no_circle(void) {
+TEST(chain_is_no_circle) {
     EXPECT_CIRCLES(4, "", { 0, 1, 0 }, { 1, 2, 0 }, { 2, 3, 0 }, { 0, 3, 0 }, { 1, 3, 0 });
 }
 
-static void two_that_wait_for_each_other_are_one_circle(void) {
+TEST(two_that_wait_for_each_other_are_one_circle) {
     EXPECT_CIRCLES(2, "0>1 ", { 1, 0, 0 }, { 0, 1, 0 });
 }
 
-static void who_waits_for_itself_is_a_circle(void) {
+TEST(who_waits_for_itself_is_a_circle) {
     EXPECT_CIRCLES(2, "1 ", { 0, 1, 0 }, { 1, 1, 0 });
     EXPECT_CIRCLES(2, "0>1 1 ", { 0, 1, 0 }, { 1, 1, 0 }, { 1, 0, 0 });
 }
 
-static void who_waits_for_a_circle_is_not_in_it(void) {
+TEST(who_waits_for_a_circle_is_not_in_it) {
     EXPECT_CIRCLES(4, "1>2>3 ", { 0, 1, 0 }, { 1, 2, 0 }, { 2, 3, 0 }, { 3, 1, 0 });
 }
 
-static void circles_that_share_owners_are_each_told(void) {
+TEST(circles_that_share_owners_are_each_told) {
     EXPECT_CIRCLES(3, "0>1 0>1>2 ", { 0, 1, 0 }, { 1, 0, 0 }, { 1, 2, 0 }, { 2, 0, 0 });
     EXPECT_CIRCLES(3, "0>1 0>1>2 0>2 0>2>1 1>2 ", { 0, 1, 0 }, { 1, 0, 0 }, { 0, 2, 0 },
                    { 2, 0, 0 }, { 1, 2, 0 }, { 2, 1, 0 });
 }
 
-static void of_several_waits_between_two_owners_the_lowest_label_is_told(void) {
+TEST(of_several_waits_between_two_owners_the_lowest_label_is_told) {
     zkl_wait waits[] = { { 0, 1, 7 }, { 1, 0, 4 }, { 0, 1, 3 }, { 1, 0, 9 } };
     circles found = find(2, waits, 4);
     EXPECT_TEXT(found.text, "0>1 ");
@@ -78,7 +78,7 @@ static void of_several_waits_between_two_owners_the_lowest_label_is_told(void) {
     EXPECT_INT(waits[1].label, 4);
 }
 
-static void visitor_that_has_had_enough_hears_no_more(void) {
+TEST(visitor_that_has_had_enough_hears_no_more) {
     zkl_wait waits[] = { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 2, 0 }, { 2, 0, 0 }, { 3, 3, 0 } };
     circles found = { .most = 1 };
     EXPECT(zkl_circles_visit(4, waits, 5, note, &found));
@@ -92,7 +92,7 @@ static bool count_only(void *arg, const zkl_wait *const *waits, size_t length) {
     return true;
 }
 
-static void circle_of_any_length_needs_no_stack(void) {
+TEST(circle_of_any_length_needs_no_stack) {
     static zkl_wait waits[LONG_WAY];
     size_t longest = 0;
     for (size_t i = 0; i < LONG_WAY; i++) {
@@ -163,7 +163,7 @@ static size_t draw(brute_force_search *self, unit_random *random, zkl_wait *wait
     return count;
 }
 
-static void random_graphs_have_the_circles_that_trying_all_ways_finds(void) {
+TEST(random_graphs_have_the_circles_that_trying_all_ways_finds) {
     unit_random random = unit_random_begin(11);
     size_t all = 0;
     for (unsigned i = 0; i < GRAPHS; i++) {
@@ -177,22 +177,4 @@ static void random_graphs_have_the_circles_that_trying_all_ways_finds(void) {
         all += found.count;
     }
     EXPECT(all > GRAPHS); /* it was about something */
-}
-
-static CU_TestInfo tests[] = {
-    TEST(nobody_waits_and_nothing_is_found),
-    TEST(chain_is_no_circle),
-    TEST(two_that_wait_for_each_other_are_one_circle),
-    TEST(who_waits_for_itself_is_a_circle),
-    TEST(who_waits_for_a_circle_is_not_in_it),
-    TEST(circles_that_share_owners_are_each_told),
-    TEST(of_several_waits_between_two_owners_the_lowest_label_is_told),
-    TEST(visitor_that_has_had_enough_hears_no_more),
-    TEST(circle_of_any_length_needs_no_stack),
-    TEST(random_graphs_have_the_circles_that_trying_all_ways_finds),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("circles", tests);
 }

@@ -65,7 +65,7 @@ static void end_acquires(zkl_lock *locks[ACQUIRES], int told) {
     zkl_testing_end();
 }
 
-static void close_with_requests_under_way_leaves_no_node(void) {
+TEST(close_with_requests_under_way_leaves_no_node) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         zkl_lock *locks[ACQUIRES];
         int told = 0;
@@ -79,7 +79,7 @@ static void close_with_requests_under_way_leaves_no_node(void) {
 }
 
 /* The replies may never come. */
-static void close_waits_for_replies_no_longer_than_its_bound(void) {
+TEST(close_waits_for_replies_no_longer_than_its_bound) {
     zkl_lock *locks[ACQUIRES];
     int told = 0;
     begin(1);
@@ -92,7 +92,7 @@ static void close_waits_for_replies_no_longer_than_its_bound(void) {
 }
 
 /* Nor does anybody wait for those that are lost. */
-static void close_without_a_connection_waits_for_no_replies(void) {
+TEST(close_without_a_connection_waits_for_no_replies) {
     zkl_lock *locks[ACQUIRES];
     int told = 0;
     begin(1);
@@ -216,32 +216,32 @@ static void close_ends(int (*call)(void), void (*close)(void), outage how, int s
     zkl_testing_end();
 }
 
-static void close_ends_a_release_without_servers(void) {
+TEST(close_ends_a_release_without_servers) {
     close_ends(release_for_ever, close_lock, UNANSWERED, ZKL_PENDING);
     close_ends(release_for_ever, close_lock, DISCONNECTED, ZKL_PENDING);
 }
 
-static void close_ends_a_verification_without_servers(void) {
+TEST(close_ends_a_verification_without_servers) {
     close_ends(verify_for_ever, close_lock, UNANSWERED, ZKL_SUSPECT);
     close_ends(verify_for_ever, close_lock, DISCONNECTED, ZKL_CANCELLED);
 }
 
-static void close_ends_a_downgrade_without_servers(void) {
+TEST(close_ends_a_downgrade_without_servers) {
     close_ends(downgrade_for_ever, close_lock, UNANSWERED, ZKL_NOT_HELD);
     close_ends(downgrade_for_ever, close_lock, DISCONNECTED, ZKL_NOT_HELD);
 }
 
-static void close_ends_a_commit_without_servers(void) {
+TEST(close_ends_a_commit_without_servers) {
     close_ends(commit_for_ever, close_lock, UNANSWERED, ZKL_UNKNOWN);
     close_ends(commit_for_ever, close_lock, DISCONNECTED, ZKL_CANCELLED);
 }
 
-static void close_ends_a_release_of_all_without_servers(void) {
+TEST(close_ends_a_release_of_all_without_servers) {
     close_ends(release_all_for_ever, close_set, UNANSWERED, ZKL_PENDING);
     close_ends(release_all_for_ever, close_set, DISCONNECTED, ZKL_PENDING);
 }
 
-static void close_ends_a_resignation_without_servers(void) {
+TEST(close_ends_a_resignation_without_servers) {
     close_ends(resign_for_ever, close_election, UNANSWERED, ZKL_PENDING);
     close_ends(resign_for_ever, close_election, DISCONNECTED, ZKL_PENDING);
 }
@@ -291,7 +291,7 @@ static void end_crowd(void) {
     zkl_testing_end();
 }
 
-static void close_waits_for_the_requests_of_each_session(void) {
+TEST(close_waits_for_the_requests_of_each_session) {
     const int64_t slow_ms = 3000;
     begin(1);
     acquire_crowd();
@@ -333,7 +333,7 @@ static void let_be_given_up(const zkl_client_session *one, char *path) {
     EXPECT(zkl_testing_wait_until(has_joined_again, path, SESSION_MS));
 }
 
-static void close_is_pending_when_a_second_session_was_given_up(void) {
+TEST(close_is_pending_when_a_second_session_was_given_up) {
     char name[NAME_LENGTH + 1];
     char path[NAME_LENGTH + 16];
     begin(1);
@@ -368,7 +368,7 @@ static int close_after_a_session_was_given_up(int64_t after_ms) {
     return status;
 }
 
-static void close_says_ok_only_when_the_session_that_was_given_up_has_ended(void) {
+TEST(close_says_ok_only_when_the_session_that_was_given_up_has_ended) {
     for (int64_t after_ms = 0; after_ms < 2 * SESSION_MS; after_ms += SOON_MS) {
         (void)close_after_a_session_was_given_up(after_ms);
     }
@@ -377,7 +377,7 @@ static void close_says_ok_only_when_the_session_that_was_given_up_has_ended(void
 }
 
 /* Given the time, it waits for that. */
-static void close_waits_for_the_end_of_a_session_that_was_given_up(void) {
+TEST(close_waits_for_the_end_of_a_session_that_was_given_up) {
     char path[] = STOCK;
     begin(1);
     lock = open_lock("stock");
@@ -414,7 +414,7 @@ static int close_long_after_a_session_was_given_up(int how, int64_t *took_ms) {
     return status;
 }
 
-static void close_after_a_session_long_connected_was_given_up_is_pending(void) {
+TEST(close_after_a_session_long_connected_was_given_up_is_pending) {
     char path[] = STOCK;
     begin(1);
     lock = open_lock("stock");
@@ -430,33 +430,10 @@ static void close_after_a_session_long_connected_was_given_up_is_pending(void) {
     zkl_testing_end();
 }
 
-static void close_long_after_a_give_up_says_ok(void) {
+TEST(close_long_after_a_give_up_says_ok) {
     int64_t took_ms = 0;
     for (int how = 0; how < 3; how++) {
         EXPECT_INT(close_long_after_a_session_was_given_up(how, &took_ms), ZKL_OK);
         EXPECT(took_ms < SESSION_MS);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(close_long_after_a_give_up_says_ok),
-    TEST(close_after_a_session_long_connected_was_given_up_is_pending),
-    TEST(close_with_requests_under_way_leaves_no_node),
-    TEST(close_waits_for_replies_no_longer_than_its_bound),
-    TEST(close_without_a_connection_waits_for_no_replies),
-    TEST(close_ends_a_release_without_servers),
-    TEST(close_ends_a_verification_without_servers),
-    TEST(close_ends_a_downgrade_without_servers),
-    TEST(close_ends_a_commit_without_servers),
-    TEST(close_ends_a_release_of_all_without_servers),
-    TEST(close_ends_a_resignation_without_servers),
-    TEST(close_waits_for_the_requests_of_each_session),
-    TEST(close_is_pending_when_a_second_session_was_given_up),
-    TEST(close_says_ok_only_when_the_session_that_was_given_up_has_ended),
-    TEST(close_waits_for_the_end_of_a_session_that_was_given_up),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client_close", tests);
 }

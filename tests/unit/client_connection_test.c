@@ -81,7 +81,7 @@ static void move_to_another_server(void) {
 
 /* libzookeeper closes a connection to a server that is not in the new list, and says nothing. The
  * next one may come before we look, or after. */
-static void reconnect_that_nobody_told_of_is_suspect_and_held_again(void) {
+TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again) {
     begin_with(LONG_TIMEOUT_MS);
     for (unsigned i = 0; i < MOVES; i++) {
         holder.news[0] = '\0';
@@ -93,7 +93,7 @@ static void reconnect_that_nobody_told_of_is_suspect_and_held_again(void) {
 
 /* As before, but none of the other servers answers: libzookeeper says nothing of that either, as it
  * takes itself for one that connects. */
-static void connection_that_nobody_told_of_and_does_not_come_back_is_suspect(void) {
+TEST(connection_that_nobody_told_of_and_does_not_come_back_is_suspect) {
     begin_with(LONG_TIMEOUT_MS);
     uint32_t before = server_of_session();
     char *addresses = NULL;
@@ -111,7 +111,7 @@ static void connection_that_nobody_told_of_and_does_not_come_back_is_suspect(voi
     end(ZKL_OK);
 }
 
-static void look_up_that_ends_after_the_reconnect_leaves_the_connection_alone(void) {
+TEST(look_up_that_ends_after_the_reconnect_leaves_the_connection_alone) {
     begin_with(LONG_TIMEOUT_MS);
     zkl_names_take(5 * (int64_t)SECOND_US);
     zkl_testing_disconnect(holder.client, LOOK_UP_AGAIN_MS + 2000);
@@ -126,7 +126,7 @@ static void look_up_that_ends_after_the_reconnect_leaves_the_connection_alone(vo
     end(ZKL_OK);
 }
 
-static void servers_that_have_moved_are_found_again_in_the_same_session(void) {
+TEST(servers_that_have_moved_are_found_again_in_the_same_session) {
     begin_with(LONG_TIMEOUT_MS);
     zkl_names_move();
     zkl_testing_disconnect(holder.client, 1);
@@ -140,7 +140,7 @@ static void servers_that_have_moved_are_found_again_in_the_same_session(void) {
 }
 
 /* The first look-up is in vain, as the names of the new place are not known yet. */
-static void servers_that_have_moved_are_looked_up_until_they_are_found(void) {
+TEST(servers_that_have_moved_are_looked_up_until_they_are_found) {
     begin_with(LONG_TIMEOUT_MS);
     zkl_names_move();
     zkl_names_fail((LOOK_UP_AGAIN_MS + 5000) * (int64_t)1000);
@@ -159,7 +159,7 @@ static void expire(void) {
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, SOON_MS), 1);
 }
 
-static void session_that_cannot_be_opened_is_tried_again_after_a_pause(void) {
+TEST(session_that_cannot_be_opened_is_tried_again_after_a_pause) {
     const uint32_t times = 5;
     begin_with(PARTICIPANT_TIMEOUT_MS);
     zkl_opens_fail(times);
@@ -171,7 +171,7 @@ static void session_that_cannot_be_opened_is_tried_again_after_a_pause(void) {
     end(ZKL_LOST);
 }
 
-static void names_that_cannot_be_resolved_are_tried_again_after_a_pause(void) {
+TEST(names_that_cannot_be_resolved_are_tried_again_after_a_pause) {
     const int64_t seconds = 30;
     begin_with(PARTICIPANT_TIMEOUT_MS);
     zkl_names_fail(seconds * SECOND_US);
@@ -185,7 +185,7 @@ static void names_that_cannot_be_resolved_are_tried_again_after_a_pause(void) {
 }
 
 /* The thread that opens a session goes on only when that has come and gone. */
-static void session_that_expires_while_it_is_opened_is_followed_by_another(void) {
+TEST(session_that_expires_while_it_is_opened_is_followed_by_another) {
     begin_with(PARTICIPANT_TIMEOUT_MS);
     int64_t first = information().session_id;
     zkl_opens_take(2 * (int64_t)SECOND_US);
@@ -202,7 +202,7 @@ static void session_that_expires_while_it_is_opened_is_followed_by_another(void)
     end(ZKL_LOST);
 }
 
-static void client_closes_while_its_session_cannot_be_opened(void) {
+TEST(client_closes_while_its_session_cannot_be_opened) {
     begin_with(PARTICIPANT_TIMEOUT_MS);
     zkl_names_fail(3600 * (int64_t)SECOND_US);
     zkl_names_take(1000);
@@ -218,7 +218,7 @@ static void client_closes_while_its_session_cannot_be_opened(void) {
 
 /* ---- The first session -------------------------------------------------------------- */
 
-static void open_says_why_it_cannot_begin(void) {
+TEST(open_says_why_it_cannot_begin) {
     zkl_client *client = NULL;
     zkl_testing_begin(NULL);
     zkl_names_fail(SECOND_US);
@@ -232,22 +232,4 @@ static void open_says_why_it_cannot_begin(void) {
     EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
     EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
     zkl_testing_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again),
-    TEST(connection_that_nobody_told_of_and_does_not_come_back_is_suspect),
-    TEST(look_up_that_ends_after_the_reconnect_leaves_the_connection_alone),
-    TEST(servers_that_have_moved_are_found_again_in_the_same_session),
-    TEST(servers_that_have_moved_are_looked_up_until_they_are_found),
-    TEST(session_that_cannot_be_opened_is_tried_again_after_a_pause),
-    TEST(names_that_cannot_be_resolved_are_tried_again_after_a_pause),
-    TEST(session_that_expires_while_it_is_opened_is_followed_by_another),
-    TEST(client_closes_while_its_session_cannot_be_opened),
-    TEST(open_says_why_it_cannot_begin),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client connection", tests);
 }

@@ -47,7 +47,7 @@ static bool is_readable(int which) {
 
 /* ---- The descriptor --------------------------------------------------------------------- */
 
-static void descriptor_is_readable_while_callbacks_wait(void) {
+TEST(descriptor_is_readable_while_callbacks_wait) {
     begin(ZKL_DISPATCH_CALLER);
     int its = descriptor();
     EXPECT(!is_readable(its));
@@ -69,7 +69,7 @@ static void descriptor_is_readable_while_callbacks_wait(void) {
     EXPECT_INT(fcntl(its, F_GETFD), -1); /* it has ended with the client */
 }
 
-static void descriptor_that_is_asked_for_late_is_readable_at_once(void) {
+TEST(descriptor_that_is_asked_for_late_is_readable_at_once) {
     begin(ZKL_DISPATCH_CALLER);
     acquire_and_wait();
     int its = descriptor();
@@ -80,7 +80,7 @@ static void descriptor_that_is_asked_for_late_is_readable_at_once(void) {
     end();
 }
 
-static void descriptor_is_not_to_be_had_where_there_are_no_more(void) {
+TEST(descriptor_is_not_to_be_had_where_there_are_no_more) {
     begin(ZKL_DISPATCH_CALLER);
     struct rlimit before;
     EXPECT_INT(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -96,7 +96,7 @@ static void descriptor_is_not_to_be_had_where_there_are_no_more(void) {
 
 /* ---- Dispatch ----------------------------------------------------------------------------- */
 
-static void nothing_runs_unless_it_is_dispatched(void) {
+TEST(nothing_runs_unless_it_is_dispatched) {
     begin(ZKL_DISPATCH_CALLER);
     acquire_and_wait();
     zkl_testing_sleep(60000);
@@ -111,7 +111,7 @@ static void react_by_release(async_caller *caller) {
     async_release(caller, 0);
 }
 
-static void what_comes_to_wait_meanwhile_is_for_the_next_dispatch(void) {
+TEST(what_comes_to_wait_meanwhile_is_for_the_next_dispatch) {
     begin(ZKL_DISPATCH_CALLER);
     int its = descriptor();
     self.react = react_by_release;
@@ -136,7 +136,7 @@ static void react_by_blocking(async_caller *caller) {
     caller->said = zkl_lock_check(caller->lock, NULL);
 }
 
-static void calls_that_block_are_refused_in_a_dispatch_and_fine_after_it(void) {
+TEST(calls_that_block_are_refused_in_a_dispatch_and_fine_after_it) {
     begin(ZKL_DISPATCH_CALLER);
     self.said = -99;
     self.react = react_by_blocking;
@@ -169,7 +169,7 @@ static void begin_slow_dispatch(void) {
     ASYNC_HEARD(&self, "acquired "); /* and its callback goes on */
 }
 
-static void of_two_that_dispatch_one_runs_them_all(void) {
+TEST(of_two_that_dispatch_one_runs_them_all) {
     begin_slow_dispatch();
     async_release(&self, 0);
     EXPECT_INT(async_dispatch(&self), 0);
@@ -182,7 +182,7 @@ static void of_two_that_dispatch_one_runs_them_all(void) {
     end();
 }
 
-static void client_close_waits_for_a_dispatch_that_runs(void) {
+TEST(client_close_waits_for_a_dispatch_that_runs) {
     begin_slow_dispatch();
     EXPECT_INT(zkl_client_close(self.client, 1000), ZKL_OK);
     self.client = NULL;
@@ -190,7 +190,7 @@ static void client_close_waits_for_a_dispatch_that_runs(void) {
     end();
 }
 
-static void clients_with_a_thread_have_nothing_to_dispatch(void) {
+TEST(clients_with_a_thread_have_nothing_to_dispatch) {
     begin(ZKL_DISPATCH_THREAD);
     int its = 0;
     size_t count = 99;
@@ -201,7 +201,7 @@ static void clients_with_a_thread_have_nothing_to_dispatch(void) {
     end();
 }
 
-static void wrong_arguments_are_refused(void) {
+TEST(wrong_arguments_are_refused) {
     int its = 0;
     zkl_client *client = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
@@ -241,7 +241,7 @@ static void disconnect(void) {
     EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_SUSPECT);
 }
 
-static void flapping_connection_leaves_two_news_of_a_handle(void) {
+TEST(flapping_connection_leaves_two_news_of_a_handle) {
     begin_held();
     flap(100);
     EXPECT_INT(async_dispatch(&self), 2);
@@ -252,7 +252,7 @@ static void flapping_connection_leaves_two_news_of_a_handle(void) {
     end();
 }
 
-static void flapping_connection_that_stays_away_ends_with_suspect(void) {
+TEST(flapping_connection_that_stays_away_ends_with_suspect) {
     begin_held();
     flap(3);
     disconnect();
@@ -265,7 +265,7 @@ static void flapping_connection_that_stays_away_ends_with_suspect(void) {
     end();
 }
 
-static void loss_behind_a_flapping_connection_is_told_last(void) {
+TEST(loss_behind_a_flapping_connection_is_told_last) {
     begin_held();
     flap(20);
     zkl_testing_expire_session(self.client);
@@ -275,7 +275,7 @@ static void loss_behind_a_flapping_connection_is_told_last(void) {
     end();
 }
 
-static void news_of_the_next_grant_are_not_taken_for_those_of_the_last(void) {
+TEST(news_of_the_next_grant_are_not_taken_for_those_of_the_last) {
     begin_held();
     flap(2);
     EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
@@ -286,7 +286,7 @@ static void news_of_the_next_grant_are_not_taken_for_those_of_the_last(void) {
     end();
 }
 
-static void request_for_the_lock_is_told_in_its_place(void) {
+TEST(request_for_the_lock_is_told_in_its_place) {
     begin_held();
     flap(2);
     const char *node = strrchr(self.grant.node, '/') + 1;
@@ -296,27 +296,4 @@ static void request_for_the_lock_is_told_in_its_place(void) {
     EXPECT_INT(async_dispatch(&self), 5);
     ASYNC_HEARD(&self, "suspect held revoke requested suspect held ");
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(descriptor_is_readable_while_callbacks_wait),
-    TEST(descriptor_that_is_asked_for_late_is_readable_at_once),
-    TEST(descriptor_is_not_to_be_had_where_there_are_no_more),
-    TEST(nothing_runs_unless_it_is_dispatched),
-    TEST(what_comes_to_wait_meanwhile_is_for_the_next_dispatch),
-    TEST(calls_that_block_are_refused_in_a_dispatch_and_fine_after_it),
-    TEST(of_two_that_dispatch_one_runs_them_all),
-    TEST(client_close_waits_for_a_dispatch_that_runs),
-    TEST(clients_with_a_thread_have_nothing_to_dispatch),
-    TEST(wrong_arguments_are_refused),
-    TEST(flapping_connection_leaves_two_news_of_a_handle),
-    TEST(flapping_connection_that_stays_away_ends_with_suspect),
-    TEST(loss_behind_a_flapping_connection_is_told_last),
-    TEST(news_of_the_next_grant_are_not_taken_for_those_of_the_last),
-    TEST(request_for_the_lock_is_told_in_its_place),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client dispatch", tests);
 }

@@ -45,7 +45,7 @@ static const char *value_of(lock_desk *desk, const char *series) {
 #define EXPECT_SERIES(desk, series, value) EXPECT_TEXT(value_of((desk), (series)), (value))
 #define CLIENT "{client=\"label\"}"
 
-static void grant_and_release_are_counted_with_their_times(void) {
+TEST(grant_and_release_are_counted_with_their_times) {
     lock_desk *desk = open_plain();
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -76,7 +76,7 @@ static void grant_and_release_are_counted_with_their_times(void) {
     desk_close(desk);
 }
 
-static void requests_are_counted_by_their_kind(void) {
+TEST(requests_are_counted_by_their_kind) {
     lock_desk *desk = open_plain();
     desk_hold(desk);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
@@ -89,7 +89,7 @@ static void requests_are_counted_by_their_kind(void) {
     desk_close(desk);
 }
 
-static void probe_of_a_holder_counts_as_exists_and_its_watch_as_watch(void) {
+TEST(probe_of_a_holder_counts_as_exists_and_its_watch_as_watch) {
     lock_desk *desk = open_plain();
     desk_hold(desk);
     desk_pass(desk, 3333);
@@ -107,7 +107,7 @@ static void probe_of_a_holder_counts_as_exists_and_its_watch_as_watch(void) {
     desk_close(desk);
 }
 
-static void request_that_is_not_sent_is_not_counted(void) {
+TEST(request_that_is_not_sent_is_not_counted) {
     lock_desk *desk = open_plain();
     desk_enter(desk);
     desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -118,7 +118,7 @@ static void request_that_is_not_sent_is_not_counted(void) {
     desk_close(desk);
 }
 
-static void pauses_are_counted_as_retries(void) {
+TEST(pauses_are_counted_as_retries) {
     lock_desk *desk = open_plain();
     desk_enter(desk);
     desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -135,7 +135,7 @@ static void pauses_are_counted_as_retries(void) {
     desk_close(desk);
 }
 
-static void busy_try_is_counted(void) {
+TEST(busy_try_is_counted) {
     lock_desk *desk = open_plain();
     desk_begin(desk, desk_acquire, 0);
     desk_enter_at_calls(desk, 1);
@@ -147,7 +147,7 @@ static void busy_try_is_counted(void) {
     desk_close(desk);
 }
 
-static void acquire_that_cannot_begin_counts_as_failed(void) {
+TEST(acquire_that_cannot_begin_counts_as_failed) {
     lock_desk *desk = open_plain();
     desk_enter(desk);
     desk->fake.random_fails = true;
@@ -165,7 +165,7 @@ static void on_nothing(void *arg, int status, const zkl_grant *grant) {
 }
 
 /* As many as it would have been of single locks; whether a thread would have waited, or nobody. */
-static void multi_acquire_that_cannot_begin_counts_for_each_resource(void) {
+TEST(multi_acquire_that_cannot_begin_counts_for_each_resource) {
     lock_desk *desk = open_plain();
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock *set = NULL;
@@ -186,7 +186,7 @@ static void multi_acquire_that_cannot_begin_counts_for_each_resource(void) {
     desk_close(desk);
 }
 
-static void upgrade_that_could_not_begin_is_counted(void) {
+TEST(upgrade_that_could_not_begin_is_counted) {
     lock_desk *desk = open_plain();
     desk->mode = ZKL_READ;
     desk_hold(desk);
@@ -200,7 +200,7 @@ static void upgrade_that_could_not_begin_is_counted(void) {
     desk_close(desk);
 }
 
-static void expiry_while_held_is_a_loss_and_no_release(void) {
+TEST(expiry_while_held_is_a_loss_and_no_release) {
     lock_desk *desk = open_plain();
     desk_hold(desk);
     desk_stand_still(desk, 400);
@@ -218,7 +218,7 @@ static void expiry_while_held_is_a_loss_and_no_release(void) {
     desk_close(desk);
 }
 
-static void end_of_a_lease_is_a_loss(void) {
+TEST(end_of_a_lease_is_a_loss) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     lock_desk *desk = open_counting(&options, TICK_MS);
     desk_hold(desk);
@@ -232,7 +232,7 @@ static void end_of_a_lease_is_a_loss(void) {
     desk_close(desk);
 }
 
-static void hold_limit_is_a_loss(void) {
+TEST(hold_limit_is_a_loss) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 500;
     lock_desk *desk = open_counting(&options, 0);
@@ -245,7 +245,7 @@ static void hold_limit_is_a_loss(void) {
     desk_close(desk);
 }
 
-static void expiry_while_waiting_is_a_rejoin(void) {
+TEST(expiry_while_waiting_is_a_rejoin) {
     lock_desk *desk = open_plain();
     desk_begin(desk, desk_acquire, 10000);
     desk_enter_at_calls(desk, 2);
@@ -259,7 +259,7 @@ static void expiry_while_waiting_is_a_rejoin(void) {
     desk_close(desk);
 }
 
-static void disconnection_and_reconnect_are_counted(void) {
+TEST(disconnection_and_reconnect_are_counted) {
     lock_desk *desk = open_plain();
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     EXPECT_SERIES(desk, "zklock_sessions_connected" CLIENT, "0");
@@ -272,7 +272,7 @@ static void disconnection_and_reconnect_are_counted(void) {
     desk_close(desk);
 }
 
-static void second_acquire_of_a_reentrant_handle_is_no_grant(void) {
+TEST(second_acquire_of_a_reentrant_handle_is_no_grant) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
     lock_desk *desk = open_counting(&options, 0);
@@ -287,7 +287,7 @@ static void second_acquire_of_a_reentrant_handle_is_no_grant(void) {
     desk_close(desk);
 }
 
-static void close_of_a_held_handle_is_a_release(void) {
+TEST(close_of_a_held_handle_is_a_release) {
     lock_desk *desk = open_plain();
     desk_hold(desk);
     zkl_lock_close(desk->lock);
@@ -299,7 +299,7 @@ static void close_of_a_held_handle_is_a_release(void) {
 
 /* ---- The call itself -------------------------------------------------------------------- */
 
-static void buffer_that_is_too_small_is_left_as_it_was(void) {
+TEST(buffer_that_is_too_small_is_left_as_it_was) {
     lock_desk *desk = open_plain();
     size_t needed = 0;
     EXPECT_INT(zkl_client_metrics(desk->client, NULL, 0, &needed), ZKL_BUFFER_TOO_SMALL);
@@ -321,7 +321,7 @@ static void buffer_that_is_too_small_is_left_as_it_was(void) {
     desk_close(desk);
 }
 
-static void client_that_counts_nothing_says_so(void) {
+TEST(client_that_counts_nothing_says_so) {
     lock_desk *desk = desk_open(NULL);
     char buffer[16] = "untouched";
     size_t length = 1;
@@ -331,7 +331,7 @@ static void client_that_counts_nothing_says_so(void) {
     desk_close(desk);
 }
 
-static void what_is_missing_is_named(void) {
+TEST(what_is_missing_is_named) {
     lock_desk *desk = open_plain();
     size_t length = 1;
     EXPECT_INT(zkl_client_metrics(desk->client, NULL, 0, NULL), ZKL_INVALID_ARGUMENT);
@@ -344,7 +344,7 @@ static void what_is_missing_is_named(void) {
     desk_close(desk);
 }
 
-static void class_must_be_a_short_label(void) {
+TEST(class_must_be_a_short_label) {
     lock_desk *desk = open_plain();
     char longest[ZKL_RESOURCE_CLASS_MAX + 2];
     memset(longest, 'x', sizeof(longest) - 1);
@@ -369,39 +369,10 @@ static void class_must_be_a_short_label(void) {
     desk_close(desk);
 }
 
-static void option_is_0_or_1(void) {
+TEST(option_is_0_or_1) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     options.metrics = 2;
     EXPECT_INT(zkl_client_open("h:1", &options, &client), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(), "metrics 2: must be from 0 to 1");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(grant_and_release_are_counted_with_their_times),
-    TEST(requests_are_counted_by_their_kind),
-    TEST(probe_of_a_holder_counts_as_exists_and_its_watch_as_watch),
-    TEST(request_that_is_not_sent_is_not_counted),
-    TEST(pauses_are_counted_as_retries),
-    TEST(busy_try_is_counted),
-    TEST(acquire_that_cannot_begin_counts_as_failed),
-    TEST(multi_acquire_that_cannot_begin_counts_for_each_resource),
-    TEST(upgrade_that_could_not_begin_is_counted),
-    TEST(expiry_while_held_is_a_loss_and_no_release),
-    TEST(end_of_a_lease_is_a_loss),
-    TEST(hold_limit_is_a_loss),
-    TEST(expiry_while_waiting_is_a_rejoin),
-    TEST(disconnection_and_reconnect_are_counted),
-    TEST(second_acquire_of_a_reentrant_handle_is_no_grant),
-    TEST(close_of_a_held_handle_is_a_release),
-    TEST(buffer_that_is_too_small_is_left_as_it_was),
-    TEST(client_that_counts_nothing_says_so),
-    TEST(what_is_missing_is_named),
-    TEST(class_must_be_a_short_label),
-    TEST(option_is_0_or_1),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client metrics", tests);
 }

@@ -122,7 +122,7 @@ void __wrap_zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pi
 
 /* ---- Writing -------------------------------------------------------------------------- */
 
-static void written_record_tells_what_the_client_did(void) {
+TEST(written_record_tells_what_the_client_did) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
@@ -139,7 +139,7 @@ static void written_record_tells_what_the_client_did(void) {
     desk_close(desk);
 }
 
-static void record_replaces_the_one_before(void) {
+TEST(record_replaces_the_one_before) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     const char *path = path_of("record");
@@ -153,7 +153,7 @@ static void record_replaces_the_one_before(void) {
 }
 
 /* Else each acquire of the client, and its session, would wait for 16 MB of fresh pages. */
-static void memory_is_allocated_before_the_clients_mutex_is_taken(void) {
+TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
@@ -167,7 +167,7 @@ static void memory_is_allocated_before_the_clients_mutex_is_taken(void) {
     desk_close(desk);
 }
 
-static void record_needs_no_connection(void) {
+TEST(record_needs_no_connection) {
     make_directory();
     lock_desk *desk = desk_open_offline(NULL);
     EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
@@ -176,7 +176,7 @@ static void record_needs_no_connection(void) {
     desk_close(desk);
 }
 
-static void no_data_of_a_node_is_in_the_record(void) {
+TEST(no_data_of_a_node_is_in_the_record) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
@@ -188,7 +188,7 @@ static void no_data_of_a_node_is_in_the_record(void) {
     desk_close(desk);
 }
 
-static void place_that_cannot_be_written_is_named_and_nothing_is_left(void) {
+TEST(place_that_cannot_be_written_is_named_and_nothing_is_left) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     char expected[600];
@@ -223,7 +223,7 @@ static void write_too_much(void) {
                                                                                             : 1);
 }
 
-static void half_a_file_is_not_left(void) {
+TEST(half_a_file_is_not_left) {
     make_directory();
     EXPECT(zkl_record_file_write(path_of("record"), "old", 3));
     pid_t child = fork();
@@ -239,7 +239,7 @@ static void half_a_file_is_not_left(void) {
     remove_directory();
 }
 
-static void file_may_have_the_longest_name(void) {
+TEST(file_may_have_the_longest_name) {
     char name[NAME_MAX + 1];
     char found[256];
     make_directory();
@@ -255,7 +255,7 @@ static void file_may_have_the_longest_name(void) {
     remove_directory();
 }
 
-static void file_without_a_directory_is_written_where_we_are(void) {
+TEST(file_without_a_directory_is_written_where_we_are) {
     char back[PATH_MAX];
     char found[256];
     make_directory();
@@ -268,7 +268,7 @@ static void file_without_a_directory_is_written_where_we_are(void) {
     remove_directory();
 }
 
-static void bad_arguments_are_named(void) {
+TEST(bad_arguments_are_named) {
     char long_path[ZKL_FILE_NAME_MAX + 2];
     memset(long_path, 'p', sizeof(long_path) - 1);
     long_path[sizeof(long_path) - 1] = '\0';
@@ -293,7 +293,7 @@ static int open_with(int32_t events, const char *place, zkl_client **client) {
     return zkl_client_open("h:1", &options, client);
 }
 
-static void number_of_events_has_its_range(void) {
+TEST(number_of_events_has_its_range) {
     static const int32_t refused[] = { -1, 1, 63, 65537, INT32_MIN, INT32_MAX };
     static const int32_t accepted[] = { 64, 1024, 65536 };
     zkl_client *client = NULL;
@@ -309,7 +309,7 @@ static void number_of_events_has_its_range(void) {
     }
 }
 
-static void client_that_records_nothing_says_so(void) {
+TEST(client_that_records_nothing_says_so) {
     lock_desk *desk = desk_open(NULL);
     zkl_client *client = NULL;
     EXPECT_INT(open_with(0, NULL, &client), ZKL_OK);
@@ -319,7 +319,7 @@ static void client_that_records_nothing_says_so(void) {
     desk_close(desk);
 }
 
-static void directory_for_records_has_a_name_of_its_own(void) {
+TEST(directory_for_records_has_a_name_of_its_own) {
     zkl_client *client = NULL;
     REFUSED(open_with(1024, "", &client), ZKL_INVALID_ARGUMENT,
             "record_directory \"\": 0 bytes, must be from 1 to 1024");
@@ -340,7 +340,7 @@ static void write_when_lost(void *arg, const zkl_lock_event *event) {
     }
 }
 
-static void record_can_be_written_in_a_callback(void) {
+TEST(record_can_be_written_in_a_callback) {
     make_directory();
     lossy_desk lossy = { .status = 1 };
     EXPECT_INT(sem_init(&lossy.told, 0, 0), 0);
@@ -360,7 +360,7 @@ static void record_can_be_written_in_a_callback(void) {
     desk_close(lossy.desk);
 }
 
-static void closed_client_that_a_handle_keeps_still_has_its_record(void) {
+TEST(closed_client_that_a_handle_keeps_still_has_its_record) {
     make_directory();
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
@@ -419,7 +419,7 @@ static void break_assertion(void) {
     zkl_assert(client->recorder, client->references == 99);
 }
 
-static void broken_assertion_names_itself_and_leaves_the_record(void) {
+TEST(broken_assertion_names_itself_and_leaves_the_record) {
     make_directory();
     static char said[8192];
     char name[256];
@@ -437,7 +437,7 @@ static void broken_assertion_names_itself_and_leaves_the_record(void) {
 
 /* Of two in one millisecond the second finds its name taken, perhaps by a link
  * that somebody has put there, and leaves it alone. */
-static void record_of_a_broken_assertion_replaces_nothing(void) {
+TEST(record_of_a_broken_assertion_replaces_nothing) {
     enum { DUMPS = 200 };
     char path[4096];
     char name[256];
@@ -464,7 +464,7 @@ static void break_assertion_without_a_recorder(void) {
     zkl_assert(NULL, directory[0] == '\0');
 }
 
-static void broken_assertion_without_a_record_says_so_and_aborts(void) {
+TEST(broken_assertion_without_a_record_says_so_and_aborts) {
     static char said[8192];
     expect_aborted(break_assertion_where_nothing_can_be_written, said, sizeof(said));
     EXPECT(strstr(said, "; it left no record\n") != NULL);
@@ -508,7 +508,7 @@ static void break_assertion_where_nobody_listens(int stderr_end) {
     _exit(2);
 }
 
-static void broken_assertion_ends_a_program_whose_stderr_is_stuck(void) {
+TEST(broken_assertion_ends_a_program_whose_stderr_is_stuck) {
     int pipe_ends[2];
     EXPECT_INT(pipe(pipe_ends), 0);
     fill_pipe(pipe_ends[1]);
@@ -523,7 +523,7 @@ static void broken_assertion_ends_a_program_whose_stderr_is_stuck(void) {
     close(pipe_ends[1]);
 }
 
-static void half_a_record_of_a_broken_assertion_is_not_left(void) {
+TEST(half_a_record_of_a_broken_assertion_is_not_left) {
     static char said[8192];
     char name[256];
     make_directory();
@@ -571,7 +571,7 @@ static void ask_for_too_many_actions(void) {
 }
 
 /* With the event that broke it, and no memory beyond the array written to. */
-static void recipe_that_asks_for_too_much_aborts_and_leaves_the_record(void) {
+TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record) {
     static char said[8192];
     char name[256];
     make_directory();
@@ -582,7 +582,7 @@ static void recipe_that_asks_for_too_much_aborts_and_leaves_the_record(void) {
     remove_directory();
 }
 
-static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
+TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record) {
     static const struct {
         child_function *function;
         const char *condition;
@@ -603,37 +603,7 @@ static void runner_whose_state_is_broken_aborts_and_leaves_the_record(void) {
     }
 }
 
-static void assertion_that_holds_does_nothing(void) {
+TEST(assertion_that_holds_does_nothing) {
     zkl_assert(NULL, directory[0] != '\0');
     EXPECT(true);
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(written_record_tells_what_the_client_did),
-        TEST(record_replaces_the_one_before),
-        TEST(memory_is_allocated_before_the_clients_mutex_is_taken),
-        TEST(record_needs_no_connection),
-        TEST(no_data_of_a_node_is_in_the_record),
-        TEST(place_that_cannot_be_written_is_named_and_nothing_is_left),
-        TEST(half_a_file_is_not_left),
-        TEST(file_may_have_the_longest_name),
-        TEST(file_without_a_directory_is_written_where_we_are),
-        TEST(bad_arguments_are_named),
-        TEST(number_of_events_has_its_range),
-        TEST(client_that_records_nothing_says_so),
-        TEST(directory_for_records_has_a_name_of_its_own),
-        TEST(record_can_be_written_in_a_callback),
-        TEST(closed_client_that_a_handle_keeps_still_has_its_record),
-        TEST(broken_assertion_names_itself_and_leaves_the_record),
-        TEST(record_of_a_broken_assertion_replaces_nothing),
-        TEST(broken_assertion_without_a_record_says_so_and_aborts),
-        TEST(broken_assertion_ends_a_program_whose_stderr_is_stuck),
-        TEST(half_a_record_of_a_broken_assertion_is_not_left),
-        TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record),
-        TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record),
-        TEST(assertion_that_holds_does_nothing),
-        TEST_END,
-    };
-    return unit_main("client record", tests);
 }

@@ -65,7 +65,7 @@ static void close_emptied(lock_desk *desk) {
 /* ---- What a request needs ------------------------------------------------------- */
 
 /* Two paths of 85 bytes and more, each with its length: a blocker and our own. */
-static void need_of_a_request_covers_two_watches(void) {
+TEST(need_of_a_request_covers_two_watches) {
     size_t longest_name = strlen("_c_12345678-1234-1234-1234-123456789012-__READ__-2147483648");
     size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
     EXPECT(needed >= 2 * (strlen(path) + 1 + longest_name + 4));
@@ -74,13 +74,13 @@ static void need_of_a_request_covers_two_watches(void) {
 }
 
 /* The header says "about 2,500 requests at once". */
-static void session_has_room_for_about_2500_requests(void) {
+TEST(session_has_room_for_about_2500_requests) {
     size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock", exclusive);
     EXPECT(room > 2000);
     EXPECT(room < 3500);
 }
 
-static void request_counts_from_its_start_until_its_node_is_gone(void) {
+TEST(request_counts_from_its_start_until_its_node_is_gone) {
     lock_desk *desk = desk_open(NULL);
     const zkl_session *session = &desk->client->sessions->session;
     size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
@@ -96,7 +96,7 @@ static void request_counts_from_its_start_until_its_node_is_gone(void) {
 
 /* ---- Which session ----------------------------------------------------------------- */
 
-static void one_session_serves_until_three_quarters_are_taken(void) {
+TEST(one_session_serves_until_three_quarters_are_taken) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(choose(desk), 0);
     fill(desk, 0, THREE_QUARTERS);
@@ -105,7 +105,7 @@ static void one_session_serves_until_three_quarters_are_taken(void) {
     close_emptied(desk);
 }
 
-static void next_session_is_opened_ahead_once_and_used_when_the_first_is_full(void) {
+TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full) {
     lock_desk *desk = desk_open(NULL);
     fill(desk, 0, THREE_QUARTERS + 1);
     EXPECT_INT(choose(desk), 0);
@@ -122,7 +122,7 @@ static void next_session_is_opened_ahead_once_and_used_when_the_first_is_full(vo
     close_emptied(desk);
 }
 
-static void session_is_opened_at_once_where_none_was_opened_ahead(void) {
+TEST(session_is_opened_at_once_where_none_was_opened_ahead) {
     lock_desk *desk = desk_open(NULL);
     fill(desk, 0, FULL);
     EXPECT_INT(choose(desk), 1);
@@ -130,7 +130,7 @@ static void session_is_opened_at_once_where_none_was_opened_ahead(void) {
     close_emptied(desk);
 }
 
-static void longer_resource_goes_where_it_fits(void) {
+TEST(longer_resource_goes_where_it_fits) {
     lock_desk *desk = desk_open(NULL);
     char name[ZKL_RESOURCE_MAX + 1];
     zkl_session *chosen = NULL;
@@ -156,7 +156,7 @@ static void fill_to_the_last_session(lock_desk *desk) {
     }
 }
 
-static void sixteen_sessions_and_no_more(void) {
+TEST(sixteen_sessions_and_no_more) {
     lock_desk *desk = desk_open(NULL);
     fill_to_the_last_session(desk);
     EXPECT_INT(session_count(desk), 16);
@@ -168,7 +168,7 @@ static void sixteen_sessions_and_no_more(void) {
     close_emptied(desk);
 }
 
-static void request_that_no_session_has_room_for_opens_none(void) {
+TEST(request_that_no_session_has_room_for_opens_none) {
     lock_desk *desk = desk_open(NULL);
     zkl_session *chosen = NULL;
     desk_enter(desk);
@@ -179,7 +179,7 @@ static void request_that_no_session_has_room_for_opens_none(void) {
     close_emptied(desk);
 }
 
-static void acquire_without_room_leaves_the_handle_idle(void) {
+TEST(acquire_without_room_leaves_the_handle_idle) {
     lock_desk *desk = desk_open(NULL);
     fill_to_the_last_session(desk);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL),
@@ -191,7 +191,7 @@ static void acquire_without_room_leaves_the_handle_idle(void) {
     desk_close(desk);
 }
 
-static void session_that_cannot_be_opened_fails_the_acquire_that_needs_it(void) {
+TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it) {
     static const int statuses[] = { ZKL_NO_MEMORY, ZKL_SYSTEM };
     for (size_t i = 0; i < COUNT_OF(statuses); i++) {
         lock_desk *desk = desk_open(NULL);
@@ -203,7 +203,7 @@ static void session_that_cannot_be_opened_fails_the_acquire_that_needs_it(void) 
     }
 }
 
-static void session_that_cannot_be_opened_ahead_is_missed_by_nobody(void) {
+TEST(session_that_cannot_be_opened_ahead_is_missed_by_nobody) {
     lock_desk *desk = desk_open(NULL);
     desk_let_service_return(ZKL_NO_MEMORY);
     fill(desk, 0, THREE_QUARTERS + 1);
@@ -215,7 +215,7 @@ static void session_that_cannot_be_opened_ahead_is_missed_by_nobody(void) {
     close_emptied(desk);
 }
 
-static void session_whose_authentication_failed_takes_no_request(void) {
+TEST(session_whose_authentication_failed_takes_no_request) {
     lock_desk *desk = desk_open(NULL);
     desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
     EXPECT_INT(choose(desk), ZKL_AUTH_FAILED);
@@ -239,7 +239,7 @@ static zkl_client_information information_of(lock_desk *desk) {
     return information;
 }
 
-static void acquire_waits_for_the_connection_of_its_new_session(void) {
+TEST(acquire_waits_for_the_connection_of_its_new_session) {
     lock_desk *desk = desk_open(NULL);
     fill(desk, 0, FULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -264,7 +264,7 @@ static void acquire_waits_for_the_connection_of_its_new_session(void) {
     close_emptied(desk);
 }
 
-static void information_is_that_of_all_sessions(void) {
+TEST(information_is_that_of_all_sessions) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(information_of(desk).sessions, 1);
     EXPECT_INT(information_of(desk).connected, 1);
@@ -295,27 +295,4 @@ static void information_is_that_of_all_sessions(void) {
     EXPECT_INT(information_of(desk).pending_deletions, 0);
     EXPECT_INT(information_of(desk).connected, 0);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(need_of_a_request_covers_two_watches),
-    TEST(session_has_room_for_about_2500_requests),
-    TEST(request_counts_from_its_start_until_its_node_is_gone),
-    TEST(one_session_serves_until_three_quarters_are_taken),
-    TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full),
-    TEST(session_is_opened_at_once_where_none_was_opened_ahead),
-    TEST(longer_resource_goes_where_it_fits),
-    TEST(sixteen_sessions_and_no_more),
-    TEST(request_that_no_session_has_room_for_opens_none),
-    TEST(acquire_without_room_leaves_the_handle_idle),
-    TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it),
-    TEST(session_that_cannot_be_opened_ahead_is_missed_by_nobody),
-    TEST(session_whose_authentication_failed_takes_no_request),
-    TEST(acquire_waits_for_the_connection_of_its_new_session),
-    TEST(information_is_that_of_all_sessions),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client sessions", tests);
 }

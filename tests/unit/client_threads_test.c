@@ -86,7 +86,7 @@ static size_t count_threads(const opener *self, size_t *interruptible) {
     return count;
 }
 
-static void threads_of_a_client_leave_all_signals_to_the_application(void) {
+TEST(threads_of_a_client_leave_all_signals_to_the_application) {
     opener self = { .status = ZKL_OK };
     size_t interruptible = 0;
     size_t interruptible_before = 0; /* of a sanitizer, which starts its own with our first */
@@ -107,7 +107,7 @@ static void threads_of_a_client_leave_all_signals_to_the_application(void) {
     EXPECT_INT(self.status, ZKL_DISCONNECTED);
 }
 
-static void callers_signals_are_as_they_were(void) {
+TEST(callers_signals_are_as_they_were) {
     sigset_t before;
     sigset_t after;
     zkl_client *client = NULL;
@@ -119,14 +119,4 @@ static void callers_signals_are_as_they_were(void) {
     for (int number = 1; number < NSIG; number++) {
         EXPECT_INT(sigismember(&after, number), sigismember(&before, number));
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(threads_of_a_client_leave_all_signals_to_the_application),
-    TEST(callers_signals_are_as_they_were),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("client threads", tests);
 }

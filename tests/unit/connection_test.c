@@ -137,7 +137,7 @@ static const struct {
 
 /* Whatever does not prove that nothing was applied, or will be, is unknown: the session may have
  * moved, and the time be over, when the leader has the request already. */
-static void error_that_proves_nothing_is_unknown(void) {
+TEST(error_that_proves_nothing_is_unknown) {
     begin(0);
     for (size_t i = 0; i < COUNT_OF(errors); i++) {
         server.error = errors[i].error;
@@ -176,7 +176,7 @@ static void close_in_the_middle_of_requests(void) {
 
 /* It forgets some only where its completion thread ends before the last of them is passed on: one
  * time in four. */
-static void requests_under_way_are_answered_at_the_close(void) {
+TEST(requests_under_way_are_answered_at_the_close) {
     for (int i = 0; i < ROUNDS; i++) {
         close_in_the_middle_of_requests();
     }
@@ -185,7 +185,7 @@ static void requests_under_way_are_answered_at_the_close(void) {
 /* ---- Other servers ------------------------------------------------------------------------ */
 
 /* libzookeeper closes the connection and says nothing; nor does it when no other comes about. */
-static void connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers(void) {
+TEST(connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers) {
     enum { WAIT_MS = 3000 };
     begin(0);
     zkl_connection_set_servers(client.connection, "127.0.0.9:1");
@@ -203,15 +203,4 @@ static void connection_that_new_addresses_cost_is_told_of_though_none_of_them_an
     EXPECT_INT(client.outcome, ZKL_OUTCOME_UNKNOWN);
     pthread_mutex_unlock(&client.mutex);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers),
-    TEST(error_that_proves_nothing_is_unknown),
-    TEST(requests_under_way_are_answered_at_the_close),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("connection", tests);
 }

@@ -17,7 +17,7 @@ static bool is_there(const char *path) {
     return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
 }
 
-static void container_goes_once_it_had_children_and_has_none(void) {
+TEST(container_goes_once_it_had_children_and_has_none) {
     caller self;
     begin();
     caller_open(&self, 600);
@@ -56,7 +56,7 @@ static void hold_and_release(zkl_lock *lock) {
     run_ms(3 * CONTAINER_MS);
 }
 
-static void resource_of_a_client_with_container_parents_goes_after_its_use(void) {
+TEST(resource_of_a_client_with_container_parents_goes_after_its_use) {
     begin();
     zkl_client *client = NULL;
     zkl_lock *lock = open_lock(1, &client);
@@ -70,7 +70,7 @@ static void resource_of_a_client_with_container_parents_goes_after_its_use(void)
     caller_world_end();
 }
 
-static void resource_of_other_clients_stays(void) {
+TEST(resource_of_other_clients_stays) {
     begin();
     zkl_client *client = NULL;
     zkl_lock *lock = open_lock(0, &client);
@@ -81,22 +81,10 @@ static void resource_of_other_clients_stays(void) {
     caller_world_end();
 }
 
-static void option_is_zero_or_one(void) {
+TEST(option_is_zero_or_one) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.container_parents = 2;
     zkl_client *client = NULL;
     EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(), "container_parents 2: must be from 0 to 1");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(container_goes_once_it_had_children_and_has_none),
-    TEST(resource_of_a_client_with_container_parents_goes_after_its_use),
-    TEST(resource_of_other_clients_stays),
-    TEST(option_is_zero_or_one),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("container", tests);
 }

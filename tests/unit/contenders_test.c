@@ -238,15 +238,15 @@ static void try_all_contests(const numbers *numbering) {
     }
 }
 
-static void every_queue_of_up_to_six_follows_the_rule(void) {
+TEST(every_queue_of_up_to_six_follows_the_rule) {
     try_all_contests(&numberings[0]);
 }
 
-static void every_queue_around_zero_follows_the_rule(void) {
+TEST(every_queue_around_zero_follows_the_rule) {
     try_all_contests(&numberings[1]);
 }
 
-static void every_queue_with_equal_sequences_follows_the_rule(void) {
+TEST(every_queue_with_equal_sequences_follows_the_rule) {
     for (size_t i = 2; i < COUNT_OF(numberings); i++) {
         try_all_contests(&numberings[i]);
     }
@@ -273,7 +273,7 @@ static void expect_in_all_orders(const queue *contest, const queued *own, const 
     }
 }
 
-static void list_may_come_in_any_order(void) {
+TEST(list_may_come_in_any_order) {
     static const size_t choices[] = { 0, 8, 57443, 104729, 20011, 99991, 117648 };
     for (size_t n = 0; n < COUNT_OF(choices); n++) {
         queue contest = make_contest(QUEUE_MAX, choices[n], &numberings[0]);
@@ -309,7 +309,7 @@ static void expect_tail_rule(const queue *contest, zkl_listed children) {
     EXPECT(is_blocked_at_tail(children, ZKL_EXCLUSIVE) == blocks_others);
 }
 
-static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
+TEST(every_queue_of_up_to_four_blocks_its_tail_by_the_rule) {
     const char *names[QUEUE_MAX];
     for (size_t count = 1; count <= 4; count++) {
         for (size_t number = 0; number < power(strlen(ALL_KINDS), count); number++) {
@@ -319,7 +319,7 @@ static void every_queue_of_up_to_four_blocks_its_tail_by_the_rule(void) {
     }
 }
 
-static void nobody_blocks_the_tail_of_an_empty_queue(void) {
+TEST(nobody_blocks_the_tail_of_an_empty_queue) {
     zkl_listed nobody = listed((zkl_children){ NULL, 0 });
     EXPECT(!is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
     EXPECT(!is_blocked_at_tail(nobody, ZKL_READ));
@@ -333,14 +333,14 @@ static zkl_contenders_view examine(const char *const *names, size_t count, const
     return zkl_contenders_examine(listed((zkl_children){ names, count }), &place);
 }
 
-static void list_without_our_node_does_not_count(void) {
+TEST(list_without_our_node_does_not_count) {
     static const char *const names[] = { "lock-0000000001", "lock-0000000003" };
     EXPECT(!examine(names, 2, "lock-0000000002").listed);
     EXPECT(examine(names, 2, "lock-0000000003").listed);
     EXPECT(!examine(NULL, 0, "lock-0000000003").listed);
 }
 
-static void names_are_ordered_by_number_and_not_as_text(void) {
+TEST(names_are_ordered_by_number_and_not_as_text) {
     static const char *const names[] = { "zzz-lock-0000000009", "aaa-lock-0000000010",
                                          "mmm-lock-0000000008" };
     EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[0]);
@@ -348,14 +348,14 @@ static void names_are_ordered_by_number_and_not_as_text(void) {
     EXPECT(examine(names, 3, names[2]).blocker == NULL);
 }
 
-static void negative_numbers_come_before_the_others(void) {
+TEST(negative_numbers_come_before_the_others) {
     static const char *const names[] = { "a-lock-0000000000", "a-lock--000000001",
                                          "a-lock--2147483648" };
     EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[1]);
     EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[2]);
 }
 
-static void permit_waits_while_as_many_are_earlier(void) {
+TEST(permit_waits_while_as_many_are_earlier) {
     static const char *const names[] = { "a-permit-2-0000000001", "b-permit-2-0000000002",
                                          "c-permit-2-0000000003", "d-permit-2-0000000009" };
     EXPECT(examine(names, 4, names[1]).blocker == NULL);
@@ -364,7 +364,7 @@ static void permit_waits_while_as_many_are_earlier(void) {
     EXPECT(examine(names, 4, names[3]).unlike == NULL);
 }
 
-static void companion_is_in_nobodys_way(void) {
+TEST(companion_is_in_nobodys_way) {
     static const char *const names[] = { "a-__READ__0000000001", "b-__WRIT__0000000002" };
     zkl_contenders_place place = { .own = names[1], .companion = names[0] };
     zkl_listed children = listed((zkl_children){ names, 2 });
@@ -375,7 +375,7 @@ static void companion_is_in_nobodys_way(void) {
 }
 
 /* The nearest of those before us, the furthest first, from every list of up to five. */
-static void nearest_are_found_in_any_order(void) {
+TEST(nearest_are_found_in_any_order) {
     for (size_t number = 0; number < 120; number++) {
         char texts[5][NAME_SIZE];
         const char *names[5] = { NULL };
@@ -398,7 +398,7 @@ static void nearest_are_found_in_any_order(void) {
     }
 }
 
-static void those_who_wait_are_counted(void) {
+TEST(those_who_wait_are_counted) {
     static const char *const names[] = { "r-__READ__0000000001", "r-__READ__0000000002",
                                          "w-__WRIT__0000000003", "r-__READ__0000000004",
                                          "x-lock-0000000005" };
@@ -416,7 +416,7 @@ static void those_who_wait_are_counted(void) {
 }
 
 /* Curator's writer, on its way down to a reader, leaves both under one number. */
-static void downgraded_reader_does_not_wait_for_its_own_writer(void) {
+TEST(downgraded_reader_does_not_wait_for_its_own_writer) {
     static const char *const names[] = {
         "_c_01234567-89ab-4cde-8f01-23456789abcd-__WRIT__0000000004",
         "_c_01234567-89ab-4cde-8f01-23456789abcd-__READ__0000000004",
@@ -425,7 +425,7 @@ static void downgraded_reader_does_not_wait_for_its_own_writer(void) {
     EXPECT(examine(names, 2, names[0]).blocker == NULL);
 }
 
-static void earlier_node_of_the_same_owner_blocks_like_any_other(void) {
+TEST(earlier_node_of_the_same_owner_blocks_like_any_other) {
     static const char *const names[] = {
         "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000004",
         "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000005",
@@ -467,7 +467,7 @@ static void expect_waiter(const char *briefs, const char *expected) {
     }
 }
 
-static void whoever_comes_later_waits_behind_a_writer_or_a_mutex(void) {
+TEST(whoever_comes_later_waits_behind_a_writer_or_a_mutex) {
     expect_waiter("x3", "nobody");
     expect_waiter("x3 x2 r1 w2", "nobody");
     expect_waiter("x3 x7 r5 w9", "r5");
@@ -476,19 +476,19 @@ static void whoever_comes_later_waits_behind_a_writer_or_a_mutex(void) {
     expect_waiter("x9 x10", "x10"); /* as numbers */
 }
 
-static void no_other_reader_waits_behind_a_reader(void) {
+TEST(no_other_reader_waits_behind_a_reader) {
     expect_waiter("r3 r4 r5 q6", "nobody");
     expect_waiter("r3 w2 x1", "nobody");
     expect_waiter("r3 r4 w5 r6 x7", "w5");
 }
 
-static void of_later_children_only_those_with_a_number_wait(void) {
+TEST(of_later_children_only_those_with_a_number_wait) {
     expect_waiter("x3 junk", "nobody");
     expect_waiter("r3 junk", "nobody");
     expect_waiter("r3 u4", "u4"); /* an unknown kind counts as exclusive */
 }
 
-static void who_finds_no_permit_waits_behind_all_that_hold_one(void) {
+TEST(who_finds_no_permit_waits_behind_all_that_hold_one) {
     expect_waiter("p3", "nobody");
     expect_waiter("p3 p4", "nobody");
     expect_waiter("p3 p4 p5", "p5");
@@ -497,7 +497,7 @@ static void who_finds_no_permit_waits_behind_all_that_hold_one(void) {
     expect_waiter("p3 p4 p5 p6", "p6"); /* any of them; the last is looked at */
 }
 
-static void permits_of_others_are_refused_and_do_not_wait(void) {
+TEST(permits_of_others_are_refused_and_do_not_wait) {
     expect_waiter("x3 p4", "nobody");
     expect_waiter("r3 p4 p5 p6", "nobody");
     expect_waiter("p3 t4 t5 t6", "nobody");
@@ -505,7 +505,7 @@ static void permits_of_others_are_refused_and_do_not_wait(void) {
     expect_waiter("p3 r4 p5", "r4");
 }
 
-static void list_without_the_holder_shows_nobody_behind_it(void) {
+TEST(list_without_the_holder_shows_nobody_behind_it) {
     static const char *const names[] = { "x-lock-0000000007" };
     zkl_contenders_rear rear =
         zkl_contenders_look_behind(listed((zkl_children){ names, 1 }), "y-lock-0000000003", "");
@@ -519,7 +519,7 @@ static void list_without_the_holder_shows_nobody_behind_it(void) {
 
 #define GUID "01234567-89ab-4cde-8f01-23456789abcd"
 
-static void nobody_waits_behind_itself(void) {
+TEST(nobody_waits_behind_itself) {
     static const char *const names[] = { "x-__READ__0000000003", "_c_" GUID "-__WRIT__0000000004" };
     static const char *const twins[] = { "_c_" GUID "-__WRIT__0000000004",
                                          "_c_" GUID "-__READ__0000000004" };
@@ -530,7 +530,7 @@ static void nobody_waits_behind_itself(void) {
     EXPECT(zkl_contenders_look_behind(children, twins[0], "").waiter == NULL);
 }
 
-static void node_of_a_lost_create_is_found_by_its_guid(void) {
+TEST(node_of_a_lost_create_is_found_by_its_guid) {
     static const char *const names[] = { "junk", "_c_" GUID "-lock-0000000007",
                                          "_c_" GUID "-lock-0000000004", "lock-0000000001" };
     zkl_listed children = listed((zkl_children){ names, COUNT_OF(names) });
@@ -545,7 +545,7 @@ static void node_of_a_lost_create_is_found_by_its_guid(void) {
            NULL);
 }
 
-static void name_that_is_too_long_to_be_ours_is_not_found(void) {
+TEST(name_that_is_too_long_to_be_ours_is_not_found) {
     char longest[ZKL_NODE_NAME_SIZE];
     char too_long[ZKL_NODE_NAME_SIZE + 1];
     memset(longest, 'x', sizeof(longest));
@@ -559,44 +559,11 @@ static void name_that_is_too_long_to_be_ours_is_not_found(void) {
     EXPECT(zkl_contenders_find_guid(listed((zkl_children){ names, 1 }), GUID, NULL, "") == NULL);
 }
 
-static void first_is_that_with_the_lowest_sequence_of_any_kind(void) {
+TEST(first_is_that_with_the_lowest_sequence_of_any_kind) {
     const char *names[] = { "foreign", "x-lock-0000000007", "x-__READ__0000000003",
                             "x-unheard-of-0000000002" };
     EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 4 })) == names[3]);
     EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 3 })) == names[2]);
     EXPECT(zkl_contenders_find_first(listed((zkl_children){ names, 1 })) == NULL);
     EXPECT(zkl_contenders_find_first(listed((zkl_children){ NULL, 0 })) == NULL);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(every_queue_of_up_to_six_follows_the_rule),
-    TEST(every_queue_around_zero_follows_the_rule),
-    TEST(every_queue_with_equal_sequences_follows_the_rule),
-    TEST(list_may_come_in_any_order),
-    TEST(every_queue_of_up_to_four_blocks_its_tail_by_the_rule),
-    TEST(nobody_blocks_the_tail_of_an_empty_queue),
-    TEST(list_without_our_node_does_not_count),
-    TEST(names_are_ordered_by_number_and_not_as_text),
-    TEST(negative_numbers_come_before_the_others),
-    TEST(permit_waits_while_as_many_are_earlier),
-    TEST(companion_is_in_nobodys_way),
-    TEST(nearest_are_found_in_any_order),
-    TEST(those_who_wait_are_counted),
-    TEST(downgraded_reader_does_not_wait_for_its_own_writer),
-    TEST(earlier_node_of_the_same_owner_blocks_like_any_other),
-    TEST(whoever_comes_later_waits_behind_a_writer_or_a_mutex),
-    TEST(no_other_reader_waits_behind_a_reader),
-    TEST(of_later_children_only_those_with_a_number_wait),
-    TEST(who_finds_no_permit_waits_behind_all_that_hold_one),
-    TEST(permits_of_others_are_refused_and_do_not_wait),
-    TEST(list_without_the_holder_shows_nobody_behind_it),
-    TEST(nobody_waits_behind_itself),
-    TEST(node_of_a_lost_create_is_found_by_its_guid),
-    TEST(name_that_is_too_long_to_be_ours_is_not_found),
-    TEST(first_is_that_with_the_lowest_sequence_of_any_kind),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("queue", tests);
 }

@@ -20,7 +20,7 @@ static void close_members(run_stage *stage) {
     stage_close(stage);
 }
 
-static void nothing_is_sent_before_all_have_asked(void) {
+TEST(nothing_is_sent_before_all_have_asked) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     FAKE_HEARD(&stage->fake, "");
@@ -33,7 +33,7 @@ static void nothing_is_sent_before_all_have_asked(void) {
     close_members(stage);
 }
 
-static void who_asks_and_is_called_off_ends_at_once(void) {
+TEST(who_asks_and_is_called_off_ends_at_once) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
@@ -42,7 +42,7 @@ static void who_asks_and_is_called_off_ends_at_once(void) {
 }
 
 /* The thread that waits for the members may be the last to hear of it. */
-static void who_asks_ends_with_the_last_session(void) {
+TEST(who_asks_ends_with_the_last_session) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     zkl_session_finish(&stage->session, ZKL_CLOSED);
@@ -52,7 +52,7 @@ static void who_asks_ends_with_the_last_session(void) {
     close_members(stage);
 }
 
-static void who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction(void) {
+TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     start(stage, &stage->b, "/b");
@@ -68,7 +68,7 @@ static void who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transact
 
 /* In the loop that tells all requests of the connection, the first one is the last to ask, and
  * the loop has the second one in hand. */
-static void transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask(void) {
+TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     start(stage, &stage->b, "/b");
@@ -89,7 +89,7 @@ static void transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask(void
     close_members(stage);
 }
 
-static void transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask(void) {
+TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -106,7 +106,7 @@ static void transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask(void)
 
 /* Whoever made its parent first would leave it empty until the next one has made its own. One of
  * the two has paused before, so that its own pause would be the longer one. */
-static void members_whose_parents_have_vanished_again_pause_and_make_them_together(void) {
+TEST(members_whose_parents_have_vanished_again_pause_and_make_them_together) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     start(stage, &stage->b, "/b");
@@ -131,7 +131,7 @@ static void members_whose_parents_have_vanished_again_pause_and_make_them_togeth
 }
 
 /* Whose own was deleted by hand: a new one would not be of the same transaction. */
-static void who_asks_beside_one_that_has_its_node_is_refused(void) {
+TEST(who_asks_beside_one_that_has_its_node_is_refused) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     stage->a.runner->request.own.state = ZKL_OWN_NODE_OURS;
@@ -146,7 +146,7 @@ static void who_asks_beside_one_that_has_its_node_is_refused(void) {
 
 /* Servers look at the rights before they look for the node: a client that may not make what is
  * above the nodes of all is told that, though one of the parents is there. */
-static void who_may_not_make_a_parent_that_is_there_goes_on(void) {
+TEST(who_may_not_make_a_parent_that_is_there_goes_on) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
     start(stage, &stage->b, "/b");
@@ -162,21 +162,4 @@ static void who_may_not_make_a_parent_that_is_there_goes_on(void) {
                 .status = ZKL_NO_PERMISSION);
     stage_hush(stage);
     close_members(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(nothing_is_sent_before_all_have_asked),
-    TEST(who_asks_and_is_called_off_ends_at_once),
-    TEST(who_asks_ends_with_the_last_session),
-    TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction),
-    TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask),
-    TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask),
-    TEST(members_whose_parents_have_vanished_again_pause_and_make_them_together),
-    TEST(who_asks_beside_one_that_has_its_node_is_refused),
-    TEST(who_may_not_make_a_parent_that_is_there_goes_on),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("create_group", tests);
 }

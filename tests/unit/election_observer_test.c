@@ -109,7 +109,7 @@ static void on_any_leader(void *arg, const zkl_leader *leader) {
 }
 
 /* All of them pause at once, so that each needs a timer of its session. */
-static void thousand_observers_of_one_client_are_told(void) {
+TEST(thousand_observers_of_one_client_are_told) {
     zkl_observer *observers[MANY];
     begin(ZKL_DISPATCH_THREAD);
     told_of_it = 0;
@@ -143,7 +143,7 @@ static int64_t wait_for_a_list(void) {
 }
 
 /* Observers that lost one leader together would else ask for the next one together, for ever. */
-static void observer_pauses_for_another_time_before_each_look(void) {
+TEST(observer_pauses_for_another_time_before_each_look) {
     int64_t shortest_ms = LONG_MS;
     int64_t longest_ms = 0;
     begin(ZKL_DISPATCH_THREAD);
@@ -162,7 +162,7 @@ static void observer_pauses_for_another_time_before_each_look(void) {
 
 /* ---- What is told ------------------------------------------------------------------- */
 
-static void leaders_and_nobody_are_told(void) {
+TEST(leaders_and_nobody_are_told) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     begin(ZKL_DISPATCH_THREAD);
     expect_told(0);
@@ -183,7 +183,7 @@ static void leaders_and_nobody_are_told(void) {
     end();
 }
 
-static void leader_that_was_there_before_is_told(void) {
+TEST(leader_that_was_there_before_is_told) {
     begin(ZKL_DISPATCH_THREAD);
     leave();
     EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
@@ -195,7 +195,7 @@ static void leader_that_was_there_before_is_told(void) {
     end();
 }
 
-static void candidates_that_wait_are_not_told_and_cost_nothing(void) {
+TEST(candidates_that_wait_are_not_told_and_cost_nothing) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     expect_told(one.term);
@@ -217,7 +217,7 @@ static void candidates_that_wait_are_not_told_and_cost_nothing(void) {
 }
 
 /* Its callback takes longer than the changes. */
-static void changes_become_one_and_the_last_is_told(void) {
+TEST(changes_become_one_and_the_last_is_told) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_sleep(PAUSE_MS);
     for (int i = 0; i < 5; i++) {
@@ -237,7 +237,7 @@ static void changes_become_one_and_the_last_is_told(void) {
     end();
 }
 
-static void change_during_a_callback_is_told_after_it(void) {
+TEST(change_during_a_callback_is_told_after_it) {
     begin(ZKL_DISPATCH_THREAD);
     expect_told(0);
     self.sleeps_ms = LONG_MS;
@@ -254,7 +254,7 @@ static void change_during_a_callback_is_told_after_it(void) {
     end();
 }
 
-static void leader_that_dies_is_followed(void) {
+TEST(leader_that_dies_is_followed) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     zkl_testing_task *task = candidate_start(&other, ZKL_FOREVER);
@@ -269,7 +269,7 @@ static void leader_that_dies_is_followed(void) {
 
 /* ---- Faults of its own -------------------------------------------------------------- */
 
-static void change_without_a_connection_is_told_with_the_next(void) {
+TEST(change_without_a_connection_is_told_with_the_next) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     expect_told(one.term);
@@ -283,7 +283,7 @@ static void change_without_a_connection_is_told_with_the_next(void) {
     end();
 }
 
-static void observer_goes_on_in_the_next_session(void) {
+TEST(observer_goes_on_in_the_next_session) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     expect_told(one.term);
@@ -337,13 +337,13 @@ static void last_leader_is_told_whatever_goes_wrong(void *arg) {
     EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
 }
 
-static void last_leader_is_told_with_every_seed(void) {
+TEST(last_leader_is_told_with_every_seed) {
     zkl_testing_run_seeds(1, SEEDS, NULL, last_leader_is_told_whatever_goes_wrong, NULL);
 }
 
 /* ---- Close -------------------------------------------------------------------------- */
 
-static void close_leaves_no_watch(void) {
+TEST(close_leaves_no_watch) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
     expect_told(one.term);
@@ -357,7 +357,7 @@ static void close_leaves_no_watch(void) {
     end();
 }
 
-static void close_while_it_looks(void) {
+TEST(close_while_it_looks) {
     begin(ZKL_DISPATCH_THREAD);
     leave();
     zkl_testing_sleep(LONG_MS);
@@ -365,7 +365,7 @@ static void close_while_it_looks(void) {
     end();
 }
 
-static void close_before_the_callback(void) {
+TEST(close_before_the_callback) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     leave();
@@ -374,7 +374,7 @@ static void close_before_the_callback(void) {
     end();
 }
 
-static void close_in_the_callback(void) {
+TEST(close_in_the_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.leaves = true;
     expect_told(0);
@@ -385,7 +385,7 @@ static void close_in_the_callback(void) {
     end();
 }
 
-static void close_waits_for_the_callback(void) {
+TEST(close_waits_for_the_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.sleeps_ms = 1000;
     expect_told(0);
@@ -395,7 +395,7 @@ static void close_waits_for_the_callback(void) {
     end();
 }
 
-static void close_of_the_client_is_told_last(void) {
+TEST(close_of_the_client_is_told_last) {
     begin(ZKL_DISPATCH_THREAD);
     expect_told(0);
     EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
@@ -409,7 +409,7 @@ static void close_of_the_client_is_told_last(void) {
 
 /* ---- Input -------------------------------------------------------------------------- */
 
-static void bad_input_is_named(void) {
+TEST(bad_input_is_named) {
     zkl_observer *observer = NULL;
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_election_observe(NULL, "service", on_leader, NULL, &observer),
@@ -425,29 +425,4 @@ static void bad_input_is_named(void) {
     EXPECT(observer == NULL);
     zkl_observer_close(NULL);
     end();
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(thousand_observers_of_one_client_are_told),
-        TEST(observer_pauses_for_another_time_before_each_look),
-        TEST(leaders_and_nobody_are_told),
-        TEST(leader_that_was_there_before_is_told),
-        TEST(candidates_that_wait_are_not_told_and_cost_nothing),
-        TEST(changes_become_one_and_the_last_is_told),
-        TEST(change_during_a_callback_is_told_after_it),
-        TEST(leader_that_dies_is_followed),
-        TEST(change_without_a_connection_is_told_with_the_next),
-        TEST(observer_goes_on_in_the_next_session),
-        TEST(last_leader_is_told_with_every_seed),
-        TEST(close_leaves_no_watch),
-        TEST(close_while_it_looks),
-        TEST(close_before_the_callback),
-        TEST(close_in_the_callback),
-        TEST(close_waits_for_the_callback),
-        TEST(close_of_the_client_is_told_last),
-        TEST(bad_input_is_named),
-        TEST_END,
-    };
-    return unit_main("election_observer", tests);
 }

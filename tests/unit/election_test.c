@@ -53,7 +53,7 @@ static int64_t term_now(const zkl_lock *lock) {
     return now.token;
 }
 
-static void candidate_leads_and_resigns(void) {
+TEST(candidate_leads_and_resigns) {
     int64_t left = 0;
     begin(ZKL_DISPATCH_THREAD);
     const zkl_lock *lock = zkl_election_lock(one.election);
@@ -75,7 +75,7 @@ static void candidate_leads_and_resigns(void) {
     end();
 }
 
-static void resignation_hands_over_with_a_greater_term(void) {
+TEST(resignation_hands_over_with_a_greater_term) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_task *task = add_other(false);
     EXPECT_INT(candidate_check(&other), ZKL_NOT_HELD);
@@ -91,7 +91,7 @@ static void resignation_hands_over_with_a_greater_term(void) {
 }
 
 /* Stopped for long, which the servers take for dead. */
-static void leader_that_dies_is_followed_with_a_greater_term(void) {
+TEST(leader_that_dies_is_followed_with_a_greater_term) {
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_process *machine = zkl_testing_process_make();
     zkl_testing_process_enter(machine);
@@ -112,7 +112,7 @@ static void leader_that_dies_is_followed_with_a_greater_term(void) {
     end_both();
 }
 
-static void leader_without_a_connection_is_suspect_and_then_lost(void) {
+TEST(leader_without_a_connection_is_suspect_and_then_lost) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_disconnect(one.client, 1000);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
@@ -131,7 +131,7 @@ static void leader_without_a_connection_is_suspect_and_then_lost(void) {
 }
 
 /* By who finds it in the queue. */
-static void deletion_by_hand_is_told_as_lost(void) {
+TEST(deletion_by_hand_is_told_as_lost) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_TIMEOUT_MS); /* by then it watches its own node */
@@ -144,7 +144,7 @@ static void deletion_by_hand_is_told_as_lost(void) {
     end();
 }
 
-static void leader_that_lost_campaigns_again_once_it_has_resigned(void) {
+TEST(leader_that_lost_campaigns_again_once_it_has_resigned) {
     begin_leading(ZKL_DISPATCH_THREAD);
     int64_t first = one.term;
     zkl_testing_expire_session(one.client);
@@ -184,17 +184,17 @@ static int what_the_first_says_when_the_next_is_elected(bool lease) {
     return said;
 }
 
-static void with_a_lease_the_loss_is_known_before_the_next_is_elected(void) {
+TEST(with_a_lease_the_loss_is_known_before_the_next_is_elected) {
     EXPECT_INT(what_the_first_says_when_the_next_is_elected(true), ZKL_LOST);
 }
 
-static void without_a_lease_the_next_can_be_elected_first(void) {
+TEST(without_a_lease_the_next_can_be_elected_first) {
     EXPECT_INT(what_the_first_says_when_the_next_is_elected(false), ZKL_SUSPECT);
 }
 
 /* ---- Campaigns ------------------------------------------------------------------------ */
 
-static void campaign_ends_at_its_deadline(void) {
+TEST(campaign_ends_at_its_deadline) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -208,7 +208,7 @@ static void campaign_ends_at_its_deadline(void) {
     end();
 }
 
-static void campaign_is_cancelled(void) {
+TEST(campaign_is_cancelled) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_lock_cancel(zkl_election_lock(one.election)), ZKL_NOT_WAITING);
@@ -222,7 +222,7 @@ static void campaign_is_cancelled(void) {
     end();
 }
 
-static void close_ends_a_campaign_that_waits(void) {
+TEST(close_ends_a_campaign_that_waits) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -236,7 +236,7 @@ static void close_ends_a_campaign_that_waits(void) {
     end();
 }
 
-static void close_ends_an_asynchronous_campaign(void) {
+TEST(close_ends_an_asynchronous_campaign) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -250,7 +250,7 @@ static void close_ends_an_asynchronous_campaign(void) {
     end();
 }
 
-static void end_of_a_campaign_is_told_before_its_term(void) {
+TEST(end_of_a_campaign_is_told_before_its_term) {
     begin(ZKL_DISPATCH_CALLER);
     candidate_begin(&one, ZKL_FOREVER);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
@@ -264,7 +264,7 @@ static void end_of_a_campaign_is_told_before_its_term(void) {
     end();
 }
 
-static void asynchronous_campaign_ends_at_its_deadline(void) {
+TEST(asynchronous_campaign_ends_at_its_deadline) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -276,7 +276,7 @@ static void asynchronous_campaign_ends_at_its_deadline(void) {
 
 /* ---- Resignations that nobody waits for -------------------------------------------------- */
 
-static void asynchronous_resignation_hands_over_and_is_told_once(void) {
+TEST(asynchronous_resignation_hands_over_and_is_told_once) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_task *task = add_other(false);
     candidate_resign(&one, ZKL_FOREVER);
@@ -289,7 +289,7 @@ static void asynchronous_resignation_hands_over_and_is_told_once(void) {
     end_both();
 }
 
-static void asynchronous_resignation_is_pending_at_its_deadline(void) {
+TEST(asynchronous_resignation_is_pending_at_its_deadline) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     zkl_testing_disconnect(one.client, 3000);
@@ -303,7 +303,7 @@ static void asynchronous_resignation_is_pending_at_its_deadline(void) {
     end();
 }
 
-static void asynchronous_resignation_of_a_term_that_is_lost_says_so(void) {
+TEST(asynchronous_resignation_of_a_term_that_is_lost_says_so) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_expire_session(one.client);
     zkl_testing_sleep(2 * CANDIDATE_TIMEOUT_MS);
@@ -313,7 +313,7 @@ static void asynchronous_resignation_of_a_term_that_is_lost_says_so(void) {
     end();
 }
 
-static void election_closed_in_its_resignation_is_told_pending(void) {
+TEST(election_closed_in_its_resignation_is_told_pending) {
     begin_leading(ZKL_DISPATCH_CALLER);
     (void)candidate_dispatch(&one);
     candidate_resign(&one, ZKL_FOREVER);
@@ -329,7 +329,7 @@ static void campaign_on_resignation(candidate *self) {
     candidate_begin(self, ZKL_FOREVER);
 }
 
-static void campaign_again_when_resigned(void) {
+TEST(campaign_again_when_resigned) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     one.react = campaign_on_resignation;
@@ -351,7 +351,7 @@ static void lead_untold(void) {
     EXPECT_TEXT(one.heard, "");
 }
 
-static void term_that_was_resigned_before_its_turn_is_never_told(void) {
+TEST(term_that_was_resigned_before_its_turn_is_never_told) {
     lead_untold();
     EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
     (void)candidate_dispatch(&one);
@@ -359,7 +359,7 @@ static void term_that_was_resigned_before_its_turn_is_never_told(void) {
     end();
 }
 
-static void term_that_was_lost_before_its_turn_is_told_as_begun_and_lost(void) {
+TEST(term_that_was_lost_before_its_turn_is_told_as_begun_and_lost) {
     lead_untold();
     zkl_testing_expire_session(one.client);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
@@ -369,7 +369,7 @@ static void term_that_was_lost_before_its_turn_is_told_as_begun_and_lost(void) {
     end();
 }
 
-static void term_that_was_lost_and_resigned_before_its_turn_is_never_told(void) {
+TEST(term_that_was_lost_and_resigned_before_its_turn_is_never_told) {
     lead_untold();
     zkl_testing_expire_session(one.client);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
@@ -379,7 +379,7 @@ static void term_that_was_lost_and_resigned_before_its_turn_is_never_told(void) 
     end();
 }
 
-static void loss_is_told_after_a_resignation_that_came_too_late(void) {
+TEST(loss_is_told_after_a_resignation_that_came_too_late) {
     lead_untold();
     (void)candidate_dispatch(&one);
     zkl_testing_expire_session(one.client);
@@ -394,7 +394,7 @@ static void loss_is_told_after_a_resignation_that_came_too_late(void) {
     end();
 }
 
-static void closed_election_tells_nothing(void) {
+TEST(closed_election_tells_nothing) {
     lead_untold();
     candidate_leave(&one);
     (void)candidate_dispatch(&one);
@@ -402,7 +402,7 @@ static void closed_election_tells_nothing(void) {
     end();
 }
 
-static void closed_client_tells_no_term(void) {
+TEST(closed_client_tells_no_term) {
     lead_untold();
     EXPECT_INT(zkl_client_close(one.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
     EXPECT_TEXT(one.heard, "");
@@ -415,7 +415,7 @@ static void closed_client_tells_no_term(void) {
 
 /* ---- In callbacks ----------------------------------------------------------------------- */
 
-static void close_in_elected_resigns(void) {
+TEST(close_in_elected_resigns) {
     begin(ZKL_DISPATCH_THREAD);
     one.react = candidate_leave;
     EXPECT_INT(zkl_election_campaign(one.election, ZKL_FOREVER, NULL), ZKL_OK);
@@ -426,7 +426,7 @@ static void close_in_elected_resigns(void) {
     end();
 }
 
-static void close_in_lost(void) {
+TEST(close_in_lost) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     one.react = candidate_leave;
@@ -437,7 +437,7 @@ static void close_in_lost(void) {
     end();
 }
 
-static void close_in_the_callback_of_a_campaign_tells_no_term(void) {
+TEST(close_in_the_callback_of_a_campaign_tells_no_term) {
     begin(ZKL_DISPATCH_THREAD);
     one.react = candidate_leave;
     candidate_begin(&one, ZKL_FOREVER);
@@ -455,7 +455,7 @@ static void campaign_again(candidate *self) {
     }
 }
 
-static void campaign_again_in_lost(void) {
+TEST(campaign_again_in_lost) {
     begin_leading(ZKL_DISPATCH_THREAD);
     one.react = campaign_again;
     int64_t first = one.term;
@@ -507,11 +507,11 @@ static void lose_untold(void (*lose)(void), const char *heard) {
     end();
 }
 
-static void campaign_that_lost_its_session_untold_begins_again_in_its_callback(void) {
+TEST(campaign_that_lost_its_session_untold_begins_again_in_its_callback) {
     lose_untold(end_the_session, "campaign(-9) campaign(0) elected ");
 }
 
-static void campaign_that_lost_its_node_untold_begins_again_in_its_callback(void) {
+TEST(campaign_that_lost_its_node_untold_begins_again_in_its_callback) {
     lose_untold(delete_the_node, "campaign(-12) campaign(0) elected ");
 }
 
@@ -532,7 +532,7 @@ static void resign(candidate *self) {
     }
 }
 
-static void leader_that_is_asked_to_resign_is_told_once_for_its_term(void) {
+TEST(leader_that_is_asked_to_resign_is_told_once_for_its_term) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     ask_to_resign(one.client);
@@ -543,7 +543,7 @@ static void leader_that_is_asked_to_resign_is_told_once_for_its_term(void) {
     end();
 }
 
-static void leader_resigns_when_it_is_asked_to(void) {
+TEST(leader_resigns_when_it_is_asked_to) {
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_task *next = add_other(false);
     one.react = resign;
@@ -557,7 +557,7 @@ static void leader_resigns_when_it_is_asked_to(void) {
 
 /* The question waits for its callback when the leader resigns; what comes next is of the next term.
  */
-static void leader_that_has_resigned_is_not_asked_to(void) {
+TEST(leader_that_has_resigned_is_not_asked_to) {
     for (int campaigns_first = 0; campaigns_first <= 1; campaigns_first++) {
         begin_leading(ZKL_DISPATCH_CALLER);
         (void)candidate_dispatch(&one);
@@ -584,7 +584,7 @@ static int open_with(zkl_client *client, const char *resource, const char *text)
     return status;
 }
 
-static void bad_input_is_named(void) {
+TEST(bad_input_is_named) {
     char text[ZKL_NOTE_MAX + 2];
     begin(ZKL_DISPATCH_THREAD);
     memset(text, 'x', sizeof(text));
@@ -612,46 +612,4 @@ static void bad_input_is_named(void) {
     EXPECT(zkl_election_lock(NULL) == NULL);
     zkl_election_close(NULL);
     end();
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(candidate_leads_and_resigns),
-        TEST(resignation_hands_over_with_a_greater_term),
-        TEST(leader_that_dies_is_followed_with_a_greater_term),
-        TEST(leader_without_a_connection_is_suspect_and_then_lost),
-        TEST(deletion_by_hand_is_told_as_lost),
-        TEST(leader_that_lost_campaigns_again_once_it_has_resigned),
-        TEST(with_a_lease_the_loss_is_known_before_the_next_is_elected),
-        TEST(without_a_lease_the_next_can_be_elected_first),
-        TEST(campaign_ends_at_its_deadline),
-        TEST(campaign_is_cancelled),
-        TEST(close_ends_a_campaign_that_waits),
-        TEST(close_ends_an_asynchronous_campaign),
-        TEST(end_of_a_campaign_is_told_before_its_term),
-        TEST(asynchronous_campaign_ends_at_its_deadline),
-        TEST(asynchronous_resignation_hands_over_and_is_told_once),
-        TEST(asynchronous_resignation_is_pending_at_its_deadline),
-        TEST(asynchronous_resignation_of_a_term_that_is_lost_says_so),
-        TEST(election_closed_in_its_resignation_is_told_pending),
-        TEST(campaign_again_when_resigned),
-        TEST(term_that_was_resigned_before_its_turn_is_never_told),
-        TEST(term_that_was_lost_before_its_turn_is_told_as_begun_and_lost),
-        TEST(term_that_was_lost_and_resigned_before_its_turn_is_never_told),
-        TEST(loss_is_told_after_a_resignation_that_came_too_late),
-        TEST(closed_election_tells_nothing),
-        TEST(closed_client_tells_no_term),
-        TEST(close_in_elected_resigns),
-        TEST(close_in_lost),
-        TEST(close_in_the_callback_of_a_campaign_tells_no_term),
-        TEST(campaign_again_in_lost),
-        TEST(campaign_that_lost_its_session_untold_begins_again_in_its_callback),
-        TEST(campaign_that_lost_its_node_untold_begins_again_in_its_callback),
-        TEST(leader_that_is_asked_to_resign_is_told_once_for_its_term),
-        TEST(leader_resigns_when_it_is_asked_to),
-        TEST(leader_that_has_resigned_is_not_asked_to),
-        TEST(bad_input_is_named),
-        TEST_END,
-    };
-    return unit_main("election", tests);
 }

@@ -49,7 +49,7 @@ static void expect_said(const char *text, const char *before, int64_t ms, const 
 
 /* ---- A deadline ----------------------------------------------------------------------- */
 
-static void timeout_says_behind_how_many_and_for_how_long(void) {
+TEST(timeout_says_behind_how_many_and_for_how_long) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -63,7 +63,7 @@ static void timeout_says_behind_how_many_and_for_how_long(void) {
     end();
 }
 
-static void deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long(void) {
+TEST(deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long) {
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
@@ -75,7 +75,7 @@ static void deadline_without_a_connection_has_a_status_of_its_own_and_says_for_h
 }
 
 /* It was behind somebody, and lost the connection on the way. */
-static void deadline_after_a_disconnection_counts_from_there(void) {
+TEST(deadline_after_a_disconnection_counts_from_there) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -91,7 +91,7 @@ static void deadline_after_a_disconnection_counts_from_there(void) {
 }
 
 /* Nothing was held for so long that a lease has to be earned first. */
-static void deadline_without_a_lease_says_that_nobody_is_before_us(void) {
+TEST(deadline_without_a_lease_says_that_nobody_is_before_us) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     zkl_client *client = NULL;
     zkl_lock *lock = NULL;
@@ -109,7 +109,7 @@ static void deadline_without_a_lease_says_that_nobody_is_before_us(void) {
     end();
 }
 
-static void members_and_stripes_and_candidates_say_so_too(void) {
+TEST(members_and_stripes_and_candidates_say_so_too) {
     zkl_lock *set = NULL;
     zkl_striped_lock *stripes = NULL;
     zkl_election *election = NULL;
@@ -142,7 +142,7 @@ static void members_and_stripes_and_candidates_say_so_too(void) {
     end();
 }
 
-static void open_without_servers_says_so(void) {
+TEST(open_without_servers_says_so) {
     zkl_client *client = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.connect_timeout_ms = 2000;
@@ -155,7 +155,7 @@ static void open_without_servers_says_so(void) {
 
 /* ---- A refusal ------------------------------------------------------------------------ */
 
-static void refused_request_names_its_path_and_operation(void) {
+TEST(refused_request_names_its_path_and_operation) {
     zkl_lock *other = NULL;
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
@@ -178,7 +178,7 @@ static void refused_request_names_its_path_and_operation(void) {
 
 /* ---- Callbacks ------------------------------------------------------------------------ */
 
-static void callback_has_the_message_of_its_call(void) {
+TEST(callback_has_the_message_of_its_call) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -195,7 +195,7 @@ static void callback_has_the_message_of_its_call(void) {
     end();
 }
 
-static void callback_says_why_permits_differ(void) {
+TEST(callback_says_why_permits_differ) {
     zkl_lock *permit = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     char node[ZKL_NODE_PATH_SIZE];
@@ -216,7 +216,7 @@ static void callback_says_why_permits_differ(void) {
 }
 
 /* What was decided before the close is told after it; and close leaves its own thread's alone. */
-static void message_outlives_the_handle(void) {
+TEST(message_outlives_the_handle) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
@@ -235,7 +235,7 @@ static void message_outlives_the_handle(void) {
 }
 
 /* The callback before it was told of a failure. */
-static void news_have_no_message_of_another_call(void) {
+TEST(news_have_no_message_of_another_call) {
     zkl_lock *other = NULL;
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
@@ -254,23 +254,4 @@ static void news_have_no_message_of_another_call(void) {
     EXPECT_TEXT(said, "");
     zkl_lock_close(other);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(timeout_says_behind_how_many_and_for_how_long),
-    TEST(deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long),
-    TEST(deadline_after_a_disconnection_counts_from_there),
-    TEST(deadline_without_a_lease_says_that_nobody_is_before_us),
-    TEST(members_and_stripes_and_candidates_say_so_too),
-    TEST(open_without_servers_says_so),
-    TEST(refused_request_names_its_path_and_operation),
-    TEST(callback_has_the_message_of_its_call),
-    TEST(callback_says_why_permits_differ),
-    TEST(message_outlives_the_handle),
-    TEST(news_have_no_message_of_another_call),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("explanation", tests);
 }

@@ -34,7 +34,7 @@ static void refuse(const char *address) {
 
 /* ---- Lines ---------------------------------------------------------------------------- */
 
-static void latest_failure_of_our_own_addresses_is_found(void) {
+TEST(latest_failure_of_our_own_addresses_is_found) {
     refuse("10.0.0.1:2181");
     refuse("10.0.0.9:2181");
     EXPECT_TEXT(find("10.0.0.1:2181,10.0.0.2:2181"), "10.0.0.1:2181: Connection refused");
@@ -51,7 +51,7 @@ static void latest_failure_of_our_own_addresses_is_found(void) {
     EXPECT_TEXT(find("::1:2181"), "::1:2181: Connection refused");
 }
 
-static void connection_that_is_accepted_and_gives_no_session_says_so(void) {
+TEST(connection_that_is_accepted_and_gives_no_session_says_so) {
     zkl_failures_take_line(AT "ZOO_INFO@f@1: initiated connection to server 10.0.1.1:2181");
     EXPECT_TEXT(find("10.0.1.1:2181"), "10.0.1.1:2181: " NO_SESSION);
     zkl_failures_take_line(AT "ZOO_ERROR@f@1: Socket 10.0.1.1:2181 zk retcode=-4, "
@@ -68,7 +68,7 @@ static void connection_that_is_accepted_and_gives_no_session_says_so(void) {
     EXPECT_TEXT(find("10.0.1.1:2181"), "10.0.1.1:2181: Host is down");
 }
 
-static void other_lines_say_nothing(void) {
+TEST(other_lines_say_nothing) {
     static const char *const lines[] = {
         "",
         "initiated connection to server ",
@@ -85,7 +85,7 @@ static void other_lines_say_nothing(void) {
     EXPECT_TEXT(find("10.0.2.1:2181,10.0.2.2:2181"), "");
 }
 
-static void latest_of_many_addresses_are_kept(void) {
+TEST(latest_of_many_addresses_are_kept) {
     char address[TEXT_SIZE];
     for (int i = 0; i < 100; i++) {
         snprintf(address, sizeof(address), "10.0.3.%d:2181", i);
@@ -125,7 +125,7 @@ static void expect_not_opened(const char *hosts, const char *last) {
     EXPECT_TEXT(found != NULL ? found : message, behind);
 }
 
-static void open_to_a_port_without_a_server_names_the_cause(void) {
+TEST(open_to_a_port_without_a_server_names_the_cause) {
     char hosts[TEXT_SIZE];
     int port = open_port(false, hosts);
     expect_not_opened(hosts, "Connection refused");
@@ -133,23 +133,9 @@ static void open_to_a_port_without_a_server_names_the_cause(void) {
 }
 
 /* The kernel accepts for it. */
-static void open_to_another_service_says_that_it_gives_no_session(void) {
+TEST(open_to_another_service_says_that_it_gives_no_session) {
     char hosts[TEXT_SIZE];
     int port = open_port(true, hosts);
     expect_not_opened(hosts, NO_SESSION);
     (void)close(port);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(latest_failure_of_our_own_addresses_is_found),
-    TEST(connection_that_is_accepted_and_gives_no_session_says_so),
-    TEST(other_lines_say_nothing),
-    TEST(latest_of_many_addresses_are_kept),
-    TEST(open_to_a_port_without_a_server_names_the_cause),
-    TEST(open_to_another_service_says_that_it_gives_no_session),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("failures", tests);
 }

@@ -30,7 +30,7 @@ static void end(void) {
         EXPECT_TEXT(zkl_error_message(), what ": it is closed, or was never opened");              \
     } while (0)
 
-static void lock_that_is_closed_is_named(void) {
+TEST(lock_that_is_closed_is_named) {
     zkl_lock *lock = NULL;
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
     zkl_transaction *transaction = NULL;
@@ -50,7 +50,7 @@ static void lock_that_is_closed_is_named(void) {
     end();
 }
 
-static void client_that_is_closed_is_named(void) {
+TEST(client_that_is_closed_is_named) {
     zkl_lock *lock = NULL;
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     zkl_testing_begin(NULL);
@@ -64,7 +64,7 @@ static void client_that_is_closed_is_named(void) {
 }
 
 /* Its memory is there for as long as its handles. */
-static void client_that_is_closed_before_its_handles_says_so(void) {
+TEST(client_that_is_closed_before_its_handles_says_so) {
     zkl_lock *lock = NULL;
     zkl_lock *other = NULL;
     int descriptor = 0;
@@ -86,7 +86,7 @@ static void client_that_is_closed_before_its_handles_says_so(void) {
     zkl_testing_end();
 }
 
-static void transaction_whose_lock_is_closed_or_that_is_freed_is_named(void) {
+TEST(transaction_whose_lock_is_closed_or_that_is_freed_is_named) {
     zkl_lock *lock = NULL;
     zkl_transaction *transaction = NULL;
     begin();
@@ -107,7 +107,7 @@ static void on_leader(void *arg, const zkl_leader *leader) {
     (void)leader;
 }
 
-static void observer_that_is_closed_twice_is_closed_once(void) {
+TEST(observer_that_is_closed_twice_is_closed_once) {
     zkl_observer *observer = NULL;
     begin();
     EXPECT_INT(zkl_election_observe(client, "service", on_leader, NULL, &observer), ZKL_OK);
@@ -116,7 +116,7 @@ static void observer_that_is_closed_twice_is_closed_once(void) {
     end();
 }
 
-static void other_handles_that_are_closed_are_named(void) {
+TEST(other_handles_that_are_closed_are_named) {
     zkl_lock *set = NULL;
     zkl_striped_lock *stripes = NULL;
     zkl_election *election = NULL;
@@ -139,7 +139,7 @@ static void other_handles_that_are_closed_are_named(void) {
     end();
 }
 
-static void many_handles_are_told_apart(void) {
+TEST(many_handles_are_told_apart) {
     enum { MANY = 20000 };
     zkl_handle *all = calloc(MANY, sizeof(*all));
     EXPECT(all != NULL);
@@ -157,19 +157,4 @@ static void many_handles_are_told_apart(void) {
     }
     EXPECT(!zkl_handle_is_open(NULL));
     free(all);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lock_that_is_closed_is_named),
-    TEST(client_that_is_closed_is_named),
-    TEST(client_that_is_closed_before_its_handles_says_so),
-    TEST(transaction_whose_lock_is_closed_or_that_is_freed_is_named),
-    TEST(observer_that_is_closed_twice_is_closed_once),
-    TEST(other_handles_that_are_closed_are_named),
-    TEST(many_handles_are_told_apart),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("handles", tests);
 }

@@ -66,12 +66,12 @@ static void begin_following(void) {
 
 /* ---- Calm ---------------------------------------------------------------------------- */
 
-static void first_of_the_queue_is_watched_and_then_read(void) {
+TEST(first_of_the_queue_is_watched_and_then_read) {
     begin_following();
     end();
 }
 
-static void next_is_seen_when_the_first_goes(void) {
+TEST(next_is_seen_when_the_first_goes) {
     begin_following();
     stage_fire(stage, true);
     stage_listed(stage, "y-lock-0000000002", NULL);
@@ -82,7 +82,7 @@ static void next_is_seen_when_the_first_goes(void) {
     end();
 }
 
-static void nobody_is_looked_for_again_and_again(void) {
+TEST(nobody_is_looked_for_again_and_again) {
     begin();
     stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
     FAKE_HEARD(&stage->fake, "list /r; sees nobody");
@@ -99,7 +99,7 @@ static void nobody_is_looked_for_again_and_again(void) {
 }
 
 /* Its term may be higher than those behind it: it was a writer, and is made anew. */
-static void reader_that_is_first_leads_nobody(void) {
+TEST(reader_that_is_first_leads_nobody) {
     begin();
     stage_listed(stage, "_c_x-__READ__0000000001", "_c_y-lock-0000000002");
     FAKE_HEARD(&stage->fake, "list /r; sees nobody");
@@ -114,7 +114,7 @@ static void reader_that_is_first_leads_nobody(void) {
 
 /* ---- What happens in between ----------------------------------------------------------- */
 
-static void first_that_went_before_its_watch_is_passed(void) {
+TEST(first_that_went_before_its_watch_is_passed) {
     begin();
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
@@ -125,7 +125,7 @@ static void first_that_went_before_its_watch_is_passed(void) {
 }
 
 /* Its data were set: the watch is gone with that, and the answer says nothing of it. */
-static void change_before_the_answer_is_looked_at(void) {
+TEST(change_before_the_answer_is_looked_at) {
     begin();
     listed();
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
@@ -141,7 +141,7 @@ static void change_before_the_answer_is_looked_at(void) {
     end();
 }
 
-static void older_term_of_a_server_that_lags_behind_is_not_told(void) {
+TEST(older_term_of_a_server_that_lags_behind_is_not_told) {
     begin_following();
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     stage_connect(stage, OTHER_SESSION_ID);
@@ -156,7 +156,7 @@ static void older_term_of_a_server_that_lags_behind_is_not_told(void) {
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 
-static void lost_reply_is_asked_for_again_with_the_connection(void) {
+TEST(lost_reply_is_asked_for_again_with_the_connection) {
     begin();
     stage_answer(stage, "list", ZKL_OUTCOME_UNKNOWN);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -167,7 +167,7 @@ static void lost_reply_is_asked_for_again_with_the_connection(void) {
     end();
 }
 
-static void reconnect_leaves_what_is_followed(void) {
+TEST(reconnect_leaves_what_is_followed) {
     begin_following();
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_connect(stage, SESSION_ID);
@@ -175,7 +175,7 @@ static void reconnect_leaves_what_is_followed(void) {
     end();
 }
 
-static void watch_that_could_not_be_armed_is_asked_for_later(void) {
+TEST(watch_that_could_not_be_armed_is_asked_for_later) {
     begin();
     listed();
     inspected("get", 5);
@@ -187,7 +187,7 @@ static void watch_that_could_not_be_armed_is_asked_for_later(void) {
     end();
 }
 
-static void reply_of_an_ended_session_is_void(void) {
+TEST(reply_of_an_ended_session_is_void) {
     begin();
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     stage_connect(stage, OTHER_SESSION_ID);
@@ -197,7 +197,7 @@ static void reply_of_an_ended_session_is_void(void) {
     end();
 }
 
-static void refusal_is_told_and_tried_again(void) {
+TEST(refusal_is_told_and_tried_again) {
     begin();
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
     FAKE_HEARD(&stage->fake, "list /r; sees no more: -32");
@@ -206,7 +206,7 @@ static void refusal_is_told_and_tried_again(void) {
     end();
 }
 
-static void request_that_cannot_be_sent_is_sent_later(void) {
+TEST(request_that_cannot_be_sent_is_sent_later) {
     begin_following();
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
     stage_fire(stage, true);
@@ -223,7 +223,7 @@ static void request_that_cannot_be_sent_is_sent_later(void) {
     end();
 }
 
-static void end_of_all_sessions_is_told(void) {
+TEST(end_of_all_sessions_is_told) {
     begin_following();
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
     FAKE_HEARD(&stage->fake, "unwatch /r/x-lock-0000000001; sees no more: -31");
@@ -232,41 +232,18 @@ static void end_of_all_sessions_is_told(void) {
     stage_close(stage);
 }
 
-static void closed_one_pauses_no_more(void) {
+TEST(closed_one_pauses_no_more) {
     begin();
     stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
     EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
     end();
 }
 
-static void closed_one_waits_for_its_last_reply(void) {
+TEST(closed_one_waits_for_its_last_reply) {
     begin();
     zkl_leader_watch_close(watch);
     expect_no_timer();
     listed();
     FAKE_HEARD(&stage->fake, "list /r");
     stage_close(stage);
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(first_of_the_queue_is_watched_and_then_read),
-        TEST(next_is_seen_when_the_first_goes),
-        TEST(nobody_is_looked_for_again_and_again),
-        TEST(reader_that_is_first_leads_nobody),
-        TEST(first_that_went_before_its_watch_is_passed),
-        TEST(change_before_the_answer_is_looked_at),
-        TEST(older_term_of_a_server_that_lags_behind_is_not_told),
-        TEST(lost_reply_is_asked_for_again_with_the_connection),
-        TEST(reconnect_leaves_what_is_followed),
-        TEST(watch_that_could_not_be_armed_is_asked_for_later),
-        TEST(reply_of_an_ended_session_is_void),
-        TEST(refusal_is_told_and_tried_again),
-        TEST(request_that_cannot_be_sent_is_sent_later),
-        TEST(end_of_all_sessions_is_told),
-        TEST(closed_one_pauses_no_more),
-        TEST(closed_one_waits_for_its_last_reply),
-        TEST_END,
-    };
-    return unit_main("leader_watch", tests);
 }

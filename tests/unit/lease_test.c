@@ -36,7 +36,7 @@ static void expect_chain_earns(zkl_lease *lease, int64_t probe_sent_ms) {
 
 /* ---- The beginning -------------------------------------------------------------- */
 
-static void session_is_probed_three_times_in_its_timeout(void) {
+TEST(session_is_probed_three_times_in_its_timeout) {
     EXPECT_INT(zkl_lease_probe_period(9000), 3000);
     EXPECT_INT(zkl_lease_probe_period(10000), 3333);
     EXPECT_INT(zkl_lease_probe_period(3), 1);
@@ -45,7 +45,7 @@ static void session_is_probed_three_times_in_its_timeout(void) {
     EXPECT_INT(zkl_lease_probe_period(INT32_MAX), INT32_MAX / 3);
 }
 
-static void there_is_no_lease_before_there_is_a_session(void) {
+TEST(there_is_no_lease_before_there_is_a_session) {
     zkl_lease lease;
     zkl_lease_begin(&lease, TICK_MS);
     EXPECT(!zkl_lease_runs(&lease, 0));
@@ -53,7 +53,7 @@ static void there_is_no_lease_before_there_is_a_session(void) {
     EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
 }
 
-static void new_session_has_a_lease_from_when_it_was_asked_for(void) {
+TEST(new_session_has_a_lease_from_when_it_was_asked_for) {
     zkl_lease lease = begin_session();
     EXPECT_INT(lease.ends_ms, FIRST_END_MS);
     EXPECT(zkl_lease_runs(&lease, BEGUN_MS));
@@ -63,7 +63,7 @@ static void new_session_has_a_lease_from_when_it_was_asked_for(void) {
 }
 
 /* Even if the last one was to last longer. */
-static void new_session_has_nothing_of_the_last_one(void) {
+TEST(new_session_has_nothing_of_the_last_one) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
     probe(&lease, BEGUN_MS + 5000, BEGUN_MS + 5005);
@@ -74,7 +74,7 @@ static void new_session_has_nothing_of_the_last_one(void) {
     EXPECT(!write(&lease, BEGUN_MS + 9002, BEGUN_MS + 9003));
 }
 
-static void clients_that_keep_no_lease_never_have_one(void) {
+TEST(clients_that_keep_no_lease_never_have_one) {
     zkl_lease lease;
     zkl_lease_begin(&lease, 0);
     zkl_lease_new_session(&lease, TIMEOUT_MS, BEGUN_MS);
@@ -88,14 +88,14 @@ static void clients_that_keep_no_lease_never_have_one(void) {
 
 /* ---- What earns it ----------------------------------------------------------------- */
 
-static void probe_and_two_writes_earn_a_lease_from_the_probe_on(void) {
+TEST(probe_and_two_writes_earn_a_lease_from_the_probe_on) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
     EXPECT(zkl_lease_runs(&lease, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS - 1));
     EXPECT(!zkl_lease_runs(&lease, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS));
 }
 
-static void lease_that_has_run_out_is_earned_again(void) {
+TEST(lease_that_has_run_out_is_earned_again) {
     zkl_lease lease = begin_session();
     EXPECT(!zkl_lease_runs(&lease, BEGUN_MS + 50000));
     expect_chain_earns(&lease, BEGUN_MS + 50000);
@@ -103,7 +103,7 @@ static void lease_that_has_run_out_is_earned_again(void) {
 }
 
 /* The margin is a period and the thousandth by which clocks may differ. */
-static void margin_grows_with_the_timeout(void) {
+TEST(margin_grows_with_the_timeout) {
     zkl_lease lease;
     zkl_lease_begin(&lease, TICK_MS);
     zkl_lease_new_session(&lease, 40000, BEGUN_MS);
@@ -114,7 +114,7 @@ static void margin_grows_with_the_timeout(void) {
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 2000 + 40000 - 13333 - 40);
 }
 
-static void write_may_serve_as_the_probe(void) {
+TEST(write_may_serve_as_the_probe) {
     zkl_lease lease = begin_session();
     EXPECT(!write(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!write(&lease, BEGUN_MS + 2006, BEGUN_MS + 2010));
@@ -122,7 +122,7 @@ static void write_may_serve_as_the_probe(void) {
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
 }
 
-static void what_comes_between_does_no_harm(void) {
+TEST(what_comes_between_does_no_harm) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!probe(&lease, BEGUN_MS + 1500, BEGUN_MS + 1505));
@@ -133,7 +133,7 @@ static void what_comes_between_does_no_harm(void) {
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 1000 + TIMEOUT_MS - MARGIN_MS);
 }
 
-static void late_writes_earn_what_the_probe_is_worth(void) {
+TEST(late_writes_earn_what_the_probe_is_worth) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!write(&lease, BEGUN_MS + 20000, BEGUN_MS + 20010));
@@ -145,7 +145,7 @@ static void late_writes_earn_what_the_probe_is_worth(void) {
 /* ---- What does not ------------------------------------------------------------------ */
 
 /* The servers have a tick to send a ping after the probe. */
-static void first_write_less_than_a_tick_after_the_probe_earns_nothing(void) {
+TEST(first_write_less_than_a_tick_after_the_probe_earns_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1200));
     EXPECT(!write(&lease, BEGUN_MS + 1200 + TICK_MS, BEGUN_MS + 2300)); /* not more than a tick */
@@ -155,7 +155,7 @@ static void first_write_less_than_a_tick_after_the_probe_earns_nothing(void) {
 }
 
 /* Counted from the answer: only then has the server noted the probe for sure. */
-static void tick_is_counted_from_the_answer_to_the_probe(void) {
+TEST(tick_is_counted_from_the_answer_to_the_probe) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 4000));
     EXPECT(!write(&lease, BEGUN_MS + 4500, BEGUN_MS + 4505));
@@ -165,7 +165,7 @@ static void tick_is_counted_from_the_answer_to_the_probe(void) {
 }
 
 /* That it was answered later does not make it a later write. */
-static void write_that_was_sent_early_and_answered_late_earns_nothing(void) {
+TEST(write_that_was_sent_early_and_answered_late_earns_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!write(&lease, BEGUN_MS + 1100, BEGUN_MS + 3000));
@@ -173,7 +173,7 @@ static void write_that_was_sent_early_and_answered_late_earns_nothing(void) {
     EXPECT_INT(lease.ends_ms, FIRST_END_MS);
 }
 
-static void second_write_sent_before_the_answer_to_the_first_earns_nothing(void) {
+TEST(second_write_sent_before_the_answer_to_the_first_earns_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!write(&lease, BEGUN_MS + 2100, BEGUN_MS + 2200));
@@ -183,7 +183,7 @@ static void second_write_sent_before_the_answer_to_the_first_earns_nothing(void)
     EXPECT(write(&lease, BEGUN_MS + 2201, BEGUN_MS + 2270));
 }
 
-static void reads_in_the_place_of_writes_earn_nothing(void) {
+TEST(reads_in_the_place_of_writes_earn_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!probe(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
@@ -195,7 +195,7 @@ static void reads_in_the_place_of_writes_earn_nothing(void) {
 
 /* A follower that is cut off from its leader answers reads as long as it has not
  * noticed; "the last answer and the timeout" would be a lease without end. */
-static void reads_alone_earn_nothing_however_many_there_are(void) {
+TEST(reads_alone_earn_nothing_however_many_there_are) {
     zkl_lease lease = begin_session();
     for (int64_t ms = 0; ms < 60000; ms += 10) {
         EXPECT(!probe(&lease, BEGUN_MS + ms, BEGUN_MS + ms + 5));
@@ -204,7 +204,7 @@ static void reads_alone_earn_nothing_however_many_there_are(void) {
     EXPECT(!zkl_lease_runs(&lease, FIRST_END_MS));
 }
 
-static void one_write_in_a_connection_earns_nothing(void) {
+TEST(one_write_in_a_connection_earns_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!write(&lease, BEGUN_MS + 2100, BEGUN_MS + 2105));
@@ -216,7 +216,7 @@ static void one_write_in_a_connection_earns_nothing(void) {
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 2200 + TIMEOUT_MS - MARGIN_MS);
 }
 
-static void probe_of_the_last_connection_proves_nothing(void) {
+TEST(probe_of_the_last_connection_proves_nothing) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     zkl_lease_gather_anew(&lease);
@@ -226,7 +226,7 @@ static void probe_of_the_last_connection_proves_nothing(void) {
     EXPECT_INT(lease.ends_ms, FIRST_END_MS);
 }
 
-static void what_was_earned_stands_over_a_new_connection(void) {
+TEST(what_was_earned_stands_over_a_new_connection) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
     int64_t earned = lease.ends_ms;
@@ -236,7 +236,7 @@ static void what_was_earned_stands_over_a_new_connection(void) {
     expect_chain_earns(&lease, BEGUN_MS + 2100); /* a period need not have passed */
 }
 
-static void chain_about_an_old_probe_does_not_shorten_the_lease(void) {
+TEST(chain_about_an_old_probe_does_not_shorten_the_lease) {
     zkl_lease lease = begin_session();
     int64_t long_ago = BEGUN_MS - 5000;
     EXPECT(!probe(&lease, long_ago, long_ago + 5));
@@ -247,7 +247,7 @@ static void chain_about_an_old_probe_does_not_shorten_the_lease(void) {
 
 /* ---- How often ----------------------------------------------------------------------- */
 
-static void one_proof_half_a_period_is_enough(void) {
+TEST(one_proof_half_a_period_is_enough) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
     EXPECT(!probe(&lease, BEGUN_MS + 1000 + PERIOD_MS / 2 - 1, BEGUN_MS + 4000));
@@ -258,7 +258,7 @@ static void one_proof_half_a_period_is_enough(void) {
 }
 
 /* Timers and clocks do not agree to the millisecond. */
-static void probe_one_ms_before_a_period_has_passed_is_not_thrown_away(void) {
+TEST(probe_one_ms_before_a_period_has_passed_is_not_thrown_away) {
     zkl_lease lease = begin_session();
     expect_chain_earns(&lease, BEGUN_MS + 1000);
     expect_chain_earns(&lease, BEGUN_MS + 1000 + PERIOD_MS - 1);
@@ -266,7 +266,7 @@ static void probe_one_ms_before_a_period_has_passed_is_not_thrown_away(void) {
 
 /* Found by the simulation, seed 8258: a session of seven ticks. A read between two probes serves
  * as one; the next comes 1 ms too early for half a period, and the one after that too late. */
-static void probe_is_taken_where_the_next_would_be_too_late(void) {
+TEST(probe_is_taken_where_the_next_would_be_too_late) {
     zkl_lease lease;
     zkl_lease_begin(&lease, 400);
     zkl_lease_new_session(&lease, 2800, 0);
@@ -278,7 +278,7 @@ static void probe_is_taken_where_the_next_would_be_too_late(void) {
     EXPECT_INT(lease.probe_sent_ms, 781);
 }
 
-static void probe_answered_while_a_proof_is_under_way_begins_the_next(void) {
+TEST(probe_answered_while_a_proof_is_under_way_begins_the_next) {
     zkl_lease lease = begin_session();
     EXPECT(!probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005));
     EXPECT(!probe(&lease, BEGUN_MS + 4000, BEGUN_MS + 4005)); /* its writes are slow */
@@ -293,7 +293,7 @@ static void probe_answered_while_a_proof_is_under_way_begins_the_next(void) {
 
 /* ---- Another timeout ------------------------------------------------------------------ */
 
-static void shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost(void) {
+TEST(shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost) {
     zkl_lease lease = begin_session();
     zkl_lease_timeout_changed(&lease, 3000, BEGUN_MS + 2000);
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 2000 + 3000 - 1000 - 3);
@@ -304,7 +304,7 @@ static void shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lo
     EXPECT_INT(lease.ends_ms, BEGUN_MS + 2100 + 3000 - 1000 - 3);
 }
 
-static void other_timeout_lengthens_nothing(void) {
+TEST(other_timeout_lengthens_nothing) {
     static const int32_t timeouts[] = { 8000, TIMEOUT_MS, 90000 };
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
         zkl_lease lease = begin_session();
@@ -313,7 +313,7 @@ static void other_timeout_lengthens_nothing(void) {
     }
 }
 
-static void other_timeout_is_no_lease_where_there_was_none(void) {
+TEST(other_timeout_is_no_lease_where_there_was_none) {
     zkl_lease lease;
     zkl_lease_begin(&lease, TICK_MS);
     zkl_lease_timeout_changed(&lease, TIMEOUT_MS, BEGUN_MS);
@@ -323,7 +323,7 @@ static void other_timeout_is_no_lease_where_there_was_none(void) {
 /* ---- Whether it is long enough ----------------------------------------------------------- */
 
 /* Without a probe yet: the next request is one, its writes come a tick and some patience later. */
-static void lease_is_ample_as_long_as_it_will_be_extended_before_it_ends(void) {
+TEST(lease_is_ample_as_long_as_it_will_be_extended_before_it_ends) {
     zkl_lease lease = begin_session();
     int64_t patience = PERIOD_MS / 16 + 1;
     int64_t last = FIRST_END_MS - TICK_MS - 2 * patience - 1;
@@ -335,7 +335,7 @@ static void lease_is_ample_as_long_as_it_will_be_extended_before_it_ends(void) {
 
 /* Found by the simulation, seed 1068042: a client that is in touch but has no work for the writes
  * acquires late in its first lease, by a proof that was begun at its start. */
-static void proof_that_was_begun_long_ago_is_not_enough_for_a_grant(void) {
+TEST(proof_that_was_begun_long_ago_is_not_enough_for_a_grant) {
     zkl_lease lease;
     zkl_lease_begin(&lease, 100);
     zkl_lease_new_session(&lease, 1100, 0);
@@ -355,7 +355,7 @@ static void proof_that_was_begun_long_ago_is_not_enough_for_a_grant(void) {
 }
 
 /* However long the answers take in between, as long as the lease runs for one more of them. */
-static void lease_that_is_kept_up_is_ample_all_the_time(void) {
+TEST(lease_that_is_kept_up_is_ample_all_the_time) {
     static const int32_t timeouts[] = { 3600, 4000, 5000, 9000 };
     for (size_t i = 0; i < COUNT_OF(timeouts); i++) {
         zkl_lease lease;
@@ -375,7 +375,7 @@ static void lease_that_is_kept_up_is_ample_all_the_time(void) {
     }
 }
 
-static void lease_is_possible_with_about_four_ticks(void) {
+TEST(lease_is_possible_with_about_four_ticks) {
     static const struct {
         int32_t timeout_ms;
         int32_t tick_ms;
@@ -394,7 +394,7 @@ static void lease_is_possible_with_about_four_ticks(void) {
     }
 }
 
-static void write_is_due_a_tick_after_the_probe_and_one_more_after_the_first(void) {
+TEST(write_is_due_a_tick_after_the_probe_and_one_more_after_the_first) {
     zkl_lease lease = begin_session();
     EXPECT_INT(zkl_lease_write_due(&lease), INT64_MAX);
     probe(&lease, BEGUN_MS + 1000, BEGUN_MS + 1005);
@@ -407,7 +407,7 @@ static void write_is_due_a_tick_after_the_probe_and_one_more_after_the_first(voi
 }
 
 /* Whoever sends what is due when it is due has the lease extended in each period. */
-static void writes_that_are_sent_when_they_are_due_keep_the_lease(void) {
+TEST(writes_that_are_sent_when_they_are_due_keep_the_lease) {
     zkl_lease lease = begin_session();
     for (int64_t sent = BEGUN_MS + 100; sent < BEGUN_MS + 100000; sent += PERIOD_MS) {
         EXPECT(zkl_lease_runs(&lease, sent));
@@ -419,46 +419,4 @@ static void writes_that_are_sent_when_they_are_due_keep_the_lease(void) {
         EXPECT(write(&lease, second, second + 10));
         EXPECT(second + 10 < sent + PERIOD_MS);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(session_is_probed_three_times_in_its_timeout),
-    TEST(there_is_no_lease_before_there_is_a_session),
-    TEST(new_session_has_a_lease_from_when_it_was_asked_for),
-    TEST(new_session_has_nothing_of_the_last_one),
-    TEST(clients_that_keep_no_lease_never_have_one),
-    TEST(probe_and_two_writes_earn_a_lease_from_the_probe_on),
-    TEST(lease_that_has_run_out_is_earned_again),
-    TEST(margin_grows_with_the_timeout),
-    TEST(write_may_serve_as_the_probe),
-    TEST(what_comes_between_does_no_harm),
-    TEST(late_writes_earn_what_the_probe_is_worth),
-    TEST(first_write_less_than_a_tick_after_the_probe_earns_nothing),
-    TEST(tick_is_counted_from_the_answer_to_the_probe),
-    TEST(write_that_was_sent_early_and_answered_late_earns_nothing),
-    TEST(second_write_sent_before_the_answer_to_the_first_earns_nothing),
-    TEST(reads_in_the_place_of_writes_earn_nothing),
-    TEST(reads_alone_earn_nothing_however_many_there_are),
-    TEST(one_write_in_a_connection_earns_nothing),
-    TEST(probe_of_the_last_connection_proves_nothing),
-    TEST(what_was_earned_stands_over_a_new_connection),
-    TEST(chain_about_an_old_probe_does_not_shorten_the_lease),
-    TEST(one_proof_half_a_period_is_enough),
-    TEST(probe_one_ms_before_a_period_has_passed_is_not_thrown_away),
-    TEST(probe_is_taken_where_the_next_would_be_too_late),
-    TEST(probe_answered_while_a_proof_is_under_way_begins_the_next),
-    TEST(shorter_timeout_caps_what_was_earned_from_when_the_connection_was_lost),
-    TEST(other_timeout_lengthens_nothing),
-    TEST(other_timeout_is_no_lease_where_there_was_none),
-    TEST(lease_is_ample_as_long_as_it_will_be_extended_before_it_ends),
-    TEST(proof_that_was_begun_long_ago_is_not_enough_for_a_grant),
-    TEST(lease_that_is_kept_up_is_ample_all_the_time),
-    TEST(lease_is_possible_with_about_four_ticks),
-    TEST(write_is_due_a_tick_after_the_probe_and_one_more_after_the_first),
-    TEST(writes_that_are_sent_when_they_are_due_keep_the_lease),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lease", tests);
 }

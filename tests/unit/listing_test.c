@@ -58,7 +58,7 @@ static void close_many(run_stage *stage) {
     stage_close(stage);
 }
 
-static void hundred_requests_for_one_resource_are_served_by_two_lists(void) {
+TEST(hundred_requests_for_one_resource_are_served_by_two_lists) {
     run_stage *stage = open_many();
     answer_list(stage, 2);
     EXPECT_INT(lists_under_way(stage), 1);
@@ -71,7 +71,7 @@ static void hundred_requests_for_one_resource_are_served_by_two_lists(void) {
     close_many(stage);
 }
 
-static void list_that_was_sent_before_a_create_does_not_serve_it(void) {
+TEST(list_that_was_sent_before_a_create_does_not_serve_it) {
     run_stage *stage = stage_open();
     start(stage, &stage->a);
     create_of_the_last(stage, 3);
@@ -90,7 +90,7 @@ static void list_that_was_sent_before_a_create_does_not_serve_it(void) {
 }
 
 /* Its own create went out before the list that another waits for. */
-static void waiter_that_is_woken_joins_the_list_under_way(void) {
+TEST(waiter_that_is_woken_joins_the_list_under_way) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "x-__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
@@ -110,7 +110,7 @@ static void waiter_that_is_woken_joins_the_list_under_way(void) {
 }
 
 /* It might be sent on the next connection, before the write that it must come behind. */
-static void list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one(void) {
+TEST(list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one) {
     run_stage *stage = stage_open();
     start(stage, &stage->a);
     start(stage, &stage->b);
@@ -133,7 +133,7 @@ static void list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one(void) {
 }
 
 /* The next one was asked for later: by then it may be served. */
-static void list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_was_sent(void) {
+TEST(list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_was_sent) {
     run_stage *stage = stage_open();
     EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
     EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_OK);
@@ -146,7 +146,7 @@ static void list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_wa
 }
 
 /* One of the two resources is slow. */
-static void lists_of_two_resources_do_not_wait_for_each_other(void) {
+TEST(lists_of_two_resources_do_not_wait_for_each_other) {
     run_stage *stage = stage_open();
     EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
     EXPECT_INT(stage_start(stage, &stage->b, "/s", 0), ZKL_OK);
@@ -161,7 +161,7 @@ static void lists_of_two_resources_do_not_wait_for_each_other(void) {
 }
 
 /* After a stop of the process a server that lags may still show a node whose session is over. */
-static void waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it(void) {
+TEST(waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it) {
     run_stage *stage = stage_open_live(10000, 0, NULL);
     stage_connect(stage, SESSION_ID);
     stage_wait_behind(stage, &stage->a, "x-__WRIT__0000000002");
@@ -187,7 +187,7 @@ static void waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_bef
 }
 
 /* It asked before the stop, and its list is sent after it. */
-static void waiter_that_was_stopped_behind_another_list_has_a_write_before_its_own(void) {
+TEST(waiter_that_was_stopped_behind_another_list_has_a_write_before_its_own) {
     run_stage *stage = stage_open_live(10000, 0, NULL);
     stage_connect(stage, SESSION_ID);
     start(stage, &stage->a);
@@ -216,7 +216,7 @@ static void waiter_that_was_stopped_behind_another_list_has_a_write_before_its_o
 /* Replies come in the order of the requests: that of the list before that of the create which was
  * sent after it. So when the next list is sent, after the stop, who waits for it has no node yet.
  */
-static void create_of_before_a_stop_is_not_judged_by_a_list_of_after_it_without_a_write(void) {
+TEST(create_of_before_a_stop_is_not_judged_by_a_list_of_after_it_without_a_write) {
     run_stage *stage = stage_open_live(10000, 0, NULL);
     stage_connect(stage, SESSION_ID);
     EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_OK);
@@ -250,7 +250,7 @@ static void stop_for_long(void *arg) {
 }
 
 /* The process is stopped while it tells one of them, or tells very many. */
-static void lease_that_ends_while_a_list_is_told_grants_nothing(void) {
+TEST(lease_that_ends_while_a_list_is_told_grants_nothing) {
     run_stage *stage = stage_open_live(10000, 1000, NULL);
     zkl_session_connecting(&stage->session);
     stage_connect(stage, SESSION_ID);
@@ -282,22 +282,4 @@ static void lease_that_ends_while_a_list_is_told_grants_nothing(void) {
     }
     stage_hush(stage);
     stage_close(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(hundred_requests_for_one_resource_are_served_by_two_lists),
-    TEST(list_that_was_sent_before_a_create_does_not_serve_it),
-    TEST(waiter_that_is_woken_joins_the_list_under_way),
-    TEST(list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one),
-    TEST(list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_was_sent),
-    TEST(lists_of_two_resources_do_not_wait_for_each_other),
-    TEST(waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it),
-    TEST(waiter_that_was_stopped_behind_another_list_has_a_write_before_its_own),
-    TEST(create_of_before_a_stop_is_not_judged_by_a_list_of_after_it_without_a_write),
-    TEST(lease_that_ends_while_a_list_is_told_grants_nothing),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("listing", tests);
 }

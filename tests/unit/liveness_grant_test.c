@@ -37,20 +37,20 @@ static void acquire_and_hold_from(int32_t timeout_ms, int64_t from_ms) {
     served_close(served);
 }
 
-static void lock_acquired_at_any_time_of_an_idle_session_is_not_lost_while_all_is_well(void) {
+TEST(lock_acquired_at_any_time_of_an_idle_session_is_not_lost_while_all_is_well) {
     for (int64_t from_ms = 0; from_ms <= TIMEOUT_OF_FIVE_TICKS_MS; from_ms += 500) {
         acquire_and_hold_from(TIMEOUT_OF_FIVE_TICKS_MS, from_ms);
     }
 }
 
-static void lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either(void) {
+TEST(lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either) {
     for (int64_t from_ms = 0; from_ms <= TIMEOUT_OF_FOUR_TICKS_MS; from_ms += 500) {
         acquire_and_hold_from(TIMEOUT_OF_FOUR_TICKS_MS, from_ms);
     }
 }
 
 /* Each answered request is a probe, and may take the place of a better one. */
-static void reads_between_the_probes_lose_no_lease(void) {
+TEST(reads_between_the_probes_lose_no_lease) {
     for (int64_t every_ms = 50; every_ms <= 3350; every_ms += 150) {
         served_stage *served = served_open(TIMEOUT_OF_FOUR_TICKS_MS, TICK_MS);
         acquire(served);
@@ -68,7 +68,7 @@ static void reads_between_the_probes_lose_no_lease(void) {
 }
 
 /* Between two holds the session has nothing to do, and its lease nearly runs out. */
-static void locks_held_with_pauses_between_are_not_lost_while_all_is_well(void) {
+TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well) {
     for (int64_t pause_ms = 1000; pause_ms <= 7000; pause_ms += 1000) {
         served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
         for (unsigned i = 0; i < 5; i++) {
@@ -84,7 +84,7 @@ static void locks_held_with_pauses_between_are_not_lost_while_all_is_well(void) 
 }
 
 /* The rest would end before the extension, which alone is worth a grant. */
-static void acquire_on_the_rest_of_a_lease_waits_for_the_extension(void) {
+TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     int64_t rest_ms = 1500; /* less than a tick */
     served_pass_until(served, served_lease_end(served) - rest_ms);
@@ -101,7 +101,7 @@ static void acquire_on_the_rest_of_a_lease_waits_for_the_extension(void) {
     served_close(served);
 }
 
-static void acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait(void) {
+TEST(acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     served_pass_until(served, served_lease_end(served) - TICK_MS - 500);
     acquire(served);
@@ -112,7 +112,7 @@ static void acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait(void
 
 /* ---- Timers and answers that do not come to the millisecond -------------------------- */
 
-static void probe_one_ms_early_after_the_wake_keeps_the_lease(void) {
+TEST(probe_one_ms_early_after_the_wake_keeps_the_lease) {
     for (unsigned look = 1; look <= 12; look++) {
         served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
         served_tick_at_look(served, look);
@@ -123,7 +123,7 @@ static void probe_one_ms_early_after_the_wake_keeps_the_lease(void) {
     }
 }
 
-static void probe_one_ms_early_after_a_reconnect_keeps_the_lease(void) {
+TEST(probe_one_ms_early_after_a_reconnect_keeps_the_lease) {
     for (unsigned look = 1; look <= 12; look++) {
         served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
         acquire(served);
@@ -138,7 +138,7 @@ static void probe_one_ms_early_after_a_reconnect_keeps_the_lease(void) {
     }
 }
 
-static void slow_answers_do_not_lose_a_lease_of_five_ticks(void) {
+TEST(slow_answers_do_not_lose_a_lease_of_five_ticks) {
     for (int64_t latency_ms = 10; latency_ms <= 370; latency_ms += 40) {
         served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
         served->latency_ms = latency_ms;
@@ -162,7 +162,7 @@ static served_stage *hold_and_reconnect(int32_t before_ms, int32_t after_ms) {
     return served;
 }
 
-static void shorter_timeout_at_a_reconnect_caps_the_lease_at_once(void) {
+TEST(shorter_timeout_at_a_reconnect_caps_the_lease_at_once) {
     served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
     int64_t end =
         served_lease_end(served); /* by the last answer before the loss, which was at 25000 */
@@ -173,7 +173,7 @@ static void shorter_timeout_at_a_reconnect_caps_the_lease_at_once(void) {
 }
 
 /* Cut off at any time after it, for good. */
-static void shorter_timeout_at_a_reconnect_bounds_all_later_leases(void) {
+TEST(shorter_timeout_at_a_reconnect_bounds_all_later_leases) {
     served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
     for (int64_t cut_ms = 25200; cut_ms < 60000; cut_ms += 100) {
         served_pass_until(served, cut_ms);
@@ -185,7 +185,7 @@ static void shorter_timeout_at_a_reconnect_bounds_all_later_leases(void) {
     served_close(served);
 }
 
-static void longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it(void) {
+TEST(longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     acquire(served);
     served_pass_until(served, HOLD_MS);
@@ -206,7 +206,7 @@ static void longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it
 
 /* ---- Sessions that are too short ----------------------------------------------------------- */
 
-static void request_in_a_session_too_short_for_a_lease_is_not_started(void) {
+TEST(request_in_a_session_too_short_for_a_lease_is_not_started) {
     run_stage *stage = stage_open_live(TIMEOUT_OF_FIVE_TICKS_MS, 60000, NULL);
     stage_connect(stage, SESSION_ID);
     EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_LEASE_IMPOSSIBLE);
@@ -217,7 +217,7 @@ static void request_in_a_session_too_short_for_a_lease_is_not_started(void) {
 }
 
 /* Started before the servers have said what they grant. */
-static void request_that_waits_for_a_session_too_short_for_a_lease_is_given_up(void) {
+TEST(request_that_waits_for_a_session_too_short_for_a_lease_is_given_up) {
     run_stage *stage = stage_open_live(TIMEOUT_OF_FIVE_TICKS_MS, 60000, NULL);
     EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_OK);
     FAKE_HEARD(&stage->fake, "");
@@ -227,7 +227,7 @@ static void request_that_waits_for_a_session_too_short_for_a_lease_is_given_up(v
     stage_cancel_and_close(stage);
 }
 
-static void reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node(void) {
+TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     lock_owner *b = &served->stage->b;
     acquire(served);
@@ -246,7 +246,7 @@ static void reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node(v
 }
 
 /* Its holder may be at work. */
-static void reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock(void) {
+TEST(reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     lock_owner *a = &served->stage->a;
     acquire(served);
@@ -267,7 +267,7 @@ static void reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock(void)
 /* ---- The timer thread ---------------------------------------------------------------------- */
 
 /* Their deadlines and limits are none of the next timer's. */
-static void short_locks_with_a_lease_hardly_ever_wake_the_timer_thread(void) {
+TEST(short_locks_with_a_lease_hardly_ever_wake_the_timer_thread) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
     lock_owner *b = &served->stage->b;
     acquire(served);
@@ -284,29 +284,4 @@ static void short_locks_with_a_lease_hardly_ever_wake_the_timer_thread(void) {
     }
     EXPECT(served->stage->fake.wakes - before <= 12); /* 6 s: two periods */
     served_close(served);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lock_acquired_at_any_time_of_an_idle_session_is_not_lost_while_all_is_well),
-    TEST(lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either),
-    TEST(reads_between_the_probes_lose_no_lease),
-    TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well),
-    TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension),
-    TEST(acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait),
-    TEST(probe_one_ms_early_after_the_wake_keeps_the_lease),
-    TEST(probe_one_ms_early_after_a_reconnect_keeps_the_lease),
-    TEST(slow_answers_do_not_lose_a_lease_of_five_ticks),
-    TEST(shorter_timeout_at_a_reconnect_caps_the_lease_at_once),
-    TEST(shorter_timeout_at_a_reconnect_bounds_all_later_leases),
-    TEST(longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it),
-    TEST(request_in_a_session_too_short_for_a_lease_is_not_started),
-    TEST(request_that_waits_for_a_session_too_short_for_a_lease_is_given_up),
-    TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node),
-    TEST(reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock),
-    TEST(short_locks_with_a_lease_hardly_ever_wake_the_timer_thread),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("liveness_grant", tests);
 }

@@ -8,7 +8,7 @@
 
 /* ---- The writes ---------------------------------------------------------------------- */
 
-static void session_without_a_lease_writes_nothing(void) {
+TEST(session_without_a_lease_writes_nothing) {
     run_stage *stage = live_open(0);
     unsigned probes = 0;
     stage_hold(stage, &stage->a);
@@ -19,7 +19,7 @@ static void session_without_a_lease_writes_nothing(void) {
 }
 
 /* Our create served as the probe. */
-static void two_writes_extend_the_lease(void) {
+TEST(two_writes_extend_the_lease) {
     run_stage *stage = live_open(TICK_MS);
     EXPECT_INT(live_lease_left(stage), LEASE_MS - CONNECTING_MS); /* what the session began with */
     stage_hold(stage, &stage->a);
@@ -40,7 +40,7 @@ static void two_writes_extend_the_lease(void) {
     live_finish(stage);
 }
 
-static void lease_costs_two_writes_a_period_and_never_ends(void) {
+TEST(lease_costs_two_writes_a_period_and_never_ends) {
     run_stage *stage = live_open(TICK_MS);
     unsigned probes = 0;
     stage_hold(stage, &stage->a);
@@ -55,7 +55,7 @@ static void lease_costs_two_writes_a_period_and_never_ends(void) {
     live_finish(stage);
 }
 
-static void session_without_requests_keeps_no_lease_up(void) {
+TEST(session_without_requests_keeps_no_lease_up) {
     run_stage *stage = live_open(TICK_MS);
     unsigned probes = 0;
     stage_hold(stage, &stage->a);
@@ -67,7 +67,7 @@ static void session_without_requests_keeps_no_lease_up(void) {
     stage_close(stage);
 }
 
-static void own_create_and_delete_serve_as_the_writes(void) {
+TEST(own_create_and_delete_serve_as_the_writes) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a); /* its create is the probe */
     stage_pass(stage, TICK_MS + 1);
@@ -81,7 +81,7 @@ static void own_create_and_delete_serve_as_the_writes(void) {
     live_finish(stage);
 }
 
-static void own_create_that_comes_too_early_serves_for_nothing(void) {
+TEST(own_create_that_comes_too_early_serves_for_nothing) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, TICK_MS);
@@ -95,7 +95,7 @@ static void own_create_that_comes_too_early_serves_for_nothing(void) {
 }
 
 /* A list is no write, however late it comes. */
-static void own_reads_serve_as_no_write(void) {
+TEST(own_reads_serve_as_no_write) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, TICK_MS + 1);
@@ -109,7 +109,7 @@ static void own_reads_serve_as_no_write(void) {
     live_finish(stage);
 }
 
-static void write_that_is_not_answered_is_not_sent_twice(void) {
+TEST(write_that_is_not_answered_is_not_sent_twice) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, WRITE_DUE_MS);
@@ -122,7 +122,7 @@ static void write_that_is_not_answered_is_not_sent_twice(void) {
     live_finish(stage);
 }
 
-static void write_that_cannot_be_sent_is_sent_after_a_pause(void) {
+TEST(write_that_cannot_be_sent_is_sent_after_a_pause) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -137,7 +137,7 @@ static void write_that_cannot_be_sent_is_sent_after_a_pause(void) {
 }
 
 /* What a single request, and what a transaction, say of themselves. */
-static void what_only_the_leader_can_say_is_committed(void) {
+TEST(what_only_the_leader_can_say_is_committed) {
     static const struct {
         zkl_outcome outcome;
         bool alone;
@@ -167,7 +167,7 @@ static void ended(void *arg, const zkl_reply *reply) {
 }
 
 /* Its guard is gone, which the leader has said: a write like any other. */
-static void guarded_write_that_was_not_applied_serves_as_a_write(void) {
+TEST(guarded_write_that_was_not_applied_serves_as_a_write) {
     static const zkl_multi_result result = { .outcome = ZKL_OUTCOME_NO_NODE };
     static const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK, .path = "/r/own" };
     run_stage *stage = live_open(TICK_MS);
@@ -188,7 +188,7 @@ static void guarded_write_that_was_not_applied_serves_as_a_write(void) {
     live_finish(stage);
 }
 
-static void write_that_fails_proves_nothing_and_is_sent_again_after_a_pause(void) {
+TEST(write_that_fails_proves_nothing_and_is_sent_again_after_a_pause) {
     static const zkl_outcome failures[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
                                             ZKL_OUTCOME_REFUSED };
     for (size_t i = 0; i < COUNT_OF(failures); i++) {
@@ -210,7 +210,7 @@ static void write_that_fails_proves_nothing_and_is_sent_again_after_a_pause(void
     }
 }
 
-static void new_connection_gathers_anew(void) {
+TEST(new_connection_gathers_anew) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, WRITE_DUE_MS);
@@ -233,7 +233,7 @@ static void new_connection_gathers_anew(void) {
 
 /* ---- The lease ends and begins -------------------------------------------------------- */
 
-static void lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node(void) {
+TEST(lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, LEASE_MS - CONNECTING_MS - 1);
@@ -247,7 +247,7 @@ static void lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node(void) 
 }
 
 /* It keeps others out no longer than the holder asked for. */
-static void hold_limit_deletes_a_node_that_was_kept_after_the_lease(void) {
+TEST(hold_limit_deletes_a_node_that_was_kept_after_the_lease) {
     run_stage *stage = live_open(TICK_MS);
     stage->a.max_hold_ms = 8000;
     stage_hold(stage, &stage->a);
@@ -262,7 +262,7 @@ static void hold_limit_deletes_a_node_that_was_kept_after_the_lease(void) {
     live_finish(stage);
 }
 
-static void lease_that_runs_out_while_disconnected_loses_the_lock_on_time(void) {
+TEST(lease_that_runs_out_while_disconnected_loses_the_lock_on_time) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -276,7 +276,7 @@ static void lease_that_runs_out_while_disconnected_loses_the_lock_on_time(void) 
 }
 
 /* Without requests nobody keeps it up: the next one waits until it is earned. */
-static void request_after_an_idle_time_earns_a_lease_first(void) {
+TEST(request_after_an_idle_time_earns_a_lease_first) {
     run_stage *stage = live_open(TICK_MS);
     stage_pass(stage, SESSION_TIMEOUT_MS);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -300,7 +300,7 @@ static void request_after_an_idle_time_earns_a_lease_first(void) {
 }
 
 /* What was gathered before would earn a lease that is over: it begins anew. */
-static void request_after_others_and_an_idle_time_earns_as_fast(void) {
+TEST(request_after_others_and_an_idle_time_earns_as_fast) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_release(stage, &stage->a);
@@ -319,7 +319,7 @@ static void request_after_others_and_an_idle_time_earns_as_fast(void) {
 }
 
 /* The chain took longer than what it proves. */
-static void lease_that_is_over_when_it_is_earned_is_not_told(void) {
+TEST(lease_that_is_over_when_it_is_earned_is_not_told) {
     run_stage *stage = live_open(TICK_MS);
     stage_pass(stage, SESSION_TIMEOUT_MS);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -347,7 +347,7 @@ static run_stage *open_for_a_late_timer(void) {
     return stage;
 }
 
-static void list_that_arrives_after_the_end_of_the_lease_grants_nothing(void) {
+TEST(list_that_arrives_after_the_end_of_the_lease_grants_nothing) {
     run_stage *stage = open_for_a_late_timer();
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
     stage_created(stage, 2, "lock-0000000004", 1);
@@ -360,7 +360,7 @@ static void list_that_arrives_after_the_end_of_the_lease_grants_nothing(void) {
 }
 
 /* It is fresh, but the lease is over. */
-static void deletion_that_arrives_after_the_end_of_the_lease_grants_nothing(void) {
+TEST(deletion_that_arrives_after_the_end_of_the_lease_grants_nothing) {
     run_stage *stage = open_for_a_late_timer();
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
     stage_created(stage, 2, "lock-0000000004", 1);
@@ -377,7 +377,7 @@ static void deletion_that_arrives_after_the_end_of_the_lease_grants_nothing(void
     live_finish(stage);
 }
 
-static void request_that_starts_after_the_end_of_the_lease_is_not_granted(void) {
+TEST(request_that_starts_after_the_end_of_the_lease_is_not_granted) {
     run_stage *stage = open_for_a_late_timer();
     live_stop_for(stage, LEASE_MS - CONNECTING_MS);
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
@@ -388,7 +388,7 @@ static void request_that_starts_after_the_end_of_the_lease_is_not_granted(void) 
     live_finish(stage);
 }
 
-static void answer_to_a_probe_after_the_end_of_the_lease_tells_the_loss(void) {
+TEST(answer_to_a_probe_after_the_end_of_the_lease_tells_the_loss) {
     run_stage *stage = open_for_a_late_timer();
     stage_pass(stage, PERIOD_MS);
     stage_hush(stage);
@@ -399,7 +399,7 @@ static void answer_to_a_probe_after_the_end_of_the_lease_tells_the_loss(void) {
 }
 
 /* Not even when that very answer brings a lease again. */
-static void write_that_earns_a_lease_after_its_end_does_not_hide_the_loss(void) {
+TEST(write_that_earns_a_lease_after_its_end_does_not_hide_the_loss) {
     run_stage *stage = live_open(TICK_MS);
     stage_pass(stage, 50);
     stage_hold(stage, &stage->a); /* a probe that is 50 ms and CONNECTING_MS younger */
@@ -415,7 +415,7 @@ static void write_that_earns_a_lease_after_its_end_does_not_hide_the_loss(void) 
     live_finish(stage);
 }
 
-static void connection_that_comes_back_after_the_end_of_the_lease_tells_the_loss_first(void) {
+TEST(connection_that_comes_back_after_the_end_of_the_lease_tells_the_loss_first) {
     run_stage *stage = live_open(TICK_MS);
     stage->a.listens = true;
     stage_hold(stage, &stage->a);
@@ -424,37 +424,4 @@ static void connection_that_comes_back_after_the_end_of_the_lease_tells_the_loss
     stage_connect(stage, SESSION_ID);
     FAKE_HEARD(&stage->fake, "disconnected; lost -10; " PROBE);
     live_finish(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(session_without_a_lease_writes_nothing),
-    TEST(two_writes_extend_the_lease),
-    TEST(lease_costs_two_writes_a_period_and_never_ends),
-    TEST(session_without_requests_keeps_no_lease_up),
-    TEST(own_create_and_delete_serve_as_the_writes),
-    TEST(own_create_that_comes_too_early_serves_for_nothing),
-    TEST(own_reads_serve_as_no_write),
-    TEST(write_that_is_not_answered_is_not_sent_twice),
-    TEST(write_that_cannot_be_sent_is_sent_after_a_pause),
-    TEST(what_only_the_leader_can_say_is_committed),
-    TEST(guarded_write_that_was_not_applied_serves_as_a_write),
-    TEST(write_that_fails_proves_nothing_and_is_sent_again_after_a_pause),
-    TEST(new_connection_gathers_anew),
-    TEST(lease_that_runs_out_loses_the_lock_on_time_and_keeps_its_node),
-    TEST(hold_limit_deletes_a_node_that_was_kept_after_the_lease),
-    TEST(lease_that_runs_out_while_disconnected_loses_the_lock_on_time),
-    TEST(request_after_an_idle_time_earns_a_lease_first),
-    TEST(request_after_others_and_an_idle_time_earns_as_fast),
-    TEST(lease_that_is_over_when_it_is_earned_is_not_told),
-    TEST(list_that_arrives_after_the_end_of_the_lease_grants_nothing),
-    TEST(deletion_that_arrives_after_the_end_of_the_lease_grants_nothing),
-    TEST(request_that_starts_after_the_end_of_the_lease_is_not_granted),
-    TEST(answer_to_a_probe_after_the_end_of_the_lease_tells_the_loss),
-    TEST(write_that_earns_a_lease_after_its_end_does_not_hide_the_loss),
-    TEST(connection_that_comes_back_after_the_end_of_the_lease_tells_the_loss_first),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("liveness_lease", tests);
 }

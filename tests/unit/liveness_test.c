@@ -8,7 +8,7 @@
 
 /* ---- Probes ---------------------------------------------------------------------- */
 
-static void session_without_requests_is_not_probed(void) {
+TEST(session_without_requests_is_not_probed) {
     run_stage *stage = live_open(TICK_MS);
     EXPECT(stage->session.timers.earliest == NULL);
     stage_pass(stage, (int64_t)10 * SESSION_TIMEOUT_MS);
@@ -16,7 +16,7 @@ static void session_without_requests_is_not_probed(void) {
     stage_close(stage);
 }
 
-static void session_with_a_request_is_probed_three_times_in_its_timeout(void) {
+TEST(session_with_a_request_is_probed_three_times_in_its_timeout) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     unsigned wakes = stage->fake.wakes;
@@ -33,7 +33,7 @@ static void session_with_a_request_is_probed_three_times_in_its_timeout(void) {
     live_finish(stage);
 }
 
-static void probes_end_with_the_last_request(void) {
+TEST(probes_end_with_the_last_request) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage_release(stage, &stage->a);
@@ -46,7 +46,7 @@ static void probes_end_with_the_last_request(void) {
     live_finish(stage);
 }
 
-static void further_requests_do_not_put_the_probe_off(void) {
+TEST(further_requests_do_not_put_the_probe_off) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage_pass(stage, PERIOD_MS / 2);
@@ -56,7 +56,7 @@ static void further_requests_do_not_put_the_probe_off(void) {
     live_finish(stage);
 }
 
-static void probe_that_is_not_answered_is_not_sent_twice(void) {
+TEST(probe_that_is_not_answered_is_not_sent_twice) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage_pass(stage, PERIOD_MS);
@@ -69,7 +69,7 @@ static void probe_that_is_not_answered_is_not_sent_twice(void) {
     live_finish(stage);
 }
 
-static void probe_that_cannot_be_sent_is_sent_a_period_later(void) {
+TEST(probe_that_cannot_be_sent_is_sent_a_period_later) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -81,7 +81,7 @@ static void probe_that_cannot_be_sent_is_sent_a_period_later(void) {
     live_finish(stage);
 }
 
-static void nothing_is_probed_while_disconnected_and_all_at_once_when_connected(void) {
+TEST(nothing_is_probed_while_disconnected_and_all_at_once_when_connected) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -97,7 +97,7 @@ static void nothing_is_probed_while_disconnected_and_all_at_once_when_connected(
     live_finish(stage);
 }
 
-static void new_connection_without_requests_is_not_probed(void) {
+TEST(new_connection_without_requests_is_not_probed) {
     run_stage *stage = live_open(0);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_connect(stage, SESSION_ID);
@@ -106,7 +106,7 @@ static void new_connection_without_requests_is_not_probed(void) {
 }
 
 /* The requests first: the probe is to be no earlier than what they ask. */
-static void request_begun_offline_is_sent_before_the_probe(void) {
+TEST(request_begun_offline_is_sent_before_the_probe) {
     run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, 0, NULL);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     FAKE_HEARD(&stage->fake, "");
@@ -119,7 +119,7 @@ static void request_begun_offline_is_sent_before_the_probe(void) {
 
 /* ---- Fresh and silent --------------------------------------------------------------------- */
 
-static void what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent(void) {
+TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent) {
     run_stage *stage = live_open(0);
     EXPECT(!live_is_fresh(stage));
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -136,7 +136,7 @@ static void what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent(voi
     live_finish(stage);
 }
 
-static void probes_keep_it_fresh(void) {
+TEST(probes_keep_it_fresh) {
     run_stage *stage = live_open(0);
     unsigned probes = 0;
     stage_hold(stage, &stage->a);
@@ -148,7 +148,7 @@ static void probes_keep_it_fresh(void) {
     live_finish(stage);
 }
 
-static void failures_that_are_not_the_servers_make_nothing_fresh(void) {
+TEST(failures_that_are_not_the_servers_make_nothing_fresh) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_SESSION_OVER };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         run_stage *stage = live_open(0);
@@ -163,7 +163,7 @@ static void failures_that_are_not_the_servers_make_nothing_fresh(void) {
     }
 }
 
-static void request_that_is_turned_away_has_been_answered(void) {
+TEST(request_that_is_turned_away_has_been_answered) {
     run_stage *stage = live_open(0);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_answer(stage, "list", ZKL_OUTCOME_NOT_NOW);
@@ -176,7 +176,7 @@ static void request_that_is_turned_away_has_been_answered(void) {
     stage_close(stage);
 }
 
-static void nothing_is_fresh_on_a_new_connection_before_a_write_is_committed(void) {
+TEST(nothing_is_fresh_on_a_new_connection_before_a_write_is_committed) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     EXPECT(live_is_fresh(stage));
@@ -192,7 +192,7 @@ static void nothing_is_fresh_on_a_new_connection_before_a_write_is_committed(voi
     live_finish(stage);
 }
 
-static void session_is_silent_two_periods_after_its_connection_or_last_answer(void) {
+TEST(session_is_silent_two_periods_after_its_connection_or_last_answer) {
     run_stage *stage = live_open(0);
     live_stop_for(stage, 2 * PERIOD_MS - 1);
     EXPECT(!live_is_silent(stage));
@@ -212,7 +212,7 @@ static void session_is_silent_two_periods_after_its_connection_or_last_answer(vo
 /* ---- The session's end ------------------------------------------------------------------------
  */
 
-static void end_of_the_session_ends_lease_and_timers(void) {
+TEST(end_of_the_session_ends_lease_and_timers) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
@@ -223,7 +223,7 @@ static void end_of_the_session_ends_lease_and_timers(void) {
     stage_close(stage);
 }
 
-static void next_session_begins_with_a_lease_of_its_own(void) {
+TEST(next_session_begins_with_a_lease_of_its_own) {
     run_stage *stage = live_open(TICK_MS);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     stage_pass(stage, SESSION_TIMEOUT_MS);
@@ -235,7 +235,7 @@ static void next_session_begins_with_a_lease_of_its_own(void) {
     live_finish(stage);
 }
 
-static void waiter_is_granted_by_the_lease_of_the_next_session(void) {
+TEST(waiter_is_granted_by_the_lease_of_the_next_session) {
     run_stage *stage = live_open(TICK_MS);
     stage_pass(stage, SESSION_TIMEOUT_MS);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -252,7 +252,7 @@ static void waiter_is_granted_by_the_lease_of_the_next_session(void) {
     live_finish(stage);
 }
 
-static void waiter_whose_session_ended_before_its_lease_is_granted_by_the_next(void) {
+TEST(waiter_whose_session_ended_before_its_lease_is_granted_by_the_next) {
     run_stage *stage = live_open(TICK_MS);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
@@ -266,7 +266,7 @@ static void waiter_whose_session_ended_before_its_lease_is_granted_by_the_next(v
     live_finish(stage);
 }
 
-static void session_that_took_too_long_to_begin_has_no_lease(void) {
+TEST(session_that_took_too_long_to_begin_has_no_lease) {
     run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, TICK_MS, NULL);
     zkl_session_connecting(&stage->session);
     stage_pass(stage, LEASE_MS);
@@ -282,7 +282,7 @@ static void session_that_took_too_long_to_begin_has_no_lease(void) {
 }
 
 /* The probe and the write of the last session are answered in the next. */
-static void own_calls_of_the_last_session_prove_nothing_in_the_next(void) {
+TEST(own_calls_of_the_last_session_prove_nothing_in_the_next) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a);
     stage_pass(stage, PERIOD_MS);
@@ -302,7 +302,7 @@ static void own_calls_of_the_last_session_prove_nothing_in_the_next(void) {
     live_finish(stage);
 }
 
-static void probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever(void) {
+TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage_pass(stage, PERIOD_MS);
@@ -316,7 +316,7 @@ static void probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever(v
     live_finish(stage);
 }
 
-static void replies_to_requests_of_the_last_session_prove_nothing_in_the_next(void) {
+TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next) {
     run_stage *stage = live_open(TICK_MS);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
@@ -354,7 +354,7 @@ static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     return warnings;
 }
 
-static void session_shorter_than_five_ticks_is_warned_of_once(void) {
+TEST(session_shorter_than_five_ticks_is_warned_of_once) {
     EXPECT_INT(warnings_of(9999, 2000), 1);
     EXPECT_INT(warnings_of(10000, 2000), 0);
     EXPECT_INT(warnings_of(4000, 2000), 1);
@@ -378,7 +378,7 @@ static unsigned abandoned_after(run_stage *stage, unsigned periods) {
 }
 
 /* Whoever asks for locks or not: the connection may stand for ever, and the watch with it. */
-static void removal_of_a_watch_that_the_server_does_not_take_is_sent_again(void) {
+TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again) {
     run_stage *stage = live_open(0);
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
@@ -392,7 +392,7 @@ static void removal_of_a_watch_that_the_server_does_not_take_is_sent_again(void)
     live_finish(stage);
 }
 
-static void session_that_answers_nothing_is_given_up_for_its_waiters(void) {
+TEST(session_that_answers_nothing_is_given_up_for_its_waiters) {
     run_stage *stage = live_open(0);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     EXPECT_INT(abandoned_after(stage, 8), 0);
@@ -403,7 +403,7 @@ static void session_that_answers_nothing_is_given_up_for_its_waiters(void) {
     live_finish(stage);
 }
 
-static void session_that_answers_nothing_is_kept_while_something_is_held(void) {
+TEST(session_that_answers_nothing_is_kept_while_something_is_held) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     EXPECT_INT(abandoned_after(stage, 30), 0);
@@ -417,7 +417,7 @@ static void see_nothing(void *arg, const zkl_leader_sight *sight) {
 }
 
 /* Who only follows a leader hears of the next over the same connection. */
-static void session_of_an_observer_is_probed_and_given_up_too(void) {
+TEST(session_of_an_observer_is_probed_and_given_up_too) {
     run_stage *stage = live_open(0);
     zkl_leader_watch *watch =
         zkl_leader_watch_open(&stage->session, "/r", &(zkl_leader_watcher){ NULL, see_nothing });
@@ -430,7 +430,7 @@ static void session_of_an_observer_is_probed_and_given_up_too(void) {
     live_finish(stage);
 }
 
-static void session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted(void) {
+TEST(session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage->a.runner->others_are_awaited = true;
@@ -438,41 +438,4 @@ static void session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock
     zkl_request_runner_hold_from_now(stage->a.runner, 0); /* the others are granted, too */
     EXPECT_INT(abandoned_after(stage, 9), 0);
     live_finish(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(session_without_requests_is_not_probed),
-    TEST(session_with_a_request_is_probed_three_times_in_its_timeout),
-    TEST(probes_end_with_the_last_request),
-    TEST(further_requests_do_not_put_the_probe_off),
-    TEST(probe_that_is_not_answered_is_not_sent_twice),
-    TEST(probe_that_cannot_be_sent_is_sent_a_period_later),
-    TEST(nothing_is_probed_while_disconnected_and_all_at_once_when_connected),
-    TEST(new_connection_without_requests_is_not_probed),
-    TEST(request_begun_offline_is_sent_before_the_probe),
-    TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent),
-    TEST(probes_keep_it_fresh),
-    TEST(failures_that_are_not_the_servers_make_nothing_fresh),
-    TEST(request_that_is_turned_away_has_been_answered),
-    TEST(nothing_is_fresh_on_a_new_connection_before_a_write_is_committed),
-    TEST(session_is_silent_two_periods_after_its_connection_or_last_answer),
-    TEST(end_of_the_session_ends_lease_and_timers),
-    TEST(next_session_begins_with_a_lease_of_its_own),
-    TEST(waiter_is_granted_by_the_lease_of_the_next_session),
-    TEST(waiter_whose_session_ended_before_its_lease_is_granted_by_the_next),
-    TEST(session_that_took_too_long_to_begin_has_no_lease),
-    TEST(own_calls_of_the_last_session_prove_nothing_in_the_next),
-    TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever),
-    TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next),
-    TEST(session_shorter_than_five_ticks_is_warned_of_once),
-    TEST(removal_of_a_watch_that_the_server_does_not_take_is_sent_again),
-    TEST(session_that_answers_nothing_is_given_up_for_its_waiters),
-    TEST(session_that_answers_nothing_is_kept_while_something_is_held),
-    TEST(session_of_an_observer_is_probed_and_given_up_too),
-    TEST(session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("liveness", tests);
 }

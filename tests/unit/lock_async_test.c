@@ -47,7 +47,7 @@ static void begin_waiting(zkl_dispatch dispatch, int64_t timeout_ms,
 
 /* ---- Acquire ------------------------------------------------------------------------ */
 
-static void acquire_is_granted_in_the_callback_and_released_in_another(void) {
+TEST(acquire_is_granted_in_the_callback_and_released_in_another) {
     begin(ZKL_DISPATCH_THREAD);
     async_acquire(&self, ZKL_FOREVER);
     EXPECT_TEXT(self.heard, "");
@@ -65,7 +65,7 @@ static void acquire_is_granted_in_the_callback_and_released_in_another(void) {
     end();
 }
 
-static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
+TEST(acquire_that_waits_is_granted_when_its_turn_comes) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_THREAD, ZKL_FOREVER, node);
     EXPECT_TEXT(self.heard, "");
@@ -76,7 +76,7 @@ static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
     end();
 }
 
-static void acquire_ends_at_its_deadline(void) {
+TEST(acquire_ends_at_its_deadline) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_THREAD, 5000, node);
     int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
@@ -90,7 +90,7 @@ static void acquire_ends_at_its_deadline(void) {
     end();
 }
 
-static void try_is_told_busy(void) {
+TEST(try_is_told_busy) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_THREAD, 0, node);
     ASYNC_HEARD(&self, "acquired(-1) ");
@@ -98,7 +98,7 @@ static void try_is_told_busy(void) {
 }
 
 /* Decided in its first step. */
-static void try_without_a_connection_is_told_later_all_the_same(void) {
+TEST(try_without_a_connection_is_told_later_all_the_same) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
@@ -119,7 +119,7 @@ static int release(int64_t timeout_ms) {
     return zkl_lock_release_async(self.lock, timeout_ms, NULL, async_on_released, &self);
 }
 
-static void refused_calls_are_not_told(void) {
+TEST(refused_calls_are_not_told) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_lock_acquire_async(NULL, ZKL_READ, 0, NULL, async_on_acquired, &self),
@@ -150,7 +150,7 @@ static void refused_calls_are_not_told(void) {
 
 /* ---- Races ---------------------------------------------------------------------------- */
 
-static void cancel_before_the_grant_wins(void) {
+TEST(cancel_before_the_grant_wins) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER, node);
     EXPECT_INT(zkl_lock_cancel(self.lock), ZKL_OK);
@@ -163,7 +163,7 @@ static void cancel_before_the_grant_wins(void) {
     end();
 }
 
-static void cancel_after_the_grant_is_too_late(void) {
+TEST(cancel_after_the_grant_is_too_late) {
     begin_granted();
     EXPECT_INT(zkl_lock_cancel(self.lock), ZKL_NOT_WAITING);
     EXPECT_INT(async_dispatch(&self), 1);
@@ -171,7 +171,7 @@ static void cancel_after_the_grant_is_too_late(void) {
     end();
 }
 
-static void lock_lost_before_its_callback_was_never_held(void) {
+TEST(lock_lost_before_its_callback_was_never_held) {
     begin_granted();
     zkl_testing_expire_session(self.client);
     zkl_testing_sleep(SOON_MS);
@@ -185,7 +185,7 @@ static void lock_lost_before_its_callback_was_never_held(void) {
     end();
 }
 
-static void loss_is_told_after_the_grant(void) {
+TEST(loss_is_told_after_the_grant) {
     begin_granted();
     EXPECT_INT(async_dispatch(&self), 1);
     zkl_testing_expire_session(self.client);
@@ -200,7 +200,7 @@ static void loss_is_told_after_the_grant(void) {
 }
 
 /* A process that stood still: no timer has told. */
-static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
+TEST(hold_limit_that_passed_before_the_callback_is_the_verdict) {
     zkl_testing_begin(NULL);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
@@ -236,12 +236,12 @@ static void closed_handle_is_told_cancelled_by(zkl_dispatch dispatch) {
     end();
 }
 
-static void handle_closed_while_it_waits_is_told_cancelled(void) {
+TEST(handle_closed_while_it_waits_is_told_cancelled) {
     closed_handle_is_told_cancelled_by(ZKL_DISPATCH_THREAD);
     closed_handle_is_told_cancelled_by(ZKL_DISPATCH_CALLER);
 }
 
-static void handle_closed_between_grant_and_callback_gives_the_lock_back(void) {
+TEST(handle_closed_between_grant_and_callback_gives_the_lock_back) {
     begin_granted();
     close_handle();
     zkl_testing_sleep(SOON_MS);
@@ -251,7 +251,7 @@ static void handle_closed_between_grant_and_callback_gives_the_lock_back(void) {
     end();
 }
 
-static void verdict_that_came_before_the_close_is_told(void) {
+TEST(verdict_that_came_before_the_close_is_told) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_CALLER, 0, node);
     close_handle();
@@ -260,7 +260,7 @@ static void verdict_that_came_before_the_close_is_told(void) {
     end();
 }
 
-static void handle_closed_in_its_release_is_told_pending_or_done(void) {
+TEST(handle_closed_in_its_release_is_told_pending_or_done) {
     begin_held(ZKL_DISPATCH_CALLER);
     async_release(&self, ZKL_FOREVER);
     close_handle();
@@ -283,7 +283,7 @@ static void react_by_close(async_caller *caller) {
     close_handle();
 }
 
-static void handle_can_be_closed_in_its_own_callback(void) {
+TEST(handle_can_be_closed_in_its_own_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_close;
     async_acquire(&self, ZKL_FOREVER);
@@ -316,7 +316,7 @@ static void react_slowly_and_try_again(async_caller *caller) {
     caller->said = acquire(ZKL_EXCLUSIVE, ZKL_FOREVER);
 }
 
-static void close_waits_for_a_callback_that_runs(void) {
+TEST(close_waits_for_a_callback_that_runs) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_slowly;
     async_acquire(&self, ZKL_FOREVER);
@@ -329,7 +329,7 @@ static void close_waits_for_a_callback_that_runs(void) {
     end();
 }
 
-static void callback_that_close_waits_for_begins_no_acquire(void) {
+TEST(callback_that_close_waits_for_begins_no_acquire) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_slowly_and_try_again;
     async_acquire(&self, ZKL_FOREVER);
@@ -358,12 +358,12 @@ static void client_close_tells_who_waits(zkl_dispatch dispatch) {
     end();
 }
 
-static void callbacks_are_called_before_client_close_returns(void) {
+TEST(callbacks_are_called_before_client_close_returns) {
     client_close_tells_who_waits(ZKL_DISPATCH_THREAD);
     client_close_tells_who_waits(ZKL_DISPATCH_CALLER);
 }
 
-static void release_under_way_is_told_in_client_close(void) {
+TEST(release_under_way_is_told_in_client_close) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
@@ -383,7 +383,7 @@ static void react_by_note(async_caller *caller) {
     caller->said = (int)zkl_testing_now_ms();
 }
 
-static void who_waits_is_told_before_the_servers_are_waited_for(void) {
+TEST(who_waits_is_told_before_the_servers_are_waited_for) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER, node);
     zkl_testing_stop_servers();
@@ -401,7 +401,7 @@ static void who_waits_is_told_before_the_servers_are_waited_for(void) {
 /* ---- Release ---------------------------------------------------------------------------------
  */
 
-static void release_is_told_pending_when_it_takes_too_long(void) {
+TEST(release_is_told_pending_when_it_takes_too_long) {
     begin_held(ZKL_DISPATCH_THREAD);
     zkl_testing_disconnect(self.client, 3000);
     zkl_testing_sleep(0);
@@ -426,7 +426,7 @@ static void release_and_wait_in_the_callback(async_caller *caller) {
     caller->said = zkl_lock_check(caller->lock, NULL);
 }
 
-static void release_that_is_refused_has_released_nothing(void) {
+TEST(release_that_is_refused_has_released_nothing) {
     begin(ZKL_DISPATCH_THREAD);
     self.said = ZKL_CLOSED;
     self.react = release_and_wait_in_the_callback;
@@ -441,7 +441,7 @@ static void release_that_is_refused_has_released_nothing(void) {
     end();
 }
 
-static void release_with_a_timeout_is_told_once(void) {
+TEST(release_with_a_timeout_is_told_once) {
     begin_held(ZKL_DISPATCH_THREAD);
     async_release(&self, 1000);
     async_wait(&self);
@@ -451,7 +451,7 @@ static void release_with_a_timeout_is_told_once(void) {
 }
 
 /* The memory of the one is the other's by then. */
-static void deadline_of_a_release_ends_with_it(void) {
+TEST(deadline_of_a_release_ends_with_it) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_DISPATCH_THREAD);
     async_release(&self, 1000);
@@ -467,7 +467,7 @@ static void deadline_of_a_release_ends_with_it(void) {
     end();
 }
 
-static void release_that_does_not_wait_is_told_at_once(void) {
+TEST(release_that_does_not_wait_is_told_at_once) {
     begin_held(ZKL_DISPATCH_CALLER);
     async_release(&self, 0);
     EXPECT_INT(async_dispatch(&self), 1);
@@ -476,7 +476,7 @@ static void release_that_does_not_wait_is_told_at_once(void) {
     end();
 }
 
-static void release_without_a_callback_tells_nobody(void) {
+TEST(release_without_a_callback_tells_nobody) {
     begin_held(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_lock_release_async(self.lock, ZKL_FOREVER, NULL, NULL, NULL), ZKL_OK);
     EXPECT_INT(zkl_lock_release_async(self.lock, ZKL_FOREVER, NULL, NULL, NULL), ZKL_NOT_HELD);
@@ -516,7 +516,7 @@ static uint32_t holds(void) {
     return information.holds;
 }
 
-static void reentrant_handle_counts_for_the_owner_who_says_so(void) {
+TEST(reentrant_handle_counts_for_the_owner_who_says_so) {
     begin_owned();
     zkl_grant first = self.grant;
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
@@ -537,7 +537,7 @@ static void reentrant_handle_counts_for_the_owner_who_says_so(void) {
     end();
 }
 
-static void others_than_the_owner_can_neither_acquire_nor_release(void) {
+TEST(others_than_the_owner_can_neither_acquire_nor_release) {
     begin_owned();
     EXPECT_INT(acquire_as(&other, ZKL_READ), ZKL_ALREADY_HELD);
     EXPECT_INT(acquire_as(NULL, ZKL_READ), ZKL_ALREADY_HELD);
@@ -555,7 +555,7 @@ static void others_than_the_owner_can_neither_acquire_nor_release(void) {
     end();
 }
 
-static void hold_that_was_closed_before_its_callback_was_not_acquired_again(void) {
+TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again) {
     begin_owned();
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
     close_handle();
@@ -564,7 +564,7 @@ static void hold_that_was_closed_before_its_callback_was_not_acquired_again(void
     end();
 }
 
-static void hold_that_was_lost_before_its_callback_was_not_acquired_again(void) {
+TEST(hold_that_was_lost_before_its_callback_was_not_acquired_again) {
     begin_owned();
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
     zkl_testing_expire_session(self.client);
@@ -580,7 +580,7 @@ static void hold_that_was_lost_before_its_callback_was_not_acquired_again(void) 
 }
 
 /* The callback of an earlier hold comes late: a thread holds the lock by then. */
-static void hold_of_a_grant_that_is_over_is_none_of_the_next(void) {
+TEST(hold_of_a_grant_that_is_over_is_none_of_the_next) {
     begin_owned();
     int64_t token = self.grant.token;
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
@@ -597,7 +597,7 @@ static void hold_of_a_grant_that_is_over_is_none_of_the_next(void) {
 }
 
 /* It is acquired once more while the callback of the upgrade waits, before that of the hold. */
-static void hold_that_an_upgrade_overtakes_is_told_with_the_writers_token(void) {
+TEST(hold_that_an_upgrade_overtakes_is_told_with_the_writers_token) {
     begin_owned();
     int64_t token = self.grant.token;
     EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, &one, async_on_upgraded, &self), ZKL_OK);
@@ -664,7 +664,7 @@ static void begin_many(request *its, unsigned number) {
         ZKL_OK);
 }
 
-static void five_thousand_requests_of_one_client_are_granted_once_each(void) {
+TEST(five_thousand_requests_of_one_client_are_granted_once_each) {
     begin(ZKL_DISPATCH_THREAD);
     requests = calloc(MANY, sizeof(*requests));
     done = 0;
@@ -679,46 +679,4 @@ static void five_thousand_requests_of_one_client_are_granted_once_each(void) {
     }
     free(requests);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(acquire_is_granted_in_the_callback_and_released_in_another),
-    TEST(acquire_that_waits_is_granted_when_its_turn_comes),
-    TEST(acquire_ends_at_its_deadline),
-    TEST(try_is_told_busy),
-    TEST(try_without_a_connection_is_told_later_all_the_same),
-    TEST(refused_calls_are_not_told),
-    TEST(cancel_before_the_grant_wins),
-    TEST(cancel_after_the_grant_is_too_late),
-    TEST(lock_lost_before_its_callback_was_never_held),
-    TEST(loss_is_told_after_the_grant),
-    TEST(hold_limit_that_passed_before_the_callback_is_the_verdict),
-    TEST(handle_closed_while_it_waits_is_told_cancelled),
-    TEST(handle_closed_between_grant_and_callback_gives_the_lock_back),
-    TEST(verdict_that_came_before_the_close_is_told),
-    TEST(handle_closed_in_its_release_is_told_pending_or_done),
-    TEST(handle_can_be_closed_in_its_own_callback),
-    TEST(close_waits_for_a_callback_that_runs),
-    TEST(callback_that_close_waits_for_begins_no_acquire),
-    TEST(callbacks_are_called_before_client_close_returns),
-    TEST(release_under_way_is_told_in_client_close),
-    TEST(who_waits_is_told_before_the_servers_are_waited_for),
-    TEST(release_is_told_pending_when_it_takes_too_long),
-    TEST(release_that_is_refused_has_released_nothing),
-    TEST(release_with_a_timeout_is_told_once),
-    TEST(deadline_of_a_release_ends_with_it),
-    TEST(release_that_does_not_wait_is_told_at_once),
-    TEST(release_without_a_callback_tells_nobody),
-    TEST(reentrant_handle_counts_for_the_owner_who_says_so),
-    TEST(others_than_the_owner_can_neither_acquire_nor_release),
-    TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again),
-    TEST(hold_that_was_lost_before_its_callback_was_not_acquired_again),
-    TEST(hold_of_a_grant_that_is_over_is_none_of_the_next),
-    TEST(hold_that_an_upgrade_overtakes_is_told_with_the_writers_token),
-    TEST(five_thousand_requests_of_one_client_are_granted_once_each),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock async", tests);
 }

@@ -50,7 +50,7 @@ static void call_what_does_not_block(news_ear *ear, const zkl_lock_event *event)
     ear->said[6] = zkl_lock_check(event->lock, NULL);
 }
 
-static void calls_that_do_not_block_are_fine_inside(void) {
+TEST(calls_that_do_not_block_are_fine_inside) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear.reaction = call_what_does_not_block;
@@ -77,7 +77,7 @@ static void call_what_blocks(news_ear *ear, const zkl_lock_event *event) {
     ear->said[6] = zkl_lock_check(event->lock, NULL);
 }
 
-static void calls_that_block_are_refused_inside(void) {
+TEST(calls_that_block_are_refused_inside) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear.reaction = call_what_blocks;
@@ -97,7 +97,7 @@ static void close_inside(news_ear *ear, const zkl_lock_event *event) {
     ear->desk->lock = NULL;
 }
 
-static void handle_can_be_closed_inside_and_is_told_no_more(void) {
+TEST(handle_can_be_closed_inside_and_is_told_no_more) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear.reaction = close_inside;
@@ -112,7 +112,7 @@ static void handle_can_be_closed_inside_and_is_told_no_more(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void lost_handle_can_be_closed_inside(void) {
+TEST(lost_handle_can_be_closed_inside) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear.reaction = close_inside;
@@ -133,7 +133,7 @@ static void on_log(void *arg, const zkl_log_record *record) {
     atomic_store((atomic_bool *)arg, true);
 }
 
-static void callback_has_a_thread_of_its_own(void) {
+TEST(callback_has_a_thread_of_its_own) {
     atomic_bool logged = false;
     news_ear ear;
     ear_begin(&ear);
@@ -155,7 +155,7 @@ static void callback_has_a_thread_of_its_own(void) {
     ear_end(&ear);
 }
 
-static void slow_callback_delays_nobody_and_keeps_the_order(void) {
+TEST(slow_callback_delays_nobody_and_keeps_the_order) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear_set_gate(&ear, true);
@@ -232,7 +232,7 @@ static int close_handle_and_look(lock_desk *desk) {
     return waited ? ZKL_OK : ZKL_BUSY;
 }
 
-static void close_waits_for_the_callback_that_runs_and_drops_the_rest(void) {
+TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear_set_gate(&ear, true);
@@ -261,7 +261,7 @@ static void check_and_look_at_handle(news_ear *ear, const zkl_lock_event *event)
 }
 
 /* The close has let its request go, and waits for this very callback. */
-static void check_in_a_callback_that_close_waits_for_is_not_held(void) {
+TEST(check_in_a_callback_that_close_waits_for_is_not_held) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 2000, 0);
     desk_hold(desk);
@@ -285,7 +285,7 @@ static void check_in_a_callback_that_close_waits_for_is_not_held(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void closed_handle_does_not_silence_the_others(void) {
+TEST(closed_handle_does_not_silence_the_others) {
     news_ear ear;
     news_ear other_ear;
     lock_desk *desk = ear_hold(&ear);
@@ -315,7 +315,7 @@ static int close_client_and_look(lock_desk *desk) {
     return waited ? ZKL_OK : ZKL_BUSY;
 }
 
-static void client_close_waits_for_the_callbacks_and_tells_no_loss(void) {
+TEST(client_close_waits_for_the_callbacks_and_tells_no_loss) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear_set_gate(&ear, true);
@@ -350,7 +350,7 @@ static void wait_until_sessions_are_finished(lock_desk *desk) {
     }
 }
 
-static void client_info_in_a_callback_that_client_close_waits_for_is_fine(void) {
+TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     ear.reaction = look_at_client;
@@ -376,7 +376,7 @@ static void client_info_in_a_callback_that_client_close_waits_for_is_fine(void) 
 /* ---- Short of memory, or of threads
  * -------------------------------------------------------------------- */
 
-static void loss_is_told_though_memory_is_short(void) {
+TEST(loss_is_told_though_memory_is_short) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     atomic_store(&no_memory, true);
@@ -417,15 +417,15 @@ static int fail_each_allocation(bool tell_granted) {
     return number;
 }
 
-static void acquire_without_memory_leaves_the_handle_idle(void) {
+TEST(acquire_without_memory_leaves_the_handle_idle) {
     EXPECT(fail_each_allocation(false) > 2); /* its news and its request at least */
 }
 
-static void memory_for_the_news_of_a_grant_is_taken_before_it(void) {
+TEST(memory_for_the_news_of_a_grant_is_taken_before_it) {
     EXPECT_INT(fail_each_allocation(true), fail_each_allocation(false) + 1);
 }
 
-static void handle_without_memory_is_not_opened(void) {
+TEST(handle_without_memory_is_not_opened) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 0);
     zkl_lock_options options = ear_options(&ear);
@@ -438,7 +438,7 @@ static void handle_without_memory_is_not_opened(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void handle_without_a_thread_for_its_callback_is_not_opened(void) {
+TEST(handle_without_a_thread_for_its_callback_is_not_opened) {
     news_ear ear;
     ear_begin(&ear);
     zkl_lock_options options = ear_options(&ear);
@@ -491,7 +491,7 @@ static int try_async_with_failing_allocation(int number) {
     return status;
 }
 
-static void asynchronous_acquire_without_memory_is_refused_and_not_told(void) {
+TEST(asynchronous_acquire_without_memory_is_refused_and_not_told) {
     int number = 1;
     int status = try_async_with_failing_allocation(number);
     while (status == ZKL_NO_MEMORY) {
@@ -502,7 +502,7 @@ static void asynchronous_acquire_without_memory_is_refused_and_not_told(void) {
     EXPECT(number > 3); /* its callback, its news and its request at least */
 }
 
-static void asynchronous_release_without_memory_leaves_the_lock_held(void) {
+TEST(asynchronous_release_without_memory_leaves_the_lock_held) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_forget_heard(desk);
@@ -524,7 +524,7 @@ static void on_committed(void *arg, int status, zkl_transaction *transaction,
 }
 
 /* The callback's memory, or what is sent. */
-static void asynchronous_commit_without_memory_leaves_the_transaction_as_it_was(void) {
+TEST(asynchronous_commit_without_memory_leaves_the_transaction_as_it_was) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     zkl_transaction *transaction = NULL;
@@ -545,7 +545,7 @@ static void asynchronous_commit_without_memory_leaves_the_transaction_as_it_was(
     ear_close_desk(desk, &ear);
 }
 
-static void asynchronous_call_without_a_thread_for_its_callback_is_refused(void) {
+TEST(asynchronous_call_without_a_thread_for_its_callback_is_refused) {
     lock_desk *desk = desk_open(NULL);
     atomic_store(&calls_told, 0);
     atomic_store(&no_threads, true);
@@ -555,32 +555,4 @@ static void asynchronous_call_without_a_thread_for_its_callback_is_refused(void)
     desk_hold(desk);
     desk_close(desk);
     EXPECT_INT(atomic_load(&calls_told), 0);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(calls_that_do_not_block_are_fine_inside),
-    TEST(calls_that_block_are_refused_inside),
-    TEST(handle_can_be_closed_inside_and_is_told_no_more),
-    TEST(lost_handle_can_be_closed_inside),
-    TEST(callback_has_a_thread_of_its_own),
-    TEST(slow_callback_delays_nobody_and_keeps_the_order),
-    TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest),
-    TEST(check_in_a_callback_that_close_waits_for_is_not_held),
-    TEST(closed_handle_does_not_silence_the_others),
-    TEST(client_close_waits_for_the_callbacks_and_tells_no_loss),
-    TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine),
-    TEST(loss_is_told_though_memory_is_short),
-    TEST(acquire_without_memory_leaves_the_handle_idle),
-    TEST(memory_for_the_news_of_a_grant_is_taken_before_it),
-    TEST(handle_without_memory_is_not_opened),
-    TEST(handle_without_a_thread_for_its_callback_is_not_opened),
-    TEST(asynchronous_acquire_without_memory_is_refused_and_not_told),
-    TEST(asynchronous_release_without_memory_leaves_the_lock_held),
-    TEST(asynchronous_commit_without_memory_leaves_the_transaction_as_it_was),
-    TEST(asynchronous_call_without_a_thread_for_its_callback_is_refused),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock callback", tests);
 }

@@ -61,7 +61,7 @@ static void open_other(zkl_mode mode) {
 
 /* ---- Downgrade ---------------------------------------------------------------------- */
 
-static void downgrade_is_told_in_the_callback_and_lets_readers_in(void) {
+TEST(downgrade_is_told_in_the_callback_and_lets_readers_in) {
     begin(ZKL_DISPATCH_THREAD, ZKL_WRITE);
     int64_t token = info().token;
     EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
@@ -74,7 +74,7 @@ static void downgrade_is_told_in_the_callback_and_lets_readers_in(void) {
     end();
 }
 
-static void downgrade_of_a_reader_is_told_later_all_the_same(void) {
+TEST(downgrade_of_a_reader_is_told_later_all_the_same) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
     EXPECT_TEXT(self.heard, "");
@@ -83,7 +83,7 @@ static void downgrade_of_a_reader_is_told_later_all_the_same(void) {
     end();
 }
 
-static void downgrade_without_an_answer_in_time_is_pending_and_goes_on(void) {
+TEST(downgrade_without_an_answer_in_time_is_pending_and_goes_on) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
     zkl_testing_disconnect(self.client, 3000);
     zkl_testing_sleep(0);
@@ -103,7 +103,7 @@ static void downgrade_without_an_answer_in_time_is_pending_and_goes_on(void) {
     end();
 }
 
-static void downgrade_that_does_not_wait_is_told_at_once(void) {
+TEST(downgrade_that_does_not_wait_is_told_at_once) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
     EXPECT_INT(downgrade(0), ZKL_OK);
     EXPECT_INT(async_dispatch(&self), 1);
@@ -114,7 +114,7 @@ static void downgrade_that_does_not_wait_is_told_at_once(void) {
 }
 
 /* Another hold is none of its business. */
-static void downgrade_that_the_lock_is_released_under_is_over_for_good(void) {
+TEST(downgrade_that_the_lock_is_released_under_is_over_for_good) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
     EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
@@ -130,7 +130,7 @@ static void downgrade_that_the_lock_is_released_under_is_over_for_good(void) {
     end();
 }
 
-static void downgrade_in_a_session_that_expires_says_lost(void) {
+TEST(downgrade_in_a_session_that_expires_says_lost) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
     zkl_testing_disconnect(self.client, 1000);
     EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
@@ -144,7 +144,7 @@ static void downgrade_in_a_session_that_expires_says_lost(void) {
 
 /* ---- Upgrade ------------------------------------------------------------------------ */
 
-static void upgrade_is_held_from_its_callback_on_with_a_greater_token(void) {
+TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     int64_t token = info().token;
     EXPECT_INT(upgrade(), ZKL_OK);
@@ -165,7 +165,7 @@ static void upgrade_is_held_from_its_callback_on_with_a_greater_token(void) {
     end();
 }
 
-static void upgrade_beside_another_reader_is_told_busy(void) {
+TEST(upgrade_beside_another_reader_is_told_busy) {
     begin(ZKL_DISPATCH_THREAD, ZKL_READ);
     open_other(ZKL_READ);
     EXPECT_INT(upgrade(), ZKL_OK);
@@ -177,7 +177,7 @@ static void upgrade_beside_another_reader_is_told_busy(void) {
 }
 
 /* Decided in its first step. */
-static void upgrade_without_a_connection_is_told_later_all_the_same(void) {
+TEST(upgrade_without_a_connection_is_told_later_all_the_same) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     zkl_testing_disconnect(self.client, 1000);
     zkl_testing_sleep(0);
@@ -195,7 +195,7 @@ static void upgrade_without_a_connection_is_told_later_all_the_same(void) {
 }
 
 /* The writer was granted, and its callback waits: it must not replace what is held since. */
-static void upgrade_that_the_lock_is_released_under_is_over_for_good(void) {
+TEST(upgrade_that_the_lock_is_released_under_is_over_for_good) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     EXPECT_INT(upgrade(), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
@@ -210,7 +210,7 @@ static void upgrade_that_the_lock_is_released_under_is_over_for_good(void) {
     end();
 }
 
-static void upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing(void) {
+TEST(upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     EXPECT_INT(upgrade(), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
@@ -254,7 +254,7 @@ static void handle_closed_meanwhile_by(zkl_dispatch dispatch) {
     end();
 }
 
-static void handle_closed_meanwhile_is_told_not_held(void) {
+TEST(handle_closed_meanwhile_is_told_not_held) {
     handle_closed_meanwhile_by(ZKL_DISPATCH_THREAD);
     handle_closed_meanwhile_by(ZKL_DISPATCH_CALLER);
 }
@@ -276,7 +276,7 @@ static void client_closed_meanwhile_by(zkl_dispatch dispatch) {
     zkl_testing_end();
 }
 
-static void client_closed_meanwhile_tells_closed(void) {
+TEST(client_closed_meanwhile_tells_closed) {
     client_closed_meanwhile_by(ZKL_DISPATCH_THREAD);
     client_closed_meanwhile_by(ZKL_DISPATCH_CALLER);
 }
@@ -294,7 +294,7 @@ static void react_by_the_next_change(async_caller *caller) {
     EXPECT_INT(caller->said++ % 2 == 0 ? upgrade() : downgrade(ZKL_FOREVER), ZKL_OK);
 }
 
-static void changes_can_be_begun_in_the_callback_of_another(void) {
+TEST(changes_can_be_begun_in_the_callback_of_another) {
     begin(ZKL_DISPATCH_THREAD, ZKL_WRITE);
     self.react = react_by_the_next_change;
     EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
@@ -308,7 +308,7 @@ static void react_by_close(async_caller *caller) {
     close_handle();
 }
 
-static void handle_can_be_closed_in_the_callback_of_its_change(void) {
+TEST(handle_can_be_closed_in_the_callback_of_its_change) {
     begin(ZKL_DISPATCH_THREAD, ZKL_READ);
     self.react = react_by_close;
     EXPECT_INT(upgrade(), ZKL_OK);
@@ -320,7 +320,7 @@ static void handle_can_be_closed_in_the_callback_of_its_change(void) {
 
 /* ---- What is refused ----------------------------------------------------------------- */
 
-static void one_change_at_a_time(void) {
+TEST(one_change_at_a_time) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);
     EXPECT_INT(upgrade(), ZKL_OK);
     EXPECT_INT(upgrade(), ZKL_HANDLE_IN_USE);
@@ -332,7 +332,7 @@ static void one_change_at_a_time(void) {
     end();
 }
 
-static void refused_changes_are_not_told(void) {
+TEST(refused_changes_are_not_told) {
     begin(ZKL_DISPATCH_CALLER, ZKL_EXCLUSIVE);
     EXPECT_INT(zkl_lock_downgrade_async(NULL, 0, NULL, async_on_downgraded, &self),
                ZKL_INVALID_ARGUMENT);
@@ -352,7 +352,7 @@ static void refused_changes_are_not_told(void) {
     end();
 }
 
-static void reentrant_handle_is_changed_by_its_owner(void) {
+TEST(reentrant_handle_is_changed_by_its_owner) {
     static int owner;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
@@ -375,30 +375,4 @@ static void reentrant_handle_is_changed_by_its_owner(void) {
     async_wait(&self);
     ASYNC_HEARD(&self, "upgraded ");
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(downgrade_is_told_in_the_callback_and_lets_readers_in),
-    TEST(downgrade_of_a_reader_is_told_later_all_the_same),
-    TEST(downgrade_without_an_answer_in_time_is_pending_and_goes_on),
-    TEST(downgrade_that_does_not_wait_is_told_at_once),
-    TEST(downgrade_that_the_lock_is_released_under_is_over_for_good),
-    TEST(downgrade_in_a_session_that_expires_says_lost),
-    TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token),
-    TEST(upgrade_beside_another_reader_is_told_busy),
-    TEST(upgrade_without_a_connection_is_told_later_all_the_same),
-    TEST(upgrade_that_the_lock_is_released_under_is_over_for_good),
-    TEST(upgrade_of_a_reader_that_is_lost_says_so_and_leaves_nothing),
-    TEST(handle_closed_meanwhile_is_told_not_held),
-    TEST(client_closed_meanwhile_tells_closed),
-    TEST(changes_can_be_begun_in_the_callback_of_another),
-    TEST(handle_can_be_closed_in_the_callback_of_its_change),
-    TEST(one_change_at_a_time),
-    TEST(refused_changes_are_not_told),
-    TEST(reentrant_handle_is_changed_by_its_owner),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock_change_async", tests);
 }

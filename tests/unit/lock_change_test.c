@@ -72,7 +72,7 @@ static void expect_reader(int64_t token) {
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
 
-static void downgrade_lets_readers_in_and_no_writer(void) {
+TEST(downgrade_lets_readers_in_and_no_writer) {
     begin_held(ZKL_WRITE, NULL);
     open_one(&reader, ZKL_READ, NULL);
     open_one(&other, ZKL_WRITE, NULL);
@@ -91,7 +91,7 @@ static void downgrade_lets_readers_in_and_no_writer(void) {
     end();
 }
 
-static void writer_that_waited_first_waits_for_the_downgraded_reader(void) {
+TEST(writer_that_waited_first_waits_for_the_downgraded_reader) {
     begin_held(ZKL_WRITE, NULL);
     open_one(&other, ZKL_WRITE, NULL);
     open_one(&reader, ZKL_READ, NULL);
@@ -108,14 +108,14 @@ static void writer_that_waited_first_waits_for_the_downgraded_reader(void) {
     end();
 }
 
-static void downgrade_of_what_is_held_for_reading_asks_for_nothing(void) {
+TEST(downgrade_of_what_is_held_for_reading_asks_for_nothing) {
     begin_held(ZKL_READ, NULL);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(relative_count(&writer, ZKL_CALL_MULTI), 0);
     end();
 }
 
-static void downgrade_whose_reply_is_lost_is_found_out(void) {
+TEST(downgrade_whose_reply_is_lost_is_found_out) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         begin_held(ZKL_WRITE, NULL);
@@ -131,7 +131,7 @@ static void downgrade_whose_reply_is_lost_is_found_out(void) {
 }
 
 /* Applied only when the next connection has looked for it already. */
-static void downgrade_that_is_applied_late_is_waited_for(void) {
+TEST(downgrade_that_is_applied_late_is_waited_for) {
     begin_held(ZKL_WRITE, NULL);
     lose_next_multi(ZKL_CUT_REPLIES_LOST, 300 * 1000);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
@@ -140,7 +140,7 @@ static void downgrade_that_is_applied_late_is_waited_for(void) {
     end();
 }
 
-static void downgrade_goes_on_after_its_time_and_is_no_way_back(void) {
+TEST(downgrade_goes_on_after_its_time_and_is_no_way_back) {
     zkl_lock_options options = reentrant();
     begin_held(ZKL_WRITE, &options);
     zkl_testing_disconnect(writer.client, 3000);
@@ -160,7 +160,7 @@ static void downgrade_goes_on_after_its_time_and_is_no_way_back(void) {
     end();
 }
 
-static void downgrade_that_the_lock_is_released_under_is_over(void) {
+TEST(downgrade_that_the_lock_is_released_under_is_over) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i <= COUNT_OF(cuts); i++) {
         begin_held(ZKL_WRITE, NULL);
@@ -177,7 +177,7 @@ static void downgrade_that_the_lock_is_released_under_is_over(void) {
     }
 }
 
-static void downgrade_of_a_lock_that_is_lost_meanwhile_says_so(void) {
+TEST(downgrade_of_a_lock_that_is_lost_meanwhile_says_so) {
     begin_held(ZKL_WRITE, NULL);
     zkl_testing_disconnect(writer.client, RELATIVE_SOON_MS);
     relative_start_downgrade(&writer, ZKL_FOREVER);
@@ -190,7 +190,7 @@ static void downgrade_of_a_lock_that_is_lost_meanwhile_says_so(void) {
     end();
 }
 
-static void downgrade_of_a_session_that_ends_says_lost(void) {
+TEST(downgrade_of_a_session_that_ends_says_lost) {
     begin_held(ZKL_WRITE, NULL);
     zkl_testing_disconnect(writer.client, 2 * RELATIVE_SESSION_MS);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_LOST);
@@ -198,7 +198,7 @@ static void downgrade_of_a_session_that_ends_says_lost(void) {
     end();
 }
 
-static void downgrade_ends_when_its_handle_or_its_client_is_closed(void) {
+TEST(downgrade_ends_when_its_handle_or_its_client_is_closed) {
     begin_held(ZKL_WRITE, NULL);
     relative_start_downgrade(&writer, ZKL_FOREVER);
     zkl_lock_close(writer.lock);
@@ -216,7 +216,7 @@ static void downgrade_ends_when_its_handle_or_its_client_is_closed(void) {
     zkl_testing_end();
 }
 
-static void refused_downgrade_leaves_the_writer(void) {
+TEST(refused_downgrade_leaves_the_writer) {
     begin_held(ZKL_WRITE, NULL);
     zkl_ensemble_withhold(zkl_ensemble_current(), RELATIVE_RESOURCE, ZKL_RIGHT_CREATE, 1000 * 1000);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NO_PERMISSION);
@@ -232,7 +232,7 @@ static void on_refused(void *arg, int status) {
 }
 
 /* Nothing else is asked of the servers then, for a third of the session's timeout. */
-static void refused_downgrade_keeps_no_verification_waiting(void) {
+TEST(refused_downgrade_keeps_no_verification_waiting) {
     int status = ZKL_OK;
     begin_held(ZKL_WRITE, NULL);
     zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
@@ -246,7 +246,7 @@ static void refused_downgrade_keeps_no_verification_waiting(void) {
     end();
 }
 
-static void downgraded_lock_whose_new_node_is_deleted_is_lost(void) {
+TEST(downgraded_lock_whose_new_node_is_deleted_is_lost) {
     begin_held(ZKL_WRITE, NULL);
     EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
     zkl_testing_sleep(RELATIVE_SOON_MS);
@@ -269,7 +269,7 @@ static void verify(void *arg) {
 }
 
 /* It asks for the writer's node, which the downgrade that is before it has replaced. */
-static void verify_beside_a_downgrade_finds_the_lock_held(void) {
+TEST(verify_beside_a_downgrade_finds_the_lock_held) {
     begin_held(ZKL_WRITE, NULL);
     relative_start_downgrade(&writer, ZKL_FOREVER);
     zkl_testing_task *task = zkl_testing_start(verify, NULL);
@@ -281,7 +281,7 @@ static void verify_beside_a_downgrade_finds_the_lock_held(void) {
 
 /* ---- Upgrade ------------------------------------------------------------------------------ */
 
-static void reader_that_is_alone_upgrades_with_a_greater_token(void) {
+TEST(reader_that_is_alone_upgrades_with_a_greater_token) {
     begin_held(ZKL_READ, NULL);
     zkl_grant before = writer.grant;
     zkl_testing_sleep(1000);
@@ -306,7 +306,7 @@ static void expect_note(const char *node) {
     EXPECT(found != NULL && strstr(zkl_node_data(found), "\nnote=10.0.0.1:80\n") != NULL);
 }
 
-static void note_goes_with_the_lock_through_its_changes(void) {
+TEST(note_goes_with_the_lock_through_its_changes) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.note = "10.0.0.1:80";
     begin_held(ZKL_READ, &options);
@@ -326,7 +326,7 @@ static void keep_held(void *arg, const zkl_lock_event *news) {
     }
 }
 
-static void upgrade_is_told_as_the_grant_that_it_is(void) {
+TEST(upgrade_is_told_as_the_grant_that_it_is) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.state_callback = keep_held;
     options.tell_granted = 1;
@@ -341,7 +341,7 @@ static void upgrade_is_told_as_the_grant_that_it_is(void) {
     end();
 }
 
-static void reader_with_others_there_stays_a_reader(void) {
+TEST(reader_with_others_there_stays_a_reader) {
     static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
         begin_held(ZKL_READ, NULL);
@@ -357,7 +357,7 @@ static void reader_with_others_there_stays_a_reader(void) {
     }
 }
 
-static void two_readers_that_upgrade_at_once_both_stay_readers(void) {
+TEST(two_readers_that_upgrade_at_once_both_stay_readers) {
     begin_held(ZKL_READ, NULL);
     open_one(&reader, ZKL_READ, NULL);
     EXPECT_INT(relative_acquire(&reader, ZKL_FOREVER), ZKL_OK);
@@ -371,7 +371,7 @@ static void two_readers_that_upgrade_at_once_both_stay_readers(void) {
     end();
 }
 
-static void upgrade_that_the_lock_is_released_under_leaves_nothing(void) {
+TEST(upgrade_that_the_lock_is_released_under_leaves_nothing) {
     begin_held(ZKL_READ, NULL);
     relative_start_upgrade(&writer);
     EXPECT_INT(zkl_lock_release(writer.lock, ZKL_FOREVER), ZKL_OK);
@@ -382,7 +382,7 @@ static void upgrade_that_the_lock_is_released_under_leaves_nothing(void) {
     end();
 }
 
-static void upgrade_ends_when_its_handle_is_closed(void) {
+TEST(upgrade_ends_when_its_handle_is_closed) {
     begin_held(ZKL_READ, NULL);
     relative_start_upgrade(&writer);
     zkl_lock_close(writer.lock);
@@ -393,7 +393,7 @@ static void upgrade_ends_when_its_handle_is_closed(void) {
     end();
 }
 
-static void upgrade_in_a_session_that_ends_leaves_nothing(void) {
+TEST(upgrade_in_a_session_that_ends_leaves_nothing) {
     begin_held(ZKL_READ, NULL);
     zkl_testing_partition(writer.client, 2 * RELATIVE_SESSION_MS);
     relative_start_upgrade(&writer);
@@ -406,7 +406,7 @@ static void upgrade_in_a_session_that_ends_leaves_nothing(void) {
 }
 
 /* Others may have written since then: what was read does not count any more. */
-static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
+TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
     begin_held(ZKL_READ, NULL);
     relative_start_upgrade(&writer);
     EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 1);
@@ -417,7 +417,7 @@ static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
     end();
 }
 
-static void upgrade_without_a_connection_leaves_the_reader(void) {
+TEST(upgrade_without_a_connection_leaves_the_reader) {
     begin_held(ZKL_READ, NULL);
     zkl_testing_disconnect(writer.client, 1000);
     EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_DISCONNECTED);
@@ -427,7 +427,7 @@ static void upgrade_without_a_connection_leaves_the_reader(void) {
 }
 
 /* The process is stopped when the reply is there, for longer than the lock may be held. */
-static void upgrade_that_returns_after_the_limit_says_lost(void) {
+TEST(upgrade_that_returns_after_the_limit_says_lost) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
     begin_held(ZKL_READ, &options);
@@ -440,7 +440,7 @@ static void upgrade_that_returns_after_the_limit_says_lost(void) {
     end();
 }
 
-static void one_change_at_a_time(void) {
+TEST(one_change_at_a_time) {
     begin_held(ZKL_READ, NULL);
     relative_start_upgrade(&writer);
     EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_HANDLE_IN_USE);
@@ -451,7 +451,7 @@ static void one_change_at_a_time(void) {
 
 /* ---- Bad input ------------------------------------------------------------------------------ */
 
-static void changes_refuse_bad_input(void) {
+TEST(changes_refuse_bad_input) {
     begin_held(ZKL_EXCLUSIVE, NULL);
     EXPECT_INT(zkl_lock_downgrade(NULL, 0), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_lock_try_upgrade(NULL, NULL), ZKL_INVALID_ARGUMENT);
@@ -468,7 +468,7 @@ static void changes_refuse_bad_input(void) {
     end();
 }
 
-static void changes_of_a_reentrant_handle_are_its_owners(void) {
+TEST(changes_of_a_reentrant_handle_are_its_owners) {
     zkl_lock_options options = reentrant();
     begin();
     open_one(&writer, ZKL_WRITE, &options);
@@ -478,40 +478,4 @@ static void changes_of_a_reentrant_handle_are_its_owners(void) {
     EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_NOT_OWNER);
     EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(downgrade_lets_readers_in_and_no_writer),
-    TEST(writer_that_waited_first_waits_for_the_downgraded_reader),
-    TEST(downgrade_of_what_is_held_for_reading_asks_for_nothing),
-    TEST(downgrade_whose_reply_is_lost_is_found_out),
-    TEST(downgrade_that_is_applied_late_is_waited_for),
-    TEST(downgrade_goes_on_after_its_time_and_is_no_way_back),
-    TEST(downgrade_that_the_lock_is_released_under_is_over),
-    TEST(downgrade_of_a_lock_that_is_lost_meanwhile_says_so),
-    TEST(downgrade_of_a_session_that_ends_says_lost),
-    TEST(downgrade_ends_when_its_handle_or_its_client_is_closed),
-    TEST(refused_downgrade_leaves_the_writer),
-    TEST(refused_downgrade_keeps_no_verification_waiting),
-    TEST(downgraded_lock_whose_new_node_is_deleted_is_lost),
-    TEST(verify_beside_a_downgrade_finds_the_lock_held),
-    TEST(reader_that_is_alone_upgrades_with_a_greater_token),
-    TEST(note_goes_with_the_lock_through_its_changes),
-    TEST(upgrade_is_told_as_the_grant_that_it_is),
-    TEST(reader_with_others_there_stays_a_reader),
-    TEST(two_readers_that_upgrade_at_once_both_stay_readers),
-    TEST(upgrade_that_the_lock_is_released_under_leaves_nothing),
-    TEST(upgrade_ends_when_its_handle_is_closed),
-    TEST(upgrade_in_a_session_that_ends_leaves_nothing),
-    TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused),
-    TEST(upgrade_without_a_connection_leaves_the_reader),
-    TEST(upgrade_that_returns_after_the_limit_says_lost),
-    TEST(one_change_at_a_time),
-    TEST(changes_refuse_bad_input),
-    TEST(changes_of_a_reentrant_handle_are_its_owners),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock_change", tests);
 }

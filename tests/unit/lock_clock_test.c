@@ -38,7 +38,7 @@ static void expect_node_is_deleted(lock_desk *desk) {
 
 /* ---- The hold limit ------------------------------------------------------------------ */
 
-static void check_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(check_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = open_with(HOLD_MS, 0, 0);
     desk_hold(desk);
     desk_forget_heard(desk);
@@ -50,7 +50,7 @@ static void check_finds_the_hold_limit_though_no_timer_fired(void) {
     expect_node_is_deleted(desk);
 }
 
-static void info_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(info_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = hold_to_the_limit(0);
     zkl_lock_information information = information_of(desk);
     EXPECT_INT(information.state, ZKL_STATE_LOST);
@@ -59,14 +59,14 @@ static void info_finds_the_hold_limit_though_no_timer_fired(void) {
     expect_node_is_deleted(desk);
 }
 
-static void release_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(release_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = hold_to_the_limit(0);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     expect_node_is_deleted(desk);
 }
 
-static void reentrant_acquire_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(reentrant_acquire_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = hold_to_the_limit(1);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_LOST);
     EXPECT_INT(information_of(desk).holds, 1);
@@ -74,7 +74,7 @@ static void reentrant_acquire_finds_the_hold_limit_though_no_timer_fired(void) {
 }
 
 /* The granted thread comes to run only when its time is over. */
-static void acquire_finds_the_hold_limit_before_it_returns(void) {
+TEST(acquire_finds_the_hold_limit_before_it_returns) {
     lock_desk *desk = open_with(HOLD_MS, 0, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -88,7 +88,7 @@ static void acquire_finds_the_hold_limit_before_it_returns(void) {
     expect_node_is_deleted(desk);
 }
 
-static void timer_that_comes_after_the_check_tells_no_second_loss(void) {
+TEST(timer_that_comes_after_the_check_tells_no_second_loss) {
     lock_desk *desk = hold_to_the_limit(0);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
     desk_pass(desk, 0);
@@ -119,7 +119,7 @@ static bool deletion_was_heard(lock_desk *desk) {
     return heard;
 }
 
-static void node_kept_after_a_lost_lease_is_deleted_at_the_hold_limit(void) {
+TEST(node_kept_after_a_lost_lease_is_deleted_at_the_hold_limit) {
     lock_desk *desk = lose_the_lease(20000);
     desk_pass(desk, 20000 - LEASE_MS - 1);
     EXPECT(!deletion_was_heard(desk));
@@ -130,7 +130,7 @@ static void node_kept_after_a_lost_lease_is_deleted_at_the_hold_limit(void) {
     desk_close(desk);
 }
 
-static void check_after_a_lost_lease_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(check_after_a_lost_lease_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = lose_the_lease(20000);
     desk_stand_still(desk, 20000 - LEASE_MS);
     EXPECT(!deletion_was_heard(desk));
@@ -170,7 +170,7 @@ static void close_with_a_still_clock(lock_desk *desk) {
     desk_close(desk);
 }
 
-static void lease_that_ends_within_info_is_lost_and_not_suspect(void) {
+TEST(lease_that_ends_within_info_is_lost_and_not_suspect) {
     for (int64_t before_ms = 1; before_ms < 12; before_ms++) {
         lock_desk *desk = hold_until_before_the_end_of_the_lease(before_ms);
         zkl_lock_information information = information_of(desk);
@@ -185,7 +185,7 @@ static void lease_that_ends_within_info_is_lost_and_not_suspect(void) {
     }
 }
 
-static void lease_that_ends_within_check_is_lost_with_nothing_left(void) {
+TEST(lease_that_ends_within_check_is_lost_with_nothing_left) {
     for (int64_t before_ms = 1; before_ms < 12; before_ms++) {
         lock_desk *desk = hold_until_before_the_end_of_the_lease(before_ms);
         int64_t left = -99;
@@ -205,7 +205,7 @@ static int try_upgrade(lock_desk *desk) {
 
 /* The process is stopped after the answer is there, and before the thread that waits for it runs.
  */
-static void upgrade_finds_the_hold_limit_though_no_timer_fired(void) {
+TEST(upgrade_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = open_with(HOLD_MS, 0, 0);
     desk->mode = ZKL_READ;
     desk_hold(desk);
@@ -216,23 +216,4 @@ static void upgrade_finds_the_hold_limit_though_no_timer_fired(void) {
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_LOST);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(check_finds_the_hold_limit_though_no_timer_fired),
-    TEST(info_finds_the_hold_limit_though_no_timer_fired),
-    TEST(release_finds_the_hold_limit_though_no_timer_fired),
-    TEST(reentrant_acquire_finds_the_hold_limit_though_no_timer_fired),
-    TEST(acquire_finds_the_hold_limit_before_it_returns),
-    TEST(timer_that_comes_after_the_check_tells_no_second_loss),
-    TEST(node_kept_after_a_lost_lease_is_deleted_at_the_hold_limit),
-    TEST(check_after_a_lost_lease_finds_the_hold_limit_though_no_timer_fired),
-    TEST(lease_that_ends_within_info_is_lost_and_not_suspect),
-    TEST(lease_that_ends_within_check_is_lost_with_nothing_left),
-    TEST(upgrade_finds_the_hold_limit_though_no_timer_fired),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock clock", tests);
 }

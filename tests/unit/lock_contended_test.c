@@ -78,7 +78,7 @@ static void add(zkl_mode mode, char node[ZKL_NODE_PATH_SIZE]) {
 
 /* ---- Who is told --------------------------------------------------------------------------- */
 
-static void holder_is_told_once_when_others_come(void) {
+TEST(holder_is_told_once_when_others_come) {
     static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_WRITE, ZKL_READ };
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
         begin_held(modes[i]);
@@ -94,7 +94,7 @@ static void holder_is_told_once_when_others_come(void) {
     }
 }
 
-static void each_grant_is_told_anew(void) {
+TEST(each_grant_is_told_anew) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_EXCLUSIVE);
     for (int i = 0; i < 2; i++) {
@@ -109,7 +109,7 @@ static void each_grant_is_told_anew(void) {
     end();
 }
 
-static void fellow_readers_and_foreign_children_are_no_news(void) {
+TEST(fellow_readers_and_foreign_children_are_no_news) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_READ);
     add(ZKL_READ, node);
@@ -121,7 +121,7 @@ static void fellow_readers_and_foreign_children_are_no_news(void) {
     end();
 }
 
-static void who_came_and_went_before_the_grant_is_no_news(void) {
+TEST(who_came_and_went_before_the_grant_is_no_news) {
     char node[ZKL_NODE_PATH_SIZE];
     begin(ZKL_EXCLUSIVE);
     add(ZKL_EXCLUSIVE, node);
@@ -131,7 +131,7 @@ static void who_came_and_went_before_the_grant_is_no_news(void) {
     end();
 }
 
-static void all_who_hold_a_permit_are_told_when_somebody_finds_none(void) {
+TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none) {
     begin_held(ZKL_PERMIT);
     zkl_lock_options options = listening(&second_ear);
     options.permits = 2;
@@ -151,7 +151,7 @@ static void all_who_hold_a_permit_are_told_when_somebody_finds_none(void) {
     end();
 }
 
-static void who_does_not_ask_is_not_told_and_pays_nothing(void) {
+TEST(who_does_not_ask_is_not_told_and_pays_nothing) {
     zkl_testing_begin(NULL);
     zkl_lock_options options = listening(&first_ear);
     options.tell_contended = 0;
@@ -178,7 +178,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
 }
 
 /* By a hand-off, behind a holder that somebody else waits for as well. */
-static void who_waits_at_the_grant_already_is_told_after_it(void) {
+TEST(who_waits_at_the_grant_already_is_told_after_it) {
     char before[ZKL_NODE_PATH_SIZE];
     begin(ZKL_EXCLUSIVE);
     add(ZKL_EXCLUSIVE, before);
@@ -209,7 +209,7 @@ static void dispatch_and_expect(const char *expected) {
 }
 
 /* The application hears of the grant late, and the list is there by then. */
-static void what_is_known_before_the_grant_is_told_comes_after_it(void) {
+TEST(what_is_known_before_the_grant_is_told_comes_after_it) {
     begin_dispatching();
     EXPECT_INT(zkl_lock_acquire_async(holder.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired,
                                       &first_ear),
@@ -224,7 +224,7 @@ static void what_is_known_before_the_grant_is_told_comes_after_it(void) {
     end();
 }
 
-static void acquire_that_waits_returns_and_is_told(void) {
+TEST(acquire_that_waits_returns_and_is_told) {
     char before[ZKL_NODE_PATH_SIZE];
     begin(ZKL_WRITE);
     add(ZKL_EXCLUSIVE, before);
@@ -237,7 +237,7 @@ static void acquire_that_waits_returns_and_is_told(void) {
     end();
 }
 
-static void holder_may_release_as_it_is_told(void) {
+TEST(holder_may_release_as_it_is_told) {
     begin_held(ZKL_EXCLUSIVE);
     first_ear.releases = holder.lock;
     relative_open(&other, ZKL_EXCLUSIVE, NULL);
@@ -248,7 +248,7 @@ static void holder_may_release_as_it_is_told(void) {
     end();
 }
 
-static void reentrant_handle_is_told_once_for_all_its_holds(void) {
+TEST(reentrant_handle_is_told_once_for_all_its_holds) {
     zkl_testing_begin(NULL);
     zkl_lock_options options = listening(&first_ear);
     options.reentrant = 1;
@@ -266,7 +266,7 @@ static void reentrant_handle_is_told_once_for_all_its_holds(void) {
 /* ---- What it costs ----------------------------------------------------------------------------
  */
 
-static void uncontended_grant_costs_a_list_and_a_removal(void) {
+TEST(uncontended_grant_costs_a_list_and_a_removal) {
     begin_held(ZKL_EXCLUSIVE);
     uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
     EXPECT_INT(lists, 3); /* the first finds no parent */
@@ -278,7 +278,7 @@ static void uncontended_grant_costs_a_list_and_a_removal(void) {
     end();
 }
 
-static void room_for_the_watch_is_kept_while_it_may_be_needed(void) {
+TEST(room_for_the_watch_is_kept_while_it_may_be_needed) {
     begin(ZKL_EXCLUSIVE);
     const zkl_session *session = &holder.client->sessions->session;
     zkl_contender_kind kind = { ZKL_EXCLUSIVE, 0 };
@@ -291,7 +291,7 @@ static void room_for_the_watch_is_kept_while_it_may_be_needed(void) {
     end();
 }
 
-static void after_it_was_told_nothing_more_is_asked(void) {
+TEST(after_it_was_told_nothing_more_is_asked) {
     begin_held(ZKL_EXCLUSIVE);
     add(ZKL_EXCLUSIVE, NULL);
     expect_told(&first_ear, "contended");
@@ -309,7 +309,7 @@ static void after_it_was_told_nothing_more_is_asked(void) {
 }
 
 /* Of one client. */
-static void readers_share_one_watch_and_its_lists(void) {
+TEST(readers_share_one_watch_and_its_lists) {
     enum { READERS = 20, PERIOD_MS = RELATIVE_SESSION_MS / 3 };
     zkl_lock *locks[READERS];
     begin_held(ZKL_READ);
@@ -336,7 +336,7 @@ static void readers_share_one_watch_and_its_lists(void) {
 
 /* ---- Faults --------------------------------------------------------------------------------- */
 
-static void who_came_while_we_were_away_is_told_after_the_reconnect(void) {
+TEST(who_came_while_we_were_away_is_told_after_the_reconnect) {
     begin_held(ZKL_EXCLUSIVE);
     zkl_testing_disconnect(holder.client, RELATIVE_SESSION_MS / 4);
     add(ZKL_EXCLUSIVE, NULL);
@@ -347,7 +347,7 @@ static void who_came_while_we_were_away_is_told_after_the_reconnect(void) {
 }
 
 /* The list's reply, with the watch that it would have armed. */
-static void list_that_was_lost_is_sent_again(void) {
+TEST(list_that_was_lost_is_sent_again) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         begin_held(ZKL_READ);
@@ -362,7 +362,7 @@ static void list_that_was_lost_is_sent_again(void) {
     }
 }
 
-static void lost_lock_is_told_nothing_more(void) {
+TEST(lost_lock_is_told_nothing_more) {
     begin_held(ZKL_EXCLUSIVE);
     zkl_testing_expire_session(holder.client);
     add(ZKL_EXCLUSIVE, NULL);
@@ -372,7 +372,7 @@ static void lost_lock_is_told_nothing_more(void) {
     end();
 }
 
-static void node_deleted_by_hand_leaves_no_watch(void) {
+TEST(node_deleted_by_hand_leaves_no_watch) {
     begin_held(ZKL_EXCLUSIVE);
     EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
     zkl_testing_sleep(RELATIVE_SESSION_MS);
@@ -381,7 +381,7 @@ static void node_deleted_by_hand_leaves_no_watch(void) {
     end();
 }
 
-static void close_of_the_handle_takes_the_watch_away(void) {
+TEST(close_of_the_handle_takes_the_watch_away) {
     begin_held(ZKL_EXCLUSIVE);
     zkl_lock_close(holder.lock);
     zkl_testing_sleep(RELATIVE_SOON_MS);
@@ -413,13 +413,13 @@ static void news_come_for_hundreds_of_seeds_of_chance(void *arg) {
     zkl_testing_expect_clean(AGES_MS);
 }
 
-static void told_whatever_goes_wrong(void) {
+TEST(told_whatever_goes_wrong) {
     zkl_testing_run_seeds(1, 300, NULL, news_come_for_hundreds_of_seeds_of_chance, NULL);
 }
 
 /* ---- Another mode ---------------------------------------------------------------------------- */
 
-static void downgraded_reader_is_judged_anew_if_it_was_not_told(void) {
+TEST(downgraded_reader_is_judged_anew_if_it_was_not_told) {
     begin_held(ZKL_WRITE);
     int64_t token = holder.grant.token;
     EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
@@ -431,7 +431,7 @@ static void downgraded_reader_is_judged_anew_if_it_was_not_told(void) {
     end();
 }
 
-static void downgraded_reader_is_not_told_again(void) {
+TEST(downgraded_reader_is_not_told_again) {
     char reader[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_WRITE);
     add(ZKL_READ, reader);
@@ -442,7 +442,7 @@ static void downgraded_reader_is_not_told_again(void) {
     end();
 }
 
-static void downgrade_whose_reply_is_lost_goes_on_looking(void) {
+TEST(downgrade_whose_reply_is_lost_goes_on_looking) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         begin_held(ZKL_WRITE);
@@ -462,7 +462,7 @@ static int is_suspect(void *arg) {
 }
 
 /* It comes while nobody knows which node the holder has: the list of then shows neither. */
-static void waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of(void) {
+TEST(waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of) {
     begin_held(ZKL_WRITE);
     zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_MULTI,
                           ZKL_CUT_WHEN_ANSWERED, 0);
@@ -475,7 +475,7 @@ static void waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of(void) 
     end();
 }
 
-static void upgrade_is_no_contender_and_a_grant_of_its_own(void) {
+TEST(upgrade_is_no_contender_and_a_grant_of_its_own) {
     begin_held(ZKL_READ);
     EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_OK);
     expect_told(&first_ear, "");
@@ -486,7 +486,7 @@ static void upgrade_is_no_contender_and_a_grant_of_its_own(void) {
 }
 
 /* Its node is there for so long that the reader lists it. */
-static void upgrade_that_takes_long_is_no_contender(void) {
+TEST(upgrade_that_takes_long_is_no_contender) {
     begin_held(ZKL_READ);
     zkl_testing_slow_servers(2 * RELATIVE_SOON_MS, RELATIVE_SESSION_MS);
     zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_CREATE,
@@ -496,39 +496,4 @@ static void upgrade_that_takes_long_is_no_contender(void) {
     expect_told(&first_ear, "suspect held");
     EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(holder_is_told_once_when_others_come),
-    TEST(each_grant_is_told_anew),
-    TEST(fellow_readers_and_foreign_children_are_no_news),
-    TEST(who_came_and_went_before_the_grant_is_no_news),
-    TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none),
-    TEST(who_does_not_ask_is_not_told_and_pays_nothing),
-    TEST(who_waits_at_the_grant_already_is_told_after_it),
-    TEST(what_is_known_before_the_grant_is_told_comes_after_it),
-    TEST(acquire_that_waits_returns_and_is_told),
-    TEST(holder_may_release_as_it_is_told),
-    TEST(reentrant_handle_is_told_once_for_all_its_holds),
-    TEST(uncontended_grant_costs_a_list_and_a_removal),
-    TEST(room_for_the_watch_is_kept_while_it_may_be_needed),
-    TEST(after_it_was_told_nothing_more_is_asked),
-    TEST(readers_share_one_watch_and_its_lists),
-    TEST(who_came_while_we_were_away_is_told_after_the_reconnect),
-    TEST(list_that_was_lost_is_sent_again),
-    TEST(lost_lock_is_told_nothing_more),
-    TEST(node_deleted_by_hand_leaves_no_watch),
-    TEST(close_of_the_handle_takes_the_watch_away),
-    TEST(told_whatever_goes_wrong),
-    TEST(downgraded_reader_is_judged_anew_if_it_was_not_told),
-    TEST(downgraded_reader_is_not_told_again),
-    TEST(downgrade_whose_reply_is_lost_goes_on_looking),
-    TEST(waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of),
-    TEST(upgrade_is_no_contender_and_a_grant_of_its_own),
-    TEST(upgrade_that_takes_long_is_no_contender),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock_contended", tests);
 }

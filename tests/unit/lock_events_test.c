@@ -5,7 +5,7 @@ enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, PROBE_MS = 3333 };
 
 /* ---- What is told ------------------------------------------------------------------------ */
 
-static void connection_lost_and_back_is_suspect_and_held(void) {
+TEST(connection_lost_and_back_is_suspect_and_held) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     TOLD(desk, &ear, ""); /* the grant is the acquire's to tell */
@@ -20,7 +20,7 @@ static void connection_lost_and_back_is_suspect_and_held(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void expiry_is_told_once_and_is_final(void) {
+TEST(expiry_is_told_once_and_is_final) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
@@ -41,7 +41,7 @@ static void answer_watch(lock_desk *desk, zkl_outcome outcome) {
     desk_leave(desk);
 }
 
-static void node_deleted_by_somebody_is_told(void) {
+TEST(node_deleted_by_somebody_is_told) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_pass(desk, PROBE_MS);
@@ -58,7 +58,7 @@ static void node_deleted_by_somebody_is_told(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void node_that_was_only_changed_is_no_news(void) {
+TEST(node_that_was_only_changed_is_no_news) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_pass(desk, PROBE_MS);
@@ -72,7 +72,7 @@ static void node_that_was_only_changed_is_no_news(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void hold_limit_is_told_once(void) {
+TEST(hold_limit_is_told_once) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 500);
     desk_hold(desk);
@@ -84,7 +84,7 @@ static void hold_limit_is_told_once(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void end_of_the_lease_is_told_by_its_timer(void) {
+TEST(end_of_the_lease_is_told_by_its_timer) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
     desk_hold(desk);
@@ -100,7 +100,7 @@ static void end_of_the_lease_is_told_by_its_timer(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void end_of_the_lease_is_told_by_a_check_before_its_timer(void) {
+TEST(end_of_the_lease_is_told_by_a_check_before_its_timer) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
     desk_hold(desk);
@@ -111,7 +111,7 @@ static void end_of_the_lease_is_told_by_a_check_before_its_timer(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void each_grant_has_its_own_loss(void) {
+TEST(each_grant_has_its_own_loss) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_expire(desk);
@@ -129,7 +129,7 @@ static void each_grant_has_its_own_loss(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void disconnection_between_grant_and_return_is_told_after_it(void) {
+TEST(disconnection_between_grant_and_return_is_told_after_it) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -148,7 +148,7 @@ static void disconnection_between_grant_and_return_is_told_after_it(void) {
 
 /* ---- What is not told ------------------------------------------------------------------------ */
 
-static void waiter_is_told_nothing(void) {
+TEST(waiter_is_told_nothing) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -164,7 +164,7 @@ static void waiter_is_told_nothing(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void released_handle_is_told_nothing(void) {
+TEST(released_handle_is_told_nothing) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, TICK_MS, 500);
     desk_hold(desk);
@@ -177,7 +177,7 @@ static void released_handle_is_told_nothing(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void handle_in_a_release_is_told_nothing(void) {
+TEST(handle_in_a_release_is_told_nothing) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
     desk_begin(desk, desk_release, ZKL_FOREVER);
@@ -191,7 +191,7 @@ static void handle_in_a_release_is_told_nothing(void) {
 }
 
 /* With the mutex held from the grant to the loss. */
-static void loss_before_the_return_is_the_acquires_to_tell(void) {
+TEST(loss_before_the_return_is_the_acquires_to_tell) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -205,7 +205,7 @@ static void loss_before_the_return_is_the_acquires_to_tell(void) {
     ear_close_desk(desk, &ear);
 }
 
-static void handle_without_a_callback_needs_no_thread(void) {
+TEST(handle_without_a_callback_needs_no_thread) {
     lock_desk *desk = desk_open(NULL);
     EXPECT(desk->client->callbacks == NULL);
     desk_hold(desk);
@@ -213,26 +213,4 @@ static void handle_without_a_callback_needs_no_thread(void) {
     desk_expire(desk);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(connection_lost_and_back_is_suspect_and_held),
-    TEST(expiry_is_told_once_and_is_final),
-    TEST(node_deleted_by_somebody_is_told),
-    TEST(node_that_was_only_changed_is_no_news),
-    TEST(hold_limit_is_told_once),
-    TEST(end_of_the_lease_is_told_by_its_timer),
-    TEST(end_of_the_lease_is_told_by_a_check_before_its_timer),
-    TEST(each_grant_has_its_own_loss),
-    TEST(disconnection_between_grant_and_return_is_told_after_it),
-    TEST(waiter_is_told_nothing),
-    TEST(released_handle_is_told_nothing),
-    TEST(handle_in_a_release_is_told_nothing),
-    TEST(loss_before_the_return_is_the_acquires_to_tell),
-    TEST(handle_without_a_callback_needs_no_thread),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock news", tests);
 }

@@ -33,7 +33,7 @@ static void begin_semaphore(size_t contenders) {
     }
 }
 
-static void third_contender_waits_for_one_of_two_permits(void) {
+TEST(third_contender_waits_for_one_of_two_permits) {
     for (size_t leaver = 0; leaver < 2; leaver++) {
         begin_semaphore(3);
         EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
@@ -51,7 +51,7 @@ static void third_contender_waits_for_one_of_two_permits(void) {
     }
 }
 
-static void permits_go_on_in_the_order_of_the_queue(void) {
+TEST(permits_go_on_in_the_order_of_the_queue) {
     begin_semaphore(5);
     EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
     EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
@@ -70,7 +70,7 @@ static void permits_go_on_in_the_order_of_the_queue(void) {
 }
 
 /* Whoever is in the middle of the queue leaves it: nobody is granted, and none is forgotten. */
-static void waiter_for_a_permit_that_leaves_wakes_nobody_for_good(void) {
+TEST(waiter_for_a_permit_that_leaves_wakes_nobody_for_good) {
     begin_semaphore(4);
     EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
     EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
@@ -86,7 +86,7 @@ static void waiter_for_a_permit_that_leaves_wakes_nobody_for_good(void) {
     end(4);
 }
 
-static void permit_is_free_when_its_holders_session_ends(void) {
+TEST(permit_is_free_when_its_holders_session_ends) {
     begin_semaphore(3);
     EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
     EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
@@ -98,7 +98,7 @@ static void permit_is_free_when_its_holders_session_ends(void) {
 }
 
 /* Each wait for one of so many may come to watch them all; who holds watches nobody. */
-static void one_client_holds_as_many_permits_as_there_are(void) {
+TEST(one_client_holds_as_many_permits_as_there_are) {
     enum { PERMITS = 300 };
     zkl_lock *locks[PERMITS];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -119,7 +119,7 @@ static void one_client_holds_as_many_permits_as_there_are(void) {
     end(1);
 }
 
-static void contenders_that_do_not_agree_on_the_permits_are_told(void) {
+TEST(contenders_that_do_not_agree_on_the_permits_are_told) {
     begin();
     relative_open_permit(&all[0], 2);
     relative_open_permit(&all[1], 3);
@@ -138,7 +138,7 @@ static void contenders_that_do_not_agree_on_the_permits_are_told(void) {
     end(3);
 }
 
-static void modes_and_permits_belong_together(void) {
+TEST(modes_and_permits_belong_together) {
     begin();
     relative_open_permit(&all[0], 2);
     relative_open(&all[1], ZKL_EXCLUSIVE, NULL);
@@ -163,7 +163,7 @@ static void modes_and_permits_belong_together(void) {
 
 /* ---- Limits --------------------------------------------------------------------------- */
 
-static void full_queue_is_refused_without_a_write(void) {
+TEST(full_queue_is_refused_without_a_write) {
     begin();
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_waiting = 1;
@@ -184,7 +184,7 @@ static void full_queue_is_refused_without_a_write(void) {
     end(3);
 }
 
-static void limit_of_a_semaphore_counts_those_that_wait(void) {
+TEST(limit_of_a_semaphore_counts_those_that_wait) {
     begin();
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.permits = 2;
@@ -214,7 +214,7 @@ static long sequence_of(const relative *self) {
     return strtol(self->grant.node + length - 10, NULL, 10);
 }
 
-static void resource_that_is_used_up_begins_anew_and_all_get_the_lock(void) {
+TEST(resource_that_is_used_up_begins_anew_and_all_get_the_lock) {
     begin();
     for (size_t i = 0; i < CONTENDERS; i++) {
         relative_open(&all[i], ZKL_EXCLUSIVE, NULL);
@@ -246,7 +246,7 @@ static void resource_that_is_used_up_begins_anew_and_all_get_the_lock(void) {
     end(CONTENDERS);
 }
 
-static void resource_that_is_used_up_and_never_empty_says_so_at_the_deadline(void) {
+TEST(resource_that_is_used_up_and_never_empty_says_so_at_the_deadline) {
     begin();
     relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
     char node[ZKL_NODE_PATH_SIZE];
@@ -266,7 +266,7 @@ static void make_used_up_resource(void) {
     wear_out();
 }
 
-static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
+TEST(try_of_a_resource_that_is_used_up_begins_it_anew) {
     begin();
     relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
     make_used_up_resource();
@@ -276,7 +276,7 @@ static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
 }
 
 /* Each of its requests has time to make a node and to delete it, but for no more. */
-static void whoever_has_little_time_begins_a_resource_anew_that_is_used_up(void) {
+TEST(whoever_has_little_time_begins_a_resource_anew_that_is_used_up) {
     enum { ROUNDS = 20 };
     begin();
     relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
@@ -290,7 +290,7 @@ static void whoever_has_little_time_begins_a_resource_anew_that_is_used_up(void)
     end(1);
 }
 
-static void resource_that_holds_data_is_not_deleted_when_it_is_used_up(void) {
+TEST(resource_that_holds_data_is_not_deleted_when_it_is_used_up) {
     begin();
     relative_open(&all[0], ZKL_EXCLUSIVE, NULL);
     make_used_up_resource();
@@ -303,26 +303,4 @@ static void resource_that_holds_data_is_not_deleted_when_it_is_used_up(void) {
     EXPECT(zkl_ensemble_set_creates(ensemble, RELATIVE_RESOURCE, 0)); /* it is still there */
     EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
     end(1);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(third_contender_waits_for_one_of_two_permits),
-    TEST(permits_go_on_in_the_order_of_the_queue),
-    TEST(waiter_for_a_permit_that_leaves_wakes_nobody_for_good),
-    TEST(permit_is_free_when_its_holders_session_ends),
-    TEST(one_client_holds_as_many_permits_as_there_are),
-    TEST(contenders_that_do_not_agree_on_the_permits_are_told),
-    TEST(modes_and_permits_belong_together),
-    TEST(full_queue_is_refused_without_a_write),
-    TEST(limit_of_a_semaphore_counts_those_that_wait),
-    TEST(resource_that_is_used_up_begins_anew_and_all_get_the_lock),
-    TEST(resource_that_is_used_up_and_never_empty_says_so_at_the_deadline),
-    TEST(try_of_a_resource_that_is_used_up_begins_it_anew),
-    TEST(whoever_has_little_time_begins_a_resource_anew_that_is_used_up),
-    TEST(resource_that_holds_data_is_not_deleted_when_it_is_used_up),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock_family", tests);
 }

@@ -149,7 +149,7 @@ static int open_own_client(lock_desk *desk) {
 
 /* ---- The parent ------------------------------------------------------------------ */
 
-static void every_call_of_a_child_says_forked_and_takes_no_lock(void) {
+TEST(every_call_of_a_child_says_forked_and_takes_no_lock) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(run_in_child_while_locked(desk, call_everything), 0);
     desk_hold(desk);
@@ -157,14 +157,14 @@ static void every_call_of_a_child_says_forked_and_takes_no_lock(void) {
     desk_close(desk);
 }
 
-static void close_and_scope_helpers_do_nothing_in_a_child(void) {
+TEST(close_and_scope_helpers_do_nothing_in_a_child) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     EXPECT_INT(run_in_child_while_locked(desk, close_handles), 0);
     desk_close(desk);
 }
 
-static void handle_that_lost_its_lock_is_forked_as_well(void) {
+TEST(handle_that_lost_its_lock_is_forked_as_well) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_expire(desk);
@@ -179,7 +179,7 @@ static void on_news(void *arg, const zkl_lock_event *event) {
     atomic_fetch_add((atomic_int *)arg, 1);
 }
 
-static void parent_goes_on_as_before(void) {
+TEST(parent_goes_on_as_before) {
     atomic_int told = 0;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
@@ -205,21 +205,8 @@ static void parent_goes_on_as_before(void) {
     desk_close(desk);
 }
 
-static void child_may_open_a_client_of_its_own(void) {
+TEST(child_may_open_a_client_of_its_own) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(run_in_child(desk, open_own_client), 0);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(every_call_of_a_child_says_forked_and_takes_no_lock),
-    TEST(close_and_scope_helpers_do_nothing_in_a_child),
-    TEST(handle_that_lost_its_lock_is_forked_as_well),
-    TEST(parent_goes_on_as_before),
-    TEST(child_may_open_a_client_of_its_own),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock fork", tests);
 }

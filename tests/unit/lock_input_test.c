@@ -38,7 +38,7 @@ static int open_client(const zkl_client_options *options) {
     return status;
 }
 
-static void numbers_of_client_options_have_their_ranges(void) {
+TEST(numbers_of_client_options_have_their_ranges) {
     static const struct {
         int32_t session_timeout_ms, connect_timeout_ms, lease_tick_ms;
         const char *message;
@@ -63,7 +63,7 @@ static void numbers_of_client_options_have_their_ranges(void) {
     }
 }
 
-static void edges_of_the_ranges_of_client_options_are_good(void) {
+TEST(edges_of_the_ranges_of_client_options_are_good) {
     /* The longest tick is a good one, but no session of the desk is long enough for it. */
     static const int32_t values[][4] = { { 100, 1, 0, ZKL_OK },
                                          { 3600000, INT32_MAX, 1, ZKL_OK },
@@ -84,7 +84,7 @@ static void edges_of_the_ranges_of_client_options_are_good(void) {
 }
 
 /* A server that comes back may grant less than the one before. */
-static void acquire_that_can_have_no_lease_says_why(void) {
+TEST(acquire_that_can_have_no_lease_says_why) {
     lock_desk *desk = desk_open_with(&(desk_options){ .lease_tick_ms = 2000 });
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     desk_enter(desk);
@@ -100,7 +100,7 @@ static void acquire_that_can_have_no_lease_says_why(void) {
     desk_close(desk);
 }
 
-static void level_of_the_log_is_one_of_four(void) {
+TEST(level_of_the_log_is_one_of_four) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.log_level = (zkl_log_level)0;
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 0: must be from 1 to 4");
@@ -109,13 +109,13 @@ static void level_of_the_log_is_one_of_four(void) {
 }
 
 /* A later version may give it a meaning: who sets it today would be surprised then. */
-static void reserved_fields_are_refused_until_they_mean_something(void) {
+TEST(reserved_fields_are_refused_until_they_mean_something) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.reserved = 1;
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "reserved 1: must be 0");
 }
 
-static void options_of_one_resource_are_refused_for_a_set(void) {
+TEST(options_of_one_resource_are_refused_for_a_set) {
     static const char message[] =
         "option \"permits or max_waiting\": is not for a set: each member has its permits";
     lock_desk *desk = desk_open(NULL);
@@ -134,7 +134,7 @@ static void options_of_one_resource_are_refused_for_a_set(void) {
     desk_close(desk);
 }
 
-static void null_pointers_for_a_client_are_named(void) {
+TEST(null_pointers_for_a_client_are_named) {
     zkl_client *client = (zkl_client *)&client;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     REFUSED(zkl_client_open("h:1", NULL, NULL), ZKL_INVALID_ARGUMENT, "client: must not be NULL");
@@ -150,7 +150,7 @@ static void null_pointers_for_a_client_are_named(void) {
     desk_close(desk);
 }
 
-static void client_is_left_open_where_its_close_is_refused(void) {
+TEST(client_is_left_open_where_its_close_is_refused) {
     lock_desk *desk = desk_open(NULL);
     REFUSED(zkl_client_close(desk->client, -1), ZKL_INVALID_ARGUMENT,
             "timeout_ms -1: must be at least 0");
@@ -161,7 +161,7 @@ static void client_is_left_open_where_its_close_is_refused(void) {
 
 /* ---- Sizes of structs ------------------------------------------------------------- */
 
-static void size_of_client_structs_must_be_known(void) {
+TEST(size_of_client_structs_must_be_known) {
     lock_desk *desk = desk_open(NULL);
     for (size_t i = 0; i < COUNT_OF(wrong_by); i++) {
         zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
@@ -178,7 +178,7 @@ static void size_of_client_structs_must_be_known(void) {
     desk_close(desk);
 }
 
-static void size_of_lock_structs_must_be_known(void) {
+TEST(size_of_lock_structs_must_be_known) {
     lock_desk *desk = desk_open(NULL);
     for (size_t i = 0; i < COUNT_OF(wrong_by); i++) {
         zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -205,7 +205,7 @@ static void size_of_lock_structs_must_be_known(void) {
 /* A program that was built with a library of fewer fields: what lies behind its structs is not its
  * own. */
 
-static void options_of_an_earlier_version_stand_for_the_defaults_in_later_fields(void) {
+TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields) {
     lock_desk *desk = desk_open(NULL); /* lends its sessions */
     zkl_client_options of_client = ZKL_CLIENT_OPTIONS_INIT;
     zkl_lock_options of_lock = ZKL_LOCK_OPTIONS_INIT;
@@ -229,7 +229,7 @@ static void options_of_an_earlier_version_stand_for_the_defaults_in_later_fields
     desk_close(desk);
 }
 
-static void members_of_an_earlier_version_lie_closer_together(void) {
+TEST(members_of_an_earlier_version_lie_closer_together) {
     static const struct {
         size_t struct_size;
         const char *resource;
@@ -245,7 +245,7 @@ static void members_of_an_earlier_version_lie_closer_together(void) {
     desk_close(desk);
 }
 
-static void structs_of_an_earlier_version_are_filled_as_far_as_they_go(void) {
+TEST(structs_of_an_earlier_version_are_filled_as_far_as_they_go) {
     lock_desk *desk = desk_open(NULL);
     zkl_client_information of_client = ZKL_CLIENT_INFORMATION_INIT;
     zkl_lock_information of_lock = ZKL_LOCK_INFORMATION_INIT;
@@ -270,7 +270,7 @@ static void structs_of_an_earlier_version_are_filled_as_far_as_they_go(void) {
     desk_close(desk);
 }
 
-static void grant_of_an_earlier_version_has_no_node(void) {
+TEST(grant_of_an_earlier_version_has_no_node) {
     lock_desk *desk = desk_open(NULL);
     desk->grant.struct_size = offsetof(zkl_grant, node);
     memset(desk->grant.node, 'x', sizeof(desk->grant.node));
@@ -283,7 +283,7 @@ static void grant_of_an_earlier_version_has_no_node(void) {
 
 /* ---- Handles ------------------------------------------------------------------------ */
 
-static void null_pointers_for_a_lock_are_named(void) {
+TEST(null_pointers_for_a_lock_are_named) {
     static const char message[] = "lock: must not be NULL";
     lock_desk *desk = desk_open(NULL);
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
@@ -308,13 +308,13 @@ static void null_pointers_for_a_lock_are_named(void) {
     desk_close(desk);
 }
 
-static void scope_helpers_take_null(void) {
+TEST(scope_helpers_take_null) {
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *closed = NULL;
     ZKL_RELEASE_AT_SCOPE_END zkl_lock *released = NULL;
     EXPECT(closed == released);
 }
 
-static void times_of_a_lock_have_their_ranges(void) {
+TEST(times_of_a_lock_have_their_ranges) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock *lock = desk->lock;
@@ -338,7 +338,7 @@ static void on_news(void *arg, const zkl_lock_event *event) {
     (void)event;
 }
 
-static void who_is_to_be_told_of_contention_needs_a_callback(void) {
+TEST(who_is_to_be_told_of_contention_needs_a_callback) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock *lock = NULL;
@@ -359,7 +359,7 @@ static void who_is_to_be_told_of_contention_needs_a_callback(void) {
     desk_close(desk);
 }
 
-static void longest_times_are_good(void) {
+TEST(longest_times_are_good) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = INT64_MAX;
     lock_desk *desk = desk_open(&options);
@@ -373,7 +373,7 @@ static void longest_times_are_good(void) {
     desk_close(desk);
 }
 
-static void mode_is_one_of_three(void) {
+TEST(mode_is_one_of_three) {
     lock_desk *desk = desk_open(NULL);
     REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_ARGUMENT,
             "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
@@ -384,7 +384,7 @@ static void mode_is_one_of_three(void) {
     desk_close(desk);
 }
 
-static void switches_of_a_lock_are_off_or_on(void) {
+TEST(switches_of_a_lock_are_off_or_on) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock *lock = NULL;
@@ -400,7 +400,7 @@ static void switches_of_a_lock_are_off_or_on(void) {
 
 /* ---- The message ------------------------------------------------------------------------- */
 
-static void message_is_that_of_the_last_call(void) {
+TEST(message_is_that_of_the_last_call) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
     zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
@@ -436,7 +436,7 @@ static void message_is_that_of_the_last_call(void) {
 }
 
 /* So that a function that closes at the end of its scope can tell why it failed. */
-static void close_leaves_the_message_alone(void) {
+TEST(close_leaves_the_message_alone) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock *opened = NULL;
     EXPECT_INT(zkl_lock_open(desk->client, "other", NULL, &opened), ZKL_OK);
@@ -445,35 +445,4 @@ static void close_leaves_the_message_alone(void) {
     zkl_lock_close(opened);
     EXPECT_TEXT(zkl_error_message(), "timeout_ms -2: must be at least -1");
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(numbers_of_client_options_have_their_ranges),
-    TEST(edges_of_the_ranges_of_client_options_are_good),
-    TEST(acquire_that_can_have_no_lease_says_why),
-    TEST(level_of_the_log_is_one_of_four),
-    TEST(reserved_fields_are_refused_until_they_mean_something),
-    TEST(options_of_one_resource_are_refused_for_a_set),
-    TEST(null_pointers_for_a_client_are_named),
-    TEST(client_is_left_open_where_its_close_is_refused),
-    TEST(size_of_client_structs_must_be_known),
-    TEST(size_of_lock_structs_must_be_known),
-    TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields),
-    TEST(members_of_an_earlier_version_lie_closer_together),
-    TEST(structs_of_an_earlier_version_are_filled_as_far_as_they_go),
-    TEST(grant_of_an_earlier_version_has_no_node),
-    TEST(null_pointers_for_a_lock_are_named),
-    TEST(scope_helpers_take_null),
-    TEST(times_of_a_lock_have_their_ranges),
-    TEST(who_is_to_be_told_of_contention_needs_a_callback),
-    TEST(longest_times_are_good),
-    TEST(mode_is_one_of_three),
-    TEST(switches_of_a_lock_are_off_or_on),
-    TEST(message_is_that_of_the_last_call),
-    TEST(close_leaves_the_message_alone),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock input", tests);
 }

@@ -34,7 +34,7 @@ static uint32_t holds(lock_desk *desk) {
 
 /* ---- The owner -------------------------------------------------------------- */
 
-static void owner_acquires_again_without_a_request(void) {
+TEST(owner_acquires_again_without_a_request) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     zkl_grant first = desk->grant;
     desk->grant = (zkl_grant)ZKL_GRANT_INIT;
@@ -49,7 +49,7 @@ static void owner_acquires_again_without_a_request(void) {
     desk_close(desk);
 }
 
-static void waited_time_is_that_of_each_acquire(void) {
+TEST(waited_time_is_that_of_each_acquire) {
     lock_desk *desk = open_reentrant();
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -63,7 +63,7 @@ static void waited_time_is_that_of_each_acquire(void) {
     desk_close(desk);
 }
 
-static void lock_is_held_until_the_last_of_as_many_releases(void) {
+TEST(lock_is_held_until_the_last_of_as_many_releases) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
     EXPECT_INT(desk_do(desk, desk_acquire, 500), ZKL_OK);
@@ -81,7 +81,7 @@ static void lock_is_held_until_the_last_of_as_many_releases(void) {
     desk_close(desk);
 }
 
-static void released_handle_counts_from_one_again(void) {
+TEST(released_handle_counts_from_one_again) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
     EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
@@ -93,7 +93,7 @@ static void released_handle_counts_from_one_again(void) {
     desk_close(desk);
 }
 
-static void owner_that_is_disconnected_acquires_again(void) {
+TEST(owner_that_is_disconnected_acquires_again) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
@@ -103,7 +103,7 @@ static void owner_that_is_disconnected_acquires_again(void) {
 
 /* ---- Modes ------------------------------------------------------------------- */
 
-static void writer_may_acquire_again_in_any_mode(void) {
+TEST(writer_may_acquire_again_in_any_mode) {
     static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE, ZKL_EXCLUSIVE };
     static const zkl_mode held[] = { ZKL_WRITE, ZKL_EXCLUSIVE };
     for (size_t h = 0; h < COUNT_OF(held); h++) {
@@ -118,7 +118,7 @@ static void writer_may_acquire_again_in_any_mode(void) {
     }
 }
 
-static void reader_may_acquire_again_for_reading_only(void) {
+TEST(reader_may_acquire_again_for_reading_only) {
     lock_desk *desk = hold_as(ZKL_READ);
     EXPECT_INT(acquire_as(desk, ZKL_READ), ZKL_OK);
     EXPECT_REFUSED(acquire_as(desk, ZKL_WRITE), "mode");
@@ -131,7 +131,7 @@ static void reader_may_acquire_again_for_reading_only(void) {
 
 /* ---- Other threads -------------------------------------------------------------- */
 
-static void other_thread_can_neither_acquire_nor_release(void) {
+TEST(other_thread_can_neither_acquire_nor_release) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_ALREADY_HELD);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_READ, ZKL_FOREVER, NULL), ZKL_ALREADY_HELD);
@@ -144,7 +144,7 @@ static void other_thread_can_neither_acquire_nor_release(void) {
     desk_close(desk);
 }
 
-static void other_thread_cannot_release_what_was_lost(void) {
+TEST(other_thread_cannot_release_what_was_lost) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     desk_expire(desk);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_OWNER);
@@ -154,7 +154,7 @@ static void other_thread_cannot_release_what_was_lost(void) {
     desk_close(desk);
 }
 
-static void released_handle_is_anybodys(void) {
+TEST(released_handle_is_anybodys) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD);
@@ -164,7 +164,7 @@ static void released_handle_is_anybodys(void) {
     desk_close(desk);
 }
 
-static void handle_in_the_last_release_is_in_use(void) {
+TEST(handle_in_the_last_release_is_in_use) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     desk_begin(desk, desk_release, ZKL_FOREVER);
     desk_enter_at_calls(desk, 1);
@@ -196,7 +196,7 @@ static int release_to_the_last(lock_desk *desk) {
     return status;
 }
 
-static void holds_end_at_their_limit_and_none_is_forgotten(void) {
+TEST(holds_end_at_their_limit_and_none_is_forgotten) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, acquire_to_the_limit, 0), ZKL_OK);
     EXPECT_INT(holds(desk), 65535);
@@ -210,7 +210,7 @@ static void holds_end_at_their_limit_and_none_is_forgotten(void) {
     desk_close(desk);
 }
 
-static void lock_lost_in_the_middle_is_lost_for_each_release(void) {
+TEST(lock_lost_in_the_middle_is_lost_for_each_release) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
@@ -229,7 +229,7 @@ static void lock_lost_in_the_middle_is_lost_for_each_release(void) {
     desk_close(desk);
 }
 
-static void close_releases_all_holds_at_once(void) {
+TEST(close_releases_all_holds_at_once) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
@@ -239,7 +239,7 @@ static void close_releases_all_holds_at_once(void) {
     desk_close(desk);
 }
 
-static void closed_client_is_told_to_the_owner_as_well(void) {
+TEST(closed_client_is_told_to_the_owner_as_well) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
     (void)desk_close_client(desk);
@@ -249,35 +249,11 @@ static void closed_client_is_told_to_the_owner_as_well(void) {
     desk_close(desk);
 }
 
-static void handle_that_is_not_reentrant_is_held_already_for_its_owner(void) {
+TEST(handle_that_is_not_reentrant_is_held_already_for_its_owner) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_ALREADY_HELD);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK); /* and any thread may release it */
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(owner_acquires_again_without_a_request),
-    TEST(waited_time_is_that_of_each_acquire),
-    TEST(lock_is_held_until_the_last_of_as_many_releases),
-    TEST(released_handle_counts_from_one_again),
-    TEST(owner_that_is_disconnected_acquires_again),
-    TEST(writer_may_acquire_again_in_any_mode),
-    TEST(reader_may_acquire_again_for_reading_only),
-    TEST(other_thread_can_neither_acquire_nor_release),
-    TEST(other_thread_cannot_release_what_was_lost),
-    TEST(released_handle_is_anybodys),
-    TEST(handle_in_the_last_release_is_in_use),
-    TEST(holds_end_at_their_limit_and_none_is_forgotten),
-    TEST(lock_lost_in_the_middle_is_lost_for_each_release),
-    TEST(close_releases_all_holds_at_once),
-    TEST(closed_client_is_told_to_the_owner_as_well),
-    TEST(handle_that_is_not_reentrant_is_held_already_for_its_owner),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock reentrancy", tests);
 }

@@ -75,7 +75,7 @@ static void expect_grants(zkl_client *client, int64_t timeout_ms) {
     zkl_lock_close(lock);
 }
 
-static void lease_is_kept_whatever_is_withheld_at_the_lock_root(void) {
+TEST(lease_is_kept_whatever_is_withheld_at_the_lock_root) {
     for (int checks_early = 0; checks_early < 2; checks_early++) {
         begin(checks_early != 0);
         zkl_ensemble_withhold(ensemble, "/locks", all_but_write, ZKL_FOREVER);
@@ -106,7 +106,7 @@ static void end_without_leases(zkl_client *client) {
     end();
 }
 
-static void try_that_gets_no_lease_in_time_ends_when_its_node_is_gone(void) {
+TEST(try_that_gets_no_lease_in_time_ends_when_its_node_is_gone) {
     zkl_client *client = NULL;
     begin_without_leases(&client);
     zkl_lock *lock = open_lock(client);
@@ -118,7 +118,7 @@ static void try_that_gets_no_lease_in_time_ends_when_its_node_is_gone(void) {
     end_without_leases(client);
 }
 
-static void try_of_several_that_gets_no_lease_in_time_ends(void) {
+TEST(try_of_several_that_gets_no_lease_in_time_ends) {
     zkl_client *client = NULL;
     begin_without_leases(&client);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
@@ -140,7 +140,7 @@ static void *acquire_in_a_task(void *lock) {
 
 /* The refusal of a server that has not asked the leader says nothing of what is on its way there.
  */
-static void create_that_is_applied_late_is_found_where_deletions_are_refused_early(void) {
+TEST(create_that_is_applied_late_is_found_where_deletions_are_refused_early) {
     begin(true);
     zkl_client *client = open_client();
     zkl_lock *lock = open_lock(client);
@@ -159,16 +159,4 @@ static void create_that_is_applied_late_is_found_where_deletions_are_refused_ear
     zkl_lock_close(lock);
     EXPECT_INT(zkl_client_close(client, ENOUGH_MS), ZKL_OK);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lease_is_kept_whatever_is_withheld_at_the_lock_root),
-    TEST(try_that_gets_no_lease_in_time_ends_when_its_node_is_gone),
-    TEST(try_of_several_that_gets_no_lease_in_time_ends),
-    TEST(create_that_is_applied_late_is_found_where_deletions_are_refused_early),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock rights", tests);
 }

@@ -76,7 +76,7 @@ static int release(int64_t timeout_ms) {
 
 /* ---- Acquire ------------------------------------------------------------------------------ */
 
-static void acquire_is_granted_in_the_callback_and_released_in_another(void) {
+TEST(acquire_is_granted_in_the_callback_and_released_in_another) {
     begin(ZKL_DISPATCH_THREAD);
     set_acquire(&self, ZKL_FOREVER);
     EXPECT_TEXT(self.heard, "");
@@ -94,7 +94,7 @@ static void acquire_is_granted_in_the_callback_and_released_in_another(void) {
     end();
 }
 
-static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
+TEST(acquire_that_waits_is_granted_when_its_turn_comes) {
     begin_waiting(ZKL_DISPATCH_THREAD, ZKL_FOREVER);
     set_expect_nodes(2, 1);
     EXPECT_TEXT(self.heard, "");
@@ -106,7 +106,7 @@ static void acquire_that_waits_is_granted_when_its_turn_comes(void) {
 }
 
 /* What was granted of it, and what waits, must not wait for a loop that is late. */
-static void acquire_that_has_failed_leaves_before_it_is_dispatched(void) {
+TEST(acquire_that_has_failed_leaves_before_it_is_dispatched) {
     begin_waiting(ZKL_DISPATCH_CALLER, 5000);
     zkl_testing_sleep(5000);
     set_expect_nodes(1, 0);
@@ -116,7 +116,7 @@ static void acquire_that_has_failed_leaves_before_it_is_dispatched(void) {
     end();
 }
 
-static void try_is_told_busy(void) {
+TEST(try_is_told_busy) {
     begin_waiting(ZKL_DISPATCH_CALLER, 0);
     set_expect_nodes(1, 0);
     EXPECT_INT(set_dispatch(&self), 1);
@@ -125,7 +125,7 @@ static void try_is_told_busy(void) {
     end();
 }
 
-static void try_without_a_connection_is_told_later_all_the_same(void) {
+TEST(try_without_a_connection_is_told_later_all_the_same) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
@@ -139,7 +139,7 @@ static void try_without_a_connection_is_told_later_all_the_same(void) {
     end();
 }
 
-static void refused_calls_are_not_told(void) {
+TEST(refused_calls_are_not_told) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_lock_acquire_async(NULL, ZKL_AS_OPENED, 0, NULL, set_on_acquired, &self),
                ZKL_INVALID_ARGUMENT);
@@ -170,7 +170,7 @@ static void refused_calls_are_not_told(void) {
 
 /* ---- Races ---------------------------------------------------------------------------------- */
 
-static void cancel_before_the_grant_wins(void) {
+TEST(cancel_before_the_grant_wins) {
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
     EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
     EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
@@ -182,7 +182,7 @@ static void cancel_before_the_grant_wins(void) {
     end();
 }
 
-static void cancel_after_the_grant_is_too_late(void) {
+TEST(cancel_after_the_grant_is_too_late) {
     begin_granted();
     EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
     EXPECT_INT(set_dispatch(&self), 1);
@@ -190,7 +190,7 @@ static void cancel_after_the_grant_is_too_late(void) {
     end();
 }
 
-static void locks_lost_before_their_callback_were_never_held(void) {
+TEST(locks_lost_before_their_callback_were_never_held) {
     begin_granted();
     zkl_testing_expire_session(self.client);
     zkl_testing_sleep(SOON_MS);
@@ -204,7 +204,7 @@ static void locks_lost_before_their_callback_were_never_held(void) {
     end();
 }
 
-static void half_that_was_deleted_before_its_callback_gives_the_other_back(void) {
+TEST(half_that_was_deleted_before_its_callback_gives_the_other_back) {
     begin_granted();
     set_delete_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
@@ -215,7 +215,7 @@ static void half_that_was_deleted_before_its_callback_gives_the_other_back(void)
     end();
 }
 
-static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
+TEST(hold_limit_that_passed_before_the_callback_is_the_verdict) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
     begin_granted_with(&options);
@@ -227,7 +227,7 @@ static void hold_limit_that_passed_before_the_callback_is_the_verdict(void) {
 }
 
 /* A process that stood still between the grant and its callback. */
-static void hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired(void) {
+TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 1000;
     begin_granted_with(&options);
@@ -242,7 +242,7 @@ static void hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fire
 
 /* ---- Expiry while it waits ------------------------------------------------------------------ */
 
-static void session_that_expires_while_waiting_joins_all_queues_again(void) {
+TEST(session_that_expires_while_waiting_joins_all_queues_again) {
     begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
     char first[ZKL_NODE_PATH_SIZE];
     char second[ZKL_NODE_PATH_SIZE];
@@ -261,7 +261,7 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     end();
 }
 
-static void session_that_expires_is_the_verdict_where_that_is_asked_for(void) {
+TEST(session_that_expires_is_the_verdict_where_that_is_asked_for) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = 1;
     begin_waiting_with(ZKL_DISPATCH_THREAD, ZKL_FOREVER, &options);
@@ -272,7 +272,7 @@ static void session_that_expires_is_the_verdict_where_that_is_asked_for(void) {
     end();
 }
 
-static void node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline(void) {
+TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline) {
     begin_waiting(ZKL_DISPATCH_THREAD, 10000);
     int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
     zkl_testing_sleep(5000);
@@ -303,12 +303,12 @@ static void closed_handle_is_told_cancelled_by(zkl_dispatch dispatch) {
     end();
 }
 
-static void handle_closed_while_it_waits_is_told_cancelled(void) {
+TEST(handle_closed_while_it_waits_is_told_cancelled) {
     closed_handle_is_told_cancelled_by(ZKL_DISPATCH_THREAD);
     closed_handle_is_told_cancelled_by(ZKL_DISPATCH_CALLER);
 }
 
-static void handle_closed_between_grant_and_callback_gives_all_back(void) {
+TEST(handle_closed_between_grant_and_callback_gives_all_back) {
     begin_granted();
     set_close_handle(&self);
     zkl_testing_sleep(SOON_MS);
@@ -318,7 +318,7 @@ static void handle_closed_between_grant_and_callback_gives_all_back(void) {
     end();
 }
 
-static void handle_closed_in_its_release_is_told_pending_or_done(void) {
+TEST(handle_closed_in_its_release_is_told_pending_or_done) {
     begin_held(ZKL_DISPATCH_CALLER);
     set_release(&self, ZKL_FOREVER);
     set_close_handle(&self);
@@ -341,7 +341,7 @@ static void react_by_close(set_caller *caller) {
     set_close_handle(caller);
 }
 
-static void handle_can_be_closed_in_its_own_callback(void) {
+TEST(handle_can_be_closed_in_its_own_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_close;
     set_acquire(&self, ZKL_FOREVER);
@@ -367,7 +367,7 @@ static void react_slowly_and_try_again(set_caller *caller) {
     caller->said = acquire(ZKL_FOREVER);
 }
 
-static void close_waits_for_a_callback_that_runs_and_that_begins_no_acquire(void) {
+TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_slowly_and_try_again;
     set_acquire(&self, ZKL_FOREVER);
@@ -399,13 +399,13 @@ static void client_close_tells_who_waits(zkl_dispatch dispatch) {
     end();
 }
 
-static void callbacks_are_called_before_client_close_returns(void) {
+TEST(callbacks_are_called_before_client_close_returns) {
     client_close_tells_who_waits(ZKL_DISPATCH_THREAD);
     client_close_tells_who_waits(ZKL_DISPATCH_CALLER);
 }
 
 /* Whatever it is about at that moment: it asks, it waits, it leaves to join again. */
-static void client_that_closes_while_its_nodes_come_and_go_tells_once(void) {
+TEST(client_that_closes_while_its_nodes_come_and_go_tells_once) {
     for (int64_t after_ms = 0; after_ms < 40; after_ms++) {
         begin_waiting(after_ms % 2 == 0 ? ZKL_DISPATCH_THREAD : ZKL_DISPATCH_CALLER, ZKL_FOREVER);
         set_delete_last_of(SET_ORDERS);
@@ -419,7 +419,7 @@ static void client_that_closes_while_its_nodes_come_and_go_tells_once(void) {
     }
 }
 
-static void release_under_way_is_told_in_client_close(void) {
+TEST(release_under_way_is_told_in_client_close) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_stop_servers();
     zkl_testing_sleep(SOON_MS);
@@ -433,7 +433,7 @@ static void release_under_way_is_told_in_client_close(void) {
 /* ---- Release ----------------------------------------------------------------------------------
  */
 
-static void release_is_told_pending_when_it_takes_too_long(void) {
+TEST(release_is_told_pending_when_it_takes_too_long) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_disconnect(self.client, 3000);
     zkl_testing_sleep(SOON_MS);
@@ -451,7 +451,7 @@ static void release_is_told_pending_when_it_takes_too_long(void) {
 }
 
 /* The end of the one is not the next one's. */
-static void deadline_of_a_release_ends_with_it(void) {
+TEST(deadline_of_a_release_ends_with_it) {
     begin_held(ZKL_DISPATCH_CALLER);
     set_release(&self, 1000);
     zkl_testing_sleep(SOON_MS);
@@ -468,7 +468,7 @@ static void deadline_of_a_release_ends_with_it(void) {
     end();
 }
 
-static void release_with_a_timeout_of_0_is_told_as_soon_as_it_can(void) {
+TEST(release_with_a_timeout_of_0_is_told_as_soon_as_it_can) {
     begin_held(ZKL_DISPATCH_CALLER);
     set_release(&self, 0);
     EXPECT_TEXT(self.heard, "");
@@ -531,7 +531,7 @@ static void begin_many(request *its, unsigned number) {
         ZKL_OK);
 }
 
-static void two_thousand_of_one_client_are_granted_once_each(void) {
+TEST(two_thousand_of_one_client_are_granted_once_each) {
     begin(ZKL_DISPATCH_THREAD);
     request *requests = calloc(MANY, sizeof(*requests));
     done = 0;
@@ -546,39 +546,4 @@ static void two_thousand_of_one_client_are_granted_once_each(void) {
     }
     free(requests);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(acquire_is_granted_in_the_callback_and_released_in_another),
-    TEST(acquire_that_waits_is_granted_when_its_turn_comes),
-    TEST(acquire_that_has_failed_leaves_before_it_is_dispatched),
-    TEST(try_is_told_busy),
-    TEST(try_without_a_connection_is_told_later_all_the_same),
-    TEST(refused_calls_are_not_told),
-    TEST(cancel_before_the_grant_wins),
-    TEST(cancel_after_the_grant_is_too_late),
-    TEST(locks_lost_before_their_callback_were_never_held),
-    TEST(half_that_was_deleted_before_its_callback_gives_the_other_back),
-    TEST(hold_limit_that_passed_before_the_callback_is_the_verdict),
-    TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired),
-    TEST(session_that_expires_while_waiting_joins_all_queues_again),
-    TEST(session_that_expires_is_the_verdict_where_that_is_asked_for),
-    TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline),
-    TEST(handle_closed_while_it_waits_is_told_cancelled),
-    TEST(handle_closed_between_grant_and_callback_gives_all_back),
-    TEST(handle_closed_in_its_release_is_told_pending_or_done),
-    TEST(handle_can_be_closed_in_its_own_callback),
-    TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire),
-    TEST(callbacks_are_called_before_client_close_returns),
-    TEST(client_that_closes_while_its_nodes_come_and_go_tells_once),
-    TEST(release_under_way_is_told_in_client_close),
-    TEST(release_is_told_pending_when_it_takes_too_long),
-    TEST(deadline_of_a_release_ends_with_it),
-    TEST(release_with_a_timeout_of_0_is_told_as_soon_as_it_can),
-    TEST(two_thousand_of_one_client_are_granted_once_each),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("set async", tests);
 }

@@ -34,7 +34,7 @@ static void begin_held(void) {
     EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
 }
 
-static void loss_of_all_is_told_once_after_the_grant(void) {
+TEST(loss_of_all_is_told_once_after_the_grant) {
     begin_granted();
     EXPECT_INT(set_dispatch(&self), 1);
     zkl_testing_expire_session(self.client);
@@ -48,7 +48,7 @@ static void loss_of_all_is_told_once_after_the_grant(void) {
     end();
 }
 
-static void loss_of_one_names_it_and_is_the_last_news(void) {
+TEST(loss_of_one_names_it_and_is_the_last_news) {
     begin_held();
     zkl_testing_sleep(SET_SESSION_MS); /* until it watches its nodes */
     set_delete_last_of(SET_ORDERS);
@@ -65,7 +65,7 @@ static void loss_of_one_names_it_and_is_the_last_news(void) {
     end();
 }
 
-static void connection_is_told_once_for_all(void) {
+TEST(connection_is_told_once_for_all) {
     begin_held();
     zkl_testing_disconnect(self.client, SOON_MS);
     zkl_testing_sleep(SET_SESSION_MS / 2);
@@ -74,7 +74,7 @@ static void connection_is_told_once_for_all(void) {
     end();
 }
 
-static void grant_without_a_connection_is_told_to_be_suspect(void) {
+TEST(grant_without_a_connection_is_told_to_be_suspect) {
     begin_granted();
     zkl_testing_disconnect(self.client, SOON_MS);
     zkl_testing_sleep(SOON_MS / 2);
@@ -93,7 +93,7 @@ static void revoke_last_of(const char *resource) {
     EXPECT_INT(zkl_node_revoke(self.client, resource, strrchr(path, '/') + 1, LONG_MS), ZKL_OK);
 }
 
-static void holder_is_told_which_resource_is_asked_for(void) {
+TEST(holder_is_told_which_resource_is_asked_for) {
     begin_held();
     revoke_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
@@ -104,7 +104,7 @@ static void holder_is_told_which_resource_is_asked_for(void) {
     end();
 }
 
-static void what_was_asked_for_before_the_callback_is_told_after_it(void) {
+TEST(what_was_asked_for_before_the_callback_is_told_after_it) {
     begin_granted();
     revoke_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
@@ -112,18 +112,4 @@ static void what_was_asked_for_before_the_callback_is_told_after_it(void) {
     EXPECT_INT(set_dispatch(&self), 1);
     SET_HEARD(&self, "acquired revoke requested of orders ");
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(loss_of_all_is_told_once_after_the_grant),
-    TEST(loss_of_one_names_it_and_is_the_last_news),
-    TEST(connection_is_told_once_for_all),
-    TEST(grant_without_a_connection_is_told_to_be_suspect),
-    TEST(holder_is_told_which_resource_is_asked_for),
-    TEST(what_was_asked_for_before_the_callback_is_told_after_it),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("set news", tests);
 }

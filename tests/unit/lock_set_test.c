@@ -68,7 +68,7 @@ static void end(caller *self) {
 
 /* ---- All ------------------------------------------------------------------------------------ */
 
-static void all_are_held_with_one_token_and_released(void) {
+TEST(all_are_held_with_one_token_and_released) {
     caller self;
     begin(&self);
     acquire(&self);
@@ -82,7 +82,7 @@ static void all_are_held_with_one_token_and_released(void) {
     end(&self);
 }
 
-static void next_one_has_a_greater_token(void) {
+TEST(next_one_has_a_greater_token) {
     caller self;
     begin(&self);
     acquire(&self);
@@ -93,7 +93,7 @@ static void next_one_has_a_greater_token(void) {
     end(&self);
 }
 
-static void members_have_their_own_modes(void) {
+TEST(members_have_their_own_modes) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
     char reader[ZKL_NODE_PATH_SIZE];
@@ -115,7 +115,7 @@ static void members_have_their_own_modes(void) {
 
 /* ---- Or none -------------------------------------------------------------------------------- */
 
-static void try_that_finds_one_of_them_taken_leaves_nothing(void) {
+TEST(try_that_finds_one_of_them_taken_leaves_nothing) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -132,7 +132,7 @@ static void try_that_finds_one_of_them_taken_leaves_nothing(void) {
     end(&self);
 }
 
-static void deadline_that_passes_leaves_nothing(void) {
+TEST(deadline_that_passes_leaves_nothing) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -146,7 +146,7 @@ static void deadline_that_passes_leaves_nothing(void) {
     end(&self);
 }
 
-static void cancel_leaves_nothing(void) {
+TEST(cancel_leaves_nothing) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -164,7 +164,7 @@ static void cancel_leaves_nothing(void) {
     end(&self);
 }
 
-static void close_ends_the_wait(void) {
+TEST(close_ends_the_wait) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -183,7 +183,7 @@ static void close_ends_the_wait(void) {
 }
 
 /* Whichever of them it is: a caller would try again where the servers had only turned it away. */
-static void member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits(void) {
+TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits) {
     static const char *const forbidden[] = { SET_STOCK, SET_ORDERS };
     static const int64_t timeouts_ms[] = { 0, LONG_MS };
     for (size_t i = 0; i < 4; i++) {
@@ -204,7 +204,7 @@ static void member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits(v
 
 /* ---- Circles -------------------------------------------------------------------------------- */
 
-static void two_that_name_them_the_other_way_round_both_get_them(void) {
+TEST(two_that_name_them_the_other_way_round_both_get_them) {
     for (uint64_t seed = 0; seed < 200; seed++) {
         zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
         options.seed = seed;
@@ -260,7 +260,7 @@ static void note(void *arg, int status, const zkl_grant *grant) {
 
 /* What sets are for: the requests of two callers, each sent off at once, one behind the
  * other, have come to the two queues in different orders. */
-static void single_requests_of_two_callers_wait_in_a_circle(void) {
+TEST(single_requests_of_two_callers_wait_in_a_circle) {
     unsigned circles = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
         zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
@@ -289,7 +289,7 @@ static void single_requests_of_two_callers_wait_in_a_circle(void) {
 
 /* ---- Failures ------------------------------------------------------------------------------- */
 
-static void lost_replies_leave_no_half(void) {
+TEST(lost_replies_leave_no_half) {
     for (int applied = 0; applied <= 1; applied++) {
         for (uint64_t seed = 0; seed < 50; seed++) {
             zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
@@ -309,7 +309,7 @@ static void lost_replies_leave_no_half(void) {
     }
 }
 
-static void session_that_expires_while_waiting_joins_all_queues_again(void) {
+TEST(session_that_expires_while_waiting_joins_all_queues_again) {
     caller self;
     begin(&self);
     caller holder;
@@ -328,7 +328,7 @@ static void session_that_expires_while_waiting_joins_all_queues_again(void) {
     end(&self);
 }
 
-static void one_deadline_is_over_all_attempts(void) {
+TEST(one_deadline_is_over_all_attempts) {
     caller self;
     begin(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -344,7 +344,7 @@ static void one_deadline_is_over_all_attempts(void) {
     end(&self);
 }
 
-static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others(void) {
+TEST(node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others) {
     caller self;
     begin(&self);
     caller holder;
@@ -364,7 +364,7 @@ static void node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_ot
 }
 
 /* Who has lost the reply finds one of its two nodes, and nothing else may wait for that one. */
-static void half_that_is_left_of_a_lost_transaction_is_given_up(void) {
+TEST(half_that_is_left_of_a_lost_transaction_is_given_up) {
     caller self;
     begin(&self);
     acquire(&self); /* the resources are there */
@@ -382,7 +382,7 @@ static void half_that_is_left_of_a_lost_transaction_is_given_up(void) {
     end(&self);
 }
 
-static void session_that_expires_while_held_is_a_loss(void) {
+TEST(session_that_expires_while_held_is_a_loss) {
     caller self;
     begin(&self);
     acquire(&self);
@@ -397,7 +397,7 @@ static void session_that_expires_while_held_is_a_loss(void) {
     end(&self);
 }
 
-static void lease_runs_for_all(void) {
+TEST(lease_runs_for_all) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(100);
     zkl_lock *set = open_two(client, "stock", "orders");
@@ -416,7 +416,7 @@ static void lease_runs_for_all(void) {
     zkl_testing_end();
 }
 
-static void stuck_holder_loses_all(void) {
+TEST(stuck_holder_loses_all) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
@@ -435,7 +435,7 @@ static void stuck_holder_loses_all(void) {
     zkl_testing_end();
 }
 
-static void client_that_counts_does_so_without_a_resource_class(void) {
+TEST(client_that_counts_does_so_without_a_resource_class) {
     zkl_testing_begin(NULL);
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.metrics = 1;
@@ -452,7 +452,7 @@ static void client_that_counts_does_so_without_a_resource_class(void) {
 
 /* ---- Input ---------------------------------------------------------------------------------- */
 
-static void bad_input_is_refused(void) {
+TEST(bad_input_is_refused) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
@@ -504,7 +504,7 @@ static void begin_with_one_used_up(caller *self) {
     wear_out("/locks/orders");
 }
 
-static void resources_that_are_used_up_begin_anew_and_all_are_held(void) {
+TEST(resources_that_are_used_up_begin_anew_and_all_are_held) {
     caller self;
     begin_with_one_used_up(&self);
     wear_out("/locks/stock");
@@ -514,7 +514,7 @@ static void resources_that_are_used_up_begin_anew_and_all_are_held(void) {
     end(&self);
 }
 
-static void resource_that_is_used_up_is_waited_for_until_it_is_empty(void) {
+TEST(resource_that_is_used_up_is_waited_for_until_it_is_empty) {
     caller self;
     begin_with_one_used_up(&self);
     EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), "/locks/orders", 1));
@@ -532,7 +532,7 @@ static void resource_that_is_used_up_is_waited_for_until_it_is_empty(void) {
     end(&self);
 }
 
-static void resource_that_is_used_up_and_never_empty_is_told_at_the_deadline(void) {
+TEST(resource_that_is_used_up_and_never_empty_is_told_at_the_deadline) {
     caller self;
     begin_with_one_used_up(&self);
     char other[ZKL_NODE_PATH_SIZE];
@@ -547,7 +547,7 @@ static void resource_that_is_used_up_and_never_empty_is_told_at_the_deadline(voi
 }
 
 /* The next one finds it as good as new. */
-static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
+TEST(try_of_a_resource_that_is_used_up_begins_it_anew) {
     caller self;
     begin_with_one_used_up(&self);
     self.timeout_ms = 0;
@@ -557,36 +557,4 @@ static void try_of_a_resource_that_is_used_up_begins_it_anew(void) {
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);
     end(&self);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(all_are_held_with_one_token_and_released),
-    TEST(next_one_has_a_greater_token),
-    TEST(members_have_their_own_modes),
-    TEST(try_that_finds_one_of_them_taken_leaves_nothing),
-    TEST(deadline_that_passes_leaves_nothing),
-    TEST(cancel_leaves_nothing),
-    TEST(close_ends_the_wait),
-    TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits),
-    TEST(two_that_name_them_the_other_way_round_both_get_them),
-    TEST(single_requests_of_two_callers_wait_in_a_circle),
-    TEST(lost_replies_leave_no_half),
-    TEST(session_that_expires_while_waiting_joins_all_queues_again),
-    TEST(one_deadline_is_over_all_attempts),
-    TEST(node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others),
-    TEST(half_that_is_left_of_a_lost_transaction_is_given_up),
-    TEST(session_that_expires_while_held_is_a_loss),
-    TEST(lease_runs_for_all),
-    TEST(stuck_holder_loses_all),
-    TEST(client_that_counts_does_so_without_a_resource_class),
-    TEST(bad_input_is_refused),
-    TEST(resources_that_are_used_up_begin_anew_and_all_are_held),
-    TEST(resource_that_is_used_up_is_waited_for_until_it_is_empty),
-    TEST(resource_that_is_used_up_and_never_empty_is_told_at_the_deadline),
-    TEST(try_of_a_resource_that_is_used_up_begins_it_anew),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("set", tests);
 }

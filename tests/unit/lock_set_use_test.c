@@ -40,7 +40,7 @@ static zkl_lock_information look(void) {
     return information;
 }
 
-static void information_is_of_all_that_is_held(void) {
+TEST(information_is_of_all_that_is_held) {
     begin_held();
     zkl_lock_information held = look();
     EXPECT_INT(held.state, ZKL_STATE_HELD);
@@ -56,7 +56,7 @@ static void information_is_of_all_that_is_held(void) {
     end();
 }
 
-static void position_is_that_in_the_longest_queue(void) {
+TEST(position_is_that_in_the_longest_queue) {
     char nodes[3][ZKL_NODE_PATH_SIZE];
     begin(NULL);
     zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, nodes[0]);
@@ -77,13 +77,13 @@ static void position_is_that_in_the_longest_queue(void) {
 
 /* ---- Verification and transactions ----------------------------------------------------------- */
 
-static void set_that_is_held_is_verified(void) {
+TEST(set_that_is_held_is_verified) {
     begin_held();
     EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_OK);
     end();
 }
 
-static void verification_finds_that_any_of_them_is_lost(void) {
+TEST(verification_finds_that_any_of_them_is_lost) {
     begin_held();
     lose_the_second();
     EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_LOST);
@@ -107,14 +107,14 @@ static int commit_a_node(zkl_transaction_result *result) {
     return status;
 }
 
-static void transaction_is_carried_out_while_all_are_held(void) {
+TEST(transaction_is_carried_out_while_all_are_held) {
     begin_held();
     EXPECT_INT(commit_a_node(NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children("/moved"), 1);
     end();
 }
 
-static void transaction_is_not_carried_out_once_one_is_lost(void) {
+TEST(transaction_is_not_carried_out_once_one_is_lost) {
     begin_held();
     lose_the_second();
     EXPECT_INT(commit_a_node(NULL), ZKL_LOST);
@@ -122,7 +122,7 @@ static void transaction_is_not_carried_out_once_one_is_lost(void) {
     end();
 }
 
-static void operation_that_fails_is_counted_without_the_guards(void) {
+TEST(operation_that_fails_is_counted_without_the_guards) {
     zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
     begin_held();
     EXPECT_INT(commit_a_node(NULL), ZKL_OK);
@@ -135,7 +135,7 @@ static void operation_that_fails_is_counted_without_the_guards(void) {
 
 /* ---- Events, and holds ---------------------------------------------------------------------- */
 
-static void contention_is_told_for_each_resource(void) {
+TEST(contention_is_told_for_each_resource) {
     char nodes[2][ZKL_NODE_PATH_SIZE];
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.tell_contended = 1;
@@ -155,7 +155,7 @@ static void contention_is_told_for_each_resource(void) {
     end();
 }
 
-static void owner_acquires_a_reentrant_set_again(void) {
+TEST(owner_acquires_a_reentrant_set_again) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
     begin(&options);
@@ -171,7 +171,7 @@ static void owner_acquires_a_reentrant_set_again(void) {
 
 /* ---- What it refuses ------------------------------------------------------------------------- */
 
-static void set_has_the_modes_that_it_was_opened_with(void) {
+TEST(set_has_the_modes_that_it_was_opened_with) {
     begin(NULL);
     EXPECT_INT(zkl_lock_acquire(self.set, ZKL_READ, 0, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(),
@@ -184,30 +184,11 @@ static void set_has_the_modes_that_it_was_opened_with(void) {
     end();
 }
 
-static void mode_of_a_set_is_none_of_a_single_lock(void) {
+TEST(mode_of_a_set_is_none_of_a_single_lock) {
     zkl_lock *lock = NULL;
     begin(NULL);
     EXPECT_INT(zkl_lock_open(self.client, "stock", NULL, &lock), ZKL_OK);
     EXPECT_INT(zkl_lock_acquire(lock, ZKL_AS_OPENED, 0, NULL), ZKL_INVALID_ARGUMENT);
     zkl_lock_close(lock);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(information_is_of_all_that_is_held),
-    TEST(position_is_that_in_the_longest_queue),
-    TEST(set_that_is_held_is_verified),
-    TEST(verification_finds_that_any_of_them_is_lost),
-    TEST(transaction_is_carried_out_while_all_are_held),
-    TEST(transaction_is_not_carried_out_once_one_is_lost),
-    TEST(operation_that_fails_is_counted_without_the_guards),
-    TEST(contention_is_told_for_each_resource),
-    TEST(owner_acquires_a_reentrant_set_again),
-    TEST(set_has_the_modes_that_it_was_opened_with),
-    TEST(mode_of_a_set_is_none_of_a_single_lock),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock set use", tests);
 }

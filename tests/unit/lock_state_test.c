@@ -44,7 +44,7 @@ static int64_t lease_left(lock_desk *desk, int expected_status) {
 
 /* ---- Check ------------------------------------------------------------------------ */
 
-static void silence_of_two_thirds_of_the_timeout_is_suspect(void) {
+TEST(silence_of_two_thirds_of_the_timeout_is_suspect) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_stand_still(desk, SILENCE_MS - 1);
@@ -55,7 +55,7 @@ static void silence_of_two_thirds_of_the_timeout_is_suspect(void) {
     desk_close(desk);
 }
 
-static void answer_after_a_silence_ends_the_suspicion(void) {
+TEST(answer_after_a_silence_ends_the_suspicion) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_pass(desk, SILENCE_MS);
@@ -68,7 +68,7 @@ static void answer_after_a_silence_ends_the_suspicion(void) {
     desk_close(desk);
 }
 
-static void without_a_lease_none_is_left(void) {
+TEST(without_a_lease_none_is_left) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(lease_left(desk, ZKL_NOT_HELD), -1);
     desk_hold(desk);
@@ -80,7 +80,7 @@ static void without_a_lease_none_is_left(void) {
     desk_close(desk);
 }
 
-static void lease_runs_down_connected_or_not(void) {
+TEST(lease_runs_down_connected_or_not) {
     lock_desk *desk = open_with_lease();
     EXPECT_INT(lease_left(desk, ZKL_NOT_HELD), 0);
     desk_hold(desk);
@@ -95,7 +95,7 @@ static void lease_runs_down_connected_or_not(void) {
     desk_close(desk);
 }
 
-static void lock_is_lost_with_its_lease_though_no_timer_fired(void) {
+TEST(lock_is_lost_with_its_lease_though_no_timer_fired) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_stand_still(desk, LEASE_MS - 1);
@@ -106,7 +106,7 @@ static void lock_is_lost_with_its_lease_though_no_timer_fired(void) {
     desk_close(desk);
 }
 
-static void info_finds_the_end_of_a_lease_as_well(void) {
+TEST(info_finds_the_end_of_a_lease_as_well) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_stand_still(desk, LEASE_MS);
@@ -114,7 +114,7 @@ static void info_finds_the_end_of_a_lease_as_well(void) {
     desk_close(desk);
 }
 
-static void release_finds_the_end_of_a_lease_as_well(void) {
+TEST(release_finds_the_end_of_a_lease_as_well) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_stand_still(desk, LEASE_MS);
@@ -123,7 +123,7 @@ static void release_finds_the_end_of_a_lease_as_well(void) {
     desk_close(desk);
 }
 
-static void reentrant_acquire_finds_the_end_of_a_lease_as_well(void) {
+TEST(reentrant_acquire_finds_the_end_of_a_lease_as_well) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
     lock_desk *desk = desk_open_with(&(desk_options){ &options, .lease_tick_ms = TICK_MS });
@@ -133,7 +133,7 @@ static void reentrant_acquire_finds_the_end_of_a_lease_as_well(void) {
     desk_close(desk);
 }
 
-static void check_of_the_lease_after_the_client_closed_is_closed(void) {
+TEST(check_of_the_lease_after_the_client_closed_is_closed) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     (void)desk_close_client(desk);
@@ -143,7 +143,7 @@ static void check_of_the_lease_after_the_client_closed_is_closed(void) {
     desk_close(desk);
 }
 
-static void lease_of_an_earlier_session_is_none(void) {
+TEST(lease_of_an_earlier_session_is_none) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_expire(desk);
@@ -157,7 +157,7 @@ static void lease_of_an_earlier_session_is_none(void) {
 
 /* ---- Information --------------------------------------------------------------------- */
 
-static void idle_handle_has_nothing_to_tell(void) {
+TEST(idle_handle_has_nothing_to_tell) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_information information = information_of(desk);
     EXPECT_INT(information.state, ZKL_STATE_IDLE);
@@ -167,7 +167,7 @@ static void idle_handle_has_nothing_to_tell(void) {
     desk_close(desk);
 }
 
-static void waiting_handle_is_acquiring(void) {
+TEST(waiting_handle_is_acquiring) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -183,7 +183,7 @@ static void waiting_handle_is_acquiring(void) {
     desk_close(desk);
 }
 
-static void held_lock_is_told_in_full(void) {
+TEST(held_lock_is_told_in_full) {
     lock_desk *desk = desk_open(NULL);
     desk->mode = ZKL_WRITE;
     desk_hold(desk);
@@ -203,7 +203,7 @@ static void held_lock_is_told_in_full(void) {
     desk_close(desk);
 }
 
-static void held_time_is_that_since_the_grant(void) {
+TEST(held_time_is_that_since_the_grant) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_enter(desk);
@@ -213,7 +213,7 @@ static void held_time_is_that_since_the_grant(void) {
     desk_close(desk);
 }
 
-static void lost_lock_tells_its_grant_and_the_reason(void) {
+TEST(lost_lock_tells_its_grant_and_the_reason) {
     lock_desk *desk = desk_open(NULL);
     desk->mode = ZKL_READ;
     desk_hold(desk);
@@ -233,7 +233,7 @@ static void lost_lock_tells_its_grant_and_the_reason(void) {
     desk_close(desk);
 }
 
-static void reason_of_a_loss_is_not_that_of_the_next_grant(void) {
+TEST(reason_of_a_loss_is_not_that_of_the_next_grant) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_expire(desk);
@@ -245,7 +245,7 @@ static void reason_of_a_loss_is_not_that_of_the_next_grant(void) {
     desk_close(desk);
 }
 
-static void release_that_waits_is_releasing(void) {
+TEST(release_that_waits_is_releasing) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_begin(desk, desk_release, ZKL_FOREVER);
@@ -262,7 +262,7 @@ static void release_that_waits_is_releasing(void) {
     desk_close(desk);
 }
 
-static void deletions_are_pending_until_each_is_confirmed(void) {
+TEST(deletions_are_pending_until_each_is_confirmed) {
     lock_desk *desk = desk_open(NULL);
     for (uint64_t left = 1; left <= 2; left++) {
         desk_hold(desk);
@@ -279,7 +279,7 @@ static void deletions_are_pending_until_each_is_confirmed(void) {
     desk_close(desk);
 }
 
-static void node_of_a_wait_that_was_given_up_is_pending(void) {
+TEST(node_of_a_wait_that_was_given_up_is_pending) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, 500);
     desk_enter_at_calls(desk, 2);
@@ -295,7 +295,7 @@ static void node_of_a_wait_that_was_given_up_is_pending(void) {
     desk_close(desk);
 }
 
-static void deletions_of_another_handle_are_not_ours(void) {
+TEST(deletions_of_another_handle_are_not_ours) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock *first = desk->lock;
     desk_hold(desk);
@@ -309,7 +309,7 @@ static void deletions_of_another_handle_are_not_ours(void) {
 
 /* ---- Losses, and what is left to do after them ------------------------------------------- */
 
-static void node_of_a_lost_lease_stays_until_the_release(void) {
+TEST(node_of_a_lost_lease_stays_until_the_release) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_forget_heard(desk);
@@ -323,7 +323,7 @@ static void node_of_a_lost_lease_stays_until_the_release(void) {
     desk_close(desk);
 }
 
-static void node_of_a_lost_lease_is_deleted_by_close(void) {
+TEST(node_of_a_lost_lease_is_deleted_by_close) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
     desk_forget_heard(desk);
@@ -335,7 +335,7 @@ static void node_of_a_lost_lease_is_deleted_by_close(void) {
     desk_close(desk);
 }
 
-static void lock_held_for_too_long_is_lost_and_its_node_deleted(void) {
+TEST(lock_held_for_too_long_is_lost_and_its_node_deleted) {
     lock_desk *desk = open_with_hold_limit(500);
     desk_hold(desk);
     desk_forget_heard(desk);
@@ -353,7 +353,7 @@ static void lock_held_for_too_long_is_lost_and_its_node_deleted(void) {
     desk_close(desk);
 }
 
-static void hold_limit_is_for_each_grant_and_ends_with_the_release(void) {
+TEST(hold_limit_is_for_each_grant_and_ends_with_the_release) {
     lock_desk *desk = open_with_hold_limit(500);
     desk_hold(desk);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
@@ -367,7 +367,7 @@ static void hold_limit_is_for_each_grant_and_ends_with_the_release(void) {
     desk_close(desk);
 }
 
-static void hold_limit_while_disconnected_deletes_the_node_after_the_reconnect(void) {
+TEST(hold_limit_while_disconnected_deletes_the_node_after_the_reconnect) {
     lock_desk *desk = open_with_hold_limit(500);
     desk_hold(desk);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
@@ -381,7 +381,7 @@ static void hold_limit_while_disconnected_deletes_the_node_after_the_reconnect(v
     desk_close(desk);
 }
 
-static void node_deleted_by_somebody_is_lost_without_a_deletion(void) {
+TEST(node_deleted_by_somebody_is_lost_without_a_deletion) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_pass(desk, 3333); /* the first probe watches the node */
@@ -397,7 +397,7 @@ static void node_deleted_by_somebody_is_lost_without_a_deletion(void) {
 
 /* ---- Who comes first wins -------------------------------------------------------------------- */
 
-static void deadline_after_the_grant_comes_too_late(void) {
+TEST(deadline_after_the_grant_comes_too_late) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, 500);
     desk_enter_at_calls(desk, 2);
@@ -410,7 +410,7 @@ static void deadline_after_the_grant_comes_too_late(void) {
     desk_close(desk);
 }
 
-static void grant_after_the_cancel_is_given_back(void) {
+TEST(grant_after_the_cancel_is_given_back) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -450,7 +450,7 @@ static void delete_node(lock_desk *desk) {
     FAKE_ANSWER(&desk->fake, "watch /app/locks/stock", .outcome = ZKL_OUTCOME_NO_NODE);
 }
 
-static void lock_lost_before_its_acquire_returned_was_never_held(void) {
+TEST(lock_lost_before_its_acquire_returned_was_never_held) {
     static const struct {
         lose_function *lose;
         int reason;
@@ -481,41 +481,4 @@ static void lock_lost_before_its_acquire_returned_was_never_held(void) {
         EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD);
         desk_close(desk);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(silence_of_two_thirds_of_the_timeout_is_suspect),
-    TEST(answer_after_a_silence_ends_the_suspicion),
-    TEST(without_a_lease_none_is_left),
-    TEST(lease_runs_down_connected_or_not),
-    TEST(lock_is_lost_with_its_lease_though_no_timer_fired),
-    TEST(info_finds_the_end_of_a_lease_as_well),
-    TEST(release_finds_the_end_of_a_lease_as_well),
-    TEST(reentrant_acquire_finds_the_end_of_a_lease_as_well),
-    TEST(check_of_the_lease_after_the_client_closed_is_closed),
-    TEST(lease_of_an_earlier_session_is_none),
-    TEST(idle_handle_has_nothing_to_tell),
-    TEST(waiting_handle_is_acquiring),
-    TEST(held_lock_is_told_in_full),
-    TEST(held_time_is_that_since_the_grant),
-    TEST(lost_lock_tells_its_grant_and_the_reason),
-    TEST(reason_of_a_loss_is_not_that_of_the_next_grant),
-    TEST(release_that_waits_is_releasing),
-    TEST(deletions_are_pending_until_each_is_confirmed),
-    TEST(node_of_a_wait_that_was_given_up_is_pending),
-    TEST(deletions_of_another_handle_are_not_ours),
-    TEST(node_of_a_lost_lease_stays_until_the_release),
-    TEST(node_of_a_lost_lease_is_deleted_by_close),
-    TEST(lock_held_for_too_long_is_lost_and_its_node_deleted),
-    TEST(hold_limit_is_for_each_grant_and_ends_with_the_release),
-    TEST(hold_limit_while_disconnected_deletes_the_node_after_the_reconnect),
-    TEST(node_deleted_by_somebody_is_lost_without_a_deletion),
-    TEST(deadline_after_the_grant_comes_too_late),
-    TEST(grant_after_the_cancel_is_given_back),
-    TEST(lock_lost_before_its_acquire_returned_was_never_held),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock state", tests);
 }

@@ -108,7 +108,7 @@ static void close_and_read(const story *self, const char *expected, int line) {
 
 /* ---- It comes to hold --------------------------------------------------------------------- */
 
-static void waiter_says_behind_whom_and_for_how_long(void) {
+TEST(waiter_says_behind_whom_and_for_how_long) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -135,7 +135,7 @@ static void waiter_says_behind_whom_and_for_how_long(void) {
                        "released waited 100 held 400 node 3 token 4711");
 }
 
-static void waiter_that_loses_its_place_joins_again(void) {
+TEST(waiter_that_loses_its_place_joins_again) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -161,7 +161,7 @@ static void waiter_that_loses_its_place_joins_again(void) {
 
 /* ---- It does not ---------------------------------------------------------------------------- */
 
-static void busy_try_has_no_node(void) {
+TEST(busy_try_has_no_node) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_begin(desk, desk_acquire, 0);
@@ -174,7 +174,7 @@ static void busy_try_has_no_node(void) {
     TELLS(&self, BEGIN "not_acquired BUSY waited 2");
 }
 
-static void acquire_that_cannot_begin_says_why(void) {
+TEST(acquire_that_cannot_begin_says_why) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_enter(desk);
@@ -184,7 +184,7 @@ static void acquire_that_cannot_begin_says_why(void) {
     TELLS(&self, "not_acquired SYSTEM waited 0");
 }
 
-static void waiter_that_is_cancelled_says_how_long_it_waited(void) {
+TEST(waiter_that_is_cancelled_says_how_long_it_waited) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -197,7 +197,7 @@ static void waiter_that_is_cancelled_says_how_long_it_waited(void) {
     TELLS(&self, BEGIN "not_acquired CANCELLED waited 60");
 }
 
-static void waiter_whose_client_is_closed_is_told_so(void) {
+TEST(waiter_whose_client_is_closed_is_told_so) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -214,7 +214,7 @@ static void release_in_the_callback(news_ear *ear, const zkl_lock_event *event) 
     ear->said[0] = zkl_lock_release(event->lock, 0);
 }
 
-static void release_from_a_callback_is_told(void) {
+TEST(release_from_a_callback_is_told) {
     news_ear ear;
     story self;
     ear_begin(&ear);
@@ -230,7 +230,7 @@ static void release_from_a_callback_is_told(void) {
     ear_end(&ear);
 }
 
-static void close_of_a_held_handle_is_a_release(void) {
+TEST(close_of_a_held_handle_is_a_release) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_stand_still(desk, 20);
@@ -240,7 +240,7 @@ static void close_of_a_held_handle_is_a_release(void) {
     TELLS(&self, HELD "released waited 0 held 20 node 3 token 4711");
 }
 
-static void close_of_a_client_releases_what_is_held(void) {
+TEST(close_of_a_client_releases_what_is_held) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_stand_still(desk, 30);
@@ -249,7 +249,7 @@ static void close_of_a_client_releases_what_is_held(void) {
     TELLS(&self, HELD "released waited 0 held 30 node 3 token 4711");
 }
 
-static void nested_acquires_and_releases_are_not_told(void) {
+TEST(nested_acquires_and_releases_are_not_told) {
     story self;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.reentrant = 1;
@@ -264,7 +264,7 @@ static void nested_acquires_and_releases_are_not_told(void) {
 /* ---- It is lost -------------------------------------------------------------------------------
  */
 
-static void loss_with_the_session_and_its_release(void) {
+TEST(loss_with_the_session_and_its_release) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_stand_still(desk, 100);
@@ -275,7 +275,7 @@ static void loss_with_the_session_and_its_release(void) {
                       "released LOST held 150 token 4711");
 }
 
-static void loss_with_the_lease_and_its_release(void) {
+TEST(loss_with_the_lease_and_its_release) {
     story self;
     lock_desk *desk = open_held(&self, NULL, TICK_MS);
     desk_stand_still(desk, LEASE_MS);
@@ -287,7 +287,7 @@ static void loss_with_the_lease_and_its_release(void) {
                       "released LOST held 6657 token 4711");
 }
 
-static void loss_by_the_hold_limit_and_its_release(void) {
+TEST(loss_by_the_hold_limit_and_its_release) {
     story self;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.max_hold_ms = 500;
@@ -299,7 +299,7 @@ static void loss_by_the_hold_limit_and_its_release(void) {
                       "released LOST held 500 token 4711");
 }
 
-static void loss_by_a_deletion_and_its_release(void) {
+TEST(loss_by_a_deletion_and_its_release) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_pass(desk, PROBE_MS);
@@ -312,7 +312,7 @@ static void loss_by_a_deletion_and_its_release(void) {
                       "released LOST held 3333 token 4711");
 }
 
-static void close_of_a_lost_handle_gives_it_back(void) {
+TEST(close_of_a_lost_handle_gives_it_back) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_stand_still(desk, 10);
@@ -323,7 +323,7 @@ static void close_of_a_lost_handle_gives_it_back(void) {
                       "released LOST held 10 token 4711");
 }
 
-static void close_of_a_lost_handle_after_its_client_tells_nobody(void) {
+TEST(close_of_a_lost_handle_after_its_client_tells_nobody) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
     desk_expire(desk);
@@ -332,7 +332,7 @@ static void close_of_a_lost_handle_after_its_client_tells_nobody(void) {
 }
 
 /* "The session timeout should be at least five ticks." */
-static void session_shorter_than_five_ticks_is_warned_of(void) {
+TEST(session_shorter_than_five_ticks_is_warned_of) {
     story self;
     (void)open_story(&self, NULL, 2001);
     TELLS(&self, "");
@@ -340,29 +340,4 @@ static void session_shorter_than_five_ticks_is_warned_of(void) {
     (void)open_story(&self, NULL, 2000);
     TELLS(&self, "");
     EXPECT_TEXT(self.warning, "");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(waiter_says_behind_whom_and_for_how_long),
-    TEST(waiter_that_loses_its_place_joins_again),
-    TEST(busy_try_has_no_node),
-    TEST(acquire_that_cannot_begin_says_why),
-    TEST(waiter_that_is_cancelled_says_how_long_it_waited),
-    TEST(waiter_whose_client_is_closed_is_told_so),
-    TEST(release_from_a_callback_is_told),
-    TEST(close_of_a_held_handle_is_a_release),
-    TEST(close_of_a_client_releases_what_is_held),
-    TEST(nested_acquires_and_releases_are_not_told),
-    TEST(loss_with_the_session_and_its_release),
-    TEST(loss_with_the_lease_and_its_release),
-    TEST(loss_by_the_hold_limit_and_its_release),
-    TEST(loss_by_a_deletion_and_its_release),
-    TEST(close_of_a_lost_handle_gives_it_back),
-    TEST(close_of_a_lost_handle_after_its_client_tells_nobody),
-    TEST(session_shorter_than_five_ticks_is_warned_of),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock story", tests);
 }

@@ -8,7 +8,7 @@
 
 /* ---- Acquire ---------------------------------------------------------------------- */
 
-static void acquire_returns_with_the_grant(void) {
+TEST(acquire_returns_with_the_grant) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -26,7 +26,7 @@ static void acquire_returns_with_the_grant(void) {
     desk_close(desk);
 }
 
-static void grant_tells_the_mode(void) {
+TEST(grant_tells_the_mode) {
     static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
     static const char *const rests[] = { "__READ__0000000001", "__WRIT__0000000001" };
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
@@ -43,7 +43,7 @@ static void grant_tells_the_mode(void) {
     }
 }
 
-static void absolute_resource_stands_below_the_chroot_only(void) {
+TEST(absolute_resource_stands_below_the_chroot_only) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_close(desk->lock);
     EXPECT_INT(zkl_lock_open(desk->client, "/a/b", NULL, &desk->lock), ZKL_OK);
@@ -56,7 +56,7 @@ static void absolute_resource_stands_below_the_chroot_only(void) {
     desk_close(desk);
 }
 
-static void deadline_ends_the_acquire(void) {
+TEST(deadline_ends_the_acquire) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, 500);
     desk_enter_at_calls(desk, 2);
@@ -77,7 +77,7 @@ static int acquire_and_keep_the_message(lock_desk *desk) {
     return status;
 }
 
-static void deadline_without_a_connection_names_the_last_failure(void) {
+TEST(deadline_without_a_connection_names_the_last_failure) {
     lock_desk *desk = desk_open_offline(NULL);
     desk_stand_still(desk, 700);
     desk_begin(desk, acquire_and_keep_the_message, 500);
@@ -93,7 +93,7 @@ static void deadline_without_a_connection_names_the_last_failure(void) {
     desk_close(desk);
 }
 
-static void refusal_names_the_node_that_was_not_made(void) {
+TEST(refusal_names_the_node_that_was_not_made) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, acquire_and_keep_the_message, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -108,7 +108,7 @@ static void refusal_names_the_node_that_was_not_made(void) {
     desk_close(desk);
 }
 
-static void try_returns_without_a_wait(void) {
+TEST(try_returns_without_a_wait) {
     lock_desk *desk = desk_open_offline(NULL);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_DISCONNECTED);
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
@@ -121,7 +121,7 @@ static void try_returns_without_a_wait(void) {
     desk_close(desk);
 }
 
-static void acquire_refuses_bad_arguments_and_changes_nothing(void) {
+TEST(acquire_refuses_bad_arguments_and_changes_nothing) {
     lock_desk *desk = desk_open(NULL);
     zkl_grant grant = ZKL_GRANT_INIT;
     EXPECT_REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)7, 0, NULL), "mode");
@@ -134,7 +134,7 @@ static void acquire_refuses_bad_arguments_and_changes_nothing(void) {
     desk_close(desk);
 }
 
-static void acquire_without_random_numbers_leaves_the_handle_idle(void) {
+TEST(acquire_without_random_numbers_leaves_the_handle_idle) {
     lock_desk *desk = desk_open(NULL);
     desk->fake.random_fails = true;
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_SYSTEM);
@@ -143,7 +143,7 @@ static void acquire_without_random_numbers_leaves_the_handle_idle(void) {
     desk_close(desk);
 }
 
-static void expiry_fails_the_acquire_where_asked_for(void) {
+TEST(expiry_fails_the_acquire_where_asked_for) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = 1;
     lock_desk *desk = desk_open_offline(&options);
@@ -156,7 +156,7 @@ static void expiry_fails_the_acquire_where_asked_for(void) {
     desk_close(desk);
 }
 
-static void failed_authentication_fails_this_acquire_and_the_next(void) {
+TEST(failed_authentication_fails_this_acquire_and_the_next) {
     lock_desk *desk = desk_open_offline(NULL);
     desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_AUTH_FAILED);
@@ -166,7 +166,7 @@ static void failed_authentication_fails_this_acquire_and_the_next(void) {
 
 /* ---- One handle is one contender ------------------------------------------------------ */
 
-static void held_handle_cannot_acquire_again_until_released(void) {
+TEST(held_handle_cannot_acquire_again_until_released) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_READ, 0, NULL), ZKL_ALREADY_HELD);
@@ -176,7 +176,7 @@ static void held_handle_cannot_acquire_again_until_released(void) {
     desk_close(desk);
 }
 
-static void handle_in_an_acquire_is_in_use(void) {
+TEST(handle_in_an_acquire_is_in_use) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -189,7 +189,7 @@ static void handle_in_an_acquire_is_in_use(void) {
     desk_close(desk);
 }
 
-static void handle_in_a_release_is_in_use(void) {
+TEST(handle_in_a_release_is_in_use) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_begin(desk, desk_release, ZKL_FOREVER);
@@ -203,7 +203,7 @@ static void handle_in_a_release_is_in_use(void) {
     desk_close(desk);
 }
 
-static void cancel_is_for_those_who_wait(void) {
+TEST(cancel_is_for_those_who_wait) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_NOT_WAITING);
     desk_hold(desk);
@@ -212,7 +212,7 @@ static void cancel_is_for_those_who_wait(void) {
     desk_close(desk);
 }
 
-static void cancel_after_the_grant_comes_too_late(void) {
+TEST(cancel_after_the_grant_comes_too_late) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -226,7 +226,7 @@ static void cancel_after_the_grant_comes_too_late(void) {
 
 /* ---- Check -------------------------------------------------------------------------------- */
 
-static void check_follows_the_session(void) {
+TEST(check_follows_the_session) {
     lock_desk *desk = desk_open(NULL);
     int64_t lease_left_ms = 5;
     EXPECT_INT(zkl_lock_check(desk->lock, &lease_left_ms), ZKL_NOT_HELD);
@@ -245,7 +245,7 @@ static void check_follows_the_session(void) {
     desk_close(desk);
 }
 
-static void lost_lock_has_to_be_released_before_the_next_acquire(void) {
+TEST(lost_lock_has_to_be_released_before_the_next_acquire) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_tell(desk, ZKL_SESSION_STATE_EXPIRED);
@@ -259,7 +259,7 @@ static void lost_lock_has_to_be_released_before_the_next_acquire(void) {
 
 /* ---- Release -------------------------------------------------------------------------------- */
 
-static void release_without_a_wait_only_queues_the_delete(void) {
+TEST(release_without_a_wait_only_queues_the_delete) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk->fake.heard[0] = '\0';
@@ -270,7 +270,7 @@ static void release_without_a_wait_only_queues_the_delete(void) {
     desk_close(desk);
 }
 
-static void release_waits_for_the_confirmation(void) {
+TEST(release_waits_for_the_confirmation) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_begin(desk, desk_release, ZKL_FOREVER);
@@ -281,7 +281,7 @@ static void release_waits_for_the_confirmation(void) {
     desk_close(desk);
 }
 
-static void release_that_is_not_confirmed_in_time_is_pending(void) {
+TEST(release_that_is_not_confirmed_in_time_is_pending) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     EXPECT_INT(zkl_lock_release(desk->lock, 1), ZKL_PENDING);
@@ -293,7 +293,7 @@ static void release_that_is_not_confirmed_in_time_is_pending(void) {
 
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-static void close_releases_in_the_background(void) {
+TEST(close_releases_in_the_background) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk->fake.heard[0] = '\0';
@@ -304,7 +304,7 @@ static void close_releases_in_the_background(void) {
     desk_close(desk);
 }
 
-static void close_ends_an_acquire_of_another_thread(void) {
+TEST(close_ends_an_acquire_of_another_thread) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -315,7 +315,7 @@ static void close_ends_an_acquire_of_another_thread(void) {
     desk_close(desk);
 }
 
-static void handle_outlives_its_client_and_says_so(void) {
+TEST(handle_outlives_its_client_and_says_so) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     EXPECT_INT(desk_close_client(desk), ZKL_PENDING); /* nobody has confirmed the deletion */
@@ -329,7 +329,7 @@ static void handle_outlives_its_client_and_says_so(void) {
 }
 
 /* The servers go on with the session, as far as anybody knows. */
-static void close_after_a_failed_authentication_is_not_confirmed(void) {
+TEST(close_after_a_failed_authentication_is_not_confirmed) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
@@ -337,7 +337,7 @@ static void close_after_a_failed_authentication_is_not_confirmed(void) {
     desk_close(desk);
 }
 
-static void acquire_that_waits_ends_with_its_client(void) {
+TEST(acquire_that_waits_ends_with_its_client) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -347,7 +347,7 @@ static void acquire_that_waits_ends_with_its_client(void) {
     desk_close(desk);
 }
 
-static void acquire_that_is_granted_when_its_client_closes_has_nothing(void) {
+TEST(acquire_that_is_granted_when_its_client_closes_has_nothing) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
     desk_enter_at_calls(desk, 2);
@@ -361,7 +361,7 @@ static void acquire_that_is_granted_when_its_client_closes_has_nothing(void) {
     desk_close(desk);
 }
 
-static void release_that_waits_ends_with_its_client(void) {
+TEST(release_that_waits_ends_with_its_client) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     desk_begin(desk, desk_release, ZKL_FOREVER);
@@ -376,7 +376,7 @@ static int close_client_patiently(lock_desk *desk) {
     return zkl_client_close(desk->client, desk->timeout_ms);
 }
 
-static void handle_of_a_client_that_closes_is_not_opened(void) {
+TEST(handle_of_a_client_that_closes_is_not_opened) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock *late = desk->lock;
     desk_hold(desk);
@@ -394,46 +394,8 @@ static void handle_of_a_client_that_closes_is_not_opened(void) {
     desk_close(desk);
 }
 
-static void client_without_requests_closes_at_once(void) {
+TEST(client_without_requests_closes_at_once) {
     lock_desk *desk = desk_open(NULL);
     EXPECT_INT(desk_close_client(desk), ZKL_OK);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(acquire_returns_with_the_grant),
-    TEST(grant_tells_the_mode),
-    TEST(absolute_resource_stands_below_the_chroot_only),
-    TEST(deadline_ends_the_acquire),
-    TEST(deadline_without_a_connection_names_the_last_failure),
-    TEST(refusal_names_the_node_that_was_not_made),
-    TEST(try_returns_without_a_wait),
-    TEST(acquire_refuses_bad_arguments_and_changes_nothing),
-    TEST(acquire_without_random_numbers_leaves_the_handle_idle),
-    TEST(expiry_fails_the_acquire_where_asked_for),
-    TEST(failed_authentication_fails_this_acquire_and_the_next),
-    TEST(held_handle_cannot_acquire_again_until_released),
-    TEST(handle_in_an_acquire_is_in_use),
-    TEST(handle_in_a_release_is_in_use),
-    TEST(cancel_is_for_those_who_wait),
-    TEST(cancel_after_the_grant_comes_too_late),
-    TEST(check_follows_the_session),
-    TEST(lost_lock_has_to_be_released_before_the_next_acquire),
-    TEST(release_without_a_wait_only_queues_the_delete),
-    TEST(release_waits_for_the_confirmation),
-    TEST(release_that_is_not_confirmed_in_time_is_pending),
-    TEST(close_releases_in_the_background),
-    TEST(close_ends_an_acquire_of_another_thread),
-    TEST(handle_outlives_its_client_and_says_so),
-    TEST(close_after_a_failed_authentication_is_not_confirmed),
-    TEST(acquire_that_waits_ends_with_its_client),
-    TEST(acquire_that_is_granted_when_its_client_closes_has_nothing),
-    TEST(release_that_waits_ends_with_its_client),
-    TEST(handle_of_a_client_that_closes_is_not_opened),
-    TEST(client_without_requests_closes_at_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock", tests);
 }

@@ -36,7 +36,7 @@ static int acquire_and_wait(lock_desk *desk) {
     return status;
 }
 
-static void grant_is_read_before_anything_else_can_become_of_it(void) {
+TEST(grant_is_read_before_anything_else_can_become_of_it) {
     lock_desk *desk = desk_open(NULL);
     clear_flags();
     desk_begin(desk, acquire_and_wait, ZKL_FOREVER);
@@ -79,7 +79,7 @@ static void do_beside_another_handle(lock_desk *desk, desk_task *task) {
     EXPECT_INT(desk_join(desk), ZKL_OK);
 }
 
-static void handles_of_two_threads_are_counted_once_each(void) {
+TEST(handles_of_two_threads_are_counted_once_each) {
     lock_desk *desk = desk_open(NULL);
     do_beside_another_handle(desk, open_and_wait);
     EXPECT_INT(desk->client->references, 3); /* its own, and those of two handles */
@@ -94,7 +94,7 @@ static int close_handle(lock_desk *desk) {
     return ZKL_OK;
 }
 
-static void last_two_handles_are_closed_by_two_threads(void) {
+TEST(last_two_handles_are_closed_by_two_threads) {
     for (int i = 0; i < ROUNDS; i++) {
         zkl_lock *other = NULL;
         lock_desk *desk = desk_open(NULL);
@@ -105,15 +105,4 @@ static void last_two_handles_are_closed_by_two_threads(void) {
         EXPECT_INT(desk_join(desk), ZKL_OK);
         desk_close(desk);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(grant_is_read_before_anything_else_can_become_of_it),
-    TEST(handles_of_two_threads_are_counted_once_each),
-    TEST(last_two_handles_are_closed_by_two_threads),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock threads", tests);
 }

@@ -67,7 +67,7 @@ static void lose_once_held(void) {
     EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_LOST, SOON_MS), 1);
 }
 
-static void lock_that_is_lost_as_its_acquire_returns_was_granted_as_told(void) {
+TEST(lock_that_is_lost_as_its_acquire_returns_was_granted_as_told) {
     begin();
     meanwhile = lose_once_held;
     EXPECT_INT(participant_acquire(&self, PARTICIPANT_TIMEOUT_MS), ZKL_OK);
@@ -104,7 +104,7 @@ static void grant_too_little(void) {
     pthread_mutex_unlock(&self.client->mutex);
 }
 
-static void acquire_that_wakes_late_looks_at_no_session_of_a_closed_client(void) {
+TEST(acquire_that_wakes_late_looks_at_no_session_of_a_closed_client) {
     begin_with(true);
     participant other;
     participant_open(&other, 0, false);
@@ -136,7 +136,7 @@ static void close_others_at_the_second(void) {
     meanwhile = close_others;
 }
 
-static void last_two_handles_of_a_closed_client_free_it_once(void) {
+TEST(last_two_handles_of_a_closed_client_free_it_once) {
     begin();
     zkl_lock *mine = NULL;
     EXPECT_INT(zkl_lock_open(self.client, "one", NULL, &mine), ZKL_OK);
@@ -147,15 +147,4 @@ static void last_two_handles_of_a_closed_client_free_it_once(void) {
     EXPECT(meanwhile == NULL);
     EXPECT(others == NULL);
     zkl_testing_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lock_that_is_lost_as_its_acquire_returns_was_granted_as_told),
-    TEST(acquire_that_wakes_late_looks_at_no_session_of_a_closed_client),
-    TEST(last_two_handles_of_a_closed_client_free_it_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock unlocked", tests);
 }

@@ -40,7 +40,7 @@ static void begin_disconnected(int64_t for_ms) {
     ASYNC_HEARD(&self, "suspect ");
 }
 
-static void callback_says_what_the_servers_say(void) {
+TEST(callback_says_what_the_servers_say) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(verify(LONG_MS), ZKL_OK);
     EXPECT_TEXT(self.heard, "");
@@ -58,7 +58,7 @@ static void callback_says_what_the_servers_say(void) {
     end();
 }
 
-static void lost_reply_is_asked_for_again(void) {
+TEST(lost_reply_is_asked_for_again) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
@@ -72,7 +72,7 @@ static void lost_reply_is_asked_for_again(void) {
     end();
 }
 
-static void no_answer_in_time_is_suspect(void) {
+TEST(no_answer_in_time_is_suspect) {
     begin_disconnected(3000);
     EXPECT_INT(verify(1000), ZKL_OK);
     zkl_testing_sleep(990);
@@ -86,7 +86,7 @@ static void no_answer_in_time_is_suspect(void) {
     end();
 }
 
-static void deadline_ends_with_the_answer(void) {
+TEST(deadline_ends_with_the_answer) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(verify(1000), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
@@ -97,7 +97,7 @@ static void deadline_ends_with_the_answer(void) {
     end();
 }
 
-static void session_that_expires_meanwhile_says_lost(void) {
+TEST(session_that_expires_meanwhile_says_lost) {
     begin_disconnected(1000);
     EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
     zkl_testing_expire_session(self.client);
@@ -107,7 +107,7 @@ static void session_that_expires_meanwhile_says_lost(void) {
     end();
 }
 
-static void release_meanwhile_is_told_not_held(void) {
+TEST(release_meanwhile_is_told_not_held) {
     begin_disconnected(1000);
     EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
@@ -118,7 +118,7 @@ static void release_meanwhile_is_told_not_held(void) {
 }
 
 /* The release waits for its node to be gone; what was not sent before it is not sent behind it. */
-static void release_that_waits_ends_what_was_not_sent(void) {
+TEST(release_that_waits_ends_what_was_not_sent) {
     begin_disconnected(1000);
     EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
     async_release(&self, ZKL_FOREVER);
@@ -131,7 +131,7 @@ static void release_that_waits_ends_what_was_not_sent(void) {
 }
 
 /* It asks for the writer's node, which the downgrade that is before it has replaced. */
-static void downgrade_meanwhile_is_no_loss(void) {
+TEST(downgrade_meanwhile_is_no_loss) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_lock_downgrade_async(self.lock, ZKL_FOREVER, NULL, async_on_downgraded, &self),
                ZKL_OK);
@@ -142,7 +142,7 @@ static void downgrade_meanwhile_is_no_loss(void) {
     end();
 }
 
-static void handle_closed_meanwhile_is_told_so(void) {
+TEST(handle_closed_meanwhile_is_told_so) {
     begin_disconnected(1000);
     EXPECT_INT(verify(2000), ZKL_OK);
     close_handle();
@@ -159,7 +159,7 @@ static void handle_closed_meanwhile_is_told_so(void) {
     end();
 }
 
-static void client_closed_meanwhile_is_told_so(void) {
+TEST(client_closed_meanwhile_is_told_so) {
     begin_disconnected(LONG_MS);
     EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
@@ -175,7 +175,7 @@ static void react_by_another(async_caller *caller) {
     }
 }
 
-static void another_can_be_begun_in_the_callback(void) {
+TEST(another_can_be_begun_in_the_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_another;
     EXPECT_INT(verify(LONG_MS), ZKL_OK);
@@ -192,7 +192,7 @@ static void on_one_of_many(void *arg, int status) {
 }
 
 /* Each with a deadline of its own: there is room for the timers of them all. */
-static void many_of_one_handle_are_told_once_each(void) {
+TEST(many_of_one_handle_are_told_once_each) {
     begin(ZKL_DISPATCH_CALLER);
     for (size_t i = 0; i < MANY; i++) {
         told[i] = 0;
@@ -207,7 +207,7 @@ static void many_of_one_handle_are_told_once_each(void) {
     end();
 }
 
-static void refused_calls_are_not_told(void) {
+TEST(refused_calls_are_not_told) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_lock_verify_async(NULL, 1, async_on_verified, &self), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_lock_verify_async(self.lock, 1, NULL, &self), ZKL_INVALID_ARGUMENT);
@@ -216,25 +216,4 @@ static void refused_calls_are_not_told(void) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(async_dispatch(&self), 0);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(callback_says_what_the_servers_say),
-    TEST(lost_reply_is_asked_for_again),
-    TEST(no_answer_in_time_is_suspect),
-    TEST(deadline_ends_with_the_answer),
-    TEST(session_that_expires_meanwhile_says_lost),
-    TEST(release_meanwhile_is_told_not_held),
-    TEST(release_that_waits_ends_what_was_not_sent),
-    TEST(downgrade_meanwhile_is_no_loss),
-    TEST(handle_closed_meanwhile_is_told_so),
-    TEST(client_closed_meanwhile_is_told_so),
-    TEST(another_can_be_begun_in_the_callback),
-    TEST(many_of_one_handle_are_told_once_each),
-    TEST(refused_calls_are_not_told),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock_verify_async", tests);
 }

@@ -45,7 +45,7 @@ static bool asks_again(lock_desk *desk) {
     return false;
 }
 
-static void verify_that_hears_of_the_loss_after_the_reconnect_asks_again(void) {
+TEST(verify_that_hears_of_the_loss_after_the_reconnect_asks_again) {
     lock_desk *desk = begin_verify();
     tell(desk, ZKL_SESSION_STATE_CONNECTING);
     FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_UNKNOWN);
@@ -61,20 +61,10 @@ static void verify_that_hears_of_the_loss_after_the_reconnect_asks_again(void) {
 }
 
 /* An answer that says nothing, on a connection that goes on: it would say the same again. */
-static void verify_that_is_not_answered_on_a_connection_that_stays_is_suspect(void) {
+TEST(verify_that_is_not_answered_on_a_connection_that_stays_is_suspect) {
     lock_desk *desk = begin_verify();
     FAKE_ANSWER(&desk->fake, "check", .outcome = ZKL_OUTCOME_UNKNOWN);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_SUSPECT);
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(verify_that_hears_of_the_loss_after_the_reconnect_asks_again),
-    TEST(verify_that_is_not_answered_on_a_connection_that_stays_is_suspect),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("lock verify", tests);
 }

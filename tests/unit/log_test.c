@@ -124,7 +124,7 @@ static void write_numbered(zkl_log *log, size_t first, size_t count) {
 
 /* ---- Records -------------------------------------------------------------------- */
 
-static void records_are_delivered_in_order(void) {
+TEST(records_are_delivered_in_order) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     write_numbered(bench.log, 0, 500);
     finish(&bench);
@@ -135,7 +135,7 @@ static void records_are_delivered_in_order(void) {
     close_bench(&bench);
 }
 
-static void less_important_records_are_not_made(void) {
+TEST(less_important_records_are_not_made) {
     for (int level = ZKL_LOG_ERROR; level <= ZKL_LOG_DEBUG; level++) {
         log_bench bench = open_bench((zkl_log_level)level);
         for (int of = ZKL_LOG_ERROR; of <= ZKL_LOG_DEBUG; of++) {
@@ -151,14 +151,14 @@ static void less_important_records_are_not_made(void) {
     }
 }
 
-static void no_log_wants_nothing(void) {
+TEST(no_log_wants_nothing) {
     EXPECT(!zkl_log_wants(NULL, ZKL_LOG_ERROR));
     write_message(NULL, ZKL_LOG_ERROR, "lost");
     zkl_log_stop(NULL);
     zkl_log_free(NULL);
 }
 
-static void record_begins_with_everything_empty(void) {
+TEST(record_begins_with_everything_empty) {
     zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_LOST);
     EXPECT_INT(record.struct_size, sizeof(zkl_log_record));
     EXPECT_INT(record.level, ZKL_LOG_WARN);
@@ -182,7 +182,7 @@ static void keep_whole_record(void *arg, const zkl_log_record *record) {
              (long long)record->held_ms, (long long)record->session_id, (long long)record->token);
 }
 
-static void record_is_copied_when_it_is_written(void) {
+TEST(record_is_copied_when_it_is_written) {
     char kept[256] = "";
     char expected[256];
     char text[5][8] = { "res", "own", "node", "behind", "msg" };
@@ -211,7 +211,7 @@ static void record_is_copied_when_it_is_written(void) {
     EXPECT_TEXT(kept, expected);
 }
 
-static void event_names_differ(void) {
+TEST(event_names_differ) {
     static const int events[] = {
 #define EVENT(name, text) name,
         ZKL_LOG_EVENT_LIST(EVENT)
@@ -237,7 +237,7 @@ static void stand_at_the_gate(log_bench *bench) {
     wait_until_at_the_gate(bench->listener);
 }
 
-static void queue_that_is_just_full_drops_nothing(void) {
+TEST(queue_that_is_just_full_drops_nothing) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     stand_at_the_gate(&bench);
     write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX);
@@ -250,7 +250,7 @@ static void queue_that_is_just_full_drops_nothing(void) {
     close_bench(&bench);
 }
 
-static void dropped_records_are_counted_and_told_once(void) {
+TEST(dropped_records_are_counted_and_told_once) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     stand_at_the_gate(&bench);
     write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX + 7);
@@ -276,7 +276,7 @@ static void dropped_records_are_counted_and_told_once(void) {
     close_bench(&bench);
 }
 
-static void slow_callback_keeps_no_writer_waiting(void) {
+TEST(slow_callback_keeps_no_writer_waiting) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     stand_at_the_gate(&bench);
     write_numbered(bench.log, 1, 5 * ZKL_LOG_QUEUE_MAX); /* returns, with the gate shut */
@@ -288,7 +288,7 @@ static void slow_callback_keeps_no_writer_waiting(void) {
 
 /* ---- Lines of libzookeeper --------------------------------------------------------------- */
 
-static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
+TEST(zookeeper_lines_go_to_every_open_log_that_wants_them) {
     log_bench all = open_bench(ZKL_LOG_DEBUG);
     log_bench warnings = open_bench(ZKL_LOG_WARN);
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: e");
@@ -315,7 +315,7 @@ static void zookeeper_lines_go_to_every_open_log_that_wants_them(void) {
 }
 
 /* It says a dozen things about each session that begins. */
-static void zookeepers_information_does_not_bury_ours(void) {
+TEST(zookeepers_information_does_not_bury_ours) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_INFO@log_env@1: os.name=Linux");
     write_message(bench.log, ZKL_LOG_INFO, "ours");
@@ -328,7 +328,7 @@ static void zookeepers_information_does_not_bury_ours(void) {
 }
 
 /* With two servers that refuse libzookeeper 3.8.0 writes 15,000 lines a second. */
-static void flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours(void) {
+TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours) {
     log_bench bench = open_bench(ZKL_LOG_INFO);
     stand_at_the_gate(&bench);
     for (int i = 0; i < 2 * ZKL_LOG_QUEUE_MAX; i++) {
@@ -388,7 +388,7 @@ static void *post_many(void *arg) {
     return NULL;
 }
 
-static void callbacks_run_in_the_order_of_each_poster(void) {
+TEST(callbacks_run_in_the_order_of_each_poster) {
     pthread_t threads[POSTERS];
     int posters[POSTERS];
     shared_thread = zkl_callback_queue_start();
@@ -405,7 +405,7 @@ static void callbacks_run_in_the_order_of_each_poster(void) {
     EXPECT_INT(outside, 0);
 }
 
-static void thread_without_work_stops(void) {
+TEST(thread_without_work_stops) {
     zkl_callback_queue_close(zkl_callback_queue_start());
     zkl_callback_queue_close(NULL);
     EXPECT(!zkl_callback_is_running());
@@ -418,7 +418,7 @@ static void keep_signals(zkl_callback *callback) {
     pthread_sigmask(SIG_SETMASK, NULL, &signals_in_callback);
 }
 
-static void callbacks_take_no_signals_from_the_application(void) {
+TEST(callbacks_take_no_signals_from_the_application) {
     zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_callback callback = { .run = keep_signals };
     sigset_t here;
@@ -440,34 +440,10 @@ static void open_a_client(zkl_callback *callback) {
     status_in_callback = zkl_client_open("127.0.0.1:1", NULL, &client);
 }
 
-static void blocking_call_in_a_callback_is_refused(void) {
+TEST(blocking_call_in_a_callback_is_refused) {
     zkl_callback_queue *thread = zkl_callback_queue_start();
     zkl_callback callback = { .run = open_a_client };
     zkl_callback_queue_post(thread, &callback);
     zkl_callback_queue_close(thread);
     EXPECT_INT(status_in_callback, ZKL_IN_CALLBACK);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(records_are_delivered_in_order),
-    TEST(less_important_records_are_not_made),
-    TEST(no_log_wants_nothing),
-    TEST(record_begins_with_everything_empty),
-    TEST(record_is_copied_when_it_is_written),
-    TEST(event_names_differ),
-    TEST(queue_that_is_just_full_drops_nothing),
-    TEST(dropped_records_are_counted_and_told_once),
-    TEST(slow_callback_keeps_no_writer_waiting),
-    TEST(zookeeper_lines_go_to_every_open_log_that_wants_them),
-    TEST(zookeepers_information_does_not_bury_ours),
-    TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours),
-    TEST(callbacks_run_in_the_order_of_each_poster),
-    TEST(thread_without_work_stops),
-    TEST(callbacks_take_no_signals_from_the_application),
-    TEST(blocking_call_in_a_callback_is_refused),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("log", tests);
 }

@@ -29,7 +29,7 @@ static bool has_line(const zkl_metrics *metrics, const char *line) {
 
 /* ---- Classes ---------------------------------------------------------------------- */
 
-static void class_is_made_when_it_is_first_named(void) {
+TEST(class_is_made_when_it_is_first_named) {
     zkl_metrics *metrics = zkl_metrics_open("me");
     EXPECT_INT(metrics->class_count, 1);
     EXPECT(zkl_metrics_class(metrics, "") == &metrics->classes[0]);
@@ -41,7 +41,7 @@ static void class_is_made_when_it_is_first_named(void) {
     free(metrics);
 }
 
-static void classes_beyond_the_limit_are_one(void) {
+TEST(classes_beyond_the_limit_are_one) {
     zkl_metrics *metrics = zkl_metrics_open("me");
     for (int i = 0; i < ZKL_RESOURCE_CLASSES_MAX; i++) {
         char name[16];
@@ -57,7 +57,7 @@ static void classes_beyond_the_limit_are_one(void) {
     free(metrics);
 }
 
-static void client_that_counts_nothing_has_no_classes(void) {
+TEST(client_that_counts_nothing_has_no_classes) {
     EXPECT(zkl_metrics_class(NULL, "stock") == NULL);
     zkl_metrics_decided(NULL, ZKL_OK, 1);
     zkl_metrics_released(NULL, 1);
@@ -66,7 +66,7 @@ static void client_that_counts_nothing_has_no_classes(void) {
 
 /* ---- Numbers ---------------------------------------------------------------------- */
 
-static void each_verdict_counts_under_its_result(void) {
+TEST(each_verdict_counts_under_its_result) {
     static const struct {
         int status;
         zkl_result result;
@@ -90,7 +90,7 @@ static void each_verdict_counts_under_its_result(void) {
     }
 }
 
-static void each_loss_counts_under_its_reason(void) {
+TEST(each_loss_counts_under_its_reason) {
     static const struct {
         int status;
         zkl_loss loss;
@@ -113,7 +113,7 @@ static void each_loss_counts_under_its_reason(void) {
 }
 
 /* A bucket has its upper bound in it: "le" is "less than or equal". */
-static void buckets_include_their_bounds(void) {
+TEST(buckets_include_their_bounds) {
     static const int64_t bounds[] = {
 #define BOUND(milliseconds, seconds) milliseconds,
         ZKL_BUCKET_LIST(BOUND)
@@ -132,7 +132,7 @@ static void buckets_include_their_bounds(void) {
 
 /* ---- Text ---------------------------------------------------------------------------- */
 
-static void numbers_are_written_with_their_labels(void) {
+TEST(numbers_are_written_with_their_labels) {
     zkl_metrics *metrics = zkl_metrics_open("shop");
     zkl_class_metrics *stock = zkl_metrics_class(metrics, "stock");
     zkl_metrics_decided(stock, ZKL_OK, 1500);
@@ -167,14 +167,14 @@ static void numbers_are_written_with_their_labels(void) {
     free(metrics);
 }
 
-static void label_values_are_escaped(void) {
+TEST(label_values_are_escaped) {
     zkl_metrics *metrics = zkl_metrics_open("a\"b\\c\nd");
     EXPECT_LINE(metrics, "zklock_sessions{client=\"a\\\"b\\\\c\\nd\"} 0");
     free(metrics);
 }
 
 /* One text for the length, and one for a buffer that is cut anywhere. */
-static void length_does_not_depend_on_the_buffer(void) {
+TEST(length_does_not_depend_on_the_buffer) {
     zkl_metrics *metrics = zkl_metrics_open("me");
     size_t length = zkl_metrics_write(metrics, NULL, 0);
     EXPECT(length > 1000);
@@ -185,16 +185,4 @@ static void length_does_not_depend_on_the_buffer(void) {
     }
     EXPECT_INT(strlen(write_down(metrics)), length);
     free(metrics);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(class_is_made_when_it_is_first_named),      TEST(classes_beyond_the_limit_are_one),
-    TEST(client_that_counts_nothing_has_no_classes), TEST(each_verdict_counts_under_its_result),
-    TEST(each_loss_counts_under_its_reason),         TEST(buckets_include_their_bounds),
-    TEST(numbers_are_written_with_their_labels),     TEST(label_values_are_escaped),
-    TEST(length_does_not_depend_on_the_buffer),      TEST_END,
-};
-
-int main(void) {
-    return unit_main("metrics", tests);
 }

@@ -22,25 +22,25 @@ static void expect_name(const char *text, zkl_node_kind kind, int32_t sequence, 
 #define EXPECT_NAME(text, kind, sequence) expect_name((text), (kind), (sequence), __LINE__)
 #define EXPECT_FOREIGN(text) EXPECT_INT(zkl_node_name_parse(text).kind, ZKL_NODE_FOREIGN)
 
-static void names_of_curator_are_known(void) {
+TEST(names_of_curator_are_known) {
     EXPECT_NAME("_c_" GUID "-lock-0000000003", ZKL_NODE_EXCLUSIVE, 3);
     EXPECT_NAME("_c_" GUID "-__READ__0000000017", ZKL_NODE_READ, 17);
     EXPECT_NAME("_c_" GUID "-__WRIT__0000000000", ZKL_NODE_WRITE, 0);
     EXPECT_NAME("_c_" GUID "-__WRIT__2147483647", ZKL_NODE_WRITE, INT32_MAX);
 }
 
-static void names_of_kazoo_are_known(void) {
+TEST(names_of_kazoo_are_known) {
     EXPECT_NAME("0123456789abcdef0123456789abcdef__lock__0000000003", ZKL_NODE_EXCLUSIVE, 3);
     EXPECT_NAME("0123456789abcdef0123456789abcdef__rlock__0000000004", ZKL_NODE_READ, 4);
 }
 
-static void names_of_other_recipes_with_a_lock_are_known(void) {
+TEST(names_of_other_recipes_with_a_lock_are_known) {
     EXPECT_NAME("lock-0000000001", ZKL_NODE_EXCLUSIVE, 1);
     EXPECT_NAME("_c_0123456789abcdef-lock-0000000001", ZKL_NODE_EXCLUSIVE, 1); /* go-zookeeper */
     EXPECT_NAME("x-72057594-lock-0000000009", ZKL_NODE_EXCLUSIVE, 9);
 }
 
-static void unknown_kinds_have_their_last_ten_digits_as_sequence(void) {
+TEST(unknown_kinds_have_their_last_ten_digits_as_sequence) {
     EXPECT_NAME("0000000007", ZKL_NODE_UNKNOWN, 7);
     EXPECT_NAME("n_0000000008", ZKL_NODE_UNKNOWN, 8);
     EXPECT_NAME("latch-0000000009", ZKL_NODE_UNKNOWN, 9);
@@ -51,7 +51,7 @@ static void unknown_kinds_have_their_last_ten_digits_as_sequence(void) {
     EXPECT_NAME("LOCK-0000000014", ZKL_NODE_UNKNOWN, 14);
 }
 
-static void children_without_a_sequence_are_foreign(void) {
+TEST(children_without_a_sequence_are_foreign) {
     EXPECT_FOREIGN("");
     EXPECT_FOREIGN("-");
     EXPECT_FOREIGN("lock-");
@@ -67,7 +67,7 @@ static void children_without_a_sequence_are_foreign(void) {
     EXPECT_FOREIGN("__lock__");
 }
 
-static void numbers_that_no_server_writes_are_foreign(void) {
+TEST(numbers_that_no_server_writes_are_foreign) {
     EXPECT_FOREIGN("lock-2147483648");
     EXPECT_FOREIGN("lock-9999999999");
     EXPECT_FOREIGN("lock--2147483649");
@@ -76,20 +76,20 @@ static void numbers_that_no_server_writes_are_foreign(void) {
 }
 
 /* An eleventh digit belongs to the name before it. */
-static void eleven_digits_after_a_marker_are_no_known_kind(void) {
+TEST(eleven_digits_after_a_marker_are_no_known_kind) {
     EXPECT_NAME("lock-00000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("__READ__10000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("lock--00000000001", ZKL_NODE_UNKNOWN, 1);
 }
 
 /* Where we do not know the marker we cannot tell a minus sign from a dash. */
-static void unknown_kind_with_a_negative_sequence_is_foreign(void) {
+TEST(unknown_kind_with_a_negative_sequence_is_foreign) {
     EXPECT_FOREIGN("latch--000000001");
     EXPECT_FOREIGN("latch-000000001");
     EXPECT_NAME("latch--2147483647", ZKL_NODE_UNKNOWN, 2147483647);
 }
 
-static void every_sequence_that_a_server_writes_is_read_back(void) {
+TEST(every_sequence_that_a_server_writes_is_read_back) {
     static const int32_t sequences[] = {
         0,         1,           9,           10,          99,        999999999,  1000000000,
         INT32_MAX, INT32_MIN,   -1,          -9,          -10,       -999999999, -1000000000,
@@ -115,7 +115,7 @@ static void every_sequence_that_a_server_writes_is_read_back(void) {
 }
 
 /* In memory of exactly their size, where a sanitizer sees a step too far. */
-static void short_and_strange_bytes_are_read_within_their_bounds(void) {
+TEST(short_and_strange_bytes_are_read_within_their_bounds) {
     static const char *const texts[] = {
         "",           "_",
         "_c",         "_c_",
@@ -134,7 +134,7 @@ static void short_and_strange_bytes_are_read_within_their_bounds(void) {
     }
 }
 
-static void prefixes_are_those_of_curator(void) {
+TEST(prefixes_are_those_of_curator) {
     char text[ZKL_NODE_NAME_SIZE];
     zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
     EXPECT_TEXT(text, "_c_" GUID "-lock-");
@@ -144,7 +144,7 @@ static void prefixes_are_those_of_curator(void) {
     EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
 }
 
-static void longest_name_of_ours_fits(void) {
+TEST(longest_name_of_ours_fits) {
     char text[ZKL_NODE_NAME_SIZE];
     char name[128];
     zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_PERMIT, ZKL_PERMITS_MAX });
@@ -152,7 +152,7 @@ static void longest_name_of_ours_fits(void) {
     EXPECT(length < ZKL_NODE_NAME_SIZE);
 }
 
-static void each_mode_has_its_kind_and_its_prefix_reads_as_that(void) {
+TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that) {
     static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
                                            [ZKL_READ] = ZKL_NODE_READ,
                                            [ZKL_WRITE] = ZKL_NODE_WRITE,
@@ -169,7 +169,7 @@ static void each_mode_has_its_kind_and_its_prefix_reads_as_that(void) {
     }
 }
 
-static void permits_are_read_as_they_are_written(void) {
+TEST(permits_are_read_as_they_are_written) {
     static const unsigned counts[] = { 1, 2, 10, 999, ZKL_PERMITS_MAX };
     char name[128];
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -181,7 +181,7 @@ static void permits_are_read_as_they_are_written(void) {
     }
 }
 
-static void permits_that_no_semaphore_has_make_an_unknown_kind(void) {
+TEST(permits_that_no_semaphore_has_make_an_unknown_kind) {
     EXPECT_NAME("_c_" GUID "-permit-0-0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("_c_" GUID "-permit-07-0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("_c_" GUID "-permit-1001-0000000001", ZKL_NODE_UNKNOWN, 1);
@@ -191,13 +191,13 @@ static void permits_that_no_semaphore_has_make_an_unknown_kind(void) {
     EXPECT_NAME("3-0000000001", ZKL_NODE_UNKNOWN, 1);
 }
 
-static void reader_in_a_writers_place_has_its_guid_and_sequence(void) {
+TEST(reader_in_a_writers_place_has_its_guid_and_sequence) {
     char reader[ZKL_NODE_NAME_SIZE];
     zkl_node_name_downgrade(reader, "_c_" GUID "-__WRIT__-000000017");
     EXPECT_TEXT(reader, "_c_" GUID "-__READ__-000000017");
 }
 
-static void guid_is_found_whole_and_in_its_place_only(void) {
+TEST(guid_is_found_whole_and_in_its_place_only) {
     EXPECT(zkl_node_name_has_guid("_c_" GUID "-lock-0000000001", GUID));
     EXPECT(zkl_node_name_has_guid("_c_" GUID "-__READ__0000000001", GUID));
     EXPECT(zkl_node_name_has_guid("_c_" GUID "-", GUID));
@@ -210,7 +210,7 @@ static void guid_is_found_whole_and_in_its_place_only(void) {
     EXPECT(!zkl_node_name_has_guid("_C_" GUID "-lock-0000000001", GUID));
 }
 
-static void same_guid_is_seen_whatever_the_kind_and_sequence(void) {
+TEST(same_guid_is_seen_whatever_the_kind_and_sequence) {
     const char *writer = "_c_" GUID "-__WRIT__0000000005";
     EXPECT(zkl_node_name_same_guid(writer, "_c_" GUID "-__READ__0000000005"));
     EXPECT(zkl_node_name_same_guid(writer, "_c_" GUID "-lock-0000000009"));
@@ -219,7 +219,7 @@ static void same_guid_is_seen_whatever_the_kind_and_sequence(void) {
     EXPECT(!zkl_node_name_same_guid("lock-0000000001", "lock-0000000001")); /* have none */
 }
 
-static void stripes_are_known_by_what_is_written_and_nothing_else(void) {
+TEST(stripes_are_known_by_what_is_written_and_nothing_else) {
     static const char *const others[] = {
         "",
         "stripe-",
@@ -246,31 +246,4 @@ static void stripes_are_known_by_what_is_written_and_nothing_else(void) {
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         EXPECT(!zkl_node_name_is_stripe(others[i]));
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(names_of_curator_are_known),
-    TEST(names_of_kazoo_are_known),
-    TEST(names_of_other_recipes_with_a_lock_are_known),
-    TEST(unknown_kinds_have_their_last_ten_digits_as_sequence),
-    TEST(children_without_a_sequence_are_foreign),
-    TEST(numbers_that_no_server_writes_are_foreign),
-    TEST(eleven_digits_after_a_marker_are_no_known_kind),
-    TEST(unknown_kind_with_a_negative_sequence_is_foreign),
-    TEST(every_sequence_that_a_server_writes_is_read_back),
-    TEST(short_and_strange_bytes_are_read_within_their_bounds),
-    TEST(prefixes_are_those_of_curator),
-    TEST(longest_name_of_ours_fits),
-    TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that),
-    TEST(permits_are_read_as_they_are_written),
-    TEST(permits_that_no_semaphore_has_make_an_unknown_kind),
-    TEST(reader_in_a_writers_place_has_its_guid_and_sequence),
-    TEST(guid_is_found_whole_and_in_its_place_only),
-    TEST(same_guid_is_seen_whatever_the_kind_and_sequence),
-    TEST(stripes_are_known_by_what_is_written_and_nothing_else),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("node_name", tests);
 }

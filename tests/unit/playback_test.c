@@ -101,7 +101,7 @@ static char *conversation(void) {
     return text;
 }
 
-static void what_was_done_is_accepted(void) {
+TEST(what_was_done_is_accepted) {
     const playback_result *result = bench_play(conversation());
     EXPECT(result->verdict == PLAYBACK_SAME);
     EXPECT_INT(result->counts.steps, 28);
@@ -110,7 +110,7 @@ static void what_was_done_is_accepted(void) {
     EXPECT_INT(result->counts.records, 30);
 }
 
-static void changed_action_is_found(void) {
+TEST(changed_action_is_found) {
     const char *text = conversation();
     DIFFERS(replaced(text, "-> GRANT", "-> nothing"),
             "record 7, request 1, WATCH_FIRED: the record has -> nothing, but the recipe does -> "
@@ -139,7 +139,7 @@ static const char *downgrade(void) {
     return text;
 }
 
-static void changed_node_or_end_of_a_downgrade_is_found(void) {
+TEST(changed_node_or_end_of_a_downgrade_is_found) {
     SAME(downgrade());
     DIFFERS(replaced(downgrade(), "DOWNGRADE node=" BENCH_READER, "DOWNGRADE node=another"),
             "but the recipe does -> DOWNGRADE node=" BENCH_READER);
@@ -147,7 +147,7 @@ static void changed_node_or_end_of_a_downgrade_is_found(void) {
             "but the recipe does -> DOWNGRADE_ENDED status=ZKL_LOST");
 }
 
-static void changed_event_is_found(void) {
+TEST(changed_event_is_found) {
     const char *text = conversation();
     DIFFERS(replaced(text, "deleted fresh", "deleted"),
             "WATCH_FIRED: the record has -> GRANT, but the recipe does -> LIST");
@@ -157,12 +157,12 @@ static void changed_event_is_found(void) {
 }
 
 /* It makes no difference to what is done, and is seen in the next state. */
-static void changed_number_is_found_at_the_next_state(void) {
+TEST(changed_number_is_found_at_the_next_state) {
     DIFFERS(replaced(conversation(), "zxid=900", "zxid=901"),
             "STATE: the record has own.zxid=900, but the recipe has own.zxid=901");
 }
 
-static void changed_state_is_found(void) {
+TEST(changed_state_is_found) {
     const char *text = conversation();
     DIFFERS(replaced(text, "path=/locks/stock session.connected",
                      "path=/locks/stock options.mode=READ session.connected"),
@@ -175,7 +175,7 @@ static void changed_state_is_found(void) {
             "STATE: session 1 and path /locks/stock were 1 and /locks/other before");
 }
 
-static void record_that_is_left_out_is_found(void) {
+TEST(record_that_is_left_out_is_found) {
     const char *text = conversation();
     static const char *const parts[] = {
         " STATE ",   " START ",       " CREATED ",     " LISTED ",
@@ -190,13 +190,13 @@ static void record_that_is_left_out_is_found(void) {
     REFUSED(replaced(text, "30 28 request=1 DELETED -> END\n", ""), "line 31: the file has 29");
 }
 
-static void record_after_the_end_is_found(void) {
+TEST(record_after_the_end_is_found) {
     DIFFERS(replaced(conversation(), "end records=30",
                      "31 29 request=1 PROBE -> nothing\nend records=31"),
             "record 31, request 1, PROBE: the request has ended with record 30");
 }
 
-static void event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped(void) {
+TEST(event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped) {
     const char *text = "zklock-record version=2 library=0 process=1 label= opened=o opened_ms=0 "
                        "dropped=%d\n%d 5 request=7 CONNECTED -> nothing\nend records=1\n";
     char record[512];
@@ -208,7 +208,7 @@ static void event_of_a_request_without_a_state_is_skipped_only_where_records_wer
     EXPECT_INT(bench_play(record)->counts.requests, 0);
 }
 
-static void several_requests_are_played_side_by_side(void) {
+TEST(several_requests_are_played_side_by_side) {
     record_bench one;
     bench_open(&one, ZKL_RECORDED_EVENTS_MIN, NULL);
     record_bench other = one;
@@ -287,7 +287,7 @@ static zkl_event random_event(unit_random *random, zkl_event_kind kind, const ch
     return event;
 }
 
-static void request_goes_on_from_its_recorded_state(void) {
+TEST(request_goes_on_from_its_recorded_state) {
     static const char *const names[] = { BENCH_NODE,
                                          "_c_" BENCH_GUID "-lock-0000000007",
                                          "_c_" BENCH_GUID "-lock-0000000002",
@@ -348,7 +348,7 @@ static const char *text_without_requests(void) {
     return text;
 }
 
-static void program_shows_each_step_and_says_by_its_status_what_it_found(void) {
+TEST(program_shows_each_step_and_says_by_its_status_what_it_found) {
     static char output[BENCH_TEXT_SIZE];
     const char *text = conversation();
     EXPECT_INT(run_replay(text, output, sizeof(output)), 0);
@@ -366,31 +366,11 @@ static void program_shows_each_step_and_says_by_its_status_what_it_found(void) {
     EXPECT_INT(run_replay("", output, sizeof(output)), 2);
 }
 
-static void file_that_cannot_be_read_is_refused(void) {
+TEST(file_that_cannot_be_read_is_refused) {
     static playback_result result;
     playback_play_file("/nowhere/at/all", &(playback_options){ .may_be_cut = false }, &result);
     EXPECT_INT(result.verdict, PLAYBACK_REFUSED);
     EXPECT_TEXT(result.message, "No such file or directory");
     playback_play_file("/tmp", &(playback_options){ .may_be_cut = false }, &result);
     EXPECT_INT(result.verdict, PLAYBACK_REFUSED);
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(what_was_done_is_accepted),
-        TEST(changed_action_is_found),
-        TEST(changed_node_or_end_of_a_downgrade_is_found),
-        TEST(changed_event_is_found),
-        TEST(changed_number_is_found_at_the_next_state),
-        TEST(changed_state_is_found),
-        TEST(record_that_is_left_out_is_found),
-        TEST(record_after_the_end_is_found),
-        TEST(event_of_a_request_without_a_state_is_skipped_only_where_records_were_dropped),
-        TEST(several_requests_are_played_side_by_side),
-        TEST(request_goes_on_from_its_recorded_state),
-        TEST(program_shows_each_step_and_says_by_its_status_what_it_found),
-        TEST(file_that_cannot_be_read_is_refused),
-        TEST_END,
-    };
-    return unit_main("playback", tests);
 }

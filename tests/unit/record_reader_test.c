@@ -53,13 +53,13 @@ static void expect_refused(const refused *rows, size_t count) {
     }
 }
 
-static void good_file_is_read_to_its_end(void) {
+TEST(good_file_is_read_to_its_end) {
     EXPECT_TEXT(error_of(HEADER END(0)), "");
     EXPECT_TEXT(error_of(HEADER STATE "\n2 0 request=1 START -> nothing\n" END(2)), "");
     EXPECT_TEXT(error_of(HEADER "1 -5 session=1 EXPIRED\n2 0 request=1 TOO_LONG\n" END(2)), "");
 }
 
-static void header_is_held_to_its_rules(void) {
+TEST(header_is_held_to_its_rules) {
     static const refused rows[] = {
         { "", "line 1: the end is missing: the file was cut" },
         { "\n", "line 1: zklock-record is missing" },
@@ -82,7 +82,7 @@ static void header_is_held_to_its_rules(void) {
     expect_refused(rows, COUNT_OF(rows));
 }
 
-static void lines_are_held_to_their_rules(void) {
+TEST(lines_are_held_to_their_rules) {
     static const refused rows[] = {
         { HEADER, "line 2: the end is missing: the file was cut" },
         { HEADER "1 0 request", "line 2: must end in a newline: the file was cut" },
@@ -117,7 +117,7 @@ static void lines_are_held_to_their_rules(void) {
 
 #define EVENT(event) HEADER "1 0 request=1 " event "\n"
 
-static void events_are_held_to_their_rules(void) {
+TEST(events_are_held_to_their_rules) {
     static const refused rows[] = {
         { EVENT("STARTED"), "line 2: \"STARTED\" is no event" },
         { EVENT("START"), "line 2: -> is missing" },
@@ -171,7 +171,7 @@ static void events_are_held_to_their_rules(void) {
 
 #define LONG_NAME "0123456789012345678901234567890123456789012345678901234567890123"
 
-static void states_are_held_to_their_rules(void) {
+TEST(states_are_held_to_their_rules) {
     static const refused rows[] = {
         { EVENT("STATE"), "line 2: session is missing" },
         { EVENT("STATE session=0"), "line 2: session must be at least 1" },
@@ -203,7 +203,7 @@ static void states_are_held_to_their_rules(void) {
     expect_refused(rows, COUNT_OF(rows));
 }
 
-static void line_longer_than_any_is_refused(void) {
+TEST(line_longer_than_any_is_refused) {
     static char text[sizeof(HEADER) + ZKL_RECORD_LINE_MAX + 8];
     size_t length = sizeof(HEADER) - 1;
     memcpy(text, HEADER, length);
@@ -212,7 +212,7 @@ static void line_longer_than_any_is_refused(void) {
     EXPECT_TEXT(error_of(text), "line 2: must not be longer than 8192 bytes");
 }
 
-static void file_of_a_killed_program_may_end_in_half_a_line(void) {
+TEST(file_of_a_killed_program_may_end_in_half_a_line) {
     static const char text[] = HEADER STATE "\n2 0 request=1 START -> nothing\n" END(2);
     for (size_t length = sizeof(HEADER) - 1; length < sizeof(text) - 1; length++) {
         bool was_cut = false;
@@ -227,7 +227,7 @@ static void file_of_a_killed_program_may_end_in_half_a_line(void) {
 }
 
 /* Nothing but a refusal comes of it, whatever it is. */
-static void any_bytes_are_fine(void) {
+TEST(any_bytes_are_fine) {
     static const char text[] =
         HEADER STATE "\n2 0 request=1 START -> CREATE node=a%20 LIST\n"
                      "3 0 request=1 LISTED children=a,b -> WATCH node=a FAIL status=ZKL_BUSY\n"
@@ -250,19 +250,4 @@ static void any_bytes_are_fine(void) {
         (void)read_all(changed, length, unit_random_below(&random, 2) == 0, &was_cut);
     }
     EXPECT(true); /* it came to here, and no sanitizer has complained */
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(good_file_is_read_to_its_end),
-        TEST(header_is_held_to_its_rules),
-        TEST(lines_are_held_to_their_rules),
-        TEST(events_are_held_to_their_rules),
-        TEST(states_are_held_to_their_rules),
-        TEST(line_longer_than_any_is_refused),
-        TEST(file_of_a_killed_program_may_end_in_half_a_line),
-        TEST(any_bytes_are_fine),
-        TEST_END,
-    };
-    return unit_main("record reader", tests);
 }

@@ -36,7 +36,7 @@ static void expect_played(const char *text, uint64_t steps, uint64_t requests, u
 
 /* ---- The text ------------------------------------------------------------------- */
 
-static void record_of_one_acquire_reads_as_documented(void) {
+TEST(record_of_one_acquire_reads_as_documented) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     zkl_recorder_add_news(bench.recorder, 1, 0,
@@ -59,14 +59,14 @@ static void record_of_one_acquire_reads_as_documented(void) {
     bench_close(&bench);
 }
 
-static void empty_record_is_a_record(void) {
+TEST(empty_record_is_a_record) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     PLAYED(bench_text(&bench), 0, 0, 0);
     bench_close(&bench);
 }
 
-static void probe_that_does_nothing_is_left_out(void) {
+TEST(probe_that_does_nothing_is_left_out) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
@@ -76,7 +76,7 @@ static void probe_that_does_nothing_is_left_out(void) {
     bench_close(&bench);
 }
 
-static void news_of_each_kind_come_through(void) {
+TEST(news_of_each_kind_come_through) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     for (int state = 0; state <= ZKL_SESSION_STATE_AUTH_FAILED; state++) {
@@ -101,7 +101,7 @@ static uint64_t dropped(const char *text) {
 }
 
 /* At each moment, wherever the end of the ring may be. */
-static void full_ring_forgets_whole_lines_from_the_oldest_on(void) {
+TEST(full_ring_forgets_whole_lines_from_the_oldest_on) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     size_t size = ZKL_RECORDED_EVENTS_MIN * ZKL_RECORD_EVENT_BYTES;
@@ -119,7 +119,7 @@ static void full_ring_forgets_whole_lines_from_the_oldest_on(void) {
     bench_close(&bench);
 }
 
-static void request_that_outlives_the_ring_can_be_played_from_a_later_state(void) {
+TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
     bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
@@ -137,7 +137,7 @@ static void request_that_outlives_the_ring_can_be_played_from_a_later_state(void
 }
 
 /* It is told something once in a while, and others fill the ring meanwhile. */
-static void quiet_request_can_be_played_in_the_newer_half_of_the_ring(void) {
+TEST(quiet_request_can_be_played_in_the_newer_half_of_the_ring) {
     record_bench quiet;
     bench_open(&quiet, ZKL_RECORDED_EVENTS_MIN, NULL);
     bench_step(&quiet, &(zkl_event){ .kind = ZKL_EVENT_START });
@@ -242,7 +242,7 @@ static void expect_same_step(const zkl_request *request, zkl_listed whole, zkl_l
                (int)text[2].length, texts[2], (int)text[3].length, texts[3]);
 }
 
-static void shortened_list_makes_the_request_do_the_same(void) {
+TEST(shortened_list_makes_the_request_do_the_same) {
     unsigned really_shorter = 0;
     for (unsigned seed = 0; seed < 40000; seed++) {
         unit_random random = unit_random_begin(seed);
@@ -279,7 +279,7 @@ static void begin_long_list(char names[][NAME_SIZE], const char **pointers, size
     snprintf(names[count / 2], NAME_SIZE, "%s", BENCH_NODE); /* sequence 3: the first */
 }
 
-static void list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened(void) {
+TEST(list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened) {
     static char names[5000][NAME_SIZE];
     static const char *pointers[5000];
     static const struct {
@@ -324,13 +324,13 @@ static void expect_shortened(char fill, size_t length) {
 }
 
 /* A thousand bytes that are three each, when escaped; and more than a line has. */
-static void list_of_long_names_is_shortened(void) {
+TEST(list_of_long_names_is_shortened) {
     expect_shortened(',', 999);
     expect_shortened('y', 9000);
 }
 
 /* Its name is the blocker's, and appears in the list and in the action. */
-static void event_without_room_is_named_and_the_state_recorded_after_it(void) {
+TEST(event_without_room_is_named_and_the_state_recorded_after_it) {
     static char huge[9000];
     memset(huge, 'y', sizeof(huge) - 1);
     snprintf(huge + sizeof(huge) - 11, 11, "%010d", 1);
@@ -354,7 +354,7 @@ static bool is_text(const zkl_record_field *field) {
     return field->type == ZKL_RECORD_GUID || field->type == ZKL_RECORD_NAME;
 }
 
-static void state_with_the_longest_path_has_room(void) {
+TEST(state_with_the_longest_path_has_room) {
     static char path[1027];
     record_bench bench;
     memset(path, '%', sizeof(path) - 1);
@@ -384,7 +384,7 @@ static bool is_same_text(const char *one, const char *other) {
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
-static void every_event_and_action_has_its_own_name(void) {
+TEST(every_event_and_action_has_its_own_name) {
     const zkl_record_names *const all[] = { &zkl_record_events, &zkl_record_actions,
                                             zkl_record_names_of(ZKL_RECORD_OUTCOME),
                                             &zkl_record_sessions };
@@ -450,7 +450,7 @@ static void expect_event_survives(const zkl_event *event) {
     }
 }
 
-static void each_kind_of_event_survives_writing_and_reading(void) {
+TEST(each_kind_of_event_survives_writing_and_reading) {
     static const char *const names[] = { "a,b%c\n\x7f\xc3\xa9", "_c_x-lock-0000000001", "=" };
     for (int kind = 0; kind <= ZKL_EVENT_DOWNGRADE; kind++) {
         for (int outcome = 0; outcome <= ZKL_OUTCOME_NOT_EMPTY; outcome++) {
@@ -479,7 +479,7 @@ static void each_kind_of_event_survives_writing_and_reading(void) {
     }
 }
 
-static void each_kind_of_action_survives_writing_and_reading(void) {
+TEST(each_kind_of_action_survives_writing_and_reading) {
     for (int kind = 0; kind <= ZKL_ACTION_END; kind++) {
         zkl_action action = { (zkl_action_kind)kind, "a b", 7, ZKL_TIMEOUT };
         zkl_actions actions = { .count = ZKL_ACTIONS_MAX, .list = { action } };
@@ -511,7 +511,7 @@ static void downgrade(record_bench *bench, zkl_event_kind end) {
     bench_step(bench, &(zkl_event){ .kind = end });
 }
 
-static void downgrade_is_recorded_with_its_node_and_how_it_ended(void) {
+TEST(downgrade_is_recorded_with_its_node_and_how_it_ended) {
     record_bench bench;
     downgrade(&bench, ZKL_EVENT_DOWNGRADED);
     EXPECT(strstr(bench_text(&bench), " DOWNGRADE -> DOWNGRADE node=" BENCH_READER "\n") != NULL);
@@ -552,7 +552,7 @@ static void fill(zkl_request *request, unit_random *random) {
     memcpy(request->session.guid, BENCH_GUID, ZKL_GUID_SIZE);
 }
 
-static void state_survives_writing_and_reading(void) {
+TEST(state_survives_writing_and_reading) {
     static char lines[2][ZKL_RECORD_LINE_MAX];
     unit_random random = unit_random_begin(1);
     for (int i = 0; i < 200; i++) {
@@ -580,28 +580,4 @@ static void state_survives_writing_and_reading(void) {
         EXPECT_TEXT(lines[1], lines[0]);
         bench_close(&bench);
     }
-}
-
-int main(void) {
-    CU_TestInfo tests[] = {
-        TEST(record_of_one_acquire_reads_as_documented),
-        TEST(empty_record_is_a_record),
-        TEST(probe_that_does_nothing_is_left_out),
-        TEST(news_of_each_kind_come_through),
-        TEST(full_ring_forgets_whole_lines_from_the_oldest_on),
-        TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state),
-        TEST(quiet_request_can_be_played_in_the_newer_half_of_the_ring),
-        TEST(shortened_list_makes_the_request_do_the_same),
-        TEST(list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened),
-        TEST(list_of_long_names_is_shortened),
-        TEST(event_without_room_is_named_and_the_state_recorded_after_it),
-        TEST(state_with_the_longest_path_has_room),
-        TEST(every_event_and_action_has_its_own_name),
-        TEST(each_kind_of_event_survives_writing_and_reading),
-        TEST(each_kind_of_action_survives_writing_and_reading),
-        TEST(downgrade_is_recorded_with_its_node_and_how_it_ended),
-        TEST(state_survives_writing_and_reading),
-        TEST_END,
-    };
-    return unit_main("recorder", tests);
 }

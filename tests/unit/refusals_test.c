@@ -61,7 +61,7 @@ static int acquire_several(zkl_client *client) {
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-static void quota_that_is_exceeded_is_the_verdict_at_once(void) {
+TEST(quota_that_is_exceeded_is_the_verdict_at_once) {
     begin(QUOTA_EXCEEDED, false);
     zkl_client *client = open_client();
     EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_QUOTA_EXCEEDED);
@@ -71,7 +71,7 @@ static void quota_that_is_exceeded_is_the_verdict_at_once(void) {
     end();
 }
 
-static void session_that_wants_authentication_is_refused_for_good(void) {
+TEST(session_that_wants_authentication_is_refused_for_good) {
     begin(SESSION_CLOSED_REQUIRES_SASL_AUTH, true);
     zkl_client *client = open_client();
     EXPECT_INT(acquire(client, PATIENCE_MS), ZKL_AUTH_FAILED);
@@ -83,14 +83,4 @@ static void session_that_wants_authentication_is_refused_for_good(void) {
     EXPECT_INT(acquire_several(client), ZKL_AUTH_FAILED);
     (void)zkl_client_close(client, 1000);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(quota_that_is_exceeded_is_the_verdict_at_once),
-    TEST(session_that_wants_authentication_is_refused_for_good),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("refusals", tests);
 }

@@ -11,7 +11,7 @@ static const trace_setup upgrade = { .mode = ZKL_WRITE, .only_try = true, .compa
 
 /* ---- Permits ------------------------------------------------------------------------------ */
 
-static void permit_is_granted_while_fewer_are_earlier(void) {
+TEST(permit_is_granted_while_fewer_are_earlier) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
@@ -20,7 +20,7 @@ static void permit_is_granted_while_fewer_are_earlier(void) {
     PLAY(permit, lines);
 }
 
-static void permit_waits_and_lists_again_when_one_of_those_before_it_goes(void) {
+TEST(permit_waits_and_lists_again_when_one_of_those_before_it_goes) {
     static const char *const lines[] = {
         "start                -> CREATE LIST", "created me3          -> ",
         "listed p1 p2 me3     -> WATCH p2",    "watched OK           -> ",
@@ -30,7 +30,7 @@ static void permit_waits_and_lists_again_when_one_of_those_before_it_goes(void) 
     PLAY(permit, lines);
 }
 
-static void permit_that_found_one_of_the_watched_gone_lists_again(void) {
+TEST(permit_that_found_one_of_the_watched_gone_lists_again) {
     static const char *const lines[] = {
         "start                -> CREATE LIST", "created me3          -> ",
         "listed p1 p2 me3     -> WATCH p2",    "watched NO_NODE      -> LIST",
@@ -39,7 +39,7 @@ static void permit_that_found_one_of_the_watched_gone_lists_again(void) {
     PLAY(permit, lines);
 }
 
-static void permits_that_differ_have_their_own_status(void) {
+TEST(permits_that_differ_have_their_own_status) {
     static const char *const another_number[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -66,7 +66,7 @@ static void permits_that_differ_have_their_own_status(void) {
     PLAY(try_permit, in_a_try);
 }
 
-static void try_for_a_permit_writes_only_where_one_is_free(void) {
+TEST(try_for_a_permit_writes_only_where_one_is_free) {
     static const char *const taken[] = {
         "start            -> LIST",
         "listed p1 p2     -> FAIL BUSY END",
@@ -83,7 +83,7 @@ static void try_for_a_permit_writes_only_where_one_is_free(void) {
 
 /* ---- Limits ------------------------------------------------------------------------------- */
 
-static void full_queue_is_not_joined(void) {
+TEST(full_queue_is_not_joined) {
     static const char *const lines[] = {
         "start            -> LIST",
         "listed x1 x2 x3  -> FAIL QUEUE_FULL END",
@@ -91,7 +91,7 @@ static void full_queue_is_not_joined(void) {
     PLAY(limited, lines);
 }
 
-static void queue_with_room_is_joined(void) {
+TEST(queue_with_room_is_joined) {
     static const char *const lines[] = {
         "start            -> LIST",
         "listed x1 x2     -> CREATE LIST",
@@ -101,7 +101,7 @@ static void queue_with_room_is_joined(void) {
     PLAY(limited, lines);
 }
 
-static void queue_that_others_filled_meanwhile_is_left(void) {
+TEST(queue_that_others_filled_meanwhile_is_left) {
     static const char *const lines[] = {
         "start               -> LIST", "listed x1 x2        -> CREATE LIST",
         "created me5         -> ",     "listed x1 x2 x3 me5 -> FAIL QUEUE_FULL DELETE me5",
@@ -110,7 +110,7 @@ static void queue_that_others_filled_meanwhile_is_left(void) {
     PLAY(limited, lines);
 }
 
-static void free_lock_is_granted_whatever_the_limit(void) {
+TEST(free_lock_is_granted_whatever_the_limit) {
     static const char *const lines[] = {
         "start            -> LIST",
         "listed nobody    -> CREATE LIST",
@@ -122,7 +122,7 @@ static void free_lock_is_granted_whatever_the_limit(void) {
 
 /* ---- Members of a set ---------------------------------------------------------------- */
 
-static void member_inspects_its_node_for_the_token(void) {
+TEST(member_inspects_its_node_for_the_token) {
     static const char *const lines[] = {
         "start                      -> CREATE",
         "created me3 in_transaction -> INSPECT me3",
@@ -132,7 +132,7 @@ static void member_inspects_its_node_for_the_token(void) {
     PLAY(member, lines);
 }
 
-static void member_whose_create_was_lost_looks_for_its_node_and_creates_none(void) {
+TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none) {
     static const char *const found[] = {
         "start           -> CREATE", "disconnected    -> ",
         "created UNKNOWN -> ",       "connected       -> SETTLE LIST",
@@ -151,7 +151,7 @@ static void member_whose_create_was_lost_looks_for_its_node_and_creates_none(voi
     PLAY(member, never_made);
 }
 
-static void member_that_lost_its_place_does_not_join_again(void) {
+TEST(member_that_lost_its_place_does_not_join_again) {
     static const char *const lines[] = {
         "start                      -> CREATE",
         "created me3 in_transaction -> INSPECT me3",
@@ -161,7 +161,7 @@ static void member_that_lost_its_place_does_not_join_again(void) {
     PLAY(member, lines);
 }
 
-static void member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again(void) {
+TEST(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again) {
     static const char *const lines[] = {
         "start                      -> CREATE",
         "created me3 in_transaction -> INSPECT me3",
@@ -174,7 +174,7 @@ static void member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again(
 }
 
 /* Then all begin anew. */
-static void member_with_an_exhausted_sequence_waits_for_an_empty_resource(void) {
+TEST(member_with_an_exhausted_sequence_waits_for_an_empty_resource) {
     static const char *const lines[] = {
         "start                       -> CREATE",
         "created me-1 in_transaction -> INSPECT me-1",
@@ -195,7 +195,7 @@ static void member_with_an_exhausted_sequence_waits_for_an_empty_resource(void) 
 #define HELD_FOR_WRITING                                                                           \
     "start          -> CREATE LIST", "created me3    -> ", "listed me3     -> GRANT"
 
-static void writer_becomes_a_reader_in_its_own_place(void) {
+TEST(writer_becomes_a_reader_in_its_own_place) {
     static const char *const lines[] = {
         HELD_FOR_WRITING,
         "probe          -> WATCH_OWN me3",
@@ -210,7 +210,7 @@ static void writer_becomes_a_reader_in_its_own_place(void) {
     PLAY(writer, lines);
 }
 
-static void lost_reply_to_a_downgrade_is_looked_for(void) {
+TEST(lost_reply_to_a_downgrade_is_looked_for) {
     static const char *const applied[] = {
         HELD_FOR_WRITING,
         "downgrade          -> DOWNGRADE r3",
@@ -234,7 +234,7 @@ static void lost_reply_to_a_downgrade_is_looked_for(void) {
     PLAY(writer, not_applied);
 }
 
-static void release_during_a_lost_downgrade_deletes_the_node_that_is_there(void) {
+TEST(release_during_a_lost_downgrade_deletes_the_node_that_is_there) {
     static const char *const lines[] = {
         HELD_FOR_WRITING,
         "downgrade          -> DOWNGRADE r3",
@@ -249,7 +249,7 @@ static void release_during_a_lost_downgrade_deletes_the_node_that_is_there(void)
     PLAY(writer, lines);
 }
 
-static void node_that_is_gone_before_the_downgrade_is_a_loss(void) {
+TEST(node_that_is_gone_before_the_downgrade_is_a_loss) {
     static const char *const lines[] = {
         HELD_FOR_WRITING,
         "downgrade           -> DOWNGRADE r3",
@@ -260,7 +260,7 @@ static void node_that_is_gone_before_the_downgrade_is_a_loss(void) {
     PLAY(writer, lines);
 }
 
-static void refused_downgrade_leaves_the_writer(void) {
+TEST(refused_downgrade_leaves_the_writer) {
     static const char *const lines[] = {
         HELD_FOR_WRITING,
         "downgrade          -> DOWNGRADE r3",
@@ -271,7 +271,7 @@ static void refused_downgrade_leaves_the_writer(void) {
     PLAY(writer, lines);
 }
 
-static void session_that_ends_during_a_downgrade_loses_the_lock(void) {
+TEST(session_that_ends_during_a_downgrade_loses_the_lock) {
     static const char *const lines[] = {
         HELD_FOR_WRITING,
         "downgrade               -> DOWNGRADE r3",
@@ -281,7 +281,7 @@ static void session_that_ends_during_a_downgrade_loses_the_lock(void) {
     PLAY(writer, lines);
 }
 
-static void downgrade_of_what_is_not_held_for_writing_does_nothing(void) {
+TEST(downgrade_of_what_is_not_held_for_writing_does_nothing) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "downgrade      -> ",
@@ -294,7 +294,7 @@ static void downgrade_of_what_is_not_held_for_writing_does_nothing(void) {
 
 /* ---- Upgrades ----------------------------------------------------------------------------- */
 
-static void reader_upgrades_when_nobody_else_is_there(void) {
+TEST(reader_upgrades_when_nobody_else_is_there) {
     static const char *const lines[] = {
         "start          -> LIST",
         "listed r4      -> CREATE LIST",
@@ -304,7 +304,7 @@ static void reader_upgrades_when_nobody_else_is_there(void) {
     PLAY(upgrade, lines);
 }
 
-static void two_readers_that_upgrade_are_both_refused(void) {
+TEST(two_readers_that_upgrade_are_both_refused) {
     static const char *const at_once[] = {
         "start            -> LIST",
         "listed r4 r3     -> FAIL BUSY END",
@@ -320,7 +320,7 @@ static void two_readers_that_upgrade_are_both_refused(void) {
     PLAY(upgrade, meanwhile);
 }
 
-static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
+TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
     static const char *const before[] = {
         "start          -> LIST",
         "listed nobody  -> FAIL NODE_DELETED END",
@@ -333,36 +333,4 @@ static void upgrade_of_a_reader_whose_node_is_gone_is_refused(void) {
     };
     PLAY(upgrade, before);
     PLAY(upgrade, meanwhile);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(permit_is_granted_while_fewer_are_earlier),
-    TEST(permit_waits_and_lists_again_when_one_of_those_before_it_goes),
-    TEST(permit_that_found_one_of_the_watched_gone_lists_again),
-    TEST(permits_that_differ_have_their_own_status),
-    TEST(try_for_a_permit_writes_only_where_one_is_free),
-    TEST(full_queue_is_not_joined),
-    TEST(queue_with_room_is_joined),
-    TEST(queue_that_others_filled_meanwhile_is_left),
-    TEST(free_lock_is_granted_whatever_the_limit),
-    TEST(member_inspects_its_node_for_the_token),
-    TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none),
-    TEST(member_that_lost_its_place_does_not_join_again),
-    TEST(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again),
-    TEST(member_with_an_exhausted_sequence_waits_for_an_empty_resource),
-    TEST(writer_becomes_a_reader_in_its_own_place),
-    TEST(lost_reply_to_a_downgrade_is_looked_for),
-    TEST(release_during_a_lost_downgrade_deletes_the_node_that_is_there),
-    TEST(node_that_is_gone_before_the_downgrade_is_a_loss),
-    TEST(refused_downgrade_leaves_the_writer),
-    TEST(session_that_ends_during_a_downgrade_loses_the_lock),
-    TEST(downgrade_of_what_is_not_held_for_writing_does_nothing),
-    TEST(reader_upgrades_when_nobody_else_is_there),
-    TEST(two_readers_that_upgrade_are_both_refused),
-    TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_family", tests);
 }

@@ -17,7 +17,7 @@ static const trace_setup try_offline = { .mode = ZKL_EXCLUSIVE,
 /* ---- Timeout and cancel
  * -------------------------------------------------------------------------- */
 
-static void timeout_while_create_is_outstanding_deletes_the_node_when_it_is_known(void) {
+TEST(timeout_while_create_is_outstanding_deletes_the_node_when_it_is_known) {
     static const char *const lines[] = {
         "start         -> CREATE LIST", "timed_out     -> FAIL TIMEOUT", "created me3   -> ",
         "listed me3    -> DELETE me3",  "deleted OK    -> END",
@@ -25,7 +25,7 @@ static void timeout_while_create_is_outstanding_deletes_the_node_when_it_is_know
     PLAY(exclusive, lines);
 }
 
-static void timeout_while_the_list_is_outstanding_is_no_grant(void) {
+TEST(timeout_while_the_list_is_outstanding_is_no_grant) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me3 -> ",    "timed_out   -> FAIL TIMEOUT",
         "listed me3  -> DELETE me3",  "deleted OK  -> END",
@@ -33,7 +33,7 @@ static void timeout_while_the_list_is_outstanding_is_no_grant(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_while_waiting_leaves_the_queue(void) {
+TEST(timeout_while_waiting_leaves_the_queue) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -46,7 +46,7 @@ static void timeout_while_waiting_leaves_the_queue(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_while_the_watch_is_being_set_takes_it_away_again(void) {
+TEST(timeout_while_the_watch_is_being_set_takes_it_away_again) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -59,7 +59,7 @@ static void timeout_while_the_watch_is_being_set_takes_it_away_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_offline_is_told_at_once_and_cleaned_up_later(void) {
+TEST(timeout_offline_is_told_at_once_and_cleaned_up_later) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -74,7 +74,7 @@ static void timeout_offline_is_told_at_once_and_cleaned_up_later(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_after_a_lost_create_finds_and_deletes_the_node(void) {
+TEST(timeout_after_a_lost_create_finds_and_deletes_the_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -92,7 +92,7 @@ static void timeout_after_a_lost_create_finds_and_deletes_the_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_with_two_nodes_deletes_both(void) {
+TEST(timeout_with_two_nodes_deletes_both) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -111,7 +111,7 @@ static void timeout_with_two_nodes_deletes_both(void) {
     PLAY(exclusive, lines);
 }
 
-static void fired_watch_after_the_timeout_is_no_grant(void) {
+TEST(fired_watch_after_the_timeout_is_no_grant) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -127,7 +127,7 @@ static void fired_watch_after_the_timeout_is_no_grant(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_and_cancel_give_one_verdict_the_first(void) {
+TEST(timeout_and_cancel_give_one_verdict_the_first) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -142,7 +142,7 @@ static void timeout_and_cancel_give_one_verdict_the_first(void) {
     PLAY(exclusive, lines);
 }
 
-static void cancel_while_waiting_leaves_the_queue(void) {
+TEST(cancel_while_waiting_leaves_the_queue) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -155,7 +155,7 @@ static void cancel_while_waiting_leaves_the_queue(void) {
     PLAY(exclusive, lines);
 }
 
-static void cancel_while_create_is_outstanding_deletes_the_node_when_it_is_known(void) {
+TEST(cancel_while_create_is_outstanding_deletes_the_node_when_it_is_known) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "cancelled       -> FAIL CANCELLED",
@@ -167,7 +167,7 @@ static void cancel_while_create_is_outstanding_deletes_the_node_when_it_is_known
     PLAY(exclusive, lines);
 }
 
-static void leaving_request_makes_no_parent(void) {
+TEST(leaving_request_makes_no_parent) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "cancelled       -> FAIL CANCELLED",
@@ -180,7 +180,7 @@ static void leaving_request_makes_no_parent(void) {
 /* ---- Try
  * ---------------------------------------------------------------------------------------------- */
 
-static void try_on_a_held_lock_writes_nothing(void) {
+TEST(try_on_a_held_lock_writes_nothing) {
     static const char *const lines[] = {
         "start     -> LIST",
         "listed x1 -> FAIL BUSY END",
@@ -188,7 +188,7 @@ static void try_on_a_held_lock_writes_nothing(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_on_a_free_lock_queues_and_is_granted(void) {
+TEST(try_on_a_free_lock_queues_and_is_granted) {
     static const char *const lines[] = {
         "start         -> LIST",  "listed nobody -> CREATE LIST", "created me3   -> ",
         "listed me3    -> GRANT", "released      -> DELETE me3",  "deleted OK    -> END",
@@ -196,7 +196,7 @@ static void try_on_a_free_lock_queues_and_is_granted(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_of_a_resource_without_parent_makes_it(void) {
+TEST(try_of_a_resource_without_parent_makes_it) {
     static const char *const lines[] = {
         "start           -> LIST",        "listed NO_NODE  -> CREATE LIST", "created NO_NODE -> ",
         "listed NO_NODE  -> MAKE_PARENT", "parent_made OK  -> CREATE LIST", "created me0     -> ",
@@ -205,7 +205,7 @@ static void try_of_a_resource_without_parent_makes_it(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_of_a_reader_passes_readers_but_no_writer(void) {
+TEST(try_of_a_reader_passes_readers_but_no_writer) {
     static const char *const readers[] = {
         "start           -> LIST",
         "listed r1 r2    -> CREATE LIST",
@@ -220,7 +220,7 @@ static void try_of_a_reader_passes_readers_but_no_writer(void) {
     PLAY(try_reader, writers);
 }
 
-static void loser_of_two_tries_says_so_when_its_node_is_gone(void) {
+TEST(loser_of_two_tries_says_so_when_its_node_is_gone) {
     static const char *const lines[] = {
         "start         -> LIST",       "listed nobody -> CREATE LIST",   "created me4   -> ",
         "listed x3 me4 -> DELETE me4", "deleted OK    -> FAIL BUSY END",
@@ -228,7 +228,7 @@ static void loser_of_two_tries_says_so_when_its_node_is_gone(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void loser_of_two_tries_is_not_kept_by_a_disconnect(void) {
+TEST(loser_of_two_tries_is_not_kept_by_a_disconnect) {
     static const char *const lines[] = {
         "start           -> LIST",       "listed nobody   -> CREATE LIST", "created me4     -> ",
         "listed x3 me4   -> DELETE me4", "disconnected    -> FAIL BUSY",   "deleted UNKNOWN -> ",
@@ -237,7 +237,7 @@ static void loser_of_two_tries_is_not_kept_by_a_disconnect(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void loser_of_two_tries_is_not_kept_by_the_end_of_its_session(void) {
+TEST(loser_of_two_tries_is_not_kept_by_the_end_of_its_session) {
     static const char *const lines[] = {
         "start                -> LIST", "listed nobody        -> CREATE LIST",
         "created me4          -> ",     "listed x3 me4        -> DELETE me4",
@@ -247,7 +247,7 @@ static void loser_of_two_tries_is_not_kept_by_the_end_of_its_session(void) {
 }
 
 /* A try waits for the replies to its requests, and no longer. */
-static void loser_of_two_tries_is_not_kept_by_a_refused_delete(void) {
+TEST(loser_of_two_tries_is_not_kept_by_a_refused_delete) {
     static const char *const lines[] = {
         "start           -> LIST",
         "listed nobody   -> CREATE LIST",
@@ -260,7 +260,7 @@ static void loser_of_two_tries_is_not_kept_by_a_refused_delete(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void loser_of_two_tries_that_is_cancelled_says_so(void) {
+TEST(loser_of_two_tries_that_is_cancelled_says_so) {
     static const char *const lines[] = {
         "start         -> LIST",       "listed nobody -> CREATE LIST",    "created me4   -> ",
         "listed x3 me4 -> DELETE me4", "cancelled     -> FAIL CANCELLED", "deleted OK    -> END",
@@ -268,14 +268,14 @@ static void loser_of_two_tries_that_is_cancelled_says_so(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_offline_fails_at_once(void) {
+TEST(try_offline_fails_at_once) {
     static const char *const lines[] = {
         "start -> FAIL DISCONNECTED END",
     };
     PLAY(try_offline, lines);
 }
 
-static void try_that_is_cut_off_fails_at_once(void) {
+TEST(try_that_is_cut_off_fails_at_once) {
     static const char *const lines[] = {
         "start          -> LIST",
         "disconnected   -> FAIL DISCONNECTED",
@@ -284,7 +284,7 @@ static void try_that_is_cut_off_fails_at_once(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_that_is_cut_off_while_it_queues_cleans_up(void) {
+TEST(try_that_is_cut_off_while_it_queues_cleans_up) {
     static const char *const lines[] = {
         "start           -> LIST",
         "listed nobody   -> CREATE LIST",
@@ -302,7 +302,7 @@ static void try_that_is_cut_off_while_it_queues_cleans_up(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_whose_session_ends_fails(void) {
+TEST(try_whose_session_ends_fails) {
     static const char *const lines[] = {
         "start               -> LIST",
         "session_ended       -> FAIL SESSION_EXPIRED",
@@ -311,7 +311,7 @@ static void try_whose_session_ends_fails(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_that_holds_does_not_fail_by_a_disconnect(void) {
+TEST(try_that_holds_does_not_fail_by_a_disconnect) {
     static const char *const lines[] = {
         "start         -> LIST",       "listed nobody -> CREATE LIST",
         "created me3   -> ",           "listed me3    -> GRANT",
@@ -321,7 +321,7 @@ static void try_that_holds_does_not_fail_by_a_disconnect(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_of_a_forbidden_list_fails(void) {
+TEST(try_of_a_forbidden_list_fails) {
     static const char *const lines[] = {
         "start          -> LIST",
         "listed REFUSED -> FAIL NO_PERMISSION END",
@@ -329,47 +329,11 @@ static void try_of_a_forbidden_list_fails(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void try_that_the_server_does_not_take_now_gives_up(void) {
+TEST(try_that_the_server_does_not_take_now_gives_up) {
     static const char *const lines[] = {
         "start           -> LIST",
         "listed NOT_NOW  -> FAIL SERVER_REFUSED BACK_OFF",
         "backed_off      -> END",
     };
     PLAY(try_exclusive, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(timeout_while_create_is_outstanding_deletes_the_node_when_it_is_known),
-    TEST(timeout_while_the_list_is_outstanding_is_no_grant),
-    TEST(timeout_while_waiting_leaves_the_queue),
-    TEST(timeout_while_the_watch_is_being_set_takes_it_away_again),
-    TEST(timeout_offline_is_told_at_once_and_cleaned_up_later),
-    TEST(timeout_after_a_lost_create_finds_and_deletes_the_node),
-    TEST(timeout_with_two_nodes_deletes_both),
-    TEST(fired_watch_after_the_timeout_is_no_grant),
-    TEST(timeout_and_cancel_give_one_verdict_the_first),
-    TEST(cancel_while_waiting_leaves_the_queue),
-    TEST(cancel_while_create_is_outstanding_deletes_the_node_when_it_is_known),
-    TEST(leaving_request_makes_no_parent),
-    TEST(try_on_a_held_lock_writes_nothing),
-    TEST(try_on_a_free_lock_queues_and_is_granted),
-    TEST(try_of_a_resource_without_parent_makes_it),
-    TEST(try_of_a_reader_passes_readers_but_no_writer),
-    TEST(loser_of_two_tries_says_so_when_its_node_is_gone),
-    TEST(loser_of_two_tries_is_not_kept_by_a_disconnect),
-    TEST(loser_of_two_tries_is_not_kept_by_the_end_of_its_session),
-    TEST(loser_of_two_tries_is_not_kept_by_a_refused_delete),
-    TEST(loser_of_two_tries_that_is_cancelled_says_so),
-    TEST(try_offline_fails_at_once),
-    TEST(try_that_is_cut_off_fails_at_once),
-    TEST(try_that_is_cut_off_while_it_queues_cleans_up),
-    TEST(try_whose_session_ends_fails),
-    TEST(try_that_holds_does_not_fail_by_a_disconnect),
-    TEST(try_of_a_forbidden_list_fails),
-    TEST(try_that_the_server_does_not_take_now_gives_up),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_give_up", tests);
 }

@@ -13,7 +13,7 @@ static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = tr
 
 /* ---- Handed over ------------------------------------------------------------- */
 
-static void deletion_of_the_only_earlier_node_is_a_grant_without_a_list(void) {
+TEST(deletion_of_the_only_earlier_node_is_a_grant_without_a_list) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -28,7 +28,7 @@ static void deletion_of_the_only_earlier_node_is_a_grant_without_a_list(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_watch_may_be_answered_first(void) {
+TEST(own_watch_may_be_answered_first) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -40,7 +40,7 @@ static void own_watch_may_be_answered_first(void) {
     PLAY(exclusive, lines);
 }
 
-static void last_reader_hands_over_to_a_writer(void) {
+TEST(last_reader_hands_over_to_a_writer) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -52,7 +52,7 @@ static void last_reader_hands_over_to_a_writer(void) {
     PLAY(writer, lines);
 }
 
-static void exclusive_lock_hands_over_to_a_reader(void) {
+TEST(exclusive_lock_hands_over_to_a_reader) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -64,7 +64,7 @@ static void exclusive_lock_hands_over_to_a_reader(void) {
     PLAY(reader, lines);
 }
 
-static void kazoo_nodes_hand_over(void) {
+TEST(kazoo_nodes_hand_over) {
     static const char *const lock[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -85,7 +85,7 @@ static void kazoo_nodes_hand_over(void) {
     PLAY(exclusive, read_lock);
 }
 
-static void waiter_that_has_moved_up_is_handed_over_to(void) {
+TEST(waiter_that_has_moved_up_is_handed_over_to) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -101,7 +101,7 @@ static void waiter_that_has_moved_up_is_handed_over_to(void) {
 }
 
 /* The own watch that was armed for the first list serves for the second. */
-static void blocker_that_was_changed_hands_over_later(void) {
+TEST(blocker_that_was_changed_hands_over_later) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -116,7 +116,7 @@ static void blocker_that_was_changed_hands_over_later(void) {
     PLAY(exclusive, lines);
 }
 
-static void handed_over_lock_is_watched_already(void) {
+TEST(handed_over_lock_is_watched_already) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -133,7 +133,7 @@ static void handed_over_lock_is_watched_already(void) {
 
 /* ---- Not next in line ----------------------------------------------------------- */
 
-static void deletion_with_more_than_one_before_us_is_no_hand_off(void) {
+TEST(deletion_with_more_than_one_before_us_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST", "created me3         -> ",
         "listed x1 x2 me3    -> WATCH x2",    "watched OK          -> ",
@@ -143,7 +143,7 @@ static void deletion_with_more_than_one_before_us_is_no_hand_off(void) {
 }
 
 /* Also where the own watch is still armed from an earlier list. */
-static void earlier_one_that_appears_in_a_later_list_ends_being_next_in_line(void) {
+TEST(earlier_one_that_appears_in_a_later_list_ends_being_next_in_line) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -160,7 +160,7 @@ static void earlier_one_that_appears_in_a_later_list_ends_being_next_in_line(voi
 }
 
 /* Curator's writer may have gone on as a reader, with its own sequence. */
-static void writer_that_became_a_reader_is_found_by_a_list(void) {
+TEST(writer_that_became_a_reader_is_found_by_a_list) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -175,7 +175,7 @@ static void writer_that_became_a_reader_is_found_by_a_list(void) {
     PLAY(exclusive, lines);
 }
 
-static void writer_and_its_reader_are_two(void) {
+TEST(writer_and_its_reader_are_two) {
     static const char *const lines[] = {
         "start               -> CREATE LIST", "created me3         -> ",
         "listed w2 r2 me3    -> WATCH r2",    "watched OK          -> ",
@@ -184,7 +184,7 @@ static void writer_and_its_reader_are_two(void) {
     PLAY(writer, lines);
 }
 
-static void deletion_of_an_unknown_kind_is_no_hand_off(void) {
+TEST(deletion_of_an_unknown_kind_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -197,7 +197,7 @@ static void deletion_of_an_unknown_kind_is_no_hand_off(void) {
 
 /* It could be granted in fact; but that the readers before us are all that is
  * left is not known to one who counts. */
-static void reader_with_readers_before_it_lists(void) {
+TEST(reader_with_readers_before_it_lists) {
     static const char *const lines[] = {
         "start               -> CREATE LIST", "created me3         -> ",
         "listed r1 x2 me3    -> WATCH x2",    "watched OK          -> ",
@@ -206,7 +206,7 @@ static void reader_with_readers_before_it_lists(void) {
     PLAY(reader, lines);
 }
 
-static void try_never_waits_for_a_hand_off(void) {
+TEST(try_never_waits_for_a_hand_off) {
     static const char *const lines[] = {
         "start           -> LIST",       "listed nobody   -> CREATE LIST",   "created me3     -> ",
         "listed x2 me3   -> DELETE me3", "deleted OK      -> FAIL BUSY END",
@@ -216,7 +216,7 @@ static void try_never_waits_for_a_hand_off(void) {
 
 /* ---- News that does not count ------------------------------------------------------ */
 
-static void stale_news_of_a_deletion_is_no_hand_off(void) {
+TEST(stale_news_of_a_deletion_is_no_hand_off) {
     static const char *const lines[] = {
         "start                        -> CREATE LIST",
         "created me3                  -> ",
@@ -229,7 +229,7 @@ static void stale_news_of_a_deletion_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
-static void list_that_may_be_older_than_the_session_grants_nothing(void) {
+TEST(list_that_may_be_older_than_the_session_grants_nothing) {
     static const char *const lines[] = {
         "start                   -> CREATE LIST",
         "created me3             -> ",
@@ -243,7 +243,7 @@ static void list_that_may_be_older_than_the_session_grants_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void blocker_of_our_own_session_hands_nothing_over(void) {
+TEST(blocker_of_our_own_session_hands_nothing_over) {
     static const char *const lines[] = {
         "start                    -> CREATE LIST",
         "created me3              -> ",
@@ -256,7 +256,7 @@ static void blocker_of_our_own_session_hands_nothing_over(void) {
     PLAY(exclusive, lines);
 }
 
-static void change_of_the_blocker_is_no_hand_off(void) {
+TEST(change_of_the_blocker_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -270,7 +270,7 @@ static void change_of_the_blocker_is_no_hand_off(void) {
 
 /* What happened between two connections is told in any order: our own node may
  * have been deleted as well, and first. */
-static void deletion_after_a_reconnect_is_no_hand_off(void) {
+TEST(deletion_after_a_reconnect_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -286,7 +286,7 @@ static void deletion_after_a_reconnect_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
-static void deletion_while_disconnected_lists_when_connected(void) {
+TEST(deletion_while_disconnected_lists_when_connected) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -302,7 +302,7 @@ static void deletion_while_disconnected_lists_when_connected(void) {
 }
 
 /* The list on the new connection makes us next in line again. */
-static void list_after_a_reconnect_allows_the_hand_off_again(void) {
+TEST(list_after_a_reconnect_allows_the_hand_off_again) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -320,7 +320,7 @@ static void list_after_a_reconnect_allows_the_hand_off_again(void) {
 }
 
 /* A reply that says so comes before the news of it. */
-static void session_that_is_over_hands_nothing_over(void) {
+TEST(session_that_is_over_hands_nothing_over) {
     static const char *const lines[] = {
         "start                    -> CREATE LIST",
         "created me3              -> ",
@@ -338,7 +338,7 @@ static void session_that_is_over_hands_nothing_over(void) {
 
 /* ---- The own watch is not armed ----------------------------------------------------- */
 
-static void own_watch_whose_reply_was_lost_proves_nothing(void) {
+TEST(own_watch_whose_reply_was_lost_proves_nothing) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -351,7 +351,7 @@ static void own_watch_whose_reply_was_lost_proves_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_watch_that_the_server_does_not_take_now_proves_nothing(void) {
+TEST(own_watch_that_the_server_does_not_take_now_proves_nothing) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -364,7 +364,7 @@ static void own_watch_that_the_server_does_not_take_now_proves_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void refused_own_watch_does_not_fail_the_request(void) {
+TEST(refused_own_watch_does_not_fail_the_request) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -377,7 +377,7 @@ static void refused_own_watch_does_not_fail_the_request(void) {
     PLAY(exclusive, lines);
 }
 
-static void deletion_before_the_own_watch_is_answered_is_no_hand_off(void) {
+TEST(deletion_before_the_own_watch_is_answered_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -391,7 +391,7 @@ static void deletion_before_the_own_watch_is_answered_is_no_hand_off(void) {
 }
 
 /* It is not yet known what happened to our node. */
-static void deletion_after_the_own_watch_fired_is_no_hand_off(void) {
+TEST(deletion_after_the_own_watch_fired_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -405,7 +405,7 @@ static void deletion_after_the_own_watch_fired_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
-static void deletion_while_a_changed_own_node_is_watched_again_lists(void) {
+TEST(deletion_while_a_changed_own_node_is_watched_again_lists) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -420,7 +420,7 @@ static void deletion_while_a_changed_own_node_is_watched_again_lists(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_node_that_was_changed_and_is_watched_again_is_handed_over_to(void) {
+TEST(own_node_that_was_changed_and_is_watched_again_is_handed_over_to) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -434,7 +434,7 @@ static void own_node_that_was_changed_and_is_watched_again_is_handed_over_to(voi
     PLAY(exclusive, lines);
 }
 
-static void own_watch_that_could_not_be_armed_again_proves_nothing(void) {
+TEST(own_watch_that_could_not_be_armed_again_proves_nothing) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -450,7 +450,7 @@ static void own_watch_that_could_not_be_armed_again_proves_nothing(void) {
 
 /* ---- Who comes first -------------------------------------------------------------------- */
 
-static void timeout_after_the_hand_off_comes_too_late(void) {
+TEST(timeout_after_the_hand_off_comes_too_late) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -465,7 +465,7 @@ static void timeout_after_the_hand_off_comes_too_late(void) {
     PLAY(exclusive, lines);
 }
 
-static void deletion_after_the_timeout_is_no_hand_off(void) {
+TEST(deletion_after_the_timeout_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -480,7 +480,7 @@ static void deletion_after_the_timeout_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
-static void deletion_after_a_cancel_offline_is_no_hand_off(void) {
+TEST(deletion_after_a_cancel_offline_is_no_hand_off) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -496,7 +496,7 @@ static void deletion_after_a_cancel_offline_is_no_hand_off(void) {
     PLAY(exclusive, lines);
 }
 
-static void cancel_while_the_own_watch_is_being_set_waits_for_its_reply(void) {
+TEST(cancel_while_the_own_watch_is_being_set_waits_for_its_reply) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -508,47 +508,4 @@ static void cancel_while_the_own_watch_is_being_set_waits_for_its_reply(void) {
         "deleted OK          -> END",
     };
     PLAY(exclusive, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(deletion_of_the_only_earlier_node_is_a_grant_without_a_list),
-    TEST(own_watch_may_be_answered_first),
-    TEST(last_reader_hands_over_to_a_writer),
-    TEST(exclusive_lock_hands_over_to_a_reader),
-    TEST(kazoo_nodes_hand_over),
-    TEST(waiter_that_has_moved_up_is_handed_over_to),
-    TEST(blocker_that_was_changed_hands_over_later),
-    TEST(handed_over_lock_is_watched_already),
-    TEST(deletion_with_more_than_one_before_us_is_no_hand_off),
-    TEST(earlier_one_that_appears_in_a_later_list_ends_being_next_in_line),
-    TEST(writer_that_became_a_reader_is_found_by_a_list),
-    TEST(writer_and_its_reader_are_two),
-    TEST(deletion_of_an_unknown_kind_is_no_hand_off),
-    TEST(reader_with_readers_before_it_lists),
-    TEST(try_never_waits_for_a_hand_off),
-    TEST(stale_news_of_a_deletion_is_no_hand_off),
-    TEST(list_that_may_be_older_than_the_session_grants_nothing),
-    TEST(blocker_of_our_own_session_hands_nothing_over),
-    TEST(change_of_the_blocker_is_no_hand_off),
-    TEST(deletion_after_a_reconnect_is_no_hand_off),
-    TEST(deletion_while_disconnected_lists_when_connected),
-    TEST(list_after_a_reconnect_allows_the_hand_off_again),
-    TEST(session_that_is_over_hands_nothing_over),
-    TEST(own_watch_whose_reply_was_lost_proves_nothing),
-    TEST(own_watch_that_the_server_does_not_take_now_proves_nothing),
-    TEST(refused_own_watch_does_not_fail_the_request),
-    TEST(deletion_before_the_own_watch_is_answered_is_no_hand_off),
-    TEST(deletion_after_the_own_watch_fired_is_no_hand_off),
-    TEST(deletion_while_a_changed_own_node_is_watched_again_lists),
-    TEST(own_node_that_was_changed_and_is_watched_again_is_handed_over_to),
-    TEST(own_watch_that_could_not_be_armed_again_proves_nothing),
-    TEST(timeout_after_the_hand_off_comes_too_late),
-    TEST(deletion_after_the_timeout_is_no_hand_off),
-    TEST(deletion_after_a_cancel_offline_is_no_hand_off),
-    TEST(cancel_while_the_own_watch_is_being_set_waits_for_its_reply),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_hand_off", tests);
 }

@@ -14,7 +14,7 @@ static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
 
 /* ---- Looking after the node of a lock that is held ------------------------------- */
 
-static void probe_watches_the_own_node_of_a_held_lock_once(void) {
+TEST(probe_watches_the_own_node_of_a_held_lock_once) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me0    -> ",
@@ -27,7 +27,7 @@ static void probe_watches_the_own_node_of_a_held_lock_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void probe_asks_nothing_of_a_request_that_does_not_hold(void) {
+TEST(probe_asks_nothing_of_a_request_that_does_not_hold) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "probe           -> ",
@@ -43,7 +43,7 @@ static void probe_asks_nothing_of_a_request_that_does_not_hold(void) {
     PLAY(exclusive, lines);
 }
 
-static void node_found_deleted_by_a_probe_loses_the_lock(void) {
+TEST(node_found_deleted_by_a_probe_loses_the_lock) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -54,7 +54,7 @@ static void node_found_deleted_by_a_probe_loses_the_lock(void) {
     PLAY(exclusive, lines);
 }
 
-static void node_deleted_under_the_holder_loses_the_lock(void) {
+TEST(node_deleted_under_the_holder_loses_the_lock) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -67,7 +67,7 @@ static void node_deleted_under_the_holder_loses_the_lock(void) {
     PLAY(exclusive, lines);
 }
 
-static void node_that_was_changed_is_watched_again(void) {
+TEST(node_that_was_changed_is_watched_again) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -83,7 +83,7 @@ static void node_that_was_changed_is_watched_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_watch_that_failed_is_tried_again_by_the_next_probe(void) {
+TEST(own_watch_that_failed_is_tried_again_by_the_next_probe) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -104,7 +104,7 @@ static void own_watch_that_failed_is_tried_again_by_the_next_probe(void) {
     PLAY(exclusive, lines);
 }
 
-static void release_while_the_own_watch_is_being_set_deletes_after_its_reply(void) {
+TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply) {
     static const char *const there[] = {
         "start          -> CREATE LIST",   "created me0    -> ", "listed me0     -> GRANT",
         "probe          -> WATCH_OWN me0", "released       -> ", "own_watched OK -> DELETE me0",
@@ -124,7 +124,7 @@ static void release_while_the_own_watch_is_being_set_deletes_after_its_reply(voi
 }
 
 /* Our own deletion fires it, before or after its reply. */
-static void release_with_the_own_watch_armed_is_no_loss(void) {
+TEST(release_with_the_own_watch_armed_is_no_loss) {
     static const char *const before[] = {
         "start           -> CREATE LIST",
         "created me0     -> ",
@@ -144,7 +144,7 @@ static void release_with_the_own_watch_armed_is_no_loss(void) {
     PLAY(exclusive, without);
 }
 
-static void holder_that_is_disconnected_watches_its_node_on_the_next_connection(void) {
+TEST(holder_that_is_disconnected_watches_its_node_on_the_next_connection) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -165,7 +165,7 @@ static void holder_that_is_disconnected_watches_its_node_on_the_next_connection(
     PLAY(exclusive, lines);
 }
 
-static void own_watch_that_fires_offline_is_set_again_by_a_probe(void) {
+TEST(own_watch_that_fires_offline_is_set_again_by_a_probe) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me0     -> ",
@@ -180,7 +180,7 @@ static void own_watch_that_fires_offline_is_set_again_by_a_probe(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_of_a_watched_holder_is_told_as_such(void) {
+TEST(session_end_of_a_watched_holder_is_told_as_such) {
     static const char *const armed[] = {
         "start          -> CREATE LIST",
         "created me0    -> ",
@@ -213,7 +213,7 @@ static void session_end_of_a_watched_holder_is_told_as_such(void) {
 
 /* ---- The hold limit --------------------------------------------------------------- */
 
-static void hold_limit_loses_the_lock_and_deletes_its_node(void) {
+TEST(hold_limit_loses_the_lock_and_deletes_its_node) {
     static const char *const lines[] = {
         "start      -> CREATE LIST",
         "created me0 -> ",
@@ -225,7 +225,7 @@ static void hold_limit_loses_the_lock_and_deletes_its_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_offline_deletes_when_connected(void) {
+TEST(hold_limit_offline_deletes_when_connected) {
     static const char *const lines[] = {
         "start        -> CREATE LIST",
         "created me0  -> ",
@@ -238,7 +238,7 @@ static void hold_limit_offline_deletes_when_connected(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply(void) {
+TEST(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me0    -> ",
@@ -252,7 +252,7 @@ static void hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply(
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_after_the_release_does_nothing(void) {
+TEST(hold_limit_after_the_release_does_nothing) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT",
         "released    -> DELETE me0",  "hold_limit  -> ", "deleted OK  -> END",
@@ -260,7 +260,7 @@ static void hold_limit_after_the_release_does_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_twice_loses_once(void) {
+TEST(hold_limit_twice_loses_once) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me0 -> ",
@@ -272,7 +272,7 @@ static void hold_limit_twice_loses_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_after_the_session_was_lost_does_nothing(void) {
+TEST(hold_limit_after_the_session_was_lost_does_nothing) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me0    -> ",
@@ -285,7 +285,7 @@ static void hold_limit_after_the_session_was_lost_does_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_before_the_grant_does_nothing(void) {
+TEST(hold_limit_before_the_grant_does_nothing) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "hold_limit      -> ",
@@ -299,7 +299,7 @@ static void hold_limit_before_the_grant_does_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void hold_limit_deletes_the_node_that_was_kept_after_the_lease(void) {
+TEST(hold_limit_deletes_the_node_that_was_kept_after_the_lease) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",      "created me0 -> ",           "listed me0  -> GRANT",
         "lease_ended -> LOSE LEASE_ENDED", "hold_limit  -> DELETE me0", "deleted OK  -> END",
@@ -309,7 +309,7 @@ static void hold_limit_deletes_the_node_that_was_kept_after_the_lease(void) {
 
 /* ---- Lost only once ---------------------------------------------------------------------- */
 
-static void lock_lost_by_the_hold_limit_is_lost_once(void) {
+TEST(lock_lost_by_the_hold_limit_is_lost_once) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me0     -> ",
@@ -327,7 +327,7 @@ static void lock_lost_by_the_hold_limit_is_lost_once(void) {
     PLAY(leased, lines);
 }
 
-static void lock_lost_with_its_lease_is_lost_once(void) {
+TEST(lock_lost_with_its_lease_is_lost_once) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -345,7 +345,7 @@ static void lock_lost_with_its_lease_is_lost_once(void) {
     PLAY(leased, lines);
 }
 
-static void lock_lost_with_its_session_is_lost_once(void) {
+TEST(lock_lost_with_its_session_is_lost_once) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me0    -> ",
@@ -358,34 +358,4 @@ static void lock_lost_with_its_session_is_lost_once(void) {
         "own_watched NO_NODE -> END",
     };
     PLAY(leased, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(probe_watches_the_own_node_of_a_held_lock_once),
-    TEST(probe_asks_nothing_of_a_request_that_does_not_hold),
-    TEST(node_found_deleted_by_a_probe_loses_the_lock),
-    TEST(node_deleted_under_the_holder_loses_the_lock),
-    TEST(node_that_was_changed_is_watched_again),
-    TEST(own_watch_that_failed_is_tried_again_by_the_next_probe),
-    TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply),
-    TEST(release_with_the_own_watch_armed_is_no_loss),
-    TEST(holder_that_is_disconnected_watches_its_node_on_the_next_connection),
-    TEST(own_watch_that_fires_offline_is_set_again_by_a_probe),
-    TEST(session_end_of_a_watched_holder_is_told_as_such),
-    TEST(hold_limit_loses_the_lock_and_deletes_its_node),
-    TEST(hold_limit_offline_deletes_when_connected),
-    TEST(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply),
-    TEST(hold_limit_after_the_release_does_nothing),
-    TEST(hold_limit_twice_loses_once),
-    TEST(hold_limit_after_the_session_was_lost_does_nothing),
-    TEST(hold_limit_before_the_grant_does_nothing),
-    TEST(hold_limit_deletes_the_node_that_was_kept_after_the_lease),
-    TEST(lock_lost_by_the_hold_limit_is_lost_once),
-    TEST(lock_lost_with_its_lease_is_lost_once),
-    TEST(lock_lost_with_its_session_is_lost_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_hold", tests);
 }

@@ -26,7 +26,7 @@ static const trace_setup without_lease_or_rejoining = { .mode = ZKL_EXCLUSIVE,
 
 /* ---- Granted only while a lease runs ------------------------------------------------- */
 
-static void lock_is_granted_while_the_lease_runs(void) {
+TEST(lock_is_granted_while_the_lease_runs) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me0 -> ",
@@ -35,7 +35,7 @@ static void lock_is_granted_while_the_lease_runs(void) {
     PLAY(leased, lines);
 }
 
-static void free_lock_without_a_lease_waits_for_it_and_lists_again(void) {
+TEST(free_lock_without_a_lease_waits_for_it_and_lists_again) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ",      "listed me0  -> ",
         "lease_begun -> LIST",        "listed me0  -> GRANT",
@@ -44,7 +44,7 @@ static void free_lock_without_a_lease_waits_for_it_and_lists_again(void) {
 }
 
 /* Somebody may have come in its place while it waited. */
-static void list_after_the_wait_for_the_lease_decides(void) {
+TEST(list_after_the_wait_for_the_lease_decides) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me3 -> ",
@@ -55,7 +55,7 @@ static void list_after_the_wait_for_the_lease_decides(void) {
     PLAY(without_lease, lines);
 }
 
-static void lease_that_begins_before_the_list_is_enough(void) {
+TEST(lease_that_begins_before_the_list_is_enough) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "lease_begun -> ",
@@ -65,7 +65,7 @@ static void lease_that_begins_before_the_list_is_enough(void) {
     PLAY(without_lease, lines);
 }
 
-static void lease_that_ends_before_the_list_is_waited_for(void) {
+TEST(lease_that_ends_before_the_list_is_waited_for) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ",      "lease_ended -> ", "listed me0  -> ",
         "lease_begun -> LIST",        "listed me0  -> GRANT",
@@ -73,7 +73,7 @@ static void lease_that_ends_before_the_list_is_waited_for(void) {
     PLAY(leased, lines);
 }
 
-static void lease_that_ends_again_before_the_second_list_is_waited_for(void) {
+TEST(lease_that_ends_again_before_the_second_list_is_waited_for) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ",      "listed me0  -> ",
         "lease_begun -> LIST",        "lease_ended -> ",      "listed me0  -> ",
@@ -82,7 +82,7 @@ static void lease_that_ends_again_before_the_second_list_is_waited_for(void) {
     PLAY(without_lease, lines);
 }
 
-static void hand_off_without_a_lease_waits_and_lists(void) {
+TEST(hand_off_without_a_lease_waits_and_lists) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -97,7 +97,7 @@ static void hand_off_without_a_lease_waits_and_lists(void) {
     PLAY(leased, lines);
 }
 
-static void hand_off_while_the_lease_runs_is_a_grant(void) {
+TEST(hand_off_while_the_lease_runs_is_a_grant) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -109,7 +109,7 @@ static void hand_off_while_the_lease_runs_is_a_grant(void) {
     PLAY(leased, lines);
 }
 
-static void lease_says_nothing_to_a_waiter(void) {
+TEST(lease_says_nothing_to_a_waiter) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -123,7 +123,7 @@ static void lease_says_nothing_to_a_waiter(void) {
     PLAY(without_lease, lines);
 }
 
-static void lock_without_need_of_a_lease_does_not_mind_its_end(void) {
+TEST(lock_without_need_of_a_lease_does_not_mind_its_end) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT", "lease_ended -> ",
         "released    -> DELETE me0",
@@ -131,7 +131,7 @@ static void lock_without_need_of_a_lease_does_not_mind_its_end(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_while_waiting_for_the_lease_leaves_the_queue(void) {
+TEST(timeout_while_waiting_for_the_lease_leaves_the_queue) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me0 -> ",
@@ -143,7 +143,7 @@ static void timeout_while_waiting_for_the_lease_leaves_the_queue(void) {
     PLAY(without_lease, lines);
 }
 
-static void cancel_while_waiting_for_the_lease_leaves_the_queue(void) {
+TEST(cancel_while_waiting_for_the_lease_leaves_the_queue) {
     static const char *const lines[] = {
         "start        -> CREATE LIST",
         "created me0  -> ",
@@ -156,7 +156,7 @@ static void cancel_while_waiting_for_the_lease_leaves_the_queue(void) {
     PLAY(without_lease, lines);
 }
 
-static void timeout_while_the_list_after_the_lease_is_under_way_is_no_grant(void) {
+TEST(timeout_while_the_list_after_the_lease_is_under_way_is_no_grant) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me0 -> ",
@@ -169,7 +169,7 @@ static void timeout_while_the_list_after_the_lease_is_under_way_is_no_grant(void
     PLAY(without_lease, lines);
 }
 
-static void session_end_while_waiting_for_the_lease_joins_again(void) {
+TEST(session_end_while_waiting_for_the_lease_joins_again) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me0   -> ",
@@ -185,7 +185,7 @@ static void session_end_while_waiting_for_the_lease_joins_again(void) {
 }
 
 /* A session that took long to begin has no lease yet. */
-static void session_end_while_waiting_for_the_lease_waits_again_in_the_next(void) {
+TEST(session_end_while_waiting_for_the_lease_waits_again_in_the_next) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me0   -> ",
@@ -200,7 +200,7 @@ static void session_end_while_waiting_for_the_lease_waits_again_in_the_next(void
     PLAY(without_lease, lines);
 }
 
-static void session_end_while_waiting_for_the_lease_fails_where_asked_for(void) {
+TEST(session_end_while_waiting_for_the_lease_fails_where_asked_for) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me0   -> ",
@@ -211,7 +211,7 @@ static void session_end_while_waiting_for_the_lease_fails_where_asked_for(void) 
 }
 
 /* Each session has to earn its own. */
-static void lease_of_the_last_session_does_not_serve_in_the_next(void) {
+TEST(lease_of_the_last_session_does_not_serve_in_the_next) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "session_ended       -> ",
@@ -224,7 +224,7 @@ static void lease_of_the_last_session_does_not_serve_in_the_next(void) {
     PLAY(leased, lines);
 }
 
-static void place_lost_while_waiting_for_the_lease_is_found_by_the_list(void) {
+TEST(place_lost_while_waiting_for_the_lease_is_found_by_the_list) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me0   -> ",
@@ -237,7 +237,7 @@ static void place_lost_while_waiting_for_the_lease_is_found_by_the_list(void) {
     PLAY(without_lease, lines);
 }
 
-static void place_lost_while_waiting_for_the_lease_is_told_by_its_watch(void) {
+TEST(place_lost_while_waiting_for_the_lease_is_told_by_its_watch) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -256,7 +256,7 @@ static void place_lost_while_waiting_for_the_lease_is_told_by_its_watch(void) {
 
 /* ---- The lease ends while the lock is held ---------------------------------------------- */
 
-static void lock_lost_with_its_lease_keeps_its_node_until_it_is_released(void) {
+TEST(lock_lost_with_its_lease_keeps_its_node_until_it_is_released) {
     static const char *const lines[] = {
         "start        -> CREATE LIST",
         "created me0  -> ",
@@ -271,7 +271,7 @@ static void lock_lost_with_its_lease_keeps_its_node_until_it_is_released(void) {
     PLAY(leased, lines);
 }
 
-static void lease_that_begins_again_does_not_bring_the_lock_back(void) {
+TEST(lease_that_begins_again_does_not_bring_the_lock_back) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me0 -> ",
@@ -286,7 +286,7 @@ static void lease_that_begins_again_does_not_bring_the_lock_back(void) {
     PLAY(leased, lines);
 }
 
-static void old_news_of_the_blocker_does_not_bring_the_lock_back(void) {
+TEST(old_news_of_the_blocker_does_not_bring_the_lock_back) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -302,7 +302,7 @@ static void old_news_of_the_blocker_does_not_bring_the_lock_back(void) {
     PLAY(leased, lines);
 }
 
-static void session_end_while_the_node_is_kept_ends_the_request(void) {
+TEST(session_end_while_the_node_is_kept_ends_the_request) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me0   -> ",
@@ -315,7 +315,7 @@ static void session_end_while_the_node_is_kept_ends_the_request(void) {
 }
 
 /* Found by the simulation: its holder may be at work. */
-static void try_that_lost_its_lease_keeps_its_node_over_a_disconnect(void) {
+TEST(try_that_lost_its_lease_keeps_its_node_over_a_disconnect) {
     static const char *const lines[] = {
         "start        -> LIST",  "listed nobody -> CREATE LIST",     "created me0  -> ",
         "listed me0   -> GRANT", "lease_ended  -> LOSE LEASE_ENDED", "disconnected -> ",
@@ -325,7 +325,7 @@ static void try_that_lost_its_lease_keeps_its_node_over_a_disconnect(void) {
 }
 
 /* Its holder may be at work: what is asked of the node meanwhile may fail (seed 89425). */
-static void kept_node_of_a_try_stays_when_its_downgrade_is_turned_away(void) {
+TEST(kept_node_of_a_try_stays_when_its_downgrade_is_turned_away) {
     static const char *const turned_away[] = {
         "start              -> LIST",
         "listed nobody      -> CREATE LIST",
@@ -341,7 +341,7 @@ static void kept_node_of_a_try_stays_when_its_downgrade_is_turned_away(void) {
     PLAY(leased_writing_try, turned_away);
 }
 
-static void kept_node_stays_when_it_may_not_be_looked_for(void) {
+TEST(kept_node_stays_when_it_may_not_be_looked_for) {
     static const char *const refused[] = {
         "start              -> CREATE LIST",
         "created me0        -> ",
@@ -360,7 +360,7 @@ static void kept_node_stays_when_it_may_not_be_looked_for(void) {
     PLAY(leased_writer, refused);
 }
 
-static void kept_node_that_is_deleted_by_hand_ends_the_request(void) {
+TEST(kept_node_that_is_deleted_by_hand_ends_the_request) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me0         -> ",
@@ -374,7 +374,7 @@ static void kept_node_that_is_deleted_by_hand_ends_the_request(void) {
     PLAY(leased, lines);
 }
 
-static void kept_node_that_was_changed_is_kept(void) {
+TEST(kept_node_that_was_changed_is_kept) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me0     -> ",
@@ -391,7 +391,7 @@ static void kept_node_that_was_changed_is_kept(void) {
     PLAY(leased, lines);
 }
 
-static void node_gone_by_hand_before_it_is_released_needs_a_delete_only(void) {
+TEST(node_gone_by_hand_before_it_is_released_needs_a_delete_only) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created me0     -> ",
         "listed me0      -> GRANT",       "lease_ended     -> LOSE LEASE_ENDED",
@@ -401,7 +401,7 @@ static void node_gone_by_hand_before_it_is_released_needs_a_delete_only(void) {
 }
 
 /* The client is closed: nobody is at work any more. */
-static void close_while_the_node_is_kept_deletes_it(void) {
+TEST(close_while_the_node_is_kept_deletes_it) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",      "created me0 -> ",           "listed me0  -> GRANT",
         "lease_ended -> LOSE LEASE_ENDED", "cancelled   -> DELETE me0", "deleted OK  -> END",
@@ -409,49 +409,10 @@ static void close_while_the_node_is_kept_deletes_it(void) {
     PLAY(leased, lines);
 }
 
-static void lease_that_ends_after_the_release_is_no_loss(void) {
+TEST(lease_that_ends_after_the_release_is_no_loss) {
     static const char *const lines[] = {
         "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT",
         "released    -> DELETE me0",  "lease_ended -> ", "deleted OK  -> END",
     };
     PLAY(leased, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lock_is_granted_while_the_lease_runs),
-    TEST(free_lock_without_a_lease_waits_for_it_and_lists_again),
-    TEST(list_after_the_wait_for_the_lease_decides),
-    TEST(lease_that_begins_before_the_list_is_enough),
-    TEST(lease_that_ends_before_the_list_is_waited_for),
-    TEST(lease_that_ends_again_before_the_second_list_is_waited_for),
-    TEST(hand_off_without_a_lease_waits_and_lists),
-    TEST(hand_off_while_the_lease_runs_is_a_grant),
-    TEST(lease_says_nothing_to_a_waiter),
-    TEST(lock_without_need_of_a_lease_does_not_mind_its_end),
-    TEST(timeout_while_waiting_for_the_lease_leaves_the_queue),
-    TEST(cancel_while_waiting_for_the_lease_leaves_the_queue),
-    TEST(timeout_while_the_list_after_the_lease_is_under_way_is_no_grant),
-    TEST(session_end_while_waiting_for_the_lease_joins_again),
-    TEST(session_end_while_waiting_for_the_lease_waits_again_in_the_next),
-    TEST(session_end_while_waiting_for_the_lease_fails_where_asked_for),
-    TEST(lease_of_the_last_session_does_not_serve_in_the_next),
-    TEST(place_lost_while_waiting_for_the_lease_is_found_by_the_list),
-    TEST(place_lost_while_waiting_for_the_lease_is_told_by_its_watch),
-    TEST(lock_lost_with_its_lease_keeps_its_node_until_it_is_released),
-    TEST(lease_that_begins_again_does_not_bring_the_lock_back),
-    TEST(old_news_of_the_blocker_does_not_bring_the_lock_back),
-    TEST(session_end_while_the_node_is_kept_ends_the_request),
-    TEST(try_that_lost_its_lease_keeps_its_node_over_a_disconnect),
-    TEST(kept_node_of_a_try_stays_when_its_downgrade_is_turned_away),
-    TEST(kept_node_stays_when_it_may_not_be_looked_for),
-    TEST(kept_node_that_is_deleted_by_hand_ends_the_request),
-    TEST(kept_node_that_was_changed_is_kept),
-    TEST(node_gone_by_hand_before_it_is_released_needs_a_delete_only),
-    TEST(close_while_the_node_is_kept_deletes_it),
-    TEST(lease_that_ends_after_the_release_is_no_loss),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_lease", tests);
 }

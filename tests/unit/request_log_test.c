@@ -104,7 +104,7 @@ static void queue_up(newsroom *room, const char *other) {
 #define CONNECTED "3 connected owner=me session=77\n"
 #define BEGIN "4 begin resource=stock owner=me waited=0 session=77\n"
 
-static void lock_that_is_lost_tells_its_story(void) {
+TEST(lock_that_is_lost_tells_its_story) {
     newsroom *room = open_room();
     start(room, ZKL_FOREVER);
     room->fake.now_ms += 30;
@@ -120,7 +120,7 @@ static void lock_that_is_lost_tells_its_story(void) {
                                        " status=-9 waited=30 held=500 session=77\n");
 }
 
-static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {
+TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
     newsroom *room = open_room();
     start(room, 200);
     queue_up(room, "lock-0000000002");
@@ -136,7 +136,7 @@ static void waiter_that_gives_up_says_behind_whom_and_for_how_long(void) {
                                        " status=-2 waited=200 session=77\n");
 }
 
-static void unknown_child_in_the_way_is_named(void) {
+TEST(unknown_child_in_the_way_is_named) {
     newsroom *room = open_room();
     start(room, ZKL_FOREVER);
     queue_up(room, "latch-0000000001");
@@ -154,7 +154,7 @@ static void unknown_child_in_the_way_is_named(void) {
                  "3 not_acquired resource=stock owner=me status=-3 waited=0 session=77\n");
 }
 
-static void node_that_cannot_be_deleted_is_reported_once(void) {
+TEST(node_that_cannot_be_deleted_is_reported_once) {
     newsroom *room = open_room();
     start(room, ZKL_FOREVER);
     queue_up(room, NULL);
@@ -170,16 +170,4 @@ static void node_that_cannot_be_deleted_is_reported_once(void) {
                  "2 not_deleted resource=stock owner=me" NODE
                  " status=-34 waited=0 held=0 session=77\n"
                  "2 session_expired owner=me status=-9 session=77\n");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(lock_that_is_lost_tells_its_story),
-    TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long),
-    TEST(unknown_child_in_the_way_is_named),
-    TEST(node_that_cannot_be_deleted_is_reported_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_log", tests);
 }

@@ -14,7 +14,7 @@ static const trace_setup offline = { .mode = ZKL_EXCLUSIVE, .disconnected = true
 
 /* ---- Lost replies --------------------------------------------------------------------- */
 
-static void create_reply_lost_is_resolved_by_a_second_create_and_a_list(void) {
+TEST(create_reply_lost_is_resolved_by_a_second_create_and_a_list) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -32,7 +32,7 @@ static void create_reply_lost_is_resolved_by_a_second_create_and_a_list(void) {
     PLAY(exclusive, lines);
 }
 
-static void create_that_was_never_applied_leaves_only_the_second_node(void) {
+TEST(create_that_was_never_applied_leaves_only_the_second_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -51,7 +51,7 @@ static void create_that_was_never_applied_leaves_only_the_second_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void two_nodes_of_ours_keep_the_lower(void) {
+TEST(two_nodes_of_ours_keep_the_lower) {
     static const char *const lines[] = {
         "start             -> CREATE LIST",
         "disconnected      -> ",
@@ -68,7 +68,7 @@ static void two_nodes_of_ours_keep_the_lower(void) {
 }
 
 /* The servers' counter restarts when a parent is made anew. */
-static void two_nodes_of_ours_where_the_known_one_is_lower(void) {
+TEST(two_nodes_of_ours_where_the_known_one_is_lower) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -86,7 +86,7 @@ static void two_nodes_of_ours_where_the_known_one_is_lower(void) {
     PLAY(exclusive, lines);
 }
 
-static void two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays(void) {
+TEST(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays) {
     static const char *const lines[] = {
         "start              -> CREATE LIST",
         "disconnected       -> ",
@@ -109,7 +109,7 @@ static void two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays(void)
     PLAY(exclusive, lines);
 }
 
-static void list_before_a_committed_write_proves_nothing(void) {
+TEST(list_before_a_committed_write_proves_nothing) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -130,7 +130,7 @@ static void list_before_a_committed_write_proves_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void settling_counts_on_its_own_connection_only(void) {
+TEST(settling_counts_on_its_own_connection_only) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -152,7 +152,7 @@ static void settling_counts_on_its_own_connection_only(void) {
     PLAY(exclusive, lines);
 }
 
-static void candidate_gone_before_it_was_inspected_is_forgotten(void) {
+TEST(candidate_gone_before_it_was_inspected_is_forgotten) {
     static const char *const lines[] = {
         "start             -> CREATE LIST",
         "disconnected      -> ",
@@ -167,7 +167,7 @@ static void candidate_gone_before_it_was_inspected_is_forgotten(void) {
     PLAY(exclusive, lines);
 }
 
-static void candidate_owned_by_another_session_is_left_alone(void) {
+TEST(candidate_owned_by_another_session_is_left_alone) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "disconnected     -> ",
@@ -188,7 +188,7 @@ static void candidate_owned_by_another_session_is_left_alone(void) {
     PLAY(exclusive, lines);
 }
 
-static void candidate_owned_by_another_session_is_left_alone_on_the_way_out(void) {
+TEST(candidate_owned_by_another_session_is_left_alone_on_the_way_out) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "timed_out        -> FAIL TIMEOUT",
@@ -207,7 +207,7 @@ static void candidate_owned_by_another_session_is_left_alone_on_the_way_out(void
 
 /* A copy of our name that somebody else made must not hide the node that we
  * lost: nobody else would ever delete it, and we would wait for ourselves. */
-static void copied_name_does_not_hide_our_lost_node(void) {
+TEST(copied_name_does_not_hide_our_lost_node) {
     static const char *const lines[] = {
         "start              -> CREATE LIST",
         "disconnected       -> ",
@@ -223,7 +223,7 @@ static void copied_name_does_not_hide_our_lost_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void lost_reply_of_an_inspection_asks_again(void) {
+TEST(lost_reply_of_an_inspection_asks_again) {
     static const char *const lines[] = {
         "start             -> CREATE LIST",
         "disconnected      -> ",
@@ -245,7 +245,7 @@ static void lost_reply_of_an_inspection_asks_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void list_reply_lost_lists_again_and_creates_nothing(void) {
+TEST(list_reply_lost_lists_again_and_creates_nothing) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me3    -> ",
@@ -257,7 +257,7 @@ static void list_reply_lost_lists_again_and_creates_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void watch_reply_lost_lists_again_before_it_watches(void) {
+TEST(watch_reply_lost_lists_again_before_it_watches) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
@@ -273,7 +273,7 @@ static void watch_reply_lost_lists_again_before_it_watches(void) {
     PLAY(exclusive, lines);
 }
 
-static void reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause(void) {
+TEST(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created UNKNOWN -> ", "listed nobody   -> BACK_OFF",
         "backed_off      -> CREATE LIST", "created me1     -> ", "listed me0 me1  -> INSPECT me0",
@@ -282,7 +282,7 @@ static void reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause
     PLAY(exclusive, lines);
 }
 
-static void create_refused_after_a_lost_reply_still_looks_for_the_first_node(void) {
+TEST(create_refused_after_a_lost_reply_still_looks_for_the_first_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -301,7 +301,7 @@ static void create_refused_after_a_lost_reply_still_looks_for_the_first_node(voi
     PLAY(exclusive, lines);
 }
 
-static void parent_deleted_after_a_lost_create_is_made_again(void) {
+TEST(parent_deleted_after_a_lost_create_is_made_again) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -319,7 +319,7 @@ static void parent_deleted_after_a_lost_create_is_made_again(void) {
 
 /* ---- Disconnected ------------------------------------------------------------------------- */
 
-static void request_started_offline_begins_when_connected(void) {
+TEST(request_started_offline_begins_when_connected) {
     static const char *const lines[] = {
         "start       -> ",
         "connected   -> CREATE LIST",
@@ -329,7 +329,7 @@ static void request_started_offline_begins_when_connected(void) {
     PLAY(offline, lines);
 }
 
-static void timeout_offline_before_anything_was_sent_ends_at_once(void) {
+TEST(timeout_offline_before_anything_was_sent_ends_at_once) {
     static const char *const lines[] = {
         "start     -> ",
         "timed_out -> FAIL DISCONNECTED END",
@@ -337,7 +337,7 @@ static void timeout_offline_before_anything_was_sent_ends_at_once(void) {
     PLAY(offline, lines);
 }
 
-static void waiter_keeps_its_place_and_its_watch_over_a_reconnect(void) {
+TEST(waiter_keeps_its_place_and_its_watch_over_a_reconnect) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -352,7 +352,7 @@ static void waiter_keeps_its_place_and_its_watch_over_a_reconnect(void) {
     PLAY(exclusive, lines);
 }
 
-static void watch_that_fires_offline_lists_when_connected(void) {
+TEST(watch_that_fires_offline_lists_when_connected) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -367,7 +367,7 @@ static void watch_that_fires_offline_lists_when_connected(void) {
     PLAY(exclusive, lines);
 }
 
-static void holder_does_nothing_about_a_disconnect(void) {
+TEST(holder_does_nothing_about_a_disconnect) {
     static const char *const lines[] = {
         "start        -> CREATE LIST",
         "created me3  -> ",
@@ -382,7 +382,7 @@ static void holder_does_nothing_about_a_disconnect(void) {
     PLAY(exclusive, lines);
 }
 
-static void news_that_arrives_twice_changes_nothing(void) {
+TEST(news_that_arrives_twice_changes_nothing) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "connected     -> ",
@@ -408,7 +408,7 @@ static void news_that_arrives_twice_changes_nothing(void) {
 /* ---- Places that are lost
  * ----------------------------------------------------------------------------------- */
 
-static void own_node_deleted_by_hand_joins_again(void) {
+TEST(own_node_deleted_by_hand_joins_again) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -429,7 +429,7 @@ static void own_node_deleted_by_hand_joins_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void empty_list_is_no_grant(void) {
+TEST(empty_list_is_no_grant) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -438,7 +438,7 @@ static void empty_list_is_no_grant(void) {
     PLAY(exclusive, lines);
 }
 
-static void parent_deleted_under_a_waiter_is_made_again(void) {
+TEST(parent_deleted_under_a_waiter_is_made_again) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
@@ -456,7 +456,7 @@ static void parent_deleted_under_a_waiter_is_made_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_node_deleted_by_hand_needs_no_delete_on_the_way_out(void) {
+TEST(own_node_deleted_by_hand_needs_no_delete_on_the_way_out) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created me3     -> ",    "listed me3      -> GRANT",
         "released        -> DELETE me3",  "deleted NO_NODE -> END",
@@ -467,7 +467,7 @@ static void own_node_deleted_by_hand_needs_no_delete_on_the_way_out(void) {
 /* ---- The session's end
  * ---------------------------------------------------------------------------------------- */
 
-static void session_end_while_waiting_rejoins_with_a_fresh_guid(void) {
+TEST(session_end_while_waiting_rejoins_with_a_fresh_guid) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -489,7 +489,7 @@ static void session_end_while_waiting_rejoins_with_a_fresh_guid(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_while_waiting_fails_where_asked_for(void) {
+TEST(session_end_while_waiting_fails_where_asked_for) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -502,7 +502,7 @@ static void session_end_while_waiting_fails_where_asked_for(void) {
     PLAY(fails_on_expiry, lines);
 }
 
-static void session_end_before_there_was_a_place_is_no_rejoining(void) {
+TEST(session_end_before_there_was_a_place_is_no_rejoining) {
     static const char *const lines[] = {
         "start         -> ", "session_ended -> ",      "connected     -> CREATE LIST",
         "created me0   -> ", "listed me0    -> GRANT",
@@ -510,7 +510,7 @@ static void session_end_before_there_was_a_place_is_no_rejoining(void) {
     PLAY(offline, lines);
 }
 
-static void session_end_while_holding_loses_the_lock_for_ever(void) {
+TEST(session_end_while_holding_loses_the_lock_for_ever) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -523,7 +523,7 @@ static void session_end_while_holding_loses_the_lock_for_ever(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_with_replies_outstanding_waits_for_them(void) {
+TEST(session_end_with_replies_outstanding_waits_for_them) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "session_ended        -> ",
@@ -536,7 +536,7 @@ static void session_end_with_replies_outstanding_waits_for_them(void) {
     PLAY(exclusive, lines);
 }
 
-static void reply_that_says_the_session_is_over_comes_before_the_news(void) {
+TEST(reply_that_says_the_session_is_over_comes_before_the_news) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "created me3          -> ",
@@ -552,7 +552,7 @@ static void reply_that_says_the_session_is_over_comes_before_the_news(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_resolves_a_lost_create(void) {
+TEST(session_end_resolves_a_lost_create) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -567,7 +567,7 @@ static void session_end_resolves_a_lost_create(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_while_a_twin_is_inspected_forgets_both(void) {
+TEST(session_end_while_a_twin_is_inspected_forgets_both) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST",
         "disconnected           -> ",
@@ -585,7 +585,7 @@ static void session_end_while_a_twin_is_inspected_forgets_both(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_while_the_surplus_is_deleted_forgets_both(void) {
+TEST(session_end_while_the_surplus_is_deleted_forgets_both) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "disconnected         -> ",
@@ -606,7 +606,7 @@ static void session_end_while_the_surplus_is_deleted_forgets_both(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_ends_a_pause(void) {
+TEST(session_end_ends_a_pause) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created NOT_NOW -> ",
@@ -621,7 +621,7 @@ static void session_end_ends_a_pause(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_while_the_watch_is_being_set_joins_again(void) {
+TEST(session_end_while_the_watch_is_being_set_joins_again) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "created me3          -> ",
@@ -634,7 +634,7 @@ static void session_end_while_the_watch_is_being_set_joins_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_ends_twice_in_a_row(void) {
+TEST(session_ends_twice_in_a_row) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -649,51 +649,4 @@ static void session_ends_twice_in_a_row(void) {
         "session_ended -> LOSE SESSION_EXPIRED END",
     };
     PLAY(exclusive, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(create_reply_lost_is_resolved_by_a_second_create_and_a_list),
-    TEST(create_that_was_never_applied_leaves_only_the_second_node),
-    TEST(two_nodes_of_ours_keep_the_lower),
-    TEST(two_nodes_of_ours_where_the_known_one_is_lower),
-    TEST(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays),
-    TEST(list_before_a_committed_write_proves_nothing),
-    TEST(settling_counts_on_its_own_connection_only),
-    TEST(candidate_gone_before_it_was_inspected_is_forgotten),
-    TEST(candidate_owned_by_another_session_is_left_alone),
-    TEST(candidate_owned_by_another_session_is_left_alone_on_the_way_out),
-    TEST(copied_name_does_not_hide_our_lost_node),
-    TEST(lost_reply_of_an_inspection_asks_again),
-    TEST(list_reply_lost_lists_again_and_creates_nothing),
-    TEST(watch_reply_lost_lists_again_before_it_watches),
-    TEST(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause),
-    TEST(create_refused_after_a_lost_reply_still_looks_for_the_first_node),
-    TEST(parent_deleted_after_a_lost_create_is_made_again),
-    TEST(request_started_offline_begins_when_connected),
-    TEST(timeout_offline_before_anything_was_sent_ends_at_once),
-    TEST(waiter_keeps_its_place_and_its_watch_over_a_reconnect),
-    TEST(watch_that_fires_offline_lists_when_connected),
-    TEST(holder_does_nothing_about_a_disconnect),
-    TEST(news_that_arrives_twice_changes_nothing),
-    TEST(own_node_deleted_by_hand_joins_again),
-    TEST(empty_list_is_no_grant),
-    TEST(parent_deleted_under_a_waiter_is_made_again),
-    TEST(own_node_deleted_by_hand_needs_no_delete_on_the_way_out),
-    TEST(session_end_while_waiting_rejoins_with_a_fresh_guid),
-    TEST(session_end_while_waiting_fails_where_asked_for),
-    TEST(session_end_before_there_was_a_place_is_no_rejoining),
-    TEST(session_end_while_holding_loses_the_lock_for_ever),
-    TEST(session_end_with_replies_outstanding_waits_for_them),
-    TEST(reply_that_says_the_session_is_over_comes_before_the_news),
-    TEST(session_end_resolves_a_lost_create),
-    TEST(session_end_while_a_twin_is_inspected_forgets_both),
-    TEST(session_end_while_the_surplus_is_deleted_forgets_both),
-    TEST(session_end_ends_a_pause),
-    TEST(session_end_while_the_watch_is_being_set_joins_again),
-    TEST(session_ends_twice_in_a_row),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_lost_reply", tests);
 }

@@ -9,7 +9,7 @@ static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 
 /* ---- The own node is deleted by somebody else ------------------------------------------ */
 
-static void own_node_deleted_while_waiting_joins_again_at_once(void) {
+TEST(own_node_deleted_while_waiting_joins_again_at_once) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -24,7 +24,7 @@ static void own_node_deleted_while_waiting_joins_again_at_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_node_gone_before_it_was_watched_joins_again_at_once(void) {
+TEST(own_node_gone_before_it_was_watched_joins_again_at_once) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -36,7 +36,7 @@ static void own_node_gone_before_it_was_watched_joins_again_at_once(void) {
 }
 
 /* The watch on the blocker that is still being set is taken away when it is there. */
-static void own_node_gone_while_the_blocker_is_being_watched_joins_again(void) {
+TEST(own_node_gone_while_the_blocker_is_being_watched_joins_again) {
     static const char *const there[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -59,7 +59,7 @@ static void own_node_gone_while_the_blocker_is_being_watched_joins_again(void) {
     PLAY(exclusive, gone);
 }
 
-static void own_node_deleted_again_and_again_is_made_again_after_pauses(void) {
+TEST(own_node_deleted_again_and_again_is_made_again_after_pauses) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -79,7 +79,7 @@ static void own_node_deleted_again_and_again_is_made_again_after_pauses(void) {
 }
 
 /* A list finds it out first: the own watch of the old node goes. */
-static void list_without_our_node_takes_the_own_watch_away(void) {
+TEST(list_without_our_node_takes_the_own_watch_away) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -95,7 +95,7 @@ static void list_without_our_node_takes_the_own_watch_away(void) {
 }
 
 /* The list finds it out while the own watch is being set again: that answer tells nothing new. */
-static void place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once(void) {
+TEST(place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -110,7 +110,7 @@ static void place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void own_node_deleted_on_the_way_out_is_no_rejoining(void) {
+TEST(own_node_deleted_on_the_way_out_is_no_rejoining) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created me3         -> ",
@@ -126,7 +126,7 @@ static void own_node_deleted_on_the_way_out_is_no_rejoining(void) {
 }
 
 /* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */
-static void reply_that_nobody_awaits_takes_no_node(void) {
+TEST(reply_that_nobody_awaits_takes_no_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -143,20 +143,4 @@ static void reply_that_nobody_awaits_takes_no_node(void) {
         "deleted OK      -> END",
     };
     PLAY(exclusive, lines);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(own_node_deleted_while_waiting_joins_again_at_once),
-    TEST(own_node_gone_before_it_was_watched_joins_again_at_once),
-    TEST(own_node_gone_while_the_blocker_is_being_watched_joins_again),
-    TEST(own_node_deleted_again_and_again_is_made_again_after_pauses),
-    TEST(list_without_our_node_takes_the_own_watch_away),
-    TEST(place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once),
-    TEST(own_node_deleted_on_the_way_out_is_no_rejoining),
-    TEST(reply_that_nobody_awaits_takes_no_node),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_own_node", tests);
 }

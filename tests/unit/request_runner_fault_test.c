@@ -13,7 +13,7 @@ static void begin_without_parent(run_stage *stage) {
     FAKE_HEARD(&stage->fake, "create /a/b/c/#1-lock-; list /a/b/c; make /a/b/c");
 }
 
-static void parent_is_made_from_the_bottom_up_and_down_again(void) {
+TEST(parent_is_made_from_the_bottom_up_and_down_again) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
@@ -26,7 +26,7 @@ static void parent_is_made_from_the_bottom_up_and_down_again(void) {
     stage_cancel_and_close(stage);
 }
 
-static void only_what_is_missing_of_the_parent_is_made(void) {
+TEST(only_what_is_missing_of_the_parent_is_made) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
@@ -34,7 +34,7 @@ static void only_what_is_missing_of_the_parent_is_made(void) {
     stage_cancel_and_close(stage);
 }
 
-static void parent_that_vanishes_on_the_way_down_is_made_again(void) {
+TEST(parent_that_vanishes_on_the_way_down_is_made_again) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
@@ -57,14 +57,14 @@ static run_stage *begin_with_a_refusal_on_the_way_up(void) {
     return stage;
 }
 
-static void refusal_on_the_way_up_fails_the_request(void) {
+TEST(refusal_on_the_way_up_fails_the_request) {
     run_stage *stage = begin_with_a_refusal_on_the_way_up();
     stage_answer(stage, "exists /a/b", ZKL_OUTCOME_NO_NODE);
     FAKE_HEARD(&stage->fake, "decided -32; ended");
     stage_close(stage);
 }
 
-static void refusal_of_what_others_have_made_is_no_obstacle(void) {
+TEST(refusal_of_what_others_have_made_is_no_obstacle) {
     run_stage *stage = begin_with_a_refusal_on_the_way_up();
     stage_answer(stage, "exists /a/b", ZKL_OUTCOME_OK);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
@@ -72,7 +72,7 @@ static void refusal_of_what_others_have_made_is_no_obstacle(void) {
     stage_cancel_and_close(stage);
 }
 
-static void lost_reply_after_a_refusal_begins_anew_at_the_bottom(void) {
+TEST(lost_reply_after_a_refusal_begins_anew_at_the_bottom) {
     run_stage *stage = begin_with_a_refusal_on_the_way_up();
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_answer(stage, "exists /a/b", ZKL_OUTCOME_UNKNOWN);
@@ -94,7 +94,7 @@ static run_stage *begin_with_a_used_up_sequence(void) {
     return stage;
 }
 
-static void used_up_resource_is_removed_only_as_it_was_seen(void) {
+TEST(used_up_resource_is_removed_only_as_it_was_seen) {
     run_stage *stage = begin_with_a_used_up_sequence();
     FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800, .version = 7);
     FAKE_HEARD(&stage->fake, "remove version 7 of /r");
@@ -108,7 +108,7 @@ static void used_up_resource_is_removed_only_as_it_was_seen(void) {
     stage_close(stage);
 }
 
-static void inspection_and_removal_that_cannot_be_sent_are_tried_again(void) {
+TEST(inspection_and_removal_that_cannot_be_sent_are_tried_again) {
     run_stage *stage = begin_with_a_used_up_sequence();
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
     FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 800);
@@ -123,7 +123,7 @@ static void inspection_and_removal_that_cannot_be_sent_are_tried_again(void) {
     stage_cancel_and_close(stage);
 }
 
-static void lost_reply_on_the_way_up_begins_anew_at_the_bottom(void) {
+TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
@@ -135,7 +135,7 @@ static void lost_reply_on_the_way_up_begins_anew_at_the_bottom(void) {
     stage_cancel_and_close(stage);
 }
 
-static void failing_send_on_the_way_up_is_a_pause(void) {
+TEST(failing_send_on_the_way_up_is_a_pause) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -149,7 +149,7 @@ static void failing_send_on_the_way_up_is_a_pause(void) {
 
 /* ---- Replies of an earlier session ---------------------------------------------------- */
 
-static void replies_of_an_earlier_session_are_void(void) {
+TEST(replies_of_an_earlier_session_are_void) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
@@ -165,7 +165,7 @@ static void replies_of_an_earlier_session_are_void(void) {
     stage_close(stage);
 }
 
-static void reply_about_the_parent_of_an_earlier_session_is_void(void) {
+TEST(reply_about_the_parent_of_an_earlier_session_is_void) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         run_stage *stage = stage_open();
@@ -179,7 +179,7 @@ static void reply_about_the_parent_of_an_earlier_session_is_void(void) {
     }
 }
 
-static void delete_of_an_earlier_session_is_over_with_it(void) {
+TEST(delete_of_an_earlier_session_is_over_with_it) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
@@ -192,7 +192,7 @@ static void delete_of_an_earlier_session_is_over_with_it(void) {
 
 /* ---- Sends that fail ------------------------------------------------------------------ */
 
-static void sends_that_fail_for_now_are_repeated_after_a_pause(void) {
+TEST(sends_that_fail_for_now_are_repeated_after_a_pause) {
     run_stage *stage = stage_open();
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -206,7 +206,7 @@ static void sends_that_fail_for_now_are_repeated_after_a_pause(void) {
     stage_close(stage);
 }
 
-static void sends_that_fail_as_the_session_is_over_wait_for_the_next(void) {
+TEST(sends_that_fail_as_the_session_is_over_wait_for_the_next) {
     run_stage *stage = stage_open();
     stage->fake.sends = ZKL_OUTCOME_SESSION_OVER;
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -219,7 +219,7 @@ static void sends_that_fail_as_the_session_is_over_wait_for_the_next(void) {
     stage_cancel_and_close(stage);
 }
 
-static void delete_that_cannot_be_sent_is_sent_later(void) {
+TEST(delete_that_cannot_be_sent_is_sent_later) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -233,7 +233,7 @@ static void delete_that_cannot_be_sent_is_sent_later(void) {
     stage_close(stage);
 }
 
-static void watch_that_cannot_be_sent_lists_again_after_a_pause(void) {
+TEST(watch_that_cannot_be_sent_lists_again_after_a_pause) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_created(stage, 1, "lock-0000000003", 1);
@@ -261,14 +261,14 @@ static void expect_failure(run_stage *stage) {
     stage_close(stage);
 }
 
-static void send_that_is_refused_is_no_grant(void) {
+TEST(send_that_is_refused_is_no_grant) {
     run_stage *stage = stage_open();
     stage->fake.sends = ZKL_OUTCOME_REFUSED;
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     expect_failure(stage);
 }
 
-static void send_that_is_refused_on_the_way_up_is_no_grant(void) {
+TEST(send_that_is_refused_on_the_way_up_is_no_grant) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
     stage->fake.sends = ZKL_OUTCOME_REFUSED;
@@ -278,7 +278,7 @@ static void send_that_is_refused_on_the_way_up_is_no_grant(void) {
 
 /* ---- The session's end ---------------------------------------------------------------- */
 
-static void holder_is_told_of_its_loss_once(void) {
+TEST(holder_is_told_of_its_loss_once) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -290,7 +290,7 @@ static void holder_is_told_of_its_loss_once(void) {
 }
 
 /* Each waiter of the watch that goes with the session has to hear of it. */
-static void session_end_while_the_watch_is_being_set_joins_again(void) {
+TEST(session_end_while_the_watch_is_being_set_joins_again) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
@@ -301,7 +301,7 @@ static void session_end_while_the_watch_is_being_set_joins_again(void) {
     stage_cancel_and_close(stage);
 }
 
-static void session_end_without_random_numbers_ends_the_request(void) {
+TEST(session_end_without_random_numbers_ends_the_request) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
@@ -312,7 +312,7 @@ static void session_end_without_random_numbers_ends_the_request(void) {
     stage_close(stage);
 }
 
-static void finish_gives_the_waiters_their_verdict_and_ends_them(void) {
+TEST(finish_gives_the_waiters_their_verdict_and_ends_them) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
@@ -325,7 +325,7 @@ static void finish_gives_the_waiters_their_verdict_and_ends_them(void) {
     stage_close(stage);
 }
 
-static void finish_with_replies_outstanding_ends_when_they_are_there(void) {
+TEST(finish_with_replies_outstanding_ends_when_they_are_there) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
@@ -335,7 +335,7 @@ static void finish_with_replies_outstanding_ends_when_they_are_there(void) {
     stage_close(stage);
 }
 
-static void finish_while_the_watch_is_being_set_ends_the_request(void) {
+TEST(finish_while_the_watch_is_being_set_ends_the_request) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
@@ -346,7 +346,7 @@ static void finish_while_the_watch_is_being_set_ends_the_request(void) {
 }
 
 /* Nobody drives the timers after that: a pause that is under way is over. */
-static void finish_in_a_pause_ends_the_request(void) {
+TEST(finish_in_a_pause_ends_the_request) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_NOT_NOW);
@@ -357,7 +357,7 @@ static void finish_in_a_pause_ends_the_request(void) {
     stage_close(stage);
 }
 
-static void finish_ends_what_was_being_deleted(void) {
+TEST(finish_ends_what_was_being_deleted) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -367,7 +367,7 @@ static void finish_ends_what_was_being_deleted(void) {
     stage_close(stage);
 }
 
-static void failed_authentication_ends_the_waiters(void) {
+TEST(failed_authentication_ends_the_waiters) {
     run_stage *stage = stage_open_offline();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage_tell(stage, ZKL_SESSION_STATE_AUTH_FAILED);
@@ -377,7 +377,7 @@ static void failed_authentication_ends_the_waiters(void) {
 }
 
 /* Last of all: under a sanitizer this one may not return. */
-static void session_end_without_random_numbers_ends_a_request_that_has_nothing(void) {
+TEST(session_end_without_random_numbers_ends_a_request_that_has_nothing) {
     run_stage *stage = stage_open_offline();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage->fake.random_fails = true;
@@ -385,41 +385,4 @@ static void session_end_without_random_numbers_ends_a_request_that_has_nothing(v
     FAKE_HEARD(&stage->fake, "decided -38; ended");
     EXPECT_INT(stage->requests_ended, 1);
     stage_close(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(parent_is_made_from_the_bottom_up_and_down_again),
-    TEST(only_what_is_missing_of_the_parent_is_made),
-    TEST(parent_that_vanishes_on_the_way_down_is_made_again),
-    TEST(refusal_on_the_way_up_fails_the_request),
-    TEST(refusal_of_what_others_have_made_is_no_obstacle),
-    TEST(lost_reply_after_a_refusal_begins_anew_at_the_bottom),
-    TEST(used_up_resource_is_removed_only_as_it_was_seen),
-    TEST(inspection_and_removal_that_cannot_be_sent_are_tried_again),
-    TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom),
-    TEST(failing_send_on_the_way_up_is_a_pause),
-    TEST(replies_of_an_earlier_session_are_void),
-    TEST(reply_about_the_parent_of_an_earlier_session_is_void),
-    TEST(delete_of_an_earlier_session_is_over_with_it),
-    TEST(sends_that_fail_for_now_are_repeated_after_a_pause),
-    TEST(sends_that_fail_as_the_session_is_over_wait_for_the_next),
-    TEST(delete_that_cannot_be_sent_is_sent_later),
-    TEST(watch_that_cannot_be_sent_lists_again_after_a_pause),
-    TEST(send_that_is_refused_is_no_grant),
-    TEST(send_that_is_refused_on_the_way_up_is_no_grant),
-    TEST(holder_is_told_of_its_loss_once),
-    TEST(session_end_while_the_watch_is_being_set_joins_again),
-    TEST(session_end_without_random_numbers_ends_the_request),
-    TEST(finish_gives_the_waiters_their_verdict_and_ends_them),
-    TEST(finish_with_replies_outstanding_ends_when_they_are_there),
-    TEST(finish_while_the_watch_is_being_set_ends_the_request),
-    TEST(finish_in_a_pause_ends_the_request),
-    TEST(finish_ends_what_was_being_deleted),
-    TEST(failed_authentication_ends_the_waiters),
-    TEST(session_end_without_random_numbers_ends_a_request_that_has_nothing),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_runner_fault", tests);
 }

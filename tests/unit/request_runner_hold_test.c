@@ -29,7 +29,7 @@ static void hear_of_the_server(run_stage *stage) {
 
 /* ---- The hold limit ------------------------------------------------------------ */
 
-static void hold_limit_fires_and_the_node_is_removed(void) {
+TEST(hold_limit_fires_and_the_node_is_removed) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = MAX_HOLD_MS;
     stage_hold(stage, &stage->a);
@@ -45,7 +45,7 @@ static void hold_limit_fires_and_the_node_is_removed(void) {
 }
 
 /* Counted from the grant, however long the wait for it was. */
-static void wait_for_the_lock_does_not_count_as_holding(void) {
+TEST(wait_for_the_lock_does_not_count_as_holding) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = MAX_HOLD_MS;
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
@@ -61,7 +61,7 @@ static void wait_for_the_lock_does_not_count_as_holding(void) {
     stage_close(stage);
 }
 
-static void release_in_time_takes_the_hold_limit_away(void) {
+TEST(release_in_time_takes_the_hold_limit_away) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = MAX_HOLD_MS;
     stage_hold(stage, &stage->a);
@@ -72,7 +72,7 @@ static void release_in_time_takes_the_hold_limit_away(void) {
     stage_close(stage);
 }
 
-static void hold_limit_while_the_deletion_is_under_way_is_no_loss(void) {
+TEST(hold_limit_while_the_deletion_is_under_way_is_no_loss) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = MAX_HOLD_MS;
     stage_hold(stage, &stage->a);
@@ -84,7 +84,7 @@ static void hold_limit_while_the_deletion_is_under_way_is_no_loss(void) {
     stage_close(stage);
 }
 
-static void request_that_fails_has_no_hold_limit(void) {
+TEST(request_that_fails_has_no_hold_limit) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = MAX_HOLD_MS;
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
@@ -96,7 +96,7 @@ static void request_that_fails_has_no_hold_limit(void) {
     stage_close(stage);
 }
 
-static void longest_hold_limit_does_not_overflow(void) {
+TEST(longest_hold_limit_does_not_overflow) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = INT64_MAX;
     stage_hold(stage, &stage->a);
@@ -109,7 +109,7 @@ static void longest_hold_limit_does_not_overflow(void) {
 
 /* ---- The watch on the own node -------------------------------------------------- */
 
-static void node_of_a_held_lock_is_watched_and_its_deletion_told(void) {
+TEST(node_of_a_held_lock_is_watched_and_its_deletion_told) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     probe(stage);
@@ -126,7 +126,7 @@ static void node_of_a_held_lock_is_watched_and_its_deletion_told(void) {
 }
 
 /* As by a setData: the watch is gone, but the node is there. */
-static void own_node_changed_before_its_watch_is_answered_is_no_loss(void) {
+TEST(own_node_changed_before_its_watch_is_answered_is_no_loss) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     probe(stage);
@@ -144,7 +144,7 @@ static void own_node_changed_before_its_watch_is_answered_is_no_loss(void) {
     stage_close(stage);
 }
 
-static void own_watch_that_cannot_be_sent_waits_for_the_next_probe(void) {
+TEST(own_watch_that_cannot_be_sent_waits_for_the_next_probe) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -163,7 +163,7 @@ static void own_watch_that_cannot_be_sent_waits_for_the_next_probe(void) {
 }
 
 /* The server's watch is gone with the node, and needs no removal. */
-static void own_watch_fired_by_our_own_deletion_is_no_loss(void) {
+TEST(own_watch_fired_by_our_own_deletion_is_no_loss) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
@@ -182,7 +182,7 @@ static void begin_successor(run_stage *stage) {
     stage_listed_own(stage, 2, "lock-0000000004", blocker);
 }
 
-static void successor_of_the_same_client_shares_the_watch_of_our_node(void) {
+TEST(successor_of_the_same_client_shares_the_watch_of_our_node) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     begin_successor(stage);
@@ -204,7 +204,7 @@ static void successor_of_the_same_client_shares_the_watch_of_our_node(void) {
     stage_close(stage);
 }
 
-static void our_end_does_not_take_the_successors_watch_away(void) {
+TEST(our_end_does_not_take_the_successors_watch_away) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     uint64_t shared_watch = stage->fake.last_watch_id;
@@ -228,7 +228,7 @@ static void our_end_does_not_take_the_successors_watch_away(void) {
 
 /* No delete of a's node was ever sent: the servers deleted it with the session, and
  * b's own together with it; the news of that come in any order. */
-static void end_of_the_session_is_no_hand_off_between_two_of_its_requests(void) {
+TEST(end_of_the_session_is_no_hand_off_between_two_of_its_requests) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     uint64_t shared_watch = stage->fake.last_watch_id;
@@ -250,7 +250,7 @@ static void end_of_the_session_is_no_hand_off_between_two_of_its_requests(void) 
     stage_close(stage);
 }
 
-static void end_of_the_session_leaves_no_own_watch_behind(void) {
+TEST(end_of_the_session_leaves_no_own_watch_behind) {
     run_stage *stage = stage_open();
     hold_and_watch(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
@@ -259,7 +259,7 @@ static void end_of_the_session_leaves_no_own_watch_behind(void) {
     stage_close(stage);
 }
 
-static void session_end_while_the_own_watch_is_being_set_is_told_once(void) {
+TEST(session_end_while_the_own_watch_is_being_set_is_told_once) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     probe(stage);
@@ -292,7 +292,7 @@ static void end_handed_over(run_stage *stage) {
     stage_close(stage);
 }
 
-static void deletion_is_a_hand_off_without_a_list(void) {
+TEST(deletion_is_a_hand_off_without_a_list) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
@@ -300,7 +300,7 @@ static void deletion_is_a_hand_off_without_a_list(void) {
     end_handed_over(stage);
 }
 
-static void change_is_no_hand_off(void) {
+TEST(change_is_no_hand_off) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
@@ -310,7 +310,7 @@ static void change_is_no_hand_off(void) {
 }
 
 /* The process was stopped, and reads what was sent to it long ago. */
-static void news_that_may_be_older_than_the_session_is_no_hand_off(void) {
+TEST(news_that_may_be_older_than_the_session_is_no_hand_off) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     stage->fake.now_ms += 10000;
@@ -323,7 +323,7 @@ static void news_that_may_be_older_than_the_session_is_no_hand_off(void) {
 }
 
 /* What was sent before the stop says nothing of the session as it is after it. */
-static void list_goes_behind_a_write_that_was_sent_after_the_stop(void) {
+TEST(list_goes_behind_a_write_that_was_sent_after_the_stop) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     EXPECT_INT(zkl_liveness_settle(&stage->session.liveness), ZKL_OUTCOME_OK);
@@ -340,7 +340,7 @@ static void list_goes_behind_a_write_that_was_sent_after_the_stop(void) {
 
 /* Whoever has to wait need not ask anew, nor whoever leaves: after a burst of requests all lists
  * are old. */
-static void old_list_that_grants_nothing_is_believed(void) {
+TEST(old_list_that_grants_nothing_is_believed) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
@@ -358,7 +358,7 @@ static void old_list_that_grants_nothing_is_believed(void) {
     stage_close(stage);
 }
 
-static void old_list_of_who_leaves_is_believed(void) {
+TEST(old_list_of_who_leaves_is_believed) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage->fake.now_ms += 10000;
@@ -373,7 +373,7 @@ static void old_list_of_who_leaves_is_believed(void) {
 }
 
 /* The process was stopped after it had asked: what is listed may be of before its end. */
-static void list_that_may_be_older_than_the_session_is_no_grant(void) {
+TEST(list_that_may_be_older_than_the_session_is_no_grant) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
@@ -389,7 +389,7 @@ static void list_that_may_be_older_than_the_session_is_no_grant(void) {
 }
 
 /* Found by the simulation, seed 4006169: a try was told that it was refused. */
-static void try_whose_session_is_over_when_it_asks_anew_waits_for_the_news_of_that(void) {
+TEST(try_whose_session_is_over_when_it_asks_anew_waits_for_the_news_of_that) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", 0);
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_OK);
@@ -404,7 +404,7 @@ static void try_whose_session_is_over_when_it_asks_anew_waits_for_the_news_of_th
     stage_close(stage);
 }
 
-static void own_node_deleted_while_waiting_joins_again_at_once(void) {
+TEST(own_node_deleted_while_waiting_joins_again_at_once) {
     run_stage *stage = stage_open();
     wait_next_in_line(stage);
     stage_fire(stage, true);
@@ -416,7 +416,7 @@ static void own_node_deleted_while_waiting_joins_again_at_once(void) {
 }
 
 /* The new node is watched in its turn, and the old one no more. */
-static void place_that_a_list_does_not_show_takes_its_own_watch_away(void) {
+TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     run_stage *stage = stage_open();
     uint64_t blocker_watch = wait_next_in_line(stage);
     zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
@@ -438,7 +438,7 @@ static void place_that_a_list_does_not_show_takes_its_own_watch_away(void) {
 
 /* ---- The connection ------------------------------------------------------------------ */
 
-static void connection_is_told_while_the_lock_is_held(void) {
+TEST(connection_is_told_while_the_lock_is_held) {
     run_stage *stage = stage_open();
     stage->a.listens = true;
     stage_hold(stage, &stage->a);
@@ -452,7 +452,7 @@ static void connection_is_told_while_the_lock_is_held(void) {
     stage_close(stage);
 }
 
-static void connection_is_not_told_of_a_lock_that_is_not_held(void) {
+TEST(connection_is_not_told_of_a_lock_that_is_not_held) {
     run_stage *stage = stage_open();
     stage->a.listens = stage->b.listens = true;
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
@@ -475,7 +475,7 @@ static void connection_is_not_told_of_a_lock_that_is_not_held(void) {
 }
 
 /* Of a lock that is lost the loss is the last that is told. */
-static void connection_is_not_told_after_the_loss(void) {
+TEST(connection_is_not_told_after_the_loss) {
     run_stage *stage = stage_open();
     stage->a.listens = true;
     stage->a.max_hold_ms = MAX_HOLD_MS;
@@ -490,7 +490,7 @@ static void connection_is_not_told_after_the_loss(void) {
     stage_close(stage);
 }
 
-static void owner_that_went_is_not_told_of_the_connection(void) {
+TEST(owner_that_went_is_not_told_of_the_connection) {
     run_stage *stage = stage_open();
     stage->a.listens = true;
     stage_hold(stage, &stage->a);
@@ -507,14 +507,14 @@ static void owner_that_went_is_not_told_of_the_connection(void) {
 static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
 
 /* A watch on the blocker and one on our own node: path, slash, name, length. */
-static void watched_bytes_are_those_of_two_paths(void) {
+TEST(watched_bytes_are_those_of_two_paths) {
     size_t shortest = zkl_request_runner_watched_bytes("/r", exclusive);
     size_t node_max = ZKL_NODE_NAME_SIZE - 1;
     EXPECT(shortest >= 2 * (strlen("/r/") + node_max + 4));
     EXPECT_INT(zkl_request_runner_watched_bytes("/r12345678", exclusive), shortest + 2 * 8);
 }
 
-static void watched_bytes_go_up_with_each_request_and_down_with_its_end(void) {
+TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end) {
     run_stage *stage = stage_open();
     size_t a_needs = zkl_request_runner_watched_bytes("/r", exclusive);
     size_t b_needs = zkl_request_runner_watched_bytes("/another", exclusive);
@@ -535,50 +535,10 @@ static void watched_bytes_go_up_with_each_request_and_down_with_its_end(void) {
     stage_close(stage);
 }
 
-static void request_that_is_not_started_needs_no_watches(void) {
+TEST(request_that_is_not_started_needs_no_watches) {
     run_stage *stage = stage_open();
     stage->fake.random_fails = true;
     EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_SYSTEM);
     EXPECT_INT(stage->session.watched_bytes, 0);
     stage_close(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(hold_limit_fires_and_the_node_is_removed),
-    TEST(wait_for_the_lock_does_not_count_as_holding),
-    TEST(release_in_time_takes_the_hold_limit_away),
-    TEST(hold_limit_while_the_deletion_is_under_way_is_no_loss),
-    TEST(request_that_fails_has_no_hold_limit),
-    TEST(longest_hold_limit_does_not_overflow),
-    TEST(node_of_a_held_lock_is_watched_and_its_deletion_told),
-    TEST(own_node_changed_before_its_watch_is_answered_is_no_loss),
-    TEST(own_watch_that_cannot_be_sent_waits_for_the_next_probe),
-    TEST(own_watch_fired_by_our_own_deletion_is_no_loss),
-    TEST(successor_of_the_same_client_shares_the_watch_of_our_node),
-    TEST(our_end_does_not_take_the_successors_watch_away),
-    TEST(end_of_the_session_is_no_hand_off_between_two_of_its_requests),
-    TEST(end_of_the_session_leaves_no_own_watch_behind),
-    TEST(session_end_while_the_own_watch_is_being_set_is_told_once),
-    TEST(deletion_is_a_hand_off_without_a_list),
-    TEST(change_is_no_hand_off),
-    TEST(news_that_may_be_older_than_the_session_is_no_hand_off),
-    TEST(list_goes_behind_a_write_that_was_sent_after_the_stop),
-    TEST(old_list_that_grants_nothing_is_believed),
-    TEST(old_list_of_who_leaves_is_believed),
-    TEST(list_that_may_be_older_than_the_session_is_no_grant),
-    TEST(try_whose_session_is_over_when_it_asks_anew_waits_for_the_news_of_that),
-    TEST(own_node_deleted_while_waiting_joins_again_at_once),
-    TEST(place_that_a_list_does_not_show_takes_its_own_watch_away),
-    TEST(connection_is_told_while_the_lock_is_held),
-    TEST(connection_is_not_told_of_a_lock_that_is_not_held),
-    TEST(connection_is_not_told_after_the_loss),
-    TEST(owner_that_went_is_not_told_of_the_connection),
-    TEST(watched_bytes_are_those_of_two_paths),
-    TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end),
-    TEST(request_that_is_not_started_needs_no_watches),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_runner_hold", tests);
 }

@@ -8,7 +8,7 @@
 
 /* ---- From start to end ---------------------------------------------------------------- */
 
-static void free_lock_is_created_listed_granted_and_removed(void) {
+TEST(free_lock_is_created_listed_granted_and_removed) {
     run_stage *stage = stage_open();
     EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_OK);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
@@ -27,7 +27,7 @@ static void free_lock_is_created_listed_granted_and_removed(void) {
     stage_close(stage);
 }
 
-static void waiter_watches_its_blocker_and_lists_when_it_is_gone(void) {
+TEST(waiter_watches_its_blocker_and_lists_when_it_is_gone) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_created(stage, 1, "lock-0000000003", 1);
@@ -43,7 +43,7 @@ static void waiter_watches_its_blocker_and_lists_when_it_is_gone(void) {
     stage_close(stage);
 }
 
-static void node_says_who_and_when(void) {
+TEST(node_says_who_and_when) {
     run_stage *stage = stage_open();
     stage->fake.wall_clock_ms = 1782907261123; /* 2026-07-01 12:01:01.123 */
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -54,7 +54,7 @@ static void node_says_who_and_when(void) {
     stage_close(stage);
 }
 
-static void node_says_the_note_of_its_request(void) {
+TEST(node_says_the_note_of_its_request) {
     run_stage *stage = stage_open();
     zkl_run_options options = {
         .resource = "stock", .parent_path = "/r", .timeout_ms = ZKL_FOREVER, .note = "10.0.0.1:80"
@@ -67,7 +67,7 @@ static void node_says_the_note_of_its_request(void) {
     stage_close(stage);
 }
 
-static void node_path_is_known_as_long_as_there_is_a_node(void) {
+TEST(node_path_is_known_as_long_as_there_is_a_node) {
     run_stage *stage = stage_open();
     char path[ZKL_NODE_PATH_SIZE];
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -81,7 +81,7 @@ static void node_path_is_known_as_long_as_there_is_a_node(void) {
     stage_close(stage);
 }
 
-static void guids_are_random_uuids_of_version_4(void) {
+TEST(guids_are_random_uuids_of_version_4) {
     run_stage *stage = stage_open();
     char guid[ZKL_GUID_SIZE];
     EXPECT(zkl_session_make_guid(&stage->session, guid));
@@ -96,7 +96,7 @@ static void guids_are_random_uuids_of_version_4(void) {
     stage_close(stage);
 }
 
-static void request_without_random_numbers_is_not_started(void) {
+TEST(request_without_random_numbers_is_not_started) {
     run_stage *stage = stage_open();
     stage->fake.random_fails = true;
     EXPECT_INT(stage_start(stage, &stage->a, "/r", TIMEOUT_MS), ZKL_SYSTEM);
@@ -105,7 +105,7 @@ static void request_without_random_numbers_is_not_started(void) {
     stage_close(stage);
 }
 
-static void lost_create_is_told_from_another_sessions_node_by_its_owner(void) {
+TEST(lost_create_is_told_from_another_sessions_node_by_its_owner) {
     static const int64_t owners[] = { SESSION_ID, OTHER_SESSION_ID, 0 };
     static const char *const then[] = { "remove /r/#1-lock-0000000004", "list /r", "list /r" };
     for (size_t i = 0; i < COUNT_OF(owners); i++) {
@@ -131,7 +131,7 @@ static void lost_create_is_told_from_another_sessions_node_by_its_owner(void) {
     }
 }
 
-static void lost_create_is_settled_by_a_write_that_changes_nothing(void) {
+TEST(lost_create_is_settled_by_a_write_that_changes_nothing) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
@@ -148,7 +148,7 @@ static void lost_create_is_settled_by_a_write_that_changes_nothing(void) {
 
 /* ---- Deadlines ------------------------------------------------------------------------ */
 
-static void deadline_fires_and_the_node_is_removed(void) {
+TEST(deadline_fires_and_the_node_is_removed) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     EXPECT(stage->fake.wakes > 0);
@@ -167,7 +167,7 @@ static void deadline_fires_and_the_node_is_removed(void) {
     stage_close(stage);
 }
 
-static void deadline_covers_the_time_offline(void) {
+TEST(deadline_covers_the_time_offline) {
     run_stage *stage = stage_open_offline();
     stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
     stage_pass(stage, TIMEOUT_MS);
@@ -175,7 +175,7 @@ static void deadline_covers_the_time_offline(void) {
     stage_close(stage);
 }
 
-static void deadline_does_not_move_when_the_session_expires(void) {
+TEST(deadline_does_not_move_when_the_session_expires) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
@@ -188,7 +188,7 @@ static void deadline_does_not_move_when_the_session_expires(void) {
     stage_close(stage);
 }
 
-static void grant_stops_the_deadline(void) {
+TEST(grant_stops_the_deadline) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     EXPECT(stage->session.timers.earliest == NULL);
@@ -198,7 +198,7 @@ static void grant_stops_the_deadline(void) {
     stage_close(stage);
 }
 
-static void request_without_a_deadline_sets_no_timer(void) {
+TEST(request_without_a_deadline_sets_no_timer) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     EXPECT(stage->session.timers.earliest == NULL);
@@ -208,7 +208,7 @@ static void request_without_a_deadline_sets_no_timer(void) {
     stage_close(stage);
 }
 
-static void longest_deadline_does_not_overflow(void) {
+TEST(longest_deadline_does_not_overflow) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", INT64_MAX);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
@@ -223,7 +223,7 @@ static void longest_deadline_does_not_overflow(void) {
     stage_close(stage);
 }
 
-static void try_lists_first_and_sets_no_timer(void) {
+TEST(try_lists_first_and_sets_no_timer) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", 0);
     EXPECT(stage->session.timers.earliest == NULL);
@@ -233,7 +233,7 @@ static void try_lists_first_and_sets_no_timer(void) {
     stage_close(stage);
 }
 
-static void try_offline_has_its_verdict_before_start_returns(void) {
+TEST(try_offline_has_its_verdict_before_start_returns) {
     run_stage *stage = stage_open_offline();
     EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
     FAKE_HEARD(&stage->fake, "decided -30; ended");
@@ -259,7 +259,7 @@ static void end_by_cancel_in_a_pause(run_stage *stage) {
     stage_close(stage);
 }
 
-static void pauses_double_up_to_five_seconds(void) {
+TEST(pauses_double_up_to_five_seconds) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     for (size_t i = 0; i < COUNT_OF(longest_pauses); i++) {
@@ -277,7 +277,7 @@ static void pauses_double_up_to_five_seconds(void) {
     end_by_cancel_in_a_pause(stage);
 }
 
-static void jitter_shortens_pauses_by_up_to_half(void) {
+TEST(jitter_shortens_pauses_by_up_to_half) {
     run_stage *stage = stage_open();
     unit_random random = unit_random_begin(7);
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -298,7 +298,7 @@ static void jitter_shortens_pauses_by_up_to_half(void) {
     end_by_cancel_in_a_pause(stage);
 }
 
-static void jitter_reaches_half_the_pause_exactly(void) {
+TEST(jitter_reaches_half_the_pause_exactly) {
     run_stage *stage = stage_open();
     stage->fake.jitter = 25; /* of 50 ms */
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
@@ -306,7 +306,7 @@ static void jitter_reaches_half_the_pause_exactly(void) {
     end_by_cancel_in_a_pause(stage);
 }
 
-static void failing_random_numbers_do_not_shorten_the_pause(void) {
+TEST(failing_random_numbers_do_not_shorten_the_pause) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage->fake.random_fails = true;
@@ -314,7 +314,7 @@ static void failing_random_numbers_do_not_shorten_the_pause(void) {
     end_by_cancel_in_a_pause(stage);
 }
 
-static void deadline_in_a_pause_is_told_at_once(void) {
+TEST(deadline_in_a_pause_is_told_at_once) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", 20);
     EXPECT_INT(next_pause(stage), 20); /* the deadline is nearer */
@@ -327,7 +327,7 @@ static void deadline_in_a_pause_is_told_at_once(void) {
 
 /* ---- Several requests ----------------------------------------------------------------- */
 
-static void two_waiters_of_one_client_share_the_watch_of_their_blocker(void) {
+TEST(two_waiters_of_one_client_share_the_watch_of_their_blocker) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     stage_start(stage, &stage->b, "/r", TIMEOUT_MS);
@@ -348,7 +348,7 @@ static void two_waiters_of_one_client_share_the_watch_of_their_blocker(void) {
     stage_close(stage);
 }
 
-static void each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session(void) {
+TEST(each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
@@ -363,7 +363,7 @@ static void each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session(void) {
     stage_cancel_and_close(stage);
 }
 
-static void disconnect_is_told_once_and_to_all(void) {
+TEST(disconnect_is_told_once_and_to_all) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", 0);
     stage_start(stage, &stage->b, "/r", 0);
@@ -381,7 +381,7 @@ static void disconnect_is_told_once_and_to_all(void) {
 
 /* ---- Owners that go ------------------------------------------------------------------- */
 
-static void owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same(void) {
+TEST(owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
@@ -397,7 +397,7 @@ static void owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same
     stage_close(stage);
 }
 
-static void owner_may_go_as_it_gets_its_verdict(void) {
+TEST(owner_may_go_as_it_gets_its_verdict) {
     run_stage *stage = stage_open();
     stage->a.disowns = true;
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
@@ -410,47 +410,11 @@ static void owner_may_go_as_it_gets_its_verdict(void) {
     stage_close(stage);
 }
 
-static void lock_that_nobody_owns_any_more_is_lost_in_silence(void) {
+TEST(lock_that_nobody_owns_any_more_is_lost_in_silence) {
     run_stage *stage = stage_open();
     stage_hold(stage, &stage->a);
     zkl_request_runner_disown(stage->a.runner);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     FAKE_HEARD(&stage->fake, "");
     stage_close(stage);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(free_lock_is_created_listed_granted_and_removed),
-    TEST(waiter_watches_its_blocker_and_lists_when_it_is_gone),
-    TEST(node_says_who_and_when),
-    TEST(node_says_the_note_of_its_request),
-    TEST(node_path_is_known_as_long_as_there_is_a_node),
-    TEST(guids_are_random_uuids_of_version_4),
-    TEST(request_without_random_numbers_is_not_started),
-    TEST(lost_create_is_told_from_another_sessions_node_by_its_owner),
-    TEST(lost_create_is_settled_by_a_write_that_changes_nothing),
-    TEST(deadline_fires_and_the_node_is_removed),
-    TEST(deadline_covers_the_time_offline),
-    TEST(deadline_does_not_move_when_the_session_expires),
-    TEST(grant_stops_the_deadline),
-    TEST(request_without_a_deadline_sets_no_timer),
-    TEST(longest_deadline_does_not_overflow),
-    TEST(try_lists_first_and_sets_no_timer),
-    TEST(try_offline_has_its_verdict_before_start_returns),
-    TEST(pauses_double_up_to_five_seconds),
-    TEST(jitter_shortens_pauses_by_up_to_half),
-    TEST(jitter_reaches_half_the_pause_exactly),
-    TEST(failing_random_numbers_do_not_shorten_the_pause),
-    TEST(deadline_in_a_pause_is_told_at_once),
-    TEST(two_waiters_of_one_client_share_the_watch_of_their_blocker),
-    TEST(each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session),
-    TEST(disconnect_is_told_once_and_to_all),
-    TEST(owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same),
-    TEST(owner_may_go_as_it_gets_its_verdict),
-    TEST(lock_that_nobody_owns_any_more_is_lost_in_silence),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_runner", tests);
 }

@@ -14,7 +14,7 @@ static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = tr
 
 /* ---- The good case --------------------------------------------------------- */
 
-static void free_lock_is_granted_after_one_create_and_one_list(void) {
+TEST(free_lock_is_granted_after_one_create_and_one_list) {
     static const char *const lines[] = {
         "start         -> CREATE LIST", "created me0   -> ",    "listed me0    -> GRANT",
         "released      -> DELETE me0",  "deleted OK    -> END",
@@ -22,7 +22,7 @@ static void free_lock_is_granted_after_one_create_and_one_list(void) {
     PLAY(exclusive, lines);
 }
 
-static void waiter_is_granted_when_its_predecessor_is_gone(void) {
+TEST(waiter_is_granted_when_its_predecessor_is_gone) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
@@ -37,7 +37,7 @@ static void waiter_is_granted_when_its_predecessor_is_gone(void) {
     PLAY(exclusive, lines);
 }
 
-static void waiter_watches_only_the_nearest_of_many(void) {
+TEST(waiter_watches_only_the_nearest_of_many) {
     static const char *const lines[] = {
         "start                        -> CREATE LIST",
         "created me10                 -> ",
@@ -52,7 +52,7 @@ static void waiter_watches_only_the_nearest_of_many(void) {
     PLAY(exclusive, lines);
 }
 
-static void fired_watch_alone_grants_nothing(void) {
+TEST(fired_watch_alone_grants_nothing) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me3     -> ",
@@ -69,7 +69,7 @@ static void fired_watch_alone_grants_nothing(void) {
     PLAY(exclusive, lines);
 }
 
-static void blocker_gone_between_list_and_watch_lists_again(void) {
+TEST(blocker_gone_between_list_and_watch_lists_again) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -83,7 +83,7 @@ static void blocker_gone_between_list_and_watch_lists_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void sequences_are_compared_as_numbers(void) {
+TEST(sequences_are_compared_as_numbers) {
     static const char *const lines[] = {
         "start                      -> CREATE LIST",
         "created me1000000000       -> ",
@@ -94,7 +94,7 @@ static void sequences_are_compared_as_numbers(void) {
 
 /* ---- Modes ------------------------------------------------------------------- */
 
-static void reader_passes_earlier_readers(void) {
+TEST(reader_passes_earlier_readers) {
     static const char *const lines[] = {
         "start              -> CREATE LIST",
         "created me3        -> ",
@@ -103,7 +103,7 @@ static void reader_passes_earlier_readers(void) {
     PLAY(reader, lines);
 }
 
-static void reader_waits_behind_waiting_writer(void) {
+TEST(reader_waits_behind_waiting_writer) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST", "created me5            -> ",
         "listed r1 w2 r3 r4 me5 -> WATCH w2",    "watched OK             -> ",
@@ -112,7 +112,7 @@ static void reader_waits_behind_waiting_writer(void) {
     PLAY(reader, lines);
 }
 
-static void reader_waits_for_the_nearest_of_two_writers(void) {
+TEST(reader_waits_for_the_nearest_of_two_writers) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST", "created me5            -> ",
         "listed w4 r1 w2 me5 r3 -> WATCH w4",    "watched OK             -> ",
@@ -121,7 +121,7 @@ static void reader_waits_for_the_nearest_of_two_writers(void) {
     PLAY(reader, lines);
 }
 
-static void reader_waits_for_an_exclusive_lock(void) {
+TEST(reader_waits_for_an_exclusive_lock) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -130,7 +130,7 @@ static void reader_waits_for_an_exclusive_lock(void) {
     PLAY(reader, lines);
 }
 
-static void writer_waits_for_the_last_reader(void) {
+TEST(writer_waits_for_the_last_reader) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST",
         "created me5            -> ",
@@ -139,7 +139,7 @@ static void writer_waits_for_the_last_reader(void) {
     PLAY(writer, lines);
 }
 
-static void kazoo_and_curator_nodes_are_waited_for(void) {
+TEST(kazoo_and_curator_nodes_are_waited_for) {
     static const char *const lines[] = {
         "start                     -> CREATE LIST",
         "created me5               -> ",
@@ -151,7 +151,7 @@ static void kazoo_and_curator_nodes_are_waited_for(void) {
     PLAY(exclusive, lines);
 }
 
-static void child_without_a_sequence_is_ignored(void) {
+TEST(child_without_a_sequence_is_ignored) {
     static const char *const lines[] = {
         "start             -> CREATE LIST",
         "created me3       -> ",
@@ -160,7 +160,7 @@ static void child_without_a_sequence_is_ignored(void) {
     PLAY(exclusive, lines);
 }
 
-static void unknown_kind_blocks_a_reader_and_is_reported_once(void) {
+TEST(unknown_kind_blocks_a_reader_and_is_reported_once) {
     static const char *const lines[] = {
         "start            -> CREATE LIST",
         "created me3      -> ",
@@ -175,7 +175,7 @@ static void unknown_kind_blocks_a_reader_and_is_reported_once(void) {
     PLAY(reader, lines);
 }
 
-static void later_unknown_kind_is_nobodys_concern(void) {
+TEST(later_unknown_kind_is_nobodys_concern) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me3    -> ",
@@ -186,7 +186,7 @@ static void later_unknown_kind_is_nobodys_concern(void) {
 
 /* ---- The parent ---------------------------------------------------------------- */
 
-static void missing_parent_is_made_and_the_queue_joined(void) {
+TEST(missing_parent_is_made_and_the_queue_joined) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created NO_NODE -> ", "listed NO_NODE  -> MAKE_PARENT",
         "parent_made OK  -> CREATE LIST", "created me0     -> ", "listed me0      -> GRANT",
@@ -195,7 +195,7 @@ static void missing_parent_is_made_and_the_queue_joined(void) {
 }
 
 /* No pause between the two: whoever removes idle parents would find it empty for as long. */
-static void parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once(void) {
+TEST(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created NO_NODE -> ",
@@ -215,7 +215,7 @@ static void parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once(vo
     PLAY(exclusive, lines);
 }
 
-static void parent_made_by_another_between_create_and_list_is_made_all_the_same(void) {
+TEST(parent_made_by_another_between_create_and_list_is_made_all_the_same) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created NO_NODE -> ",
@@ -225,7 +225,7 @@ static void parent_made_by_another_between_create_and_list_is_made_all_the_same(
     PLAY(exclusive, lines);
 }
 
-static void forbidden_parent_fails_the_request(void) {
+TEST(forbidden_parent_fails_the_request) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created NO_NODE     -> ",
@@ -236,7 +236,7 @@ static void forbidden_parent_fails_the_request(void) {
     PLAY(exclusive, lines);
 }
 
-static void forbidden_parent_that_is_there_need_not_be_made(void) {
+TEST(forbidden_parent_that_is_there_need_not_be_made) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST", "created NO_NODE        -> ",
         "listed NO_NODE         -> MAKE_PARENT", "parent_made REFUSED    -> INSPECT_PARENT",
@@ -245,7 +245,7 @@ static void forbidden_parent_that_is_there_need_not_be_made(void) {
     PLAY(exclusive, lines);
 }
 
-static void what_is_missing_above_the_parent_is_made_from_the_top_down(void) {
+TEST(what_is_missing_above_the_parent_is_made_from_the_top_down) {
     static const char *const lines[] = {
         "start                  -> CREATE LIST",   "created NO_NODE        -> ",
         "listed NO_NODE         -> MAKE_PARENT",   "parent_made NO_NODE    -> MAKE_PARENT 1",
@@ -256,7 +256,7 @@ static void what_is_missing_above_the_parent_is_made_from_the_top_down(void) {
     PLAY(exclusive, lines);
 }
 
-static void nothing_is_made_above_the_topmost_parent(void) {
+TEST(nothing_is_made_above_the_topmost_parent) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",   "created NO_NODE     -> ",
         "listed NO_NODE      -> MAKE_PARENT",   "parent_made NO_NODE -> MAKE_PARENT 1",
@@ -266,7 +266,7 @@ static void nothing_is_made_above_the_topmost_parent(void) {
     PLAY(exclusive, lines);
 }
 
-static void failure_above_the_parent_begins_with_the_parent_again(void) {
+TEST(failure_above_the_parent_begins_with_the_parent_again) {
     static const char *const lines[] = {
         "start                    -> CREATE LIST",   "created NO_NODE          -> ",
         "listed NO_NODE           -> MAKE_PARENT",   "parent_made NO_NODE      -> MAKE_PARENT 1",
@@ -277,7 +277,7 @@ static void failure_above_the_parent_begins_with_the_parent_again(void) {
     PLAY(exclusive, lines);
 }
 
-static void lost_reply_about_the_parent_asks_again_when_connected(void) {
+TEST(lost_reply_about_the_parent_asks_again_when_connected) {
     static const char *const lines[] = {
         "start               -> CREATE LIST",
         "created NO_NODE     -> ",
@@ -292,7 +292,7 @@ static void lost_reply_about_the_parent_asks_again_when_connected(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_while_the_parent_is_made_ends_without_a_node(void) {
+TEST(timeout_while_the_parent_is_made_ends_without_a_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created NO_NODE -> ",
         "listed NO_NODE  -> MAKE_PARENT", "timed_out       -> FAIL TIMEOUT",
@@ -303,7 +303,7 @@ static void timeout_while_the_parent_is_made_ends_without_a_node(void) {
 
 /* ---- Refusals and servers that are busy -------------------------------------------- */
 
-static void forbidden_create_fails_the_request(void) {
+TEST(forbidden_create_fails_the_request) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created REFUSED -> FAIL NO_PERMISSION",
@@ -312,7 +312,7 @@ static void forbidden_create_fails_the_request(void) {
     PLAY(exclusive, lines);
 }
 
-static void forbidden_list_fails_the_request_and_deletes_its_node(void) {
+TEST(forbidden_list_fails_the_request_and_deletes_its_node) {
     static const char *const lines[] = {
         "start          -> CREATE LIST",
         "created me1    -> ",
@@ -322,7 +322,7 @@ static void forbidden_list_fails_the_request_and_deletes_its_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void forbidden_watch_fails_the_request_and_deletes_its_node(void) {
+TEST(forbidden_watch_fails_the_request_and_deletes_its_node) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me2     -> ",
@@ -334,7 +334,7 @@ static void forbidden_watch_fails_the_request_and_deletes_its_node(void) {
     PLAY(exclusive, lines);
 }
 
-static void refusal_that_does_not_say_why_is_no_success(void) {
+TEST(refusal_that_does_not_say_why_is_no_success) {
     static const char *const lines[] = {
         "start                    -> CREATE LIST",
         "created REFUSED silently -> FAIL SERVER_REFUSED",
@@ -343,7 +343,7 @@ static void refusal_that_does_not_say_why_is_no_success(void) {
     PLAY(exclusive, lines);
 }
 
-static void busy_server_is_asked_again_after_a_pause(void) {
+TEST(busy_server_is_asked_again_after_a_pause) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created NOT_NOW -> ",
@@ -365,7 +365,7 @@ static void busy_server_is_asked_again_after_a_pause(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_in_a_pause_gives_the_verdict_at_once(void) {
+TEST(timeout_in_a_pause_gives_the_verdict_at_once) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",  "created NOT_NOW -> ",    "listed NOT_NOW  -> BACK_OFF",
         "timed_out       -> FAIL TIMEOUT", "backed_off      -> END",
@@ -373,7 +373,7 @@ static void timeout_in_a_pause_gives_the_verdict_at_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void refused_delete_is_tried_again_and_again(void) {
+TEST(refused_delete_is_tried_again_and_again) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "created me1     -> ",
@@ -391,7 +391,7 @@ static void refused_delete_is_tried_again_and_again(void) {
 /* ---- Release ----------------------------------------------------------------------------------
  */
 
-static void release_lost_in_disconnect_is_deleted_after_reconnect(void) {
+TEST(release_lost_in_disconnect_is_deleted_after_reconnect) {
     static const char *const lines[] = {
         "start           -> CREATE LIST", "created me3     -> ",    "listed me3      -> GRANT",
         "released        -> DELETE me3",  "disconnected    -> ",    "deleted UNKNOWN -> ",
@@ -402,7 +402,7 @@ static void release_lost_in_disconnect_is_deleted_after_reconnect(void) {
     PLAY(exclusive, lines);
 }
 
-static void release_offline_is_sent_when_connected(void) {
+TEST(release_offline_is_sent_when_connected) {
     static const char *const lines[] = {
         "start        -> CREATE LIST",
         "created me3  -> ",
@@ -415,7 +415,7 @@ static void release_offline_is_sent_when_connected(void) {
     PLAY(exclusive, lines);
 }
 
-static void release_whose_session_ends_is_over(void) {
+TEST(release_whose_session_ends_is_over) {
     static const char *const lines[] = {
         "start         -> CREATE LIST",
         "created me3   -> ",
@@ -427,7 +427,7 @@ static void release_whose_session_ends_is_over(void) {
     PLAY(exclusive, lines);
 }
 
-static void session_end_during_the_delete_waits_for_its_reply(void) {
+TEST(session_end_during_the_delete_waits_for_its_reply) {
     static const char *const lines[] = {
         "start                -> CREATE LIST",
         "created me3          -> ",
@@ -439,7 +439,7 @@ static void session_end_during_the_delete_waits_for_its_reply(void) {
     PLAY(exclusive, lines);
 }
 
-static void release_twice_deletes_once(void) {
+TEST(release_twice_deletes_once) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me3 -> ",
@@ -452,7 +452,7 @@ static void release_twice_deletes_once(void) {
     PLAY(exclusive, lines);
 }
 
-static void timeout_and_cancel_after_the_grant_come_too_late(void) {
+TEST(timeout_and_cancel_after_the_grant_come_too_late) {
     static const char *const lines[] = {
         "start       -> CREATE LIST",
         "created me3 -> ",
@@ -476,7 +476,7 @@ static void timeout_and_cancel_after_the_grant_come_too_late(void) {
     "start                      -> CREATE LIST", "created me-1               -> ",                 \
         "listed me-1 x7             -> DELETE me-1", "deleted OK -> INSPECT_PARENT"
 
-static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
+TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource) {
     static const char *const last[] = {
         "start                      -> CREATE LIST",
         "created me2147483647       -> ",
@@ -510,7 +510,7 @@ static void sequence_near_two_to_the_31_waits_for_an_empty_resource(void) {
     PLAY(exclusive, last_granted);
 }
 
-static void negative_sequence_waits_for_an_empty_resource(void) {
+TEST(negative_sequence_waits_for_an_empty_resource) {
     static const char *const lowest[] = {
         "start                      -> CREATE LIST",
         "created me-2147483648      -> ",
@@ -529,7 +529,7 @@ static void negative_sequence_waits_for_an_empty_resource(void) {
     PLAY(reader, minus_one);
 }
 
-static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) {
+TEST(resource_that_is_not_empty_by_the_deadline_has_its_own_status) {
     static const char *const lines[] = {
         DRAINS,
         "parent_inspected older   -> REMOVE_PARENT",
@@ -542,7 +542,7 @@ static void resource_that_is_not_empty_by_the_deadline_has_its_own_status(void) 
     PLAY(exclusive, lines);
 }
 
-static void resource_that_others_have_made_anew_is_joined(void) {
+TEST(resource_that_others_have_made_anew_is_joined) {
     static const char *const lines[] = {
         DRAINS,
         "parent_inspected younger -> REJOIN CREATE LIST",
@@ -552,7 +552,7 @@ static void resource_that_others_have_made_anew_is_joined(void) {
     PLAY(exclusive, lines);
 }
 
-static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
+TEST(resource_that_is_gone_when_it_is_looked_at_is_made_again) {
     static const char *const lines[] = {
         DRAINS,
         "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
@@ -561,7 +561,7 @@ static void resource_that_is_gone_when_it_is_looked_at_is_made_again(void) {
 }
 
 /* It is an application's own node. */
-static void resource_that_holds_data_is_never_removed(void) {
+TEST(resource_that_holds_data_is_never_removed) {
     static const char *const joining[] = {
         DRAINS,
         "parent_inspected with_data -> FAIL SEQUENCE_EXHAUSTED END",
@@ -575,7 +575,7 @@ static void resource_that_holds_data_is_never_removed(void) {
     PLAY(exclusive, leaving);
 }
 
-static void resource_that_may_not_be_removed_fails_the_request(void) {
+TEST(resource_that_may_not_be_removed_fails_the_request) {
     static const char *const lines[] = {
         DRAINS,
         "parent_inspected older -> REMOVE_PARENT",
@@ -584,7 +584,7 @@ static void resource_that_may_not_be_removed_fails_the_request(void) {
     PLAY(exclusive, lines);
 }
 
-static void lost_removal_of_the_resource_is_sent_again(void) {
+TEST(lost_removal_of_the_resource_is_sent_again) {
     static const char *const lines[] = {
         DRAINS,
         "parent_inspected older   -> REMOVE_PARENT",
@@ -597,7 +597,7 @@ static void lost_removal_of_the_resource_is_sent_again(void) {
 }
 
 /* Others may have no more time than this one. */
-static void whoever_leaves_removes_the_resource_if_it_is_empty(void) {
+TEST(whoever_leaves_removes_the_resource_if_it_is_empty) {
     static const char *const removed[] = {
         "start                  -> CREATE LIST",
         "created me-1           -> ",
@@ -631,7 +631,7 @@ static void whoever_leaves_removes_the_resource_if_it_is_empty(void) {
     PLAY(exclusive, offline);
 }
 
-static void try_begins_an_empty_resource_anew(void) {
+TEST(try_begins_an_empty_resource_anew) {
     static const char *const lines[] = {
         "start                  -> LIST",
         "listed nobody          -> CREATE LIST",
@@ -648,7 +648,7 @@ static void try_begins_an_empty_resource_anew(void) {
     PLAY(try_exclusive, lines);
 }
 
-static void exhausted_sequence_of_a_try_fails_closed(void) {
+TEST(exhausted_sequence_of_a_try_fails_closed) {
     static const char *const lines[] = {
         "start                    -> LIST",
         "listed nobody            -> CREATE LIST",
@@ -662,7 +662,7 @@ static void exhausted_sequence_of_a_try_fails_closed(void) {
 }
 
 /* The lower of two nodes is kept, but not at any price. */
-static void lost_node_with_an_exhausted_sequence_is_found_and_deleted(void) {
+TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted) {
     static const char *const lines[] = {
         "start           -> CREATE LIST",
         "disconnected    -> ",
@@ -682,7 +682,7 @@ static void lost_node_with_an_exhausted_sequence_is_found_and_deleted(void) {
 /* ---- What the request is made of
  * ------------------------------------------------------------------------------------ */
 
-static void each_mode_creates_a_node_of_its_kind(void) {
+TEST(each_mode_creates_a_node_of_its_kind) {
     static const struct {
         zkl_contender_kind kind;
         const char *prefix;
@@ -704,63 +704,4 @@ static void each_mode_creates_a_node_of_its_kind(void) {
         EXPECT_INT(actions.list[0].kind, ZKL_ACTION_CREATE);
         EXPECT_TEXT(actions.list[0].node, rows[i].prefix);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(free_lock_is_granted_after_one_create_and_one_list),
-    TEST(waiter_is_granted_when_its_predecessor_is_gone),
-    TEST(waiter_watches_only_the_nearest_of_many),
-    TEST(fired_watch_alone_grants_nothing),
-    TEST(blocker_gone_between_list_and_watch_lists_again),
-    TEST(sequences_are_compared_as_numbers),
-    TEST(reader_passes_earlier_readers),
-    TEST(reader_waits_behind_waiting_writer),
-    TEST(reader_waits_for_the_nearest_of_two_writers),
-    TEST(reader_waits_for_an_exclusive_lock),
-    TEST(writer_waits_for_the_last_reader),
-    TEST(kazoo_and_curator_nodes_are_waited_for),
-    TEST(child_without_a_sequence_is_ignored),
-    TEST(unknown_kind_blocks_a_reader_and_is_reported_once),
-    TEST(later_unknown_kind_is_nobodys_concern),
-    TEST(missing_parent_is_made_and_the_queue_joined),
-    TEST(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once),
-    TEST(parent_made_by_another_between_create_and_list_is_made_all_the_same),
-    TEST(forbidden_parent_fails_the_request),
-    TEST(forbidden_parent_that_is_there_need_not_be_made),
-    TEST(what_is_missing_above_the_parent_is_made_from_the_top_down),
-    TEST(nothing_is_made_above_the_topmost_parent),
-    TEST(failure_above_the_parent_begins_with_the_parent_again),
-    TEST(lost_reply_about_the_parent_asks_again_when_connected),
-    TEST(timeout_while_the_parent_is_made_ends_without_a_node),
-    TEST(forbidden_create_fails_the_request),
-    TEST(forbidden_list_fails_the_request_and_deletes_its_node),
-    TEST(forbidden_watch_fails_the_request_and_deletes_its_node),
-    TEST(refusal_that_does_not_say_why_is_no_success),
-    TEST(busy_server_is_asked_again_after_a_pause),
-    TEST(timeout_in_a_pause_gives_the_verdict_at_once),
-    TEST(refused_delete_is_tried_again_and_again),
-    TEST(release_lost_in_disconnect_is_deleted_after_reconnect),
-    TEST(release_offline_is_sent_when_connected),
-    TEST(release_whose_session_ends_is_over),
-    TEST(session_end_during_the_delete_waits_for_its_reply),
-    TEST(release_twice_deletes_once),
-    TEST(timeout_and_cancel_after_the_grant_come_too_late),
-    TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource),
-    TEST(negative_sequence_waits_for_an_empty_resource),
-    TEST(resource_that_is_not_empty_by_the_deadline_has_its_own_status),
-    TEST(resource_that_others_have_made_anew_is_joined),
-    TEST(resource_that_is_gone_when_it_is_looked_at_is_made_again),
-    TEST(lost_removal_of_the_resource_is_sent_again),
-    TEST(resource_that_holds_data_is_never_removed),
-    TEST(resource_that_may_not_be_removed_fails_the_request),
-    TEST(whoever_leaves_removes_the_resource_if_it_is_empty),
-    TEST(try_begins_an_empty_resource_anew),
-    TEST(exhausted_sequence_of_a_try_fails_closed),
-    TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted),
-    TEST(each_mode_creates_a_node_of_its_kind),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request", tests);
 }

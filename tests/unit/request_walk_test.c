@@ -958,7 +958,7 @@ static void take_walk(uint64_t seed) {
     CHECK(&walk, !undecided || may_fail || walk.monitor.granted);
 }
 
-static void random_walks_keep_the_rules_and_come_to_an_end(void) {
+TEST(random_walks_keep_the_rules_and_come_to_an_end) {
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         take_walk(seed);
     }
@@ -983,13 +983,4 @@ static void random_walks_keep_the_rules_and_come_to_an_end(void) {
     EXPECT(seen.permits > SEEDS / 50);
     EXPECT(seen.full > SEEDS / 1000);
     EXPECT(seen.members > SEEDS / 50);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(random_walks_keep_the_rules_and_come_to_an_end),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("request_walk", tests);
 }

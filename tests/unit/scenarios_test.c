@@ -60,7 +60,7 @@ static void throttle_all(int64_t for_ms) {
 }
 
 /* Seed 135: the answers "not now" did not count as answers, so the session was given up, */
-static void servers_that_turn_requests_away_for_long_keep_the_session(void) {
+TEST(servers_that_turn_requests_away_for_long_keep_the_session) {
     begin(135);
     zkl_client *client = open_client();
     zkl_lock *lock = hold(client);
@@ -126,22 +126,22 @@ static void give_up_during_a_release(void (*hurt)(void), int64_t close_after_ms,
 }
 
 /* ... and the release said that the node was gone, when it was not. */
-static void release_whose_session_is_given_up_is_not_confirmed(void) {
+TEST(release_whose_session_is_given_up_is_not_confirmed) {
     give_up_during_a_release(stop_all, 4 * SESSION_MS, ZKL_OK);
 }
 
 /* Seed 118816: and the same when the deletion is on its way. */
-static void release_under_way_whose_session_is_given_up_is_not_confirmed(void) {
+TEST(release_under_way_whose_session_is_given_up_is_not_confirmed) {
     give_up_during_a_release(slow_down, (SLOW_SESSIONS + 4) * SESSION_MS, ZKL_OK);
 }
 
 /* Seed 85506: a client was closed soon after, and said that none of its nodes was left. */
-static void close_after_a_session_is_given_up_is_not_confirmed(void) {
+TEST(close_after_a_session_is_given_up_is_not_confirmed) {
     give_up_during_a_release(stop_all, SESSION_MS / 2, ZKL_PENDING);
 }
 
 /* Seed 110631: nobody sent the removal of a watch again. */
-static void removal_of_a_watch_that_is_turned_away_is_sent_again(void) {
+TEST(removal_of_a_watch_that_is_turned_away_is_sent_again) {
     begin(110631);
     zkl_client *client = open_client();
     zkl_client *holder = open_client();
@@ -173,7 +173,7 @@ static void try_at(int64_t us, zkl_lock *lock) {
 
 /* Seed 1068042: tries that write nothing, one when the session began and one when it was to be
  * probed; and then a grant late in the first lease, on the proof that the first of them began. */
-static void grant_late_in_the_first_lease_is_kept(void) {
+TEST(grant_late_in_the_first_lease_is_kept) {
     begin(1068042);
     zkl_client *holder = open_client();
     zkl_lock *held = hold(holder);
@@ -196,18 +196,4 @@ static void grant_late_in_the_first_lease_is_kept(void) {
     EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
     EXPECT_INT(zkl_client_close(holder, 1000), ZKL_OK);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(servers_that_turn_requests_away_for_long_keep_the_session),
-    TEST(release_whose_session_is_given_up_is_not_confirmed),
-    TEST(release_under_way_whose_session_is_given_up_is_not_confirmed),
-    TEST(close_after_a_session_is_given_up_is_not_confirmed),
-    TEST(removal_of_a_watch_that_is_turned_away_is_sent_again),
-    TEST(grant_late_in_the_first_lease_is_kept),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("scenarios", tests);
 }

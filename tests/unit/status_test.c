@@ -58,20 +58,20 @@ static const int all[] = {
 #undef STATUS
 };
 
-static void every_status_keeps_its_number(void) {
+TEST(every_status_keeps_its_number) {
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         EXPECT_INT(numbers[i].status, numbers[i].number);
     }
     EXPECT_INT(COUNT_OF(all), COUNT_OF(numbers)); /* a new one is to be added here */
 }
 
-static void statuses_are_numbered_in_order_without_gaps(void) {
+TEST(statuses_are_numbered_in_order_without_gaps) {
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         EXPECT_INT(all[i], -(int)i);
     }
 }
 
-static void statuses_differ_in_number_and_text(void) {
+TEST(statuses_differ_in_number_and_text) {
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         for (size_t k = 0; k < i; k++) {
             EXPECT(all[i] != all[k]);
@@ -80,13 +80,13 @@ static void statuses_differ_in_number_and_text(void) {
     }
 }
 
-static void only_success_is_not_negative(void) {
+TEST(only_success_is_not_negative) {
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         EXPECT((all[i] < 0) == (all[i] != ZKL_OK));
     }
 }
 
-static void every_status_has_a_text_of_its_own(void) {
+TEST(every_status_has_a_text_of_its_own) {
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         const char *text = zkl_strerror(all[i]);
         EXPECT(text[0] != '\0');
@@ -96,14 +96,14 @@ static void every_status_has_a_text_of_its_own(void) {
     EXPECT_TEXT(zkl_strerror(ZKL_TIMEOUT), "the deadline passed before the operation was complete");
 }
 
-static void numbers_that_are_no_status_say_so(void) {
+TEST(numbers_that_are_no_status_say_so) {
     static const int strangers[] = { 1, 2, 100, -100, -500, -1000, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < COUNT_OF(strangers); i++) {
         EXPECT_TEXT(zkl_strerror(strangers[i]), "unknown status");
     }
 }
 
-static void each_state_of_a_lock_has_its_name(void) {
+TEST(each_state_of_a_lock_has_its_name) {
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_IDLE), "idle");
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_ACQUIRING), "acquiring");
     EXPECT_TEXT(zkl_lock_state_name(ZKL_STATE_HELD), "held");
@@ -116,25 +116,9 @@ static void each_state_of_a_lock_has_its_name(void) {
     EXPECT_TEXT(zkl_lock_state_name(8), "unknown");
 }
 
-static void version_is_that_of_the_header(void) {
+TEST(version_is_that_of_the_header) {
     EXPECT_INT(ZKL_VERSION_MAJOR, 0);
     EXPECT_INT(ZKL_VERSION_MINOR, 1);
     EXPECT_INT(ZKL_VERSION_PATCH, 0);
     EXPECT_TEXT(zkl_version(), "0.1.0");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(every_status_keeps_its_number),
-    TEST(statuses_are_numbered_in_order_without_gaps),
-    TEST(statuses_differ_in_number_and_text),
-    TEST(only_success_is_not_negative),
-    TEST(every_status_has_a_text_of_its_own),
-    TEST(numbers_that_are_no_status_say_so),
-    TEST(each_state_of_a_lock_has_its_name),
-    TEST(version_is_that_of_the_header),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("status", tests);
 }

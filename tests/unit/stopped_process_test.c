@@ -140,28 +140,17 @@ static void run(bool with_observer, uint64_t seeds) {
     EXPECT(granted_meanwhile > seeds / 4);
 }
 
-static void list_that_waited_for_another_one_through_a_stop_grants_nobody_beside_a_holder(void) {
+TEST(list_that_waited_for_another_one_through_a_stop_grants_nobody_beside_a_holder) {
     run(true, SEEDS_OBSERVED);
 }
 
-static void list_after_a_stop_grants_nobody_beside_a_holder(void) {
+TEST(list_after_a_stop_grants_nobody_beside_a_holder) {
     run(false, SEEDS_ALONE);
 }
 
-static void reconnect_that_was_stopped_grants_nobody_beside_a_holder(void) {
+TEST(reconnect_that_was_stopped_grants_nobody_beside_a_holder) {
     enum { SEEDS = 3000 / SEEDS_DIVISOR };
     granted_meanwhile = 0;
     zkl_testing_run_seeds(1, SEEDS, NULL, story_of_a_reconnect, NULL);
     EXPECT(granted_meanwhile > SEEDS / 20);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(reconnect_that_was_stopped_grants_nobody_beside_a_holder),
-    TEST(list_that_waited_for_another_one_through_a_stop_grants_nobody_beside_a_holder),
-    TEST(list_after_a_stop_grants_nobody_beside_a_holder),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("stopped_process", tests);
 }

@@ -154,7 +154,7 @@ static size_t count_nodes(void) {
 
 /* ---- Acquire and release ------------------------------------------------------------------- */
 
-static void every_way_is_granted_in_the_callback_and_released_in_another(void) {
+TEST(every_way_is_granted_in_the_callback_and_released_in_another) {
     static const size_t nodes[] = { 1, 1, STRIPES };
     begin(ZKL_DISPATCH_THREAD);
     for (size_t turn = 0; turn < 2 * COUNT_OF(ways); turn++) {
@@ -177,7 +177,7 @@ static void every_way_is_granted_in_the_callback_and_released_in_another(void) {
     end();
 }
 
-static void release_that_nobody_is_told_of_lets_the_handle_acquire_at_once(void) {
+TEST(release_that_nobody_is_told_of_lets_the_handle_acquire_at_once) {
     begin(ZKL_DISPATCH_THREAD);
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
@@ -191,7 +191,7 @@ static void release_that_nobody_is_told_of_lets_the_handle_acquire_at_once(void)
     end();
 }
 
-static void any_takes_the_stripe_that_is_free(void) {
+TEST(any_takes_the_stripe_that_is_free) {
     begin(ZKL_DISPATCH_THREAD);
     others_take_one();
     for (int i = 0; i < 10; i++) { /* whichever it begins with */
@@ -204,7 +204,7 @@ static void any_takes_the_stripe_that_is_free(void) {
     end();
 }
 
-static void who_finds_all_taken_waits_and_is_told_once(void) {
+TEST(who_finds_all_taken_waits_and_is_told_once) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         others_take_all();
@@ -219,7 +219,7 @@ static void who_finds_all_taken_waits_and_is_told_once(void) {
     }
 }
 
-static void try_is_told_busy_and_a_deadline_timeout(void) {
+TEST(try_is_told_busy_and_a_deadline_timeout) {
     begin(ZKL_DISPATCH_CALLER);
     others_take_all();
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
@@ -239,7 +239,7 @@ static void try_is_told_busy_and_a_deadline_timeout(void) {
     end();
 }
 
-static void session_that_expires_while_waiting_queues_again(void) {
+TEST(session_that_expires_while_waiting_queues_again) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_THREAD);
         others_take_all();
@@ -255,7 +255,7 @@ static void session_that_expires_while_waiting_queues_again(void) {
     }
 }
 
-static void refused_calls_are_not_told(void) {
+TEST(refused_calls_are_not_told) {
     begin(ZKL_DISPATCH_THREAD);
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         EXPECT_REFUSED(ways[i](-2), "timeout_ms");
@@ -289,7 +289,7 @@ static void refused_calls_are_not_told(void) {
 
 /* ---- Cancel -------------------------------------------------------------------------------- */
 
-static void cancel_ends_every_wait(void) {
+TEST(cancel_ends_every_wait) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         others_take_all();
@@ -306,7 +306,7 @@ static void cancel_ends_every_wait(void) {
     }
 }
 
-static void cancel_after_the_grant_is_too_late(void) {
+TEST(cancel_after_the_grant_is_too_late) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
@@ -319,7 +319,7 @@ static void cancel_after_the_grant_is_too_late(void) {
 }
 
 /* One is taken, and that is known, but the next has not been asked for. */
-static void cancel_between_two_stripes_wins(void) {
+TEST(cancel_between_two_stripes_wins) {
     begin(ZKL_DISPATCH_CALLER);
     others_take_all();
     EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
@@ -333,7 +333,7 @@ static void cancel_between_two_stripes_wins(void) {
     end();
 }
 
-static void stripe_lost_before_its_callback_was_never_held(void) {
+TEST(stripe_lost_before_its_callback_was_never_held) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
@@ -348,7 +348,7 @@ static void stripe_lost_before_its_callback_was_never_held(void) {
 }
 
 /* Whoever is told that it no longer waits may wait for the callback. */
-static void grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost(void) {
+TEST(grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
     zkl_testing_sleep(SOON_MS);
@@ -366,7 +366,7 @@ static void grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost(void
 
 /* ---- Close of the handle ------------------------------------------------------------------- */
 
-static void handle_closed_while_it_waits_is_told_cancelled(void) {
+TEST(handle_closed_while_it_waits_is_told_cancelled) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_THREAD);
         others_take_all();
@@ -382,7 +382,7 @@ static void handle_closed_while_it_waits_is_told_cancelled(void) {
     }
 }
 
-static void handle_closed_before_its_callback_gives_back_what_was_granted(void) {
+TEST(handle_closed_before_its_callback_gives_back_what_was_granted) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
@@ -396,7 +396,7 @@ static void handle_closed_before_its_callback_gives_back_what_was_granted(void) 
     }
 }
 
-static void handle_closed_between_two_stripes_is_told_cancelled(void) {
+TEST(handle_closed_between_two_stripes_is_told_cancelled) {
     begin(ZKL_DISPATCH_CALLER);
     others_take_all();
     EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
@@ -407,7 +407,7 @@ static void handle_closed_between_two_stripes_is_told_cancelled(void) {
     end();
 }
 
-static void handle_closed_in_its_release_is_told_pending(void) {
+TEST(handle_closed_in_its_release_is_told_pending) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
         EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
@@ -428,7 +428,7 @@ static void react_by_close(void) {
     close_handle();
 }
 
-static void handle_can_be_closed_in_its_own_callback(void) {
+TEST(handle_can_be_closed_in_its_own_callback) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_THREAD);
         react = react_by_close;
@@ -455,7 +455,7 @@ static void react_slowly_and_release(void) {
     said = release(ZKL_FOREVER);
 }
 
-static void close_waits_for_a_callback_that_runs_and_that_begins_no_acquire(void) {
+TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_THREAD);
         react = react_slowly_and_try_again;
@@ -472,7 +472,7 @@ static void close_waits_for_a_callback_that_runs_and_that_begins_no_acquire(void
 }
 
 /* The callback of that release comes when the handle has gone. */
-static void callback_that_close_waits_for_can_release(void) {
+TEST(callback_that_close_waits_for_can_release) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_THREAD);
         react = react_slowly_and_release;
@@ -504,7 +504,7 @@ static void react_slowly_and_look(void) {
 }
 
 /* The callback is of another stripe than the one that is held, which goes last. */
-static void callback_that_close_waits_for_finds_what_is_held(void) {
+TEST(callback_that_close_waits_for_finds_what_is_held) {
     for (int32_t held = ZKL_ALL_STRIPES; held < STRIPES; held++) {
         begin(ZKL_DISPATCH_THREAD);
         int32_t before = held == 1 ? 2 : 1;
@@ -541,7 +541,7 @@ static void client_close_tells_who_waits(zkl_dispatch mode) {
     }
 }
 
-static void callbacks_are_called_before_client_close_returns(void) {
+TEST(callbacks_are_called_before_client_close_returns) {
     client_close_tells_who_waits(ZKL_DISPATCH_THREAD);
     client_close_tells_who_waits(ZKL_DISPATCH_CALLER); /* any: between two stripes */
 }
@@ -581,7 +581,7 @@ static int all_are_done(void *arg) {
     return done == MANY;
 }
 
-static void thousand_of_one_client_are_granted_once_each(void) {
+TEST(thousand_of_one_client_are_granted_once_each) {
     begin(ZKL_DISPATCH_THREAD);
     request *requests = calloc(MANY, sizeof(*requests));
     done = 0;
@@ -600,34 +600,4 @@ static void thousand_of_one_client_are_granted_once_each(void) {
     }
     free(requests);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(every_way_is_granted_in_the_callback_and_released_in_another),
-    TEST(release_that_nobody_is_told_of_lets_the_handle_acquire_at_once),
-    TEST(any_takes_the_stripe_that_is_free),
-    TEST(who_finds_all_taken_waits_and_is_told_once),
-    TEST(try_is_told_busy_and_a_deadline_timeout),
-    TEST(session_that_expires_while_waiting_queues_again),
-    TEST(refused_calls_are_not_told),
-    TEST(cancel_ends_every_wait),
-    TEST(cancel_after_the_grant_is_too_late),
-    TEST(cancel_between_two_stripes_wins),
-    TEST(stripe_lost_before_its_callback_was_never_held),
-    TEST(grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost),
-    TEST(handle_closed_while_it_waits_is_told_cancelled),
-    TEST(handle_closed_before_its_callback_gives_back_what_was_granted),
-    TEST(handle_closed_between_two_stripes_is_told_cancelled),
-    TEST(handle_closed_in_its_release_is_told_pending),
-    TEST(handle_can_be_closed_in_its_own_callback),
-    TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire),
-    TEST(callback_that_close_waits_for_can_release),
-    TEST(callback_that_close_waits_for_finds_what_is_held),
-    TEST(callbacks_are_called_before_client_close_returns),
-    TEST(thousand_of_one_client_are_granted_once_each),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("striped_lock async", tests);
 }

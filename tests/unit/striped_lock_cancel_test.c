@@ -136,25 +136,14 @@ static void cancel_ends_in_each_of_many_rounds(acquire_way *acquire) {
     (void)zkl_client_close(client, 0);
 }
 
-static void cancel_just_before_the_stripe_of_a_key_is_asked_for_ends_the_acquire(void) {
+TEST(cancel_just_before_the_stripe_of_a_key_is_asked_for_ends_the_acquire) {
     cancel_ends_in_each_of_many_rounds(acquire_key);
 }
 
-static void cancel_just_before_any_stripe_is_asked_for_ends_the_acquire(void) {
+TEST(cancel_just_before_any_stripe_is_asked_for_ends_the_acquire) {
     cancel_ends_in_each_of_many_rounds(acquire_any);
 }
 
-static void cancel_just_before_all_stripes_are_asked_for_ends_the_acquire(void) {
+TEST(cancel_just_before_all_stripes_are_asked_for_ends_the_acquire) {
     cancel_ends_in_each_of_many_rounds(acquire_all);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(cancel_just_before_the_stripe_of_a_key_is_asked_for_ends_the_acquire),
-    TEST(cancel_just_before_any_stripe_is_asked_for_ends_the_acquire),
-    TEST(cancel_just_before_all_stripes_are_asked_for_ends_the_acquire),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("striped lock cancel", tests);
 }

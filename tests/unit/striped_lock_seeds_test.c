@@ -210,16 +210,7 @@ static void survive(void *arg) {
     }
 }
 
-static void calls_are_told_once_and_stripes_have_one_holder_whatever_breaks(void) {
+TEST(calls_are_told_once_and_stripes_have_one_holder_whatever_breaks) {
     zkl_testing_run_seeds(1, SEEDS, NULL, survive, NULL);
     EXPECT(contenders[0].told > 0);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(calls_are_told_once_and_stripes_have_one_holder_whatever_breaks),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("striped_lock seeds", tests);
 }

@@ -35,14 +35,14 @@ static int acquire_key(zkl_striped_lock *striped_lock, const char *key, int64_t 
                                     ZKL_EXCLUSIVE, timeout_ms, grant);
 }
 
-static void keys_have_the_same_stripe_for_ever(void) {
+TEST(keys_have_the_same_stripe_for_ever) {
     EXPECT_INT(zkl_stripe_of_key("", 0, 7), 0xcbf29ce484222325U % 7);
     EXPECT_INT(zkl_stripe_of_key("a", 1, 1000), 0xaf63dc4c8601ec8cU % 1000);
     EXPECT_INT(zkl_stripe_of_key("foobar", 6, 64), 0x85944171f73967e8U % 64);
     EXPECT_INT(zkl_stripe_of_key("foobar", 6, 0), 0);
 }
 
-static void who_comes_with_one_key_meets_at_one_stripe(void) {
+TEST(who_comes_with_one_key_meets_at_one_stripe) {
     begin();
     zkl_striped_lock *one = open_striped();
     zkl_striped_lock *other = open_striped();
@@ -61,7 +61,7 @@ static void who_comes_with_one_key_meets_at_one_stripe(void) {
     end();
 }
 
-static void any_stripe_is_found_until_all_are_taken(void) {
+TEST(any_stripe_is_found_until_all_are_taken) {
     begin();
     zkl_striped_lock *holders[STRIPES + 1];
     unsigned taken = 0;
@@ -86,7 +86,7 @@ static void any_stripe_is_found_until_all_are_taken(void) {
 }
 
 /* A wait for the deadline over all of them, though none of its tries is answered. */
-static void any_stripe_is_looked_for_until_the_deadline(void) {
+TEST(any_stripe_is_looked_for_until_the_deadline) {
     begin();
     zkl_striped_lock *one = open_striped();
     zkl_testing_partition(client, LONG_MS);
@@ -100,7 +100,7 @@ static void any_stripe_is_looked_for_until_the_deadline(void) {
 }
 
 /* What the tries of a search had left is not what a try of a key has, which asks but once. */
-static void try_of_a_key_has_the_time_it_takes_whatever_was_searched_before(void) {
+TEST(try_of_a_key_has_the_time_it_takes_whatever_was_searched_before) {
     begin();
     zkl_striped_lock *one = NULL;
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, &one), ZKL_OK);
@@ -137,7 +137,7 @@ static void wait_for_any(void *arg) {
 }
 
 /* At the one that is held as many wait as may; the others are free. */
-static void full_stripe_is_passed_over(void) {
+TEST(full_stripe_is_passed_over) {
     enum { TIMES = 20 };
     begin();
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -166,7 +166,7 @@ static void full_stripe_is_passed_over(void) {
     end();
 }
 
-static void all_wait_for_each_and_keep_each_out(void) {
+TEST(all_wait_for_each_and_keep_each_out) {
     begin();
     zkl_striped_lock *one = open_striped();
     waiter all = { open_striped(), 1 };
@@ -186,7 +186,7 @@ static void all_wait_for_each_and_keep_each_out(void) {
     end();
 }
 
-static void cancel_ends_every_wait(void) {
+TEST(cancel_ends_every_wait) {
     static void (*const waits[])(void *arg) = { wait_for_all, wait_for_any };
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         begin();
@@ -209,7 +209,7 @@ static void cancel_ends_every_wait(void) {
     }
 }
 
-static void handle_that_waits_is_in_use(void) {
+TEST(handle_that_waits_is_in_use) {
     begin();
     zkl_striped_lock *holder = open_striped();
     waiter self = { open_striped(), 1 };
@@ -226,7 +226,7 @@ static void handle_that_waits_is_in_use(void) {
     end();
 }
 
-static void bad_input_is_refused(void) {
+TEST(bad_input_is_refused) {
     begin();
     zkl_striped_lock *striped_lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
@@ -278,7 +278,7 @@ static void wear_out_all_stripes(zkl_striped_lock *striped_lock) {
     }
 }
 
-static void stripes_that_are_used_up_begin_anew(void) {
+TEST(stripes_that_are_used_up_begin_anew) {
     begin();
     zkl_striped_lock *striped_lock = open_striped();
     wear_out_all_stripes(striped_lock);
@@ -290,23 +290,4 @@ static void stripes_that_are_used_up_begin_anew(void) {
         ZKL_OK);
     zkl_striped_lock_close(striped_lock);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(keys_have_the_same_stripe_for_ever),
-    TEST(who_comes_with_one_key_meets_at_one_stripe),
-    TEST(any_stripe_is_found_until_all_are_taken),
-    TEST(any_stripe_is_looked_for_until_the_deadline),
-    TEST(try_of_a_key_has_the_time_it_takes_whatever_was_searched_before),
-    TEST(full_stripe_is_passed_over),
-    TEST(all_wait_for_each_and_keep_each_out),
-    TEST(cancel_ends_every_wait),
-    TEST(handle_that_waits_is_in_use),
-    TEST(stripes_that_are_used_up_begin_anew),
-    TEST(bad_input_is_refused),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("striped_lock", tests);
 }

@@ -81,7 +81,7 @@ static void end(void) {
     zkl_testing_end();
 }
 
-static void cancel_just_before_a_stripe_is_asked_for_ends_the_acquire(void) {
+TEST(cancel_just_before_a_stripe_is_asked_for_ends_the_acquire) {
     for (int32_t stripe = ZKL_ANY_STRIPE; stripe < STRIPES; stripe++) {
         begin();
         cancels = true;
@@ -94,20 +94,10 @@ static void cancel_just_before_a_stripe_is_asked_for_ends_the_acquire(void) {
     }
 }
 
-static void child_forked_while_an_acquire_begins_is_told_so_of_what_is_held(void) {
+TEST(child_forked_while_an_acquire_begins_is_told_so_of_what_is_held) {
     begin();
     forks = true;
     EXPECT_INT(zkl_striped_lock_acquire(self, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
     EXPECT(!forks);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(cancel_just_before_a_stripe_is_asked_for_ends_the_acquire),
-    TEST(child_forked_while_an_acquire_begins_is_told_so_of_what_is_held),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("striped lock unlocked", tests);
 }

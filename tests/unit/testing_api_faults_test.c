@@ -56,7 +56,7 @@ static void end_held(void) {
 
 /* ---- Sessions and connections ------------------------------------------------------- */
 
-static void expired_session_loses_the_lock_to_the_waiter(void) {
+TEST(expired_session_loses_the_lock_to_the_waiter) {
     begin_with(0, false);
     zkl_testing_expire_session(holder.client);
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, SOON_MS), 1);
@@ -65,7 +65,7 @@ static void expired_session_loses_the_lock_to_the_waiter(void) {
     end_handed_over(ZKL_LOST);
 }
 
-static void session_expired_without_a_leader_is_ended_by_the_next_one(void) {
+TEST(session_expired_without_a_leader_is_ended_by_the_next_one) {
     begin_with(0, false);
     zkl_testing_elect_leader();
     zkl_testing_expire_session(holder.client);
@@ -84,7 +84,7 @@ static void close_waiter(void *arg) {
     participant_close(&waiter);
 }
 
-static void client_may_be_closed_while_its_sessions_end_waits_for_a_leader(void) {
+TEST(client_may_be_closed_while_its_sessions_end_waits_for_a_leader) {
     begin_with(0, false);
     EXPECT_INT(zkl_lock_cancel(waiter.lock), ZKL_OK);
     zkl_testing_join(waiting);
@@ -101,7 +101,7 @@ static void client_may_be_closed_while_its_sessions_end_waits_for_a_leader(void)
     zkl_testing_end();
 }
 
-static void hiccup_is_suspect_and_then_held_again(void) {
+TEST(hiccup_is_suspect_and_then_held_again) {
     begin_with(0, false);
     zkl_testing_disconnect(holder.client, TIMEOUT_MS / 2);
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, SOON_MS), 1);
@@ -115,7 +115,7 @@ static void hiccup_is_suspect_and_then_held_again(void) {
     end_held();
 }
 
-static void disconnection_past_the_session_is_suspect_and_lost_when_it_ends(void) {
+TEST(disconnection_past_the_session_is_suspect_and_lost_when_it_ends) {
     begin_with(0, false);
     const int64_t ms = TIMEOUT_MS + 3LL * TICK_MS;
     zkl_testing_disconnect(holder.client, ms);
@@ -128,7 +128,7 @@ static void disconnection_past_the_session_is_suspect_and_lost_when_it_ends(void
     end_handed_over(ZKL_LOST);
 }
 
-static void other_clients_stay_connected(void) {
+TEST(other_clients_stay_connected) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     begin_with(0, false);
     zkl_testing_disconnect(holder.client, 1000);
@@ -141,7 +141,7 @@ static void other_clients_stay_connected(void) {
     end_held();
 }
 
-static void partition_is_noticed_by_silence(void) {
+TEST(partition_is_noticed_by_silence) {
     begin_with(0, false);
     zkl_testing_sleep(TIMEOUT_MS);
     zkl_testing_partition(holder.client, TIMEOUT_MS / 3);
@@ -155,7 +155,7 @@ static void partition_is_noticed_by_silence(void) {
     end_held();
 }
 
-static void partition_past_the_session_is_lost(void) {
+TEST(partition_past_the_session_is_lost) {
     begin_with(0, false);
     zkl_testing_partition(holder.client, 3LL * TIMEOUT_MS);
     zkl_testing_join(waiting);
@@ -165,7 +165,7 @@ static void partition_past_the_session_is_lost(void) {
     end_handed_over(ZKL_LOST);
 }
 
-static void pause_past_the_session_is_found_out_afterwards(void) {
+TEST(pause_past_the_session_is_found_out_afterwards) {
     begin_with(0, false);
     zkl_testing_pause(NULL, TIMEOUT_MS + 2LL * TICK_MS);
     EXPECT_INT(zkl_testing_has_ended(waiting), 1); /* it was granted meanwhile */
@@ -174,7 +174,7 @@ static void pause_past_the_session_is_found_out_afterwards(void) {
     end_handed_over(ZKL_LOST);
 }
 
-static void short_pause_goes_unpunished(void) {
+TEST(short_pause_goes_unpunished) {
     begin_with(0, false);
     zkl_testing_pause(NULL, TIMEOUT_MS / 3);
     zkl_testing_sleep(SOON_MS);
@@ -183,7 +183,7 @@ static void short_pause_goes_unpunished(void) {
 
 /* ---- LOST for other reasons --------------------------------------------------------- */
 
-static void lease_ends_while_disconnected(void) {
+TEST(lease_ends_while_disconnected) {
     begin_with(0, true);
     int64_t left_ms = 0;
     EXPECT_INT(zkl_lock_check(holder.lock, &left_ms), ZKL_OK);
@@ -196,7 +196,7 @@ static void lease_ends_while_disconnected(void) {
     end_handed_over(ZKL_LOST);
 }
 
-static void slow_commits_end_the_lease(void) {
+TEST(slow_commits_end_the_lease) {
     begin_with(0, true);
     zkl_testing_slow_servers(TIMEOUT_MS, 2LL * TIMEOUT_MS);
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 2LL * TIMEOUT_MS), 1);
@@ -205,14 +205,14 @@ static void slow_commits_end_the_lease(void) {
     end_handed_over(ZKL_NOT_HELD);
 }
 
-static void hold_limit_takes_the_lock_away(void) {
+TEST(hold_limit_takes_the_lock_away) {
     begin_with(5000, false);
     zkl_testing_sleep(5000);
     EXPECT_TEXT(holder.news, "lost(the lock was held for longer than max_hold_ms) ");
     end_handed_over(ZKL_LOST);
 }
 
-static void node_deleted_by_hand_is_lost(void) {
+TEST(node_deleted_by_hand_is_lost) {
     begin_with(0, false);
     EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
@@ -223,7 +223,7 @@ static void node_deleted_by_hand_is_lost(void) {
 
 /* ---- Timeouts and lost replies ------------------------------------------------------ */
 
-static void waiter_times_out_and_leaves_no_node(void) {
+TEST(waiter_times_out_and_leaves_no_node) {
     participant late;
     begin_with(0, false);
     participant_open(&late, 0, false);
@@ -237,7 +237,7 @@ static void waiter_times_out_and_leaves_no_node(void) {
     end_held();
 }
 
-static void slow_servers_make_an_acquire_time_out(void) {
+TEST(slow_servers_make_an_acquire_time_out) {
     participant self;
     zkl_testing_begin(NULL);
     participant_open(&self, 0, false);
@@ -284,7 +284,7 @@ static char *trace_of_loss(zkl_testing_request request, int carried_out, bool fr
     return text;
 }
 
-static void lost_create_ends_in_one_grant(void) {
+TEST(lost_create_ends_in_one_grant) {
     for (int i = 0; i < 4; i++) {
         int carried_out = i % 2;
         bool fresh = i >= 2; /* its first creates are in vain, or of other nodes */
@@ -297,7 +297,7 @@ static void lost_create_ends_in_one_grant(void) {
     }
 }
 
-static void lost_delete_ends_in_a_release(void) {
+TEST(lost_delete_ends_in_a_release) {
     for (int carried_out = 0; carried_out <= 1; carried_out++) {
         char *text = trace_of_loss(ZKL_TESTING_DELETE, carried_out, false);
         EXPECT_INT(count(text, "reply to delete: lost"), 1);
@@ -307,7 +307,7 @@ static void lost_delete_ends_in_a_release(void) {
     }
 }
 
-static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
+TEST(lost_delete_makes_a_release_that_does_not_wait_pending) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     begin_with(0, false);
     zkl_testing_lose_reply(holder.client, ZKL_TESTING_DELETE, 0);
@@ -319,7 +319,7 @@ static void lost_delete_makes_a_release_that_does_not_wait_pending(void) {
 
 /* ---- The trace ---------------------------------------------------------------------- */
 
-static void trace_tells_what_the_application_is_told(void) {
+TEST(trace_tells_what_the_application_is_told) {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -351,7 +351,7 @@ static void trace_tells_what_the_application_is_told(void) {
 
 /* ---- Servers ------------------------------------------------------------------------ */
 
-static void stopped_servers_make_holders_suspect_until_they_start(void) {
+TEST(stopped_servers_make_holders_suspect_until_they_start) {
     zkl_client *none = NULL;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.connect_timeout_ms = 1000;
@@ -365,7 +365,7 @@ static void stopped_servers_make_holders_suspect_until_they_start(void) {
     end_held();
 }
 
-static void election_is_a_hiccup(void) {
+TEST(election_is_a_hiccup) {
     begin_with(0, false);
     zkl_testing_elect_leader();
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, SOON_MS), 1);
@@ -385,7 +385,7 @@ static void make_requests(void) {
     zkl_lock_close(other);
 }
 
-static void failure_rate_breaks_connections_until_it_is_0(void) {
+TEST(failure_rate_breaks_connections_until_it_is_0) {
     begin_with(0, false);
     zkl_testing_set_failure_rate(500000);
     make_requests();
@@ -396,35 +396,4 @@ static void failure_rate_breaks_connections_until_it_is_0(void) {
     make_requests();
     EXPECT_TEXT(holder.news, "");
     end_held();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(expired_session_loses_the_lock_to_the_waiter),
-    TEST(session_expired_without_a_leader_is_ended_by_the_next_one),
-    TEST(client_may_be_closed_while_its_sessions_end_waits_for_a_leader),
-    TEST(hiccup_is_suspect_and_then_held_again),
-    TEST(disconnection_past_the_session_is_suspect_and_lost_when_it_ends),
-    TEST(other_clients_stay_connected),
-    TEST(partition_is_noticed_by_silence),
-    TEST(partition_past_the_session_is_lost),
-    TEST(pause_past_the_session_is_found_out_afterwards),
-    TEST(short_pause_goes_unpunished),
-    TEST(lease_ends_while_disconnected),
-    TEST(slow_commits_end_the_lease),
-    TEST(hold_limit_takes_the_lock_away),
-    TEST(node_deleted_by_hand_is_lost),
-    TEST(waiter_times_out_and_leaves_no_node),
-    TEST(slow_servers_make_an_acquire_time_out),
-    TEST(lost_create_ends_in_one_grant),
-    TEST(lost_delete_ends_in_a_release),
-    TEST(lost_delete_makes_a_release_that_does_not_wait_pending),
-    TEST(trace_tells_what_the_application_is_told),
-    TEST(stopped_servers_make_holders_suspect_until_they_start),
-    TEST(election_is_a_hiccup),
-    TEST(failure_rate_breaks_connections_until_it_is_0),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("testing api, faults", tests);
 }

@@ -33,7 +33,7 @@ static void end_from_a_task(void) {
     zkl_testing_join(zkl_testing_start(end_simulation, NULL));
 }
 
-static void calls_without_a_simulation_say_so(void) {
+TEST(calls_without_a_simulation_say_so) {
     EXPECT_DEATH(sleep_before_begin, "zkl_testing_sleep: zkl_testing_begin comes first\n");
     EXPECT_DEATH(open_before_begin, "zklock was called, but no simulation has begun");
     EXPECT_DEATH(check_after_end, "zkl_testing_count_children: zkl_testing_begin comes first");
@@ -94,7 +94,7 @@ static void draw_from_nothing(void) {
     (void)zkl_testing_random(0);
 }
 
-static void arguments_out_of_range_are_named(void) {
+TEST(arguments_out_of_range_are_named) {
     EXPECT_DEATH(begin_without_size, "zkl_testing_begin: struct_size must be");
     EXPECT_DEATH(begin_with_ten_servers, "servers must be from 1 to 9");
     EXPECT_DEATH(begin_with_tick_of_nine, "tick_ms must be from 10 to 60000");
@@ -155,21 +155,10 @@ static void fail_an_expectation(void) {
     ZKL_TESTING_EXPECT(options.seed == 1);
 }
 
-static void what_does_not_end_or_is_left_is_told(void) {
+TEST(what_does_not_end_or_is_left_is_told) {
     EXPECT_DEATH(wait_for_ever, "does somebody wait for ever? (1 of its tasks have not ended)");
     EXPECT_DEATH(leave_a_node, "zkl_testing_expect_clean: the node /locks/stock/_c_");
     EXPECT_DEATH(leave_a_task, "zkl_testing_expect_clean: a task has not ended");
     EXPECT_DEATH(call_from_another_thread, "start a task instead (zkl_testing_start)");
     EXPECT_DEATH(fail_an_expectation, "expected options.seed == 1 (seed 4711, at 12 ms)");
-}
-
-static CU_TestInfo tests[] = {
-    TEST(calls_without_a_simulation_say_so),
-    TEST(arguments_out_of_range_are_named),
-    TEST(what_does_not_end_or_is_left_is_told),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("testing api, misuse", tests);
 }

@@ -15,7 +15,7 @@ static void end(void) {
     zkl_testing_end();
 }
 
-static void contender_by_hand_holds_until_it_is_deleted(void) {
+TEST(contender_by_hand_holds_until_it_is_deleted) {
     char node[ZKL_NODE_PATH_SIZE];
     begin();
     EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 0);
@@ -30,7 +30,7 @@ static void contender_by_hand_holds_until_it_is_deleted(void) {
     end();
 }
 
-static void readers_share_with_a_reader_and_wait_for_a_writer(void) {
+TEST(readers_share_with_a_reader_and_wait_for_a_writer) {
     char node[ZKL_NODE_PATH_SIZE];
     begin();
     zkl_testing_add_contender(PARTICIPANT_RESOURCE, ZKL_READ, node);
@@ -42,7 +42,7 @@ static void readers_share_with_a_reader_and_wait_for_a_writer(void) {
     end();
 }
 
-static void by_hand_waits_for_an_election(void) {
+TEST(by_hand_waits_for_an_election) {
     char node[ZKL_NODE_PATH_SIZE];
     begin();
     zkl_testing_elect_leader();
@@ -59,7 +59,7 @@ static void acquire(void *arg) {
     (void)participant_acquire(arg, 5000);
 }
 
-static void watches_of_waiters_are_counted_and_go_with_them(void) {
+TEST(watches_of_waiters_are_counted_and_go_with_them) {
     char node[ZKL_NODE_PATH_SIZE];
     participant other;
     begin();
@@ -80,7 +80,7 @@ static void watches_of_waiters_are_counted_and_go_with_them(void) {
     end();
 }
 
-static void sessions_are_counted_from_opening_to_closing(void) {
+TEST(sessions_are_counted_from_opening_to_closing) {
     zkl_testing_begin(NULL);
     EXPECT_INT(zkl_testing_count_sessions(), 0);
     participant_open(&self, 0, false);
@@ -91,7 +91,7 @@ static void sessions_are_counted_from_opening_to_closing(void) {
     zkl_testing_end();
 }
 
-static void clean_is_waited_for(void) {
+TEST(clean_is_waited_for) {
     begin();
     zkl_testing_add_contender("/locks/of/others", ZKL_EXCLUSIVE, NULL); /* may stay */
     EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
@@ -102,18 +102,4 @@ static void clean_is_waited_for(void) {
     EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 0);
     EXPECT(zkl_testing_now_ms() - before_ms < 100);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(contender_by_hand_holds_until_it_is_deleted),
-    TEST(readers_share_with_a_reader_and_wait_for_a_writer),
-    TEST(by_hand_waits_for_an_election),
-    TEST(watches_of_waiters_are_counted_and_go_with_them),
-    TEST(sessions_are_counted_from_opening_to_closing),
-    TEST(clean_is_waited_for),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("testing api, nodes", tests);
 }

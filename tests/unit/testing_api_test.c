@@ -11,7 +11,7 @@ enum { LINE_SIZE = 1024 };
 
 /* ---- Time --------------------------------------------------------------------------- */
 
-static void time_begins_at_zero_and_passes_in_sleep_only(void) {
+TEST(time_begins_at_zero_and_passes_in_sleep_only) {
     zkl_testing_begin(NULL);
     EXPECT_INT(zkl_testing_now_ms(), 0);
     zkl_testing_sleep(60000);
@@ -27,7 +27,7 @@ static void set_flag(void *arg) {
     *flag = true;
 }
 
-static void sleep_of_zero_lets_the_others_take_their_turns(void) {
+TEST(sleep_of_zero_lets_the_others_take_their_turns) {
     bool ran = false;
     zkl_testing_begin(NULL);
     zkl_testing_task *task = zkl_testing_start(set_flag, &ran);
@@ -47,7 +47,7 @@ static int is_three_seconds_later(void *arg) {
     return zkl_testing_now_ms() >= 3000;
 }
 
-static void wait_until_tells_whether_it_came_to_be_so_in_time(void) {
+TEST(wait_until_tells_whether_it_came_to_be_so_in_time) {
     zkl_testing_begin(NULL);
     EXPECT_INT(zkl_testing_wait_until(is_three_seconds_later, NULL, 1000), 0);
     EXPECT_INT(zkl_testing_now_ms(), 1000);
@@ -57,7 +57,7 @@ static void wait_until_tells_whether_it_came_to_be_so_in_time(void) {
     zkl_testing_end();
 }
 
-static void wait_for_state_sees_a_handle_wait_hold_and_let_go(void) {
+TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go) {
     participant self;
     char node[ZKL_NODE_PATH_SIZE];
     zkl_testing_begin(NULL);
@@ -82,7 +82,7 @@ static void sleep_a_second(void *arg) {
     set_flag(arg);
 }
 
-static void join_waits_for_the_end_of_a_task(void) {
+TEST(join_waits_for_the_end_of_a_task) {
     bool ran = false;
     zkl_testing_begin(NULL);
     zkl_testing_task *task = zkl_testing_start(sleep_a_second, &ran);
@@ -103,7 +103,7 @@ static void use_much_stack(void *arg) {
     set_flag(arg);
 }
 
-static void task_has_a_large_stack(void) {
+TEST(task_has_a_large_stack) {
     bool ran = false;
     zkl_testing_begin(NULL);
     zkl_testing_join(zkl_testing_start(use_much_stack, &ran));
@@ -139,7 +139,7 @@ static void jump_and_go_on(void *arg) {
 }
 
 /* As test frameworks do it; sanitizers must know the bounds of its stack. */
-static void task_may_leave_functions_by_a_jump(void) {
+TEST(task_may_leave_functions_by_a_jump) {
     bool ran = false;
     zkl_testing_begin(NULL);
     zkl_testing_join(zkl_testing_start(jump_and_go_on, &ran));
@@ -155,7 +155,7 @@ static void sleep_in_deep_frames(void *arg) {
     (void)arg;
 }
 
-static void tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again(void) {
+TEST(tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again) {
     for (int round = 0; round < 3; round++) {
         bool ran = false;
         zkl_testing_begin(NULL);
@@ -187,7 +187,7 @@ static void tick(void *arg) {
     }
 }
 
-static void pause_stops_one_process_and_no_other(void) {
+TEST(pause_stops_one_process_and_no_other) {
     zkl_testing_begin(NULL);
     ticks paused = { .process = zkl_testing_process_make() };
     ticks other = { .process = zkl_testing_process_make() };
@@ -205,7 +205,7 @@ static void pause_stops_one_process_and_no_other(void) {
     zkl_testing_end();
 }
 
-static void pause_of_ones_own_process_waits(void) {
+TEST(pause_of_ones_own_process_waits) {
     zkl_testing_begin(NULL);
     zkl_testing_pause(NULL, 700);
     EXPECT_INT(zkl_testing_now_ms(), 700);
@@ -276,7 +276,7 @@ static void run_two_contenders(void *arg) {
     EXPECT_INT(zkl_testing_wait_until(no_session_is_left, NULL, PARTICIPANT_TIMEOUT_MS + 4000), 1);
 }
 
-static void two_contenders_take_turns_under_a_thousand_seeds(void) {
+TEST(two_contenders_take_turns_under_a_thousand_seeds) {
     zkl_testing_run_seeds(1, SEEDS, NULL, run_two_contenders, NULL);
 }
 
@@ -291,7 +291,7 @@ static char *trace_of(uint64_t seed) {
     return text;
 }
 
-static void same_seed_tells_the_same_byte_for_byte(void) {
+TEST(same_seed_tells_the_same_byte_for_byte) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         char *first = trace_of(seed);
         char *other = trace_of(seed + 1);
@@ -305,7 +305,7 @@ static void same_seed_tells_the_same_byte_for_byte(void) {
     }
 }
 
-static void trace_tells_who_did_what(void) {
+TEST(trace_tells_who_did_what) {
     static const char *const told[] = {
         "test       begins with seed 5",
         "servers    session 1",
@@ -341,7 +341,7 @@ static void first_line_of_record(char line[LINE_SIZE]) {
     EXPECT_INT(remove(path), 0);
 }
 
-static void record_of_a_client_is_of_the_simulations_time(void) {
+TEST(record_of_a_client_is_of_the_simulations_time) {
     char line[LINE_SIZE];
     first_line_of_record(line);
     unit_check(strstr(line, "opened=2025-01-01T00:00:05Z") != NULL, __FILE__, __LINE__, "%s", line);
@@ -355,7 +355,7 @@ static void note_seed(void *arg) {
     seen[seen_count++] = zkl_testing_seed();
 }
 
-static void run_seeds_runs_each_seed_once_or_the_one_of_the_environment(void) {
+TEST(run_seeds_runs_each_seed_once_or_the_one_of_the_environment) {
     seen_count = 0;
     zkl_testing_run_seeds(UINT64_MAX - 2, UINT64_MAX, NULL, note_seed, seen);
     EXPECT_INT(seen_count, 3);
@@ -368,7 +368,7 @@ static void run_seeds_runs_each_seed_once_or_the_one_of_the_environment(void) {
     EXPECT_INT(seen[0], 77);
 }
 
-static void random_numbers_are_the_seeds(void) {
+TEST(random_numbers_are_the_seeds) {
     zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
     uint64_t numbers[2][20];
     for (int run = 0; run < 2; run++) {
@@ -386,28 +386,4 @@ static void random_numbers_are_the_seeds(void) {
     }
     EXPECT(memcmp(numbers[0], numbers[1], sizeof(numbers[0])) != 0);
     zkl_testing_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(time_begins_at_zero_and_passes_in_sleep_only),
-    TEST(sleep_of_zero_lets_the_others_take_their_turns),
-    TEST(wait_until_tells_whether_it_came_to_be_so_in_time),
-    TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go),
-    TEST(join_waits_for_the_end_of_a_task),
-    TEST(task_has_a_large_stack),
-    TEST(task_may_leave_functions_by_a_jump),
-    TEST(tasks_that_have_not_ended_are_gone_and_their_stacks_are_used_again),
-    TEST(pause_stops_one_process_and_no_other),
-    TEST(pause_of_ones_own_process_waits),
-    TEST(two_contenders_take_turns_under_a_thousand_seeds),
-    TEST(same_seed_tells_the_same_byte_for_byte),
-    TEST(trace_tells_who_did_what),
-    TEST(record_of_a_client_is_of_the_simulations_time),
-    TEST(run_seeds_runs_each_seed_once_or_the_one_of_the_environment),
-    TEST(random_numbers_are_the_seeds),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("testing api", tests);
 }

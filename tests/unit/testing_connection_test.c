@@ -28,7 +28,7 @@ static void make_nodes(void) {
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-static void requests_are_answered_in_their_order(void) {
+TEST(requests_are_answered_in_their_order) {
     caller self;
     begin();
     open_connected(&self);
@@ -49,7 +49,7 @@ static void requests_are_answered_in_their_order(void) {
     caller_world_end();
 }
 
-static void requests_made_before_there_is_a_connection_wait_for_it(void) {
+TEST(requests_made_before_there_is_a_connection_wait_for_it) {
     caller self;
     begin();
     caller_open(&self, TIMEOUT_MS);
@@ -61,7 +61,7 @@ static void requests_made_before_there_is_a_connection_wait_for_it(void) {
     caller_world_end();
 }
 
-static void requests_are_lost_with_an_attempt_to_connect_that_fails(void) {
+TEST(requests_are_lost_with_an_attempt_to_connect_that_fails) {
     caller self;
     begin();
     for (uint32_t i = 0; i < 3; i++) {
@@ -77,7 +77,7 @@ static void requests_are_lost_with_an_attempt_to_connect_that_fails(void) {
     caller_world_end();
 }
 
-static void lost_connection_is_told_before_the_requests_that_it_loses(void) {
+TEST(lost_connection_is_told_before_the_requests_that_it_loses) {
     caller self;
     begin();
     open_connected(&self);
@@ -95,7 +95,7 @@ static void lost_connection_is_told_before_the_requests_that_it_loses(void) {
     caller_world_end();
 }
 
-static void request_whose_reply_is_lost_was_carried_out(void) {
+TEST(request_whose_reply_is_lost_was_carried_out) {
     caller self;
     begin();
     open_connected(&self);
@@ -110,7 +110,7 @@ static void request_whose_reply_is_lost_was_carried_out(void) {
     caller_world_end();
 }
 
-static void reply_that_is_on_its_way_is_lost_with_its_connection(void) {
+TEST(reply_that_is_on_its_way_is_lost_with_its_connection) {
     caller self;
     begin();
     open_connected(&self);
@@ -124,7 +124,7 @@ static void reply_that_is_on_its_way_is_lost_with_its_connection(void) {
     caller_world_end();
 }
 
-static void next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout(void) {
+TEST(next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout) {
     caller self;
     begin();
     for (uint32_t i = 0; i < 3; i++) {
@@ -141,7 +141,7 @@ static void next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout(void) {
     caller_world_end();
 }
 
-static void request_that_cannot_be_sent_is_refused_at_once(void) {
+TEST(request_that_cannot_be_sent_is_refused_at_once) {
     caller self;
     zkl_ensemble_options options = caller_options();
     options.rates.not_sent = 1000000;
@@ -158,7 +158,7 @@ static void request_that_cannot_be_sent_is_refused_at_once(void) {
 /* ---- Being alive ------------------------------------------------------------------------------
  */
 
-static void idle_session_is_kept_by_pings(void) {
+TEST(idle_session_is_kept_by_pings) {
     caller self;
     begin();
     open_connected(&self);
@@ -170,7 +170,7 @@ static void idle_session_is_kept_by_pings(void) {
     caller_world_end();
 }
 
-static void requests_take_the_place_of_pings(void) {
+TEST(requests_take_the_place_of_pings) {
     caller self;
     begin();
     open_connected(&self);
@@ -184,7 +184,7 @@ static void requests_take_the_place_of_pings(void) {
     caller_world_end();
 }
 
-static void silence_is_noticed_after_two_thirds_of_the_timeout(void) {
+TEST(silence_is_noticed_after_two_thirds_of_the_timeout) {
     caller self;
     begin();
     open_connected(&self);
@@ -202,7 +202,7 @@ static void silence_is_noticed_after_two_thirds_of_the_timeout(void) {
 
 /* ---- The end of the session ------------------------------------------------------------------ */
 
-static void session_that_is_ended_breaks_its_connection_and_is_told_at_the_next(void) {
+TEST(session_that_is_ended_breaks_its_connection_and_is_told_at_the_next) {
     caller self;
     begin();
     open_connected(&self);
@@ -218,7 +218,7 @@ static void session_that_is_ended_breaks_its_connection_and_is_told_at_the_next(
 }
 
 /* Servers close the connection with what still waits to be sent. */
-static void client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not(void) {
+TEST(client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not) {
     int heard = 0;
     enum { SEEDS = 40 };
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -244,7 +244,7 @@ static void client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not(void)
     EXPECT(heard > 0 && heard < SEEDS);
 }
 
-static void reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out(void) {
+TEST(reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out) {
     enum { SEEDS = 40 };
     zkl_ensemble_options options = zkl_ensemble_defaults(); /* whose commits can be slow */
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -267,7 +267,7 @@ static void reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carr
     }
 }
 
-static void contenders_reply_is_lost_only_of_a_create_that_has_made_its_node(void) {
+TEST(contenders_reply_is_lost_only_of_a_create_that_has_made_its_node) {
     caller self;
     begin();
     make_nodes();
@@ -294,7 +294,7 @@ static void contenders_reply_is_lost_only_of_a_create_that_has_made_its_node(voi
     caller_world_end();
 }
 
-static void requests_that_wait_for_a_session_that_is_over_are_told_after_its_end(void) {
+TEST(requests_that_wait_for_a_session_that_is_over_are_told_after_its_end) {
     caller self;
     begin();
     open_connected(&self);
@@ -310,7 +310,7 @@ static void requests_that_wait_for_a_session_that_is_over_are_told_after_its_end
     caller_world_end();
 }
 
-static void another_session_can_be_opened_after_the_end_of_one(void) {
+TEST(another_session_can_be_opened_after_the_end_of_one) {
     caller self;
     begin();
     open_connected(&self);
@@ -327,7 +327,7 @@ static void another_session_can_be_opened_after_the_end_of_one(void) {
     caller_world_end();
 }
 
-static void close_ends_the_session_and_answers_what_is_open(void) {
+TEST(close_ends_the_session_and_answers_what_is_open) {
     caller self;
     begin();
     open_connected(&self);
@@ -348,7 +348,7 @@ static void close_ends_the_session_and_answers_what_is_open(void) {
     caller_world_end();
 }
 
-static void close_without_an_answer_takes_a_second_and_a_half(void) {
+TEST(close_without_an_answer_takes_a_second_and_a_half) {
     caller self;
     begin();
     caller_open(&self, 10 * TIMEOUT_MS);
@@ -360,7 +360,7 @@ static void close_without_an_answer_takes_a_second_and_a_half(void) {
     caller_world_end();
 }
 
-static void nothing_is_told_of_a_session_that_was_given_up(void) {
+TEST(nothing_is_told_of_a_session_that_was_given_up) {
     caller self;
     begin();
     make_nodes();
@@ -381,7 +381,7 @@ static void nothing_is_told_of_a_session_that_was_given_up(void) {
 
 /* ---- Watches --------------------------------------------------------------------------------- */
 
-static void watches_are_set_again_and_tell_what_was_missed(void) {
+TEST(watches_are_set_again_and_tell_what_was_missed) {
     caller self;
     begin();
     make_nodes();
@@ -411,7 +411,7 @@ static void watches_are_set_again_and_tell_what_was_missed(void) {
     caller_world_end();
 }
 
-static void node_that_was_made_anew_meanwhile_is_a_change(void) {
+TEST(node_that_was_made_anew_meanwhile_is_a_change) {
     caller self;
     begin();
     make_nodes();
@@ -428,7 +428,7 @@ static void node_that_was_made_anew_meanwhile_is_a_change(void) {
     caller_world_end();
 }
 
-static void watch_whose_reply_was_lost_is_not_set_again(void) {
+TEST(watch_whose_reply_was_lost_is_not_set_again) {
     caller self;
     begin();
     make_nodes();
@@ -446,7 +446,7 @@ static void watch_whose_reply_was_lost_is_not_set_again(void) {
     caller_world_end();
 }
 
-static void all_who_watch_a_path_are_told_once(void) {
+TEST(all_who_watch_a_path_are_told_once) {
     caller self;
     begin();
     make_nodes();
@@ -469,7 +469,7 @@ static void all_who_watch_a_path_are_told_once(void) {
     caller_world_end();
 }
 
-static void removed_watches_are_gone_at_both_ends(void) {
+TEST(removed_watches_are_gone_at_both_ends) {
     caller self;
     begin();
     make_nodes();
@@ -492,7 +492,7 @@ static void removed_watches_are_gone_at_both_ends(void) {
 
 /* ---- Processes that stop, news that repeats -------------------------------------------------- */
 
-static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
+TEST(stopped_process_gets_what_has_come_in_order_when_it_goes_on) {
     caller self;
     begin();
     make_nodes();
@@ -517,7 +517,7 @@ static void stopped_process_gets_what_has_come_in_order_when_it_goes_on(void) {
     caller_world_end();
 }
 
-static void process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock(void) {
+TEST(process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock) {
     caller self;
     begin();
     make_nodes();
@@ -539,7 +539,7 @@ static void process_that_goes_on_reads_what_has_come_before_it_looks_at_the_cloc
     caller_world_end();
 }
 
-static void news_can_be_repeated(void) {
+TEST(news_can_be_repeated) {
     caller self;
     begin();
     open_connected(&self);
@@ -559,40 +559,4 @@ static void news_can_be_repeated(void) {
                "connected");
     caller_close(&self);
     caller_world_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(requests_are_answered_in_their_order),
-    TEST(requests_made_before_there_is_a_connection_wait_for_it),
-    TEST(requests_are_lost_with_an_attempt_to_connect_that_fails),
-    TEST(lost_connection_is_told_before_the_requests_that_it_loses),
-    TEST(request_whose_reply_is_lost_was_carried_out),
-    TEST(reply_that_is_on_its_way_is_lost_with_its_connection),
-    TEST(next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout),
-    TEST(request_that_cannot_be_sent_is_refused_at_once),
-    TEST(idle_session_is_kept_by_pings),
-    TEST(requests_take_the_place_of_pings),
-    TEST(silence_is_noticed_after_two_thirds_of_the_timeout),
-    TEST(session_that_is_ended_breaks_its_connection_and_is_told_at_the_next),
-    TEST(client_hears_of_its_own_nodes_at_the_end_of_its_session_or_not),
-    TEST(reply_that_is_lost_when_it_is_answered_is_of_a_request_that_was_carried_out),
-    TEST(contenders_reply_is_lost_only_of_a_create_that_has_made_its_node),
-    TEST(requests_that_wait_for_a_session_that_is_over_are_told_after_its_end),
-    TEST(another_session_can_be_opened_after_the_end_of_one),
-    TEST(close_ends_the_session_and_answers_what_is_open),
-    TEST(close_without_an_answer_takes_a_second_and_a_half),
-    TEST(nothing_is_told_of_a_session_that_was_given_up),
-    TEST(watches_are_set_again_and_tell_what_was_missed),
-    TEST(node_that_was_made_anew_meanwhile_is_a_change),
-    TEST(watch_whose_reply_was_lost_is_not_set_again),
-    TEST(all_who_watch_a_path_are_told_once),
-    TEST(removed_watches_are_gone_at_both_ends),
-    TEST(stopped_process_gets_what_has_come_in_order_when_it_goes_on),
-    TEST(process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock),
-    TEST(news_can_be_repeated),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("connection_simulated", tests);
 }

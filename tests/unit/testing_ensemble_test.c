@@ -45,7 +45,7 @@ static void list_for(caller *self, int64_t ms) {
 
 /* ---- Reads and writes ------------------------------------------------------------------------ */
 
-static void read_on_a_server_that_lags_is_old_but_not_for_who_has_written(void) {
+TEST(read_on_a_server_that_lags_is_old_but_not_for_who_has_written) {
     caller writer;
     caller reader;
     begin();
@@ -70,7 +70,7 @@ static void read_on_a_server_that_lags_is_old_but_not_for_who_has_written(void) 
     caller_world_end();
 }
 
-static void watch_fires_once_and_before_the_answer_that_shows_why(void) {
+TEST(watch_fires_once_and_before_the_answer_that_shows_why) {
     caller self;
     begin();
     make("/p");
@@ -93,7 +93,7 @@ static void watch_fires_once_and_before_the_answer_that_shows_why(void) {
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-static void timeout_is_granted_between_2_and_20_ticks(void) {
+TEST(timeout_is_granted_between_2_and_20_ticks) {
     static const int32_t wishes[] = { 1, 600, 100000 };
     static const int32_t granted[] = { 2 * TICK_MS, 600, 20 * TICK_MS };
     begin();
@@ -108,7 +108,7 @@ static void timeout_is_granted_between_2_and_20_ticks(void) {
     caller_world_end();
 }
 
-static void session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes(void) {
+TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes) {
     caller self;
     begin();
     zkl_process *process = zkl_process_begin(0);
@@ -127,7 +127,7 @@ static void session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_i
     caller_world_end();
 }
 
-static void follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions(void) {
+TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions) {
     caller self;
     zkl_ensemble_options options = caller_options();
     options.sync_limit_ticks = 10;
@@ -148,7 +148,7 @@ static void follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_s
     caller_world_end();
 }
 
-static void touches_reach_the_leader_by_its_pings_only(void) {
+TEST(touches_reach_the_leader_by_its_pings_only) {
     caller self;
     begin();
     caller_open_on(&self, 3 * TICK_MS, follower);
@@ -159,7 +159,7 @@ static void touches_reach_the_leader_by_its_pings_only(void) {
 }
 
 /* As all that is sent to it: on one connection nothing is lost but with the connection. */
-static void pings_wait_for_a_server_that_is_cut_off(void) {
+TEST(pings_wait_for_a_server_that_is_cut_off) {
     caller self;
     zkl_ensemble_options options = caller_options();
     options.sync_limit_ticks = 10;
@@ -176,7 +176,7 @@ static void pings_wait_for_a_server_that_is_cut_off(void) {
     caller_world_end();
 }
 
-static void new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed(void) {
+TEST(new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed) {
     caller self;
     begin();
     zkl_process *process = zkl_process_begin(0);
@@ -201,7 +201,7 @@ static void new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_commi
 
 /* ---- Writes that come late, or never --------------------------------------------------------- */
 
-static void late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it(void) {
+TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it) {
     caller self;
     begin();
     make("/p");
@@ -223,7 +223,7 @@ static void late_create_is_made_after_a_list_on_the_next_connection_has_not_show
     caller_world_end();
 }
 
-static void write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out(void) {
+TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out) {
     caller self;
     zkl_ensemble_options options = caller_options();
     options.sync_limit_ticks = 20;
@@ -244,7 +244,7 @@ static void write_that_reaches_the_leader_after_its_session_has_moved_is_never_c
     caller_world_end();
 }
 
-static void write_on_a_follower_that_is_mended_in_time_is_carried_out(void) {
+TEST(write_on_a_follower_that_is_mended_in_time_is_carried_out) {
     caller self;
     begin();
     caller_open_on(&self, 20 * TICK_MS, follower);
@@ -261,7 +261,7 @@ static void write_on_a_follower_that_is_mended_in_time_is_carried_out(void) {
     caller_world_end();
 }
 
-static void request_cut_before_it_arrives_is_never_carried_out(void) {
+TEST(request_cut_before_it_arrives_is_never_carried_out) {
     caller self;
     begin();
     caller_open_on(&self, TIMEOUT_MS, follower);
@@ -277,7 +277,7 @@ static void request_cut_before_it_arrives_is_never_carried_out(void) {
 
 /* ---- Servers that come and go ---------------------------------------------------------------- */
 
-static void nothing_is_committed_without_a_majority_and_all_goes_on_with_one(void) {
+TEST(nothing_is_committed_without_a_majority_and_all_goes_on_with_one) {
     caller self;
     begin();
     caller_open_on(&self, 20 * TICK_MS, leader);
@@ -303,7 +303,7 @@ static void nothing_is_committed_without_a_majority_and_all_goes_on_with_one(voi
     caller_world_end();
 }
 
-static void leader_that_is_cut_off_is_replaced_and_joins_the_next_one(void) {
+TEST(leader_that_is_cut_off_is_replaced_and_joins_the_next_one) {
     begin();
     zkl_ensemble_cut_off_server(ensemble, leader);
     run_ms(SYNC_LIMIT_MS + 400);
@@ -318,7 +318,7 @@ static void leader_that_is_cut_off_is_replaced_and_joins_the_next_one(void) {
     caller_world_end();
 }
 
-static void server_that_is_started_again_knows_all(void) {
+TEST(server_that_is_started_again_knows_all) {
     caller self;
     begin();
     zkl_ensemble_stop_server(ensemble, follower);
@@ -334,7 +334,7 @@ static void server_that_is_started_again_knows_all(void) {
     caller_world_end();
 }
 
-static void client_is_turned_away_by_a_server_that_has_seen_less_than_it(void) {
+TEST(client_is_turned_away_by_a_server_that_has_seen_less_than_it) {
     caller self;
     begin();
     caller_open_on(&self, 20 * TICK_MS, leader);
@@ -356,7 +356,7 @@ static void client_is_turned_away_by_a_server_that_has_seen_less_than_it(void) {
 
 /* ---- Servers that refuse --------------------------------------------------------------------- */
 
-static void path_without_permission_is_refused_for_its_time(void) {
+TEST(path_without_permission_is_refused_for_its_time) {
     caller self;
     begin();
     make("/p");
@@ -380,7 +380,7 @@ static void path_without_permission_is_refused_for_its_time(void) {
 
 /* The parent's rights are looked at before the node is looked for, and a node's own only where it
  * is there. */
-static void rights_are_looked_at_before_the_node(void) {
+TEST(rights_are_looked_at_before_the_node) {
     caller self;
     begin();
     make("/p");
@@ -407,7 +407,7 @@ static void rights_are_looked_at_before_the_node(void) {
 
 /* Seen on 3.9.3 with enableEagerACLCheck: libzookeeper leaves a connection on which an answer comes
  * before its turn. Transactions are not looked at. */
-static void early_refusal_that_overtakes_an_answer_breaks_the_connection(void) {
+TEST(early_refusal_that_overtakes_an_answer_breaks_the_connection) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
                                           .path = "/p/none",
                                           .version = ZKL_ANY_VERSION };
@@ -436,7 +436,7 @@ static void early_refusal_that_overtakes_an_answer_breaks_the_connection(void) {
     caller_world_end();
 }
 
-static void busy_server_turns_requests_away_unapplied(void) {
+TEST(busy_server_turns_requests_away_unapplied) {
     caller self;
     begin();
     caller_open_on(&self, TIMEOUT_MS, follower);
@@ -452,7 +452,7 @@ static void busy_server_turns_requests_away_unapplied(void) {
     caller_world_end();
 }
 
-static void mute_connection_answers_pings_and_nothing_else(void) {
+TEST(mute_connection_answers_pings_and_nothing_else) {
     caller self;
     begin();
     for (uint32_t i = 0; i < 3; i++) {
@@ -480,7 +480,7 @@ static void mute_connection_answers_pings_and_nothing_else(void) {
  * --------------------------------------------------------------------------------------------------
  */
 
-static void others_make_and_delete_what_they_like(void) {
+TEST(others_make_and_delete_what_they_like) {
     char path[64] = "";
     begin();
     int64_t foreign = zkl_ensemble_make_session(ensemble);
@@ -533,7 +533,7 @@ static bool number_behind_the_last_is_negative(uint64_t seed, bool on_leader) {
     return negative;
 }
 
-static void number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand(void) {
+TEST(number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand) {
     int negative = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         negative += number_behind_the_last_is_negative(seed, false) ? 1 : 0;
@@ -681,7 +681,7 @@ static void run_adversity(uint64_t seed) {
     caller_world_end();
 }
 
-static void same_seed_gives_the_same_stream_of_deliveries_and_another_another(void) {
+TEST(same_seed_gives_the_same_stream_of_deliveries_and_another_another) {
     static char first[TRACE_SIZE];
     run_adversity(7);
     memcpy(first, trace, sizeof(first));
@@ -692,41 +692,8 @@ static void same_seed_gives_the_same_stream_of_deliveries_and_another_another(vo
     EXPECT(trace_used > 4096);
 }
 
-static void all_faults_at_once_leave_nothing_behind(void) {
+TEST(all_faults_at_once_leave_nothing_behind) {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         run_adversity(seed);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(read_on_a_server_that_lags_is_old_but_not_for_who_has_written),
-    TEST(watch_fires_once_and_before_the_answer_that_shows_why),
-    TEST(timeout_is_granted_between_2_and_20_ticks),
-    TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes),
-    TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions),
-    TEST(touches_reach_the_leader_by_its_pings_only),
-    TEST(pings_wait_for_a_server_that_is_cut_off),
-    TEST(new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed),
-    TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it),
-    TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out),
-    TEST(write_on_a_follower_that_is_mended_in_time_is_carried_out),
-    TEST(request_cut_before_it_arrives_is_never_carried_out),
-    TEST(nothing_is_committed_without_a_majority_and_all_goes_on_with_one),
-    TEST(leader_that_is_cut_off_is_replaced_and_joins_the_next_one),
-    TEST(server_that_is_started_again_knows_all),
-    TEST(client_is_turned_away_by_a_server_that_has_seen_less_than_it),
-    TEST(path_without_permission_is_refused_for_its_time),
-    TEST(rights_are_looked_at_before_the_node),
-    TEST(early_refusal_that_overtakes_an_answer_breaks_the_connection),
-    TEST(busy_server_turns_requests_away_unapplied),
-    TEST(mute_connection_answers_pings_and_nothing_else),
-    TEST(others_make_and_delete_what_they_like),
-    TEST(number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand),
-    TEST(same_seed_gives_the_same_stream_of_deliveries_and_another_another),
-    TEST(all_faults_at_once_leave_nothing_behind),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("ensemble", tests);
 }

@@ -34,7 +34,7 @@ static bool is_there(const char *path) {
     return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
 }
 
-static void transaction_makes_changes_and_removes_all_at_one_zxid(void) {
+TEST(transaction_makes_changes_and_removes_all_at_one_zxid) {
     caller self;
     begin();
     open_connected(&self);
@@ -76,7 +76,7 @@ static void expect_failure(const zkl_multi_operation *operation, const char *lin
     caller_world_end();
 }
 
-static void transaction_of_which_one_operation_fails_changes_nothing(void) {
+TEST(transaction_of_which_one_operation_fails_changes_nothing) {
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CHECK, "/none", NULL, 0, ZKL_ANY_VERSION },
                    "transact NO_NODE : NOT_NOW, NO_NODE!, NOT_NOW");
     expect_failure(&(zkl_multi_operation){ ZKL_MULTI_CREATE_EPHEMERAL, "/none/x", NULL, 0, 0 },
@@ -91,7 +91,7 @@ static void transaction_of_which_one_operation_fails_changes_nothing(void) {
                    "transact REFUSED : NOT_NOW, REFUSED!, NOT_NOW");
 }
 
-static void transaction_whose_reply_is_lost_may_be_applied_or_not(void) {
+TEST(transaction_whose_reply_is_lost_may_be_applied_or_not) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         caller self;
@@ -106,15 +106,4 @@ static void transaction_whose_reply_is_lost_may_be_applied_or_not(void) {
         caller_close(&self);
         caller_world_end();
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(transaction_makes_changes_and_removes_all_at_one_zxid),
-    TEST(transaction_of_which_one_operation_fails_changes_nothing),
-    TEST(transaction_whose_reply_is_lost_may_be_applied_or_not),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("transact_simulated", tests);
 }

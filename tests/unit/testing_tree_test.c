@@ -85,7 +85,7 @@ static size_t count_children(const char *path, int64_t at) {
 
 /* ---- Creates and deletions ------------------------------------------------------------------- */
 
-static void create_below_a_missing_parent_fails_and_takes_a_zxid(void) {
+TEST(create_below_a_missing_parent_fails_and_takes_a_zxid) {
     begin();
     EXPECT_INT(create("/a/b"), ZKL_SERVER_ERROR_NO_NODE);
     EXPECT_INT(create("/a"), ZKL_SERVER_ERROR_NONE);
@@ -97,7 +97,7 @@ static void create_below_a_missing_parent_fails_and_takes_a_zxid(void) {
     end();
 }
 
-static void node_with_children_is_not_deleted(void) {
+TEST(node_with_children_is_not_deleted) {
     begin();
     create("/a");
     create("/a/b");
@@ -110,7 +110,7 @@ static void node_with_children_is_not_deleted(void) {
     end();
 }
 
-static void ephemeral_node_has_no_children_and_needs_a_session(void) {
+TEST(ephemeral_node_has_no_children_and_needs_a_session) {
     begin();
     EXPECT_INT(create_ephemeral(OWNER, "/e"), ZKL_SERVER_ERROR_SESSION_EXPIRED);
     open_session(OWNER);
@@ -120,7 +120,7 @@ static void ephemeral_node_has_no_children_and_needs_a_session(void) {
     end();
 }
 
-static void end_of_a_session_deletes_all_its_nodes_in_one_transaction(void) {
+TEST(end_of_a_session_deletes_all_its_nodes_in_one_transaction) {
     begin();
     open_session(OWNER);
     open_session(OWNER + 1);
@@ -144,7 +144,7 @@ static void end_of_a_session_deletes_all_its_nodes_in_one_transaction(void) {
 /* ---- Earlier states ----------------------------------------------------------------------------
  */
 
-static void earlier_states_are_seen_by_their_zxid(void) {
+TEST(earlier_states_are_seen_by_their_zxid) {
     begin();
     create("/p");    /* 1 */
     create("/p/a");  /* 2 */
@@ -165,7 +165,7 @@ static void earlier_states_are_seen_by_their_zxid(void) {
     end();
 }
 
-static void forgetting_takes_what_was_deleted_until_then_and_no_more(void) {
+TEST(forgetting_takes_what_was_deleted_until_then_and_no_more) {
     begin();
     create("/a");
     create("/b");
@@ -182,7 +182,7 @@ static void forgetting_takes_what_was_deleted_until_then_and_no_more(void) {
 /* ---- Sequence numbers --------------------------------------------------------------------------
  */
 
-static void sequence_counts_all_children_ever_made(void) {
+TEST(sequence_counts_all_children_ever_made) {
     begin();
     create("/p");
     create("/p/plain");
@@ -197,7 +197,7 @@ static void sequence_counts_all_children_ever_made(void) {
     end();
 }
 
-static void sequence_sticks_for_creates_one_after_the_other(void) {
+TEST(sequence_sticks_for_creates_one_after_the_other) {
     begin();
     create("/p");
     EXPECT(zkl_tree_set_creates(tree, "/p", INT32_MAX - 1));
@@ -211,7 +211,7 @@ static void sequence_sticks_for_creates_one_after_the_other(void) {
     end();
 }
 
-static void sequence_of_pipelined_creates_turns_negative_and_comes_back(void) {
+TEST(sequence_of_pipelined_creates_turns_negative_and_comes_back) {
     begin();
     create("/p");
     zkl_tree_set_creates(tree, "/p", INT32_MAX);
@@ -228,7 +228,7 @@ static void sequence_of_pipelined_creates_turns_negative_and_comes_back(void) {
     end();
 }
 
-static void pipelined_creates_below_the_end_count_as_any(void) {
+TEST(pipelined_creates_below_the_end_count_as_any) {
     begin();
     create("/p");
     seen_zxid = zxid;
@@ -241,7 +241,7 @@ static void pipelined_creates_below_the_end_count_as_any(void) {
     end();
 }
 
-static void negative_count_goes_up_to_zero(void) {
+TEST(negative_count_goes_up_to_zero) {
     begin();
     create("/p");
     zkl_tree_set_creates(tree, "/p", -1);
@@ -259,7 +259,7 @@ static zkl_tree_transaction *multi(const zkl_write *operations, size_t count) {
     return write_all(OWNER, ZKL_WRITE_MULTI, operations, count);
 }
 
-static void multi_makes_and_deletes_all_at_one_zxid(void) {
+TEST(multi_makes_and_deletes_all_at_one_zxid) {
     begin();
     create("/p");
     create("/old");
@@ -282,7 +282,7 @@ static void multi_makes_and_deletes_all_at_one_zxid(void) {
     end();
 }
 
-static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
+TEST(multi_that_fails_changes_nothing_and_names_the_operation) {
     begin();
     open_session(OWNER);
     create("/p");
@@ -313,7 +313,7 @@ static void multi_that_fails_changes_nothing_and_names_the_operation(void) {
     end();
 }
 
-static void multi_that_checks_another_version_fails(void) {
+TEST(multi_that_checks_another_version_fails) {
     begin();
     create("/p");
     const zkl_write operations[] = {
@@ -341,7 +341,7 @@ static const zkl_node *node_at(const char *path) {
     return zkl_tree_find(tree, path, zxid);
 }
 
-static void set_replaces_the_data_and_counts_the_versions(void) {
+TEST(set_replaces_the_data_and_counts_the_versions) {
     begin();
     create("/p");
     EXPECT_TEXT(zkl_node_data(node_at("/p")), "");
@@ -361,7 +361,7 @@ static zkl_node_view look(int64_t as_of_zxid) {
 }
 
 /* A server that lags tells what it knows. */
-static void data_and_children_are_seen_as_of_a_zxid(void) {
+TEST(data_and_children_are_seen_as_of_a_zxid) {
     begin();
     create("/p");
     int64_t made_zxid = zxid;
@@ -388,7 +388,7 @@ static void data_and_children_are_seen_as_of_a_zxid(void) {
     end();
 }
 
-static void multi_that_fails_leaves_data_and_versions(void) {
+TEST(multi_that_fails_leaves_data_and_versions) {
     begin();
     create("/p");
     EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
@@ -414,7 +414,7 @@ static void multi_that_fails_leaves_data_and_versions(void) {
     end();
 }
 
-static void node_deleted_and_made_anew_in_a_multi_is_two_nodes(void) {
+TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes) {
     begin();
     create("/p");
     int64_t first_zxid = zxid;
@@ -436,30 +436,4 @@ static void node_deleted_and_made_anew_in_a_multi_is_two_nodes(void) {
     zkl_tree_forget(tree, zxid);
     EXPECT_INT(count_children("/p", zxid), 1);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(create_below_a_missing_parent_fails_and_takes_a_zxid),
-    TEST(node_with_children_is_not_deleted),
-    TEST(ephemeral_node_has_no_children_and_needs_a_session),
-    TEST(end_of_a_session_deletes_all_its_nodes_in_one_transaction),
-    TEST(earlier_states_are_seen_by_their_zxid),
-    TEST(forgetting_takes_what_was_deleted_until_then_and_no_more),
-    TEST(sequence_counts_all_children_ever_made),
-    TEST(sequence_sticks_for_creates_one_after_the_other),
-    TEST(sequence_of_pipelined_creates_turns_negative_and_comes_back),
-    TEST(pipelined_creates_below_the_end_count_as_any),
-    TEST(negative_count_goes_up_to_zero),
-    TEST(multi_makes_and_deletes_all_at_one_zxid),
-    TEST(multi_that_fails_changes_nothing_and_names_the_operation),
-    TEST(multi_that_checks_another_version_fails),
-    TEST(set_replaces_the_data_and_counts_the_versions),
-    TEST(data_and_children_are_seen_as_of_a_zxid),
-    TEST(multi_that_fails_leaves_data_and_versions),
-    TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("tree", tests);
 }

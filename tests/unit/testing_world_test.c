@@ -35,7 +35,7 @@ static void run_a_trace(uint64_t seed) {
     zkl_world_end();
 }
 
-static void same_seed_gives_the_same_run_and_another_another(void) {
+TEST(same_seed_gives_the_same_run_and_another_another) {
     char first[TRACE_SIZE];
     run_a_trace(7);
     memcpy(first, trace, sizeof(first));
@@ -49,7 +49,7 @@ static void note_event(void *arg) {
     note(arg, 0);
 }
 
-static void events_happen_by_moment_and_then_in_order(void) {
+TEST(events_happen_by_moment_and_then_in_order) {
     trace[0] = '\0';
     zkl_world_begin(1);
     zkl_world_event events[5] = {
@@ -69,7 +69,7 @@ static void events_happen_by_moment_and_then_in_order(void) {
     zkl_world_end();
 }
 
-static void stopped_process_gets_its_events_in_order_when_it_goes_on(void) {
+TEST(stopped_process_gets_its_events_in_order_when_it_goes_on) {
     trace[0] = '\0';
     zkl_world_begin(1);
     zkl_process *process = zkl_process_begin(0);
@@ -97,7 +97,7 @@ static void *note_after_ten_ms(void *arg) {
     return arg;
 }
 
-static void task_of_a_stopped_process_does_not_wake_up(void) {
+TEST(task_of_a_stopped_process_does_not_wake_up) {
     trace[0] = '\0';
     zkl_world_begin(1);
     zkl_process *process = zkl_process_begin(0);
@@ -114,7 +114,7 @@ static void task_of_a_stopped_process_does_not_wake_up(void) {
     zkl_world_end();
 }
 
-static void clock_of_a_process_runs_at_its_own_rate(void) {
+TEST(clock_of_a_process_runs_at_its_own_rate) {
     zkl_world_begin(1);
     const zkl_process *fast = zkl_process_begin(1000);
     const zkl_process *slow = zkl_process_begin(-1000);
@@ -137,7 +137,7 @@ static void *wait_for_change(void *arg) {
     return arg;
 }
 
-static void signal_wakes_one_thread_and_broadcast_all(void) {
+TEST(signal_wakes_one_thread_and_broadcast_all) {
     zkl_world_begin(3);
     pthread_t threads[3];
     waiting = 0;
@@ -157,7 +157,7 @@ static void signal_wakes_one_thread_and_broadcast_all(void) {
     zkl_world_end();
 }
 
-static void wait_ends_after_its_time_and_little_more(void) {
+TEST(wait_ends_after_its_time_and_little_more) {
     zkl_world_begin(1);
     int64_t start = zkl_clock_ms();
     pthread_mutex_lock(&mutex);
@@ -168,7 +168,7 @@ static void wait_ends_after_its_time_and_little_more(void) {
     zkl_world_end();
 }
 
-static void threads_have_numbers_and_marks_of_their_own(void) {
+TEST(threads_have_numbers_and_marks_of_their_own) {
     zkl_world_begin(1);
     uint64_t mine = zkl_thread_number();
     EXPECT(!zkl_thread_is_for_callbacks());
@@ -182,20 +182,4 @@ static void threads_have_numbers_and_marks_of_their_own(void) {
     zkl_world_begin(1);
     EXPECT(!zkl_thread_is_for_callbacks());
     zkl_world_end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(same_seed_gives_the_same_run_and_another_another),
-    TEST(events_happen_by_moment_and_then_in_order),
-    TEST(stopped_process_gets_its_events_in_order_when_it_goes_on),
-    TEST(task_of_a_stopped_process_does_not_wake_up),
-    TEST(clock_of_a_process_runs_at_its_own_rate),
-    TEST(signal_wakes_one_thread_and_broadcast_all),
-    TEST(wait_ends_after_its_time_and_little_more),
-    TEST(threads_have_numbers_and_marks_of_their_own),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("world", tests);
 }

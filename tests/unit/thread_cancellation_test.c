@@ -64,24 +64,24 @@ static void cancel_in(lock_desk *desk, desk_task *call, size_t requests, int sta
     desk_close(desk);
 }
 
-static void thread_cancelled_in_an_acquire_leaves_the_client_to_others(void) {
+TEST(thread_cancelled_in_an_acquire_leaves_the_client_to_others) {
     cancel_in(desk_open(NULL), acquire_for_ever, 2, ZKL_CANCELLED);
 }
 
-static void thread_cancelled_in_a_release_leaves_the_client_to_others(void) {
+TEST(thread_cancelled_in_a_release_leaves_the_client_to_others) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     cancel_in(desk, release_for_ever, 1, ZKL_PENDING);
 }
 
-static void thread_cancelled_in_a_verification_leaves_the_client_to_others(void) {
+TEST(thread_cancelled_in_a_verification_leaves_the_client_to_others) {
     lock_desk *desk = desk_open(NULL);
     desk_hold(desk);
     cancel_in(desk, verify_for_ever, 1, ZKL_SUSPECT);
 }
 
 /* Whoever has forbidden it finds it forbidden. */
-static void state_of_the_thread_is_as_it_was(void) {
+TEST(state_of_the_thread_is_as_it_was) {
     lock_desk *desk = desk_open(NULL);
     int before = 0;
     for (int state = 0; state < 2; state++) {
@@ -93,16 +93,4 @@ static void state_of_the_thread_is_as_it_was(void) {
         EXPECT_INT(before, set);
     }
     desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(thread_cancelled_in_an_acquire_leaves_the_client_to_others),
-    TEST(thread_cancelled_in_a_release_leaves_the_client_to_others),
-    TEST(thread_cancelled_in_a_verification_leaves_the_client_to_others),
-    TEST(state_of_the_thread_is_as_it_was),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("thread_cancellation", tests);
 }

@@ -29,7 +29,7 @@ static void *come(void *arg) {
     return NULL;
 }
 
-static void wait_ends_with_the_signal(void) {
+TEST(wait_ends_with_the_signal) {
     static const int64_t waits[] = { INT64_MAX, 3600000 };
     for (size_t i = 0; i < COUNT_OF(waits); i++) {
         meeting place;
@@ -46,7 +46,7 @@ static void wait_ends_with_the_signal(void) {
     }
 }
 
-static void wait_ends_by_itself_after_its_time(void) {
+TEST(wait_ends_by_itself_after_its_time) {
     meeting place;
     begin(&place);
     pthread_mutex_lock(&place.mutex);
@@ -61,7 +61,7 @@ static void wait_ends_by_itself_after_its_time(void) {
     end(&place);
 }
 
-static void wait_for_no_time_returns_at_once(void) {
+TEST(wait_for_no_time_returns_at_once) {
     static const int64_t waits[] = { 0, -1, INT64_MIN };
     meeting place;
     begin(&place);
@@ -73,15 +73,4 @@ static void wait_for_no_time_returns_at_once(void) {
     EXPECT(zkl_clock_ms() - start < 1500); /* a wait that was taken for long lasts 2 s */
     pthread_mutex_unlock(&place.mutex);
     end(&place);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(wait_ends_with_the_signal),
-    TEST(wait_ends_by_itself_after_its_time),
-    TEST(wait_for_no_time_returns_at_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("threads", tests);
 }

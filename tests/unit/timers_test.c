@@ -48,7 +48,7 @@ static int64_t earliest(const probe *probes, size_t count) {
     return result;
 }
 
-static void no_timer_means_no_deadline(void) {
+TEST(no_timer_means_no_deadline) {
     zkl_timers timers = { 0 };
     zkl_timer idle = { 0 };
     EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
@@ -57,7 +57,7 @@ static void no_timer_means_no_deadline(void) {
     EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
 }
 
-static void timers_fire_in_the_order_of_their_deadlines(void) {
+TEST(timers_fire_in_the_order_of_their_deadlines) {
     static const int64_t deadlines[] = { 50, 10, 40, 20, 30, 60, 5 };
     static const unsigned turns_expected[] = { 6, 2, 5, 3, 4, 7, 1 };
     zkl_timers timers = { 0 };
@@ -73,7 +73,7 @@ static void timers_fire_in_the_order_of_their_deadlines(void) {
     }
 }
 
-static void timer_fires_at_its_deadline_and_not_before(void) {
+TEST(timer_fires_at_its_deadline_and_not_before) {
     zkl_timers timers = { 0 };
     probe probes[2];
     unsigned turns = 0;
@@ -93,7 +93,7 @@ static void timer_fires_at_its_deadline_and_not_before(void) {
     EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
 }
 
-static void timer_that_is_set_again_moves(void) {
+TEST(timer_that_is_set_again_moves) {
     zkl_timers timers = { 0 };
     probe probes[3];
     unsigned turns = 0;
@@ -109,7 +109,7 @@ static void timer_that_is_set_again_moves(void) {
     EXPECT_INT(probes[0].turn, 3);
 }
 
-static void stopped_timer_does_not_fire(void) {
+TEST(stopped_timer_does_not_fire) {
     zkl_timers timers = { 0 };
     probe probes[3];
     unsigned turns = 0;
@@ -125,7 +125,7 @@ static void stopped_timer_does_not_fire(void) {
     EXPECT_INT(turns, 2);
 }
 
-static void timer_may_stop_another_and_set_itself_as_it_fires(void) {
+TEST(timer_may_stop_another_and_set_itself_as_it_fires) {
     zkl_timers timers = { 0 };
     probe probes[3];
     unsigned turns = 0;
@@ -142,7 +142,7 @@ static void timer_may_stop_another_and_set_itself_as_it_fires(void) {
     EXPECT_INT(zkl_timers_next(&timers), 500);
 }
 
-static void timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round(void) {
+TEST(timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round) {
     zkl_timers timers = { 0 };
     probe probes[1];
     unsigned turns = 0;
@@ -153,7 +153,7 @@ static void timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round(vo
     EXPECT_INT(probes[0].fired, 2);
 }
 
-static void extreme_deadlines_keep_their_order(void) {
+TEST(extreme_deadlines_keep_their_order) {
     zkl_timers timers = { 0 };
     probe probes[3];
     unsigned turns = 0;
@@ -168,7 +168,7 @@ static void extreme_deadlines_keep_their_order(void) {
     EXPECT_INT(zkl_timers_next(&timers), INT64_MAX - 1);
 }
 
-static void equal_deadlines_fire_in_the_order_in_which_they_were_set(void) {
+TEST(equal_deadlines_fire_in_the_order_in_which_they_were_set) {
     zkl_timers timers = { 0 };
     static probe probes[MANY];
     unsigned turns = 0;
@@ -192,7 +192,7 @@ static void count_wake(void *arg) {
     (*wakes)++;
 }
 
-static void driver_is_woken_only_for_a_deadline_before_all_others(void) {
+TEST(driver_is_woken_only_for_a_deadline_before_all_others) {
     unsigned wakes = 0;
     zkl_timers timers = { .wake = count_wake, .arg = &wakes };
     probe probes[2];
@@ -232,27 +232,8 @@ static void walk(uint64_t seed) {
     }
 }
 
-static void random_walks_always_know_the_earliest(void) {
+TEST(random_walks_always_know_the_earliest) {
     for (uint64_t seed = 0; seed < 20; seed++) {
         walk(seed);
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(no_timer_means_no_deadline),
-    TEST(timers_fire_in_the_order_of_their_deadlines),
-    TEST(timer_fires_at_its_deadline_and_not_before),
-    TEST(timer_that_is_set_again_moves),
-    TEST(stopped_timer_does_not_fire),
-    TEST(timer_may_stop_another_and_set_itself_as_it_fires),
-    TEST(timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round),
-    TEST(extreme_deadlines_keep_their_order),
-    TEST(equal_deadlines_fire_in_the_order_in_which_they_were_set),
-    TEST(driver_is_woken_only_for_a_deadline_before_all_others),
-    TEST(random_walks_always_know_the_earliest),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("timers", tests);
 }

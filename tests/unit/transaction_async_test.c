@@ -75,7 +75,7 @@ static void cut_next_commit(zkl_cut cut) {
 
 /* ---- How it ends ---------------------------------------------------------------------- */
 
-static void commit_is_told_in_the_callback_with_what_it_made(void) {
+TEST(commit_is_told_in_the_callback_with_what_it_made) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_transaction_create(transaction, "/data/n-", NULL, 0, ZKL_CREATE_SEQUENTIAL),
                ZKL_OK);
@@ -94,7 +94,7 @@ static void commit_is_told_in_the_callback_with_what_it_made(void) {
     end();
 }
 
-static void failed_operation_is_named_and_it_can_be_committed_again(void) {
+TEST(failed_operation_is_named_and_it_can_be_committed_again) {
     begin(ZKL_DISPATCH_THREAD);
     EXPECT_INT(zkl_transaction_check(transaction, "/none", ZKL_ANY_VERSION), ZKL_OK);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -113,7 +113,7 @@ static void failed_operation_is_named_and_it_can_be_committed_again(void) {
     end();
 }
 
-static void commits_of_one_handle_are_applied_in_order(void) {
+TEST(commits_of_one_handle_are_applied_in_order) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
     zkl_transaction_free(transaction);
@@ -127,7 +127,7 @@ static void commits_of_one_handle_are_applied_in_order(void) {
     end();
 }
 
-static void lost_lock_is_told_and_nothing_is_written(void) {
+TEST(lost_lock_is_told_and_nothing_is_written) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_testing_delete_node(self.grant.node), 1);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -140,7 +140,7 @@ static void lost_lock_is_told_and_nothing_is_written(void) {
     end();
 }
 
-static void lost_reply_leaves_it_unknown(void) {
+TEST(lost_reply_leaves_it_unknown) {
     begin(ZKL_DISPATCH_CALLER);
     cut_next_commit(ZKL_CUT_WHEN_ANSWERED);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -153,7 +153,7 @@ static void lost_reply_leaves_it_unknown(void) {
     end();
 }
 
-static void answer_after_the_deadline_leaves_it_unknown(void) {
+TEST(answer_after_the_deadline_leaves_it_unknown) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_slow_servers(300, 100);
     EXPECT_INT(commit(50), ZKL_OK);
@@ -168,7 +168,7 @@ static void answer_after_the_deadline_leaves_it_unknown(void) {
 }
 
 /* Though nobody has dispatched its callback when the connection is there again. */
-static void nothing_is_sent_behind_the_deadline(void) {
+TEST(nothing_is_sent_behind_the_deadline) {
     begin_disconnected(3000);
     EXPECT_INT(commit(1000), ZKL_OK);
     zkl_testing_sleep(5000);
@@ -183,7 +183,7 @@ static void nothing_is_sent_behind_the_deadline(void) {
     end();
 }
 
-static void session_that_expires_meanwhile_says_lost(void) {
+TEST(session_that_expires_meanwhile_says_lost) {
     begin_disconnected(1000);
     EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
     zkl_testing_expire_session(self.client);
@@ -194,7 +194,7 @@ static void session_that_expires_meanwhile_says_lost(void) {
     end();
 }
 
-static void release_meanwhile_is_told_not_held(void) {
+TEST(release_meanwhile_is_told_not_held) {
     begin_disconnected(1000);
     EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
@@ -207,7 +207,7 @@ static void release_meanwhile_is_told_not_held(void) {
 
 /* ---- Whose it is ------------------------------------------------------------------------ */
 
-static void outstanding_transaction_is_the_calls(void) {
+TEST(outstanding_transaction_is_the_calls) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
     EXPECT_INT(set("newer"), ZKL_HANDLE_IN_USE);
@@ -224,7 +224,7 @@ static void outstanding_transaction_is_the_calls(void) {
     end();
 }
 
-static void transaction_that_is_freed_at_once_is_committed_all_the_same(void) {
+TEST(transaction_that_is_freed_at_once_is_committed_all_the_same) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_transaction_create(transaction, "/data/n-", NULL, 0, ZKL_CREATE_SEQUENTIAL),
                ZKL_OK);
@@ -245,7 +245,7 @@ static void react_by_free(async_caller *caller) {
     transaction = NULL;
 }
 
-static void transaction_can_be_freed_in_the_callback(void) {
+TEST(transaction_can_be_freed_in_the_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_free;
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -264,7 +264,7 @@ static void react_by_the_next_one(async_caller *caller) {
     }
 }
 
-static void next_one_can_be_committed_in_the_callback(void) {
+TEST(next_one_can_be_committed_in_the_callback) {
     begin(ZKL_DISPATCH_THREAD);
     self.react = react_by_the_next_one;
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -276,7 +276,7 @@ static void next_one_can_be_committed_in_the_callback(void) {
 
 /* ---- Close ------------------------------------------------------------------------------- */
 
-static void handle_closed_meanwhile_is_told_what_may_be(void) {
+TEST(handle_closed_meanwhile_is_told_what_may_be) {
     begin_disconnected(1000);
     EXPECT_INT(commit(2000), ZKL_OK);
     close_handle();
@@ -295,7 +295,7 @@ static void handle_closed_meanwhile_is_told_what_may_be(void) {
     end();
 }
 
-static void client_closed_meanwhile_is_told_before_close_returns(void) {
+TEST(client_closed_meanwhile_is_told_before_close_returns) {
     begin_disconnected(LONG_MS);
     EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
     EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
@@ -313,7 +313,7 @@ static void client_closed_meanwhile_is_told_before_close_returns(void) {
     zkl_testing_end();
 }
 
-static void refused_commits_are_not_told(void) {
+TEST(refused_commits_are_not_told) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(zkl_transaction_commit_async(NULL, 1, async_on_committed, &self),
                ZKL_INVALID_ARGUMENT);
@@ -326,28 +326,4 @@ static void refused_commits_are_not_told(void) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(async_dispatch(&self), 0);
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(commit_is_told_in_the_callback_with_what_it_made),
-    TEST(failed_operation_is_named_and_it_can_be_committed_again),
-    TEST(commits_of_one_handle_are_applied_in_order),
-    TEST(lost_lock_is_told_and_nothing_is_written),
-    TEST(lost_reply_leaves_it_unknown),
-    TEST(answer_after_the_deadline_leaves_it_unknown),
-    TEST(nothing_is_sent_behind_the_deadline),
-    TEST(session_that_expires_meanwhile_says_lost),
-    TEST(release_meanwhile_is_told_not_held),
-    TEST(outstanding_transaction_is_the_calls),
-    TEST(transaction_that_is_freed_at_once_is_committed_all_the_same),
-    TEST(transaction_can_be_freed_in_the_callback),
-    TEST(next_one_can_be_committed_in_the_callback),
-    TEST(handle_closed_meanwhile_is_told_what_may_be),
-    TEST(client_closed_meanwhile_is_told_before_close_returns),
-    TEST(refused_commits_are_not_told),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("transaction_async", tests);
 }

@@ -120,7 +120,7 @@ static void cut_next_commit(zkl_cut cut) {
 
 /* ---- Verify ---------------------------------------------------------------------- */
 
-static void verify_says_what_the_servers_say(void) {
+TEST(verify_says_what_the_servers_say) {
     begin();
     uint64_t asked = zkl_ensemble_request_count(ensemble, session_of(client), ZKL_CALL_MULTI);
     EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_OK);
@@ -132,7 +132,7 @@ static void verify_says_what_the_servers_say(void) {
 }
 
 /* The deletion is committed, but the news of it has not come yet. */
-static void verify_after_the_deletion_of_the_node_is_lost(void) {
+TEST(verify_after_the_deletion_of_the_node_is_lost) {
     begin();
     delete_lock_node();
     EXPECT_INT(zkl_lock_check(lock, NULL), ZKL_OK);
@@ -142,7 +142,7 @@ static void verify_after_the_deletion_of_the_node_is_lost(void) {
 }
 
 /* A server that lags would still show the node to a read. */
-static void verify_by_a_server_that_lags_is_not_stale(void) {
+TEST(verify_by_a_server_that_lags_is_not_stale) {
     begin();
     uint32_t server = (uint32_t)zkl_ensemble_session_server(ensemble, session_of(client));
     zkl_ensemble_slow_server(ensemble, server, 300 * US_PER_MS, 2000 * US_PER_MS);
@@ -152,7 +152,7 @@ static void verify_by_a_server_that_lags_is_not_stale(void) {
     end();
 }
 
-static void verify_whose_reply_is_lost_is_asked_again(void) {
+TEST(verify_whose_reply_is_lost_is_asked_again) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         begin();
@@ -162,7 +162,7 @@ static void verify_whose_reply_is_lost_is_asked_again(void) {
     }
 }
 
-static void verify_without_an_answer_is_suspect(void) {
+TEST(verify_without_an_answer_is_suspect) {
     begin();
     zkl_ensemble_slow_commits(ensemble, 600 * US_PER_MS, 600 * US_PER_MS);
     EXPECT_INT(zkl_lock_verify(lock, 100), ZKL_SUSPECT); /* it was sent */
@@ -174,7 +174,7 @@ static void verify_without_an_answer_is_suspect(void) {
     end();
 }
 
-static void verify_that_waits_ends_with_the_session(void) {
+TEST(verify_that_waits_ends_with_the_session) {
     begin();
     stop_servers();
     zkl_ensemble_heal(ensemble);
@@ -185,7 +185,7 @@ static void verify_that_waits_ends_with_the_session(void) {
     end();
 }
 
-static void verify_that_is_turned_away_says_so(void) {
+TEST(verify_that_is_turned_away_says_so) {
     begin();
     for (uint32_t i = 0; i < SERVERS; i++) {
         zkl_ensemble_throttle(ensemble, i, 10 * US_PER_MS);
@@ -203,7 +203,7 @@ static void *verify_in_a_task(void *result) {
     return NULL;
 }
 
-static void any_thread_may_verify(void) {
+TEST(any_thread_may_verify) {
     begin();
     pthread_t tasks[COUNT_OF(verified)];
     for (size_t i = 0; i < COUNT_OF(verified); i++) {
@@ -230,7 +230,7 @@ static void on_news(void *arg, const zkl_lock_event *event) {
     zkl_transaction_free(transaction);
 }
 
-static void callbacks_may_neither_verify_nor_commit(void) {
+TEST(callbacks_may_neither_verify_nor_commit) {
     begin();
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.state_callback = on_news;
@@ -247,7 +247,7 @@ static void callbacks_may_neither_verify_nor_commit(void) {
 
 /* ---- Transactions ------------------------------------------------------------------ */
 
-static void transaction_of_a_holder_is_applied_as_a_whole(void) {
+TEST(transaction_of_a_holder_is_applied_as_a_whole) {
     begin_below("/app");
     zkl_transaction *transaction = begin_transaction();
     int64_t before = zkl_ensemble_committed_zxid(ensemble);
@@ -314,7 +314,7 @@ static int create_a_secret(zkl_transaction *transaction) {
     return zkl_transaction_create(transaction, "/closed/secret", NULL, 0, 0);
 }
 
-static void failed_operation_is_named_and_nothing_is_applied(void) {
+TEST(failed_operation_is_named_and_nothing_is_applied) {
     begin();
     make("/closed");
     zkl_ensemble_withhold(ensemble, "/closed", ZKL_RIGHT_CREATE, ZKL_FOREVER);
@@ -327,7 +327,7 @@ static void failed_operation_is_named_and_nothing_is_applied(void) {
     end();
 }
 
-static void transaction_that_failed_can_be_committed_again(void) {
+TEST(transaction_that_failed_can_be_committed_again) {
     begin();
     zkl_transaction *transaction = begin_write();
     EXPECT_INT(zkl_transaction_create(transaction, "/more/x", NULL, 0, 0), ZKL_OK);
@@ -339,7 +339,7 @@ static void transaction_that_failed_can_be_committed_again(void) {
     end();
 }
 
-static void transaction_is_refused_once_the_node_is_gone(void) {
+TEST(transaction_is_refused_once_the_node_is_gone) {
     begin();
     zkl_transaction *transaction = begin_write();
     delete_lock_node();
@@ -353,7 +353,7 @@ static void transaction_is_refused_once_the_node_is_gone(void) {
     end();
 }
 
-static void transaction_belongs_to_the_grant_that_it_was_begun_under(void) {
+TEST(transaction_belongs_to_the_grant_that_it_was_begun_under) {
     begin();
     zkl_transaction *transaction = begin_write();
     EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
@@ -367,7 +367,7 @@ static void transaction_belongs_to_the_grant_that_it_was_begun_under(void) {
 
 /* Stops for longer than its session lasts, between its read and its write; its successor reads
  * and writes meanwhile. Whatever its threads do first when it goes on, nothing of it comes late. */
-static void holder_who_was_paused_past_his_session_writes_nothing(void) {
+TEST(holder_who_was_paused_past_his_session_writes_nothing) {
     begin();
     zkl_process *holder = zkl_process_begin(0);
     zkl_process *first = zkl_process_enter(holder);
@@ -403,7 +403,7 @@ static void holder_who_was_paused_past_his_session_writes_nothing(void) {
 
 /* The servers have ended the session, and the client is in touch: only the check of the node can
  * keep the write from coming late. */
-static void write_behind_the_end_of_the_session_is_not_applied(void) {
+TEST(write_behind_the_end_of_the_session_is_not_applied) {
     begin();
     zkl_transaction *transaction = begin_write();
     uint32_t server = (uint32_t)zkl_ensemble_session_server(ensemble, session_of(client));
@@ -419,7 +419,7 @@ static void write_behind_the_end_of_the_session_is_not_applied(void) {
     end();
 }
 
-static void lost_reply_leaves_it_unknown(void) {
+TEST(lost_reply_leaves_it_unknown) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
         begin();
@@ -434,7 +434,7 @@ static void lost_reply_leaves_it_unknown(void) {
     }
 }
 
-static void answer_after_the_deadline_leaves_it_unknown(void) {
+TEST(answer_after_the_deadline_leaves_it_unknown) {
     begin();
     zkl_transaction *transaction = begin_write();
     zkl_ensemble_slow_commits(ensemble, 300 * US_PER_MS, 100 * US_PER_MS);
@@ -446,7 +446,7 @@ static void answer_after_the_deadline_leaves_it_unknown(void) {
     end();
 }
 
-static void nothing_is_sent_without_a_connection(void) {
+TEST(nothing_is_sent_without_a_connection) {
     begin();
     zkl_transaction *transaction = begin_write();
     stop_servers();
@@ -492,12 +492,12 @@ static int close_client(void) {
     return zkl_client_close(client, 1);
 }
 
-static void wait_ends_with_the_release_of_the_lock(void) {
+TEST(wait_ends_with_the_release_of_the_lock) {
     expect_end_of_the_wait(release_at_once, ZKL_PENDING, ZKL_NOT_HELD);
     end();
 }
 
-static void wait_ends_with_the_close_of_the_client(void) {
+TEST(wait_ends_with_the_close_of_the_client) {
     expect_end_of_the_wait(close_client, ZKL_PENDING, ZKL_CLOSED);
     EXPECT_INT(zkl_lock_verify(lock, 1), ZKL_CLOSED);
     zkl_lock_close(lock);
@@ -507,7 +507,7 @@ static void wait_ends_with_the_close_of_the_client(void) {
 
 /* ---- Input ------------------------------------------------------------------------- */
 
-static void wrong_input_is_named(void) {
+TEST(wrong_input_is_named) {
     begin();
     zkl_transaction *transaction = begin_transaction();
     EXPECT_REFUSED(zkl_transaction_set(transaction, "data", NULL, 0, 0), "path");
@@ -540,7 +540,7 @@ static void wrong_input_is_named(void) {
 
 static char much[ZKL_TRANSACTION_BYTES_MAX];
 
-static void limits_are_kept_and_reached(void) {
+TEST(limits_are_kept_and_reached) {
     begin();
     zkl_transaction *transaction = begin_transaction();
     size_t fixed = strlen("/data") + ZKL_TRANSACTION_OVERHEAD;
@@ -571,7 +571,7 @@ static void hold_for_writing(void) {
 }
 
 /* The token is the same, and nobody has written in between. */
-static void transaction_goes_on_after_a_downgrade(void) {
+TEST(transaction_goes_on_after_a_downgrade) {
     hold_for_writing();
     zkl_transaction *transaction = begin_write();
     EXPECT_INT(zkl_lock_downgrade(lock, ZKL_FOREVER), ZKL_OK);
@@ -586,7 +586,7 @@ static int ask_servers(bool commits, zkl_transaction *transaction) {
 }
 
 /* Asked with the next connection, before anybody knows which of the two nodes is there. */
-static void downgrade_whose_reply_was_lost_is_no_loss(void) {
+TEST(downgrade_whose_reply_was_lost_is_no_loss) {
     static const zkl_cut cuts[] = { ZKL_CUT_REPLIES_LOST, ZKL_CUT_REQUESTS_LOST,
                                     ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < 2 * COUNT_OF(cuts); i++) {
@@ -604,7 +604,7 @@ static void downgrade_whose_reply_was_lost_is_no_loss(void) {
 }
 
 /* Neither of the two is there: it ends, and does not ask for the one and the other for ever. */
-static void lock_that_is_lost_in_a_downgrade_is_lost(void) {
+TEST(lock_that_is_lost_in_a_downgrade_is_lost) {
     for (int i = 0; i < 2; i++) {
         hold_for_writing();
         zkl_transaction *transaction = begin_write();
@@ -617,38 +617,4 @@ static void lock_that_is_lost_in_a_downgrade_is_lost(void) {
         zkl_transaction_free(transaction);
         end();
     }
-}
-
-static CU_TestInfo tests[] = {
-    TEST(verify_says_what_the_servers_say),
-    TEST(verify_after_the_deletion_of_the_node_is_lost),
-    TEST(verify_by_a_server_that_lags_is_not_stale),
-    TEST(verify_whose_reply_is_lost_is_asked_again),
-    TEST(verify_without_an_answer_is_suspect),
-    TEST(verify_that_waits_ends_with_the_session),
-    TEST(verify_that_is_turned_away_says_so),
-    TEST(any_thread_may_verify),
-    TEST(callbacks_may_neither_verify_nor_commit),
-    TEST(transaction_of_a_holder_is_applied_as_a_whole),
-    TEST(failed_operation_is_named_and_nothing_is_applied),
-    TEST(transaction_that_failed_can_be_committed_again),
-    TEST(transaction_is_refused_once_the_node_is_gone),
-    TEST(transaction_belongs_to_the_grant_that_it_was_begun_under),
-    TEST(holder_who_was_paused_past_his_session_writes_nothing),
-    TEST(write_behind_the_end_of_the_session_is_not_applied),
-    TEST(lost_reply_leaves_it_unknown),
-    TEST(answer_after_the_deadline_leaves_it_unknown),
-    TEST(nothing_is_sent_without_a_connection),
-    TEST(wait_ends_with_the_release_of_the_lock),
-    TEST(wait_ends_with_the_close_of_the_client),
-    TEST(wrong_input_is_named),
-    TEST(limits_are_kept_and_reached),
-    TEST(transaction_goes_on_after_a_downgrade),
-    TEST(downgrade_whose_reply_was_lost_is_no_loss),
-    TEST(lock_that_is_lost_in_a_downgrade_is_lost),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("transaction", tests);
 }

@@ -77,7 +77,7 @@ static int check_repeated(check_function *check, const char *start, char fill, s
 
 /* ---- Resources -------------------------------------------------------------- */
 
-static void good_resources_are_accepted(void) {
+TEST(good_resources_are_accepted) {
     static const char *const names[] = {
         "stock",           "a",           "...",           "..a",          "a..",
         ".hidden",         "a b",         "_c_-lock-",     "~!@#$%",       "\"quoted\"",
@@ -87,7 +87,7 @@ static void good_resources_are_accepted(void) {
     EXPECT_ACCEPTED(zkl_validate_resource, names);
 }
 
-static void good_utf8_is_accepted(void) {
+TEST(good_utf8_is_accepted) {
     static const char *const names[] = {
         "lager-m\xc3\xbcnchen", /* U+00FC */
         "\xc2\xa0",             /* U+00A0, the first after the C1 controls */
@@ -101,7 +101,7 @@ static void good_utf8_is_accepted(void) {
     EXPECT_ACCEPTED(zkl_validate_resource, names);
 }
 
-static void bad_resources_are_refused_by_their_own_rule(void) {
+TEST(bad_resources_are_refused_by_their_own_rule) {
     static const refusal rows[] = {
         { "", { "resource", "must not be empty" } },
         { ".", { "resource \".\"", ".." } },
@@ -125,7 +125,7 @@ static void bad_resources_are_refused_by_their_own_rule(void) {
 }
 
 /* Administration takes the names that it tells. */
-static void stripe_of_a_name_is_taken_and_no_other_slash(void) {
+TEST(stripe_of_a_name_is_taken_and_no_other_slash) {
     static const char *const names[] = { "stock",          "stock/stripe-0003", "..a/stripe-9999",
                                          "/a/stripe-0003", "/a/stripe-3",       "stripe-0003" };
     static const refusal rows[] = {
@@ -145,7 +145,7 @@ static void stripe_of_a_name_is_taken_and_no_other_slash(void) {
                    "bytes, at most 512");
 }
 
-static void control_characters_in_resources_are_refused(void) {
+TEST(control_characters_in_resources_are_refused) {
     static const refusal rows[] = {
         { "a\nb", { "resource \"a?b\"", "control" } },
         { "\x01", { "resource \"?\"", "control characters" } },
@@ -160,7 +160,7 @@ static void control_characters_in_resources_are_refused(void) {
 
 /* What the servers take for no path (PathUtils.validatePath): better refused here
  * than by the first acquire. Beyond U+FFFF they see a pair of surrogates. */
-static void characters_that_no_server_takes_are_refused(void) {
+TEST(characters_that_no_server_takes_are_refused) {
     static const refusal rows[] = {
         { "\xee\x80\x80", { "private use" } }, /* U+E000 */
         { "\xef\xa3\xbf", { "private use" } }, /* U+F8FF */
@@ -175,7 +175,7 @@ static void characters_that_no_server_takes_are_refused(void) {
 }
 
 /* The worse fault is named, wherever it stands. */
-static void control_character_after_an_unsupported_one_is_named(void) {
+TEST(control_character_after_an_unsupported_one_is_named) {
     static const refusal rows[] = {
         { "\xee\x80\x80\n", { "control" } },
         { "\xee\x80\x80\xff", { "UTF-8" } },
@@ -183,7 +183,7 @@ static void control_character_after_an_unsupported_one_is_named(void) {
     EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
-static void bytes_that_are_no_utf8_are_refused(void) {
+TEST(bytes_that_are_no_utf8_are_refused) {
     static const refusal rows[] = {
         { "\x80", { "resource \"?\"", "UTF-8" } },
         { "a\xbf", { "resource \"a?\"", "must be valid UTF-8" } },
@@ -208,7 +208,7 @@ static void bytes_that_are_no_utf8_are_refused(void) {
     EXPECT_REFUSALS(zkl_validate_resource, rows);
 }
 
-static void resource_may_have_512_bytes_and_not_one_more(void) {
+TEST(resource_may_have_512_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(zkl_validate_resource, "", 'x', 512), ZKL_OK);
     EXPECT_INT(check_repeated(zkl_validate_resource, "/", 'x', 512), ZKL_OK);
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", 'x', 513), "bytes, at most 512");
@@ -220,12 +220,12 @@ static void resource_may_have_512_bytes_and_not_one_more(void) {
 
 /* ---- The lock root ------------------------------------------------------------ */
 
-static void good_roots_are_accepted(void) {
+TEST(good_roots_are_accepted) {
     static const char *const roots[] = { "/locks", "/a/b", "/\xc3\xbc", "/zookeeper.locks" };
     EXPECT_ACCEPTED(zkl_validate_root, roots);
 }
 
-static void bad_roots_are_refused_with_one_status_and_their_rule(void) {
+TEST(bad_roots_are_refused_with_one_status_and_their_rule) {
     static const refusal rows[] = {
         { "", { "lock root \"\"", "absolute path" } },
         { "locks", { "lock root \"locks\"", "absolute path" } },
@@ -240,7 +240,7 @@ static void bad_roots_are_refused_with_one_status_and_their_rule(void) {
     EXPECT_REFUSALS(zkl_validate_root, rows);
 }
 
-static void root_may_have_256_bytes_and_not_one_more(void) {
+TEST(root_may_have_256_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(zkl_validate_root, "/", 'x', 256), ZKL_OK);
     EXPECT_REFUSED(check_repeated(zkl_validate_root, "/", 'x', 257), "lock root");
     EXPECT(strstr(zkl_error_text(), "lock root \"/xxx") != NULL);
@@ -249,14 +249,14 @@ static void root_may_have_256_bytes_and_not_one_more(void) {
 
 /* ---- The label ------------------------------------------------------------------ */
 
-static void good_labels_are_accepted(void) {
+TEST(good_labels_are_accepted) {
     static const char *const labels[] = {
         "", "nightly", "a/b", "Zo\xc3\xab's job", ". ..", "\xf0\x9f\x94\x92", "\xee\x80\x80"
     };
     EXPECT_ACCEPTED(zkl_validate_label, labels);
 }
 
-static void bad_labels_are_refused(void) {
+TEST(bad_labels_are_refused) {
     static const refusal rows[] = {
         { "a\nhost=evil", { "label \"a?host=evil\"", "control characters" } },
         { "\x1b[31m", { "label \"?[31m\"" } },
@@ -268,7 +268,7 @@ static void bad_labels_are_refused(void) {
     EXPECT_REFUSALS(zkl_validate_label, rows);
 }
 
-static void label_may_have_128_bytes_and_not_one_more(void) {
+TEST(label_may_have_128_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(zkl_validate_label, "", 'x', 128), ZKL_OK);
     EXPECT_REFUSED(check_repeated(zkl_validate_label, "", 'x', 129), "label");
     EXPECT(strstr(zkl_error_text(), "129 bytes, at most 128") != NULL);
@@ -282,7 +282,7 @@ static int check_hosts(const char *hosts) {
     return zkl_validate_hosts(hosts, &length, &chroot);
 }
 
-static void good_host_lists_are_split(void) {
+TEST(good_host_lists_are_split) {
     static const struct {
         const char *hosts;
         const char *servers;
@@ -310,7 +310,7 @@ static void good_host_lists_are_split(void) {
     }
 }
 
-static void bad_host_lists_are_refused_with_their_rule(void) {
+TEST(bad_host_lists_are_refused_with_their_rule) {
     static const refusal rows[] = {
         { "", { "host list \"\"", "no valid host" } },
         { "/app", { "host list \"/app\"", "no valid host" } },
@@ -352,7 +352,7 @@ static void bad_host_lists_are_refused_with_their_rule(void) {
     EXPECT_REFUSALS(check_hosts, rows);
 }
 
-static void host_list_may_have_4096_bytes_and_not_one_more(void) {
+TEST(host_list_may_have_4096_bytes_and_not_one_more) {
     char *hosts = repeat("", 'h', 4097);
     memcpy(hosts + 4091, ":2181", 6);
     EXPECT_INT(check_hosts(hosts), ZKL_OK);
@@ -363,7 +363,7 @@ static void host_list_may_have_4096_bytes_and_not_one_more(void) {
     free(hosts);
 }
 
-static void chroot_may_have_256_bytes_and_not_one_more(void) {
+TEST(chroot_may_have_256_bytes_and_not_one_more) {
     char *hosts = repeat("a:2181/", 'c', strlen("a:2181") + 257);
     EXPECT_REFUSED(check_hosts(hosts), "host list");
     EXPECT(strstr(zkl_error_text(), "chroot of the host list \"/ccc") != NULL);
@@ -375,7 +375,7 @@ static void chroot_may_have_256_bytes_and_not_one_more(void) {
 
 /* ---- Numbers and pointers ------------------------------------------------------------ */
 
-static void modes_of_a_lock_are_three(void) {
+TEST(modes_of_a_lock_are_three) {
     EXPECT_INT(zkl_validate_mode(ZKL_EXCLUSIVE, 0), ZKL_OK);
     EXPECT_INT(zkl_validate_mode(ZKL_READ, 0), ZKL_OK);
     EXPECT_INT(zkl_validate_mode(ZKL_WRITE, 0), ZKL_OK);
@@ -384,14 +384,14 @@ static void modes_of_a_lock_are_three(void) {
     EXPECT_REFUSED(zkl_validate_mode((zkl_mode)-1, 0), "mode");
 }
 
-static void mode_of_a_semaphore_is_one(void) {
+TEST(mode_of_a_semaphore_is_one) {
     EXPECT_INT(zkl_validate_mode(ZKL_PERMIT, 1), ZKL_OK);
     EXPECT_REFUSED(zkl_validate_mode(ZKL_EXCLUSIVE, 1), "mode");
     EXPECT(strstr(zkl_error_text(), "must be ZKL_PERMIT") != NULL);
     EXPECT_REFUSED(zkl_validate_mode((zkl_mode)4, 1), "mode");
 }
 
-static void ranges_hold_at_their_edges(void) {
+TEST(ranges_hold_at_their_edges) {
     EXPECT_INT(zkl_validate_range("x_ms", 1, 1, 10), ZKL_OK);
     EXPECT_INT(zkl_validate_range("x_ms", 10, 1, 10), ZKL_OK);
     EXPECT_REFUSED(zkl_validate_range("x_ms", 0, 1, 10), "x_ms 0: must be from 1 to 10");
@@ -401,7 +401,7 @@ static void ranges_hold_at_their_edges(void) {
     EXPECT_INT(zkl_validate_range("y", INT64_MAX, -1, INT64_MAX), ZKL_OK);
 }
 
-static void struct_size_must_be_that_of_a_version(void) {
+TEST(struct_size_must_be_that_of_a_version) {
     EXPECT_INT(zkl_validate_struct_size("zkl_thing", 40, 40), ZKL_OK);
     EXPECT_INT(zkl_validate_struct_size("zkl_thing", 32, 40), ZKL_OK);
     EXPECT_INT(zkl_validate_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
@@ -414,7 +414,7 @@ static void struct_size_must_be_that_of_a_version(void) {
     EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 41, 40), "struct_size");
 }
 
-static void pointer_must_not_be_null(void) {
+TEST(pointer_must_not_be_null) {
     int something = 0;
     EXPECT_INT(zkl_validate_pointer("thing", &something), ZKL_OK);
     EXPECT_INT(zkl_validate_pointer("thing", NULL), ZKL_INVALID_ARGUMENT);
@@ -423,7 +423,7 @@ static void pointer_must_not_be_null(void) {
 
 /* ---- Messages -------------------------------------------------------------------------- */
 
-static void long_input_is_cut_in_messages(void) {
+TEST(long_input_is_cut_in_messages) {
     char expected[256];
     char *shown = repeat("", 'x', 120);
     snprintf(expected, sizeof(expected), "resource \"%s...\": ", shown);
@@ -441,7 +441,7 @@ static void *check_in_other_thread(void *arg) {
     return NULL;
 }
 
-static void each_thread_has_its_own_message(void) {
+TEST(each_thread_has_its_own_message) {
     char seen_before[16] = "?";
     pthread_t thread;
     EXPECT_INT(zkl_validate_pointer("mine", NULL), ZKL_INVALID_ARGUMENT);
@@ -460,7 +460,7 @@ static int open_with(const zkl_client_options *options) {
     return status;
 }
 
-static void client_options_are_checked(void) {
+TEST(client_options_are_checked) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.struct_size--;
     EXPECT_REFUSED(open_with(&options), "struct_size");
@@ -491,7 +491,7 @@ static void client_options_are_checked(void) {
     EXPECT(strstr(zkl_error_message(), "log_level 5") != NULL);
 }
 
-static void hosts_of_a_client_are_checked(void) {
+TEST(hosts_of_a_client_are_checked) {
     zkl_client *client = (zkl_client *)&client;
     EXPECT_INT(zkl_client_open(NULL, NULL, &client), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(), "hosts: must not be NULL");
@@ -501,7 +501,7 @@ static void hosts_of_a_client_are_checked(void) {
     EXPECT_TEXT(zkl_error_message(), "client: must not be NULL");
 }
 
-static void null_handles_are_refused_or_fine(void) {
+TEST(null_handles_are_refused_or_fine) {
     zkl_lock *lock = (zkl_lock *)&lock;
     EXPECT_INT(zkl_lock_open(NULL, "stock", NULL, &lock), ZKL_INVALID_ARGUMENT);
     EXPECT(lock == NULL);
@@ -514,41 +514,4 @@ static void null_handles_are_refused_or_fine(void) {
     EXPECT_INT(zkl_client_info(NULL, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_client_close(NULL, 0), ZKL_OK);
     zkl_lock_close(NULL);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(good_resources_are_accepted),
-    TEST(good_utf8_is_accepted),
-    TEST(bad_resources_are_refused_by_their_own_rule),
-    TEST(stripe_of_a_name_is_taken_and_no_other_slash),
-    TEST(control_characters_in_resources_are_refused),
-    TEST(characters_that_no_server_takes_are_refused),
-    TEST(control_character_after_an_unsupported_one_is_named),
-    TEST(bytes_that_are_no_utf8_are_refused),
-    TEST(resource_may_have_512_bytes_and_not_one_more),
-    TEST(good_roots_are_accepted),
-    TEST(bad_roots_are_refused_with_one_status_and_their_rule),
-    TEST(root_may_have_256_bytes_and_not_one_more),
-    TEST(good_labels_are_accepted),
-    TEST(bad_labels_are_refused),
-    TEST(label_may_have_128_bytes_and_not_one_more),
-    TEST(good_host_lists_are_split),
-    TEST(bad_host_lists_are_refused_with_their_rule),
-    TEST(host_list_may_have_4096_bytes_and_not_one_more),
-    TEST(chroot_may_have_256_bytes_and_not_one_more),
-    TEST(modes_of_a_lock_are_three),
-    TEST(mode_of_a_semaphore_is_one),
-    TEST(ranges_hold_at_their_edges),
-    TEST(struct_size_must_be_that_of_a_version),
-    TEST(pointer_must_not_be_null),
-    TEST(long_input_is_cut_in_messages),
-    TEST(each_thread_has_its_own_message),
-    TEST(client_options_are_checked),
-    TEST(hosts_of_a_client_are_checked),
-    TEST(null_handles_are_refused_or_fine),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("validation", tests);
 }

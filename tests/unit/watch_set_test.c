@@ -62,13 +62,13 @@ static void begin_armed(void) {
     FAKE_HEARD(&desk->fake, "watch /r/a; watch /r/b; all OK");
 }
 
-static void set_is_armed_when_the_last_of_its_watches_is(void) {
+TEST(set_is_armed_when_the_last_of_its_watches_is) {
     begin_armed();
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 2);
     end();
 }
 
-static void first_that_fires_is_told_and_no_other(void) {
+TEST(first_that_fires_is_told_and_no_other) {
     begin_armed();
     watch_desk_fire(desk, true); /* b */
     FAKE_HEARD(&desk->fake, "one fired");
@@ -77,7 +77,7 @@ static void first_that_fires_is_told_and_no_other(void) {
     end();
 }
 
-static void one_that_fires_while_others_are_armed_counts_as_gone(void) {
+TEST(one_that_fires_while_others_are_armed_counts_as_gone) {
     begin();
     EXPECT(WATCH("/r/a", "/r/b"));
     answer("watch /r/b", ZKL_OUTCOME_OK);
@@ -88,7 +88,7 @@ static void one_that_fires_while_others_are_armed_counts_as_gone(void) {
     end();
 }
 
-static void failure_is_told_rather_than_that_one_is_gone(void) {
+TEST(failure_is_told_rather_than_that_one_is_gone) {
     static const zkl_outcome both[][2] = { { ZKL_OUTCOME_NO_NODE, ZKL_OUTCOME_UNKNOWN },
                                            { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NO_NODE } };
     for (size_t i = 0; i < COUNT_OF(both); i++) {
@@ -102,7 +102,7 @@ static void failure_is_told_rather_than_that_one_is_gone(void) {
     }
 }
 
-static void those_that_stay_are_not_asked_for_again(void) {
+TEST(those_that_stay_are_not_asked_for_again) {
     begin_armed();
     watch_desk_fire(desk, true); /* b */
     FAKE_HEARD(&desk->fake, "one fired");
@@ -117,7 +117,7 @@ static void those_that_stay_are_not_asked_for_again(void) {
     end();
 }
 
-static void watches_that_siblings_have_armed_are_armed_at_once(void) {
+TEST(watches_that_siblings_have_armed_are_armed_at_once) {
     begin();
     watch_desk_arm(desk, &desk->a, "/r/a");
     EXPECT(!WATCH("/r/a"));
@@ -127,7 +127,7 @@ static void watches_that_siblings_have_armed_are_armed_at_once(void) {
     end();
 }
 
-static void watches_that_are_left_go_only_when_nothing_is_awaited(void) {
+TEST(watches_that_are_left_go_only_when_nothing_is_awaited) {
     begin_armed();
     zkl_watch_set_remove_left(&set);
     FAKE_HEARD(&desk->fake, ""); /* it waits */
@@ -135,19 +135,4 @@ static void watches_that_are_left_go_only_when_nothing_is_awaited(void) {
     zkl_watch_set_remove_left(&set);
     FAKE_HEARD(&desk->fake, "one fired; unwatch /r/a");
     end();
-}
-
-static CU_TestInfo tests[] = {
-    TEST(set_is_armed_when_the_last_of_its_watches_is),
-    TEST(first_that_fires_is_told_and_no_other),
-    TEST(one_that_fires_while_others_are_armed_counts_as_gone),
-    TEST(failure_is_told_rather_than_that_one_is_gone),
-    TEST(those_that_stay_are_not_asked_for_again),
-    TEST(watches_that_siblings_have_armed_are_armed_at_once),
-    TEST(watches_that_are_left_go_only_when_nothing_is_awaited),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("watch set", tests);
 }

@@ -23,7 +23,7 @@ static void leave_last(watch_desk *desk, table_user *waiter) {
     watch_desk_close(desk);
 }
 
-static void list_is_handed_over_and_its_watch_fires_once(void) {
+TEST(list_is_handed_over_and_its_watch_fires_once) {
     watch_desk *desk = watch_desk_open();
     EXPECT_INT(watch_desk_add_children(desk, &desk->a, "/r"), ZKL_WATCH_ARMING);
     FAKE_HEARD(&desk->fake, "list and watch /r");
@@ -36,7 +36,7 @@ static void list_is_handed_over_and_its_watch_fires_once(void) {
     watch_desk_close(desk);
 }
 
-static void waiters_who_list_again_share_one_list(void) {
+TEST(waiters_who_list_again_share_one_list) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
     EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_ARMING);
@@ -52,7 +52,7 @@ static void waiters_who_list_again_share_one_list(void) {
     leave_last(desk, &desk->b);
 }
 
-static void who_comes_while_a_list_is_under_way_gets_one_that_is_later(void) {
+TEST(who_comes_while_a_list_is_under_way_gets_one_that_is_later) {
     watch_desk *desk = watch_desk_open();
     EXPECT_INT(watch_desk_add_children(desk, &desk->a, "/r"), ZKL_WATCH_ARMING);
     EXPECT_INT(watch_desk_add_children(desk, &desk->b, "/r"), ZKL_WATCH_ARMING);
@@ -67,7 +67,7 @@ static void who_comes_while_a_list_is_under_way_gets_one_that_is_later(void) {
     leave_last(desk, &desk->c);
 }
 
-static void who_leaves_with_the_list_takes_its_watch_away(void) {
+TEST(who_leaves_with_the_list_takes_its_watch_away) {
     watch_desk *desk = watch_desk_open();
     desk->a.leaves = true;
     watch_desk_add_children(desk, &desk->a, "/r");
@@ -77,7 +77,7 @@ static void who_leaves_with_the_list_takes_its_watch_away(void) {
     watch_desk_close(desk);
 }
 
-static void who_leaves_before_the_list_leaves_no_watch(void) {
+TEST(who_leaves_before_the_list_leaves_no_watch) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add_children(desk, &desk->a, "/r");
     watch_desk_leave(desk, &desk->a);
@@ -88,7 +88,7 @@ static void who_leaves_before_the_list_leaves_no_watch(void) {
     watch_desk_close(desk);
 }
 
-static void change_before_the_answer_leads_to_another_list(void) {
+TEST(change_before_the_answer_leads_to_another_list) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
     watch_desk_add_children(desk, &desk->b, "/r");
@@ -103,7 +103,7 @@ static void change_before_the_answer_leads_to_another_list(void) {
 }
 
 /* The watch of the list before may be there still. */
-static void failed_list_is_told_to_all_and_its_watch_is_removed(void) {
+TEST(failed_list_is_told_to_all_and_its_watch_is_removed) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
                                             ZKL_OUTCOME_NO_NODE };
     static const char *const told[] = {
@@ -123,7 +123,7 @@ static void failed_list_is_told_to_all_and_its_watch_is_removed(void) {
     }
 }
 
-static void list_that_cannot_be_sent_leaves_the_others_watch(void) {
+TEST(list_that_cannot_be_sent_leaves_the_others_watch) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
     uint64_t first = desk->fake.last_watch_id;
@@ -138,7 +138,7 @@ static void list_that_cannot_be_sent_leaves_the_others_watch(void) {
     watch_desk_close(desk);
 }
 
-static void list_that_cannot_be_sent_again_is_told_as_failed(void) {
+TEST(list_that_cannot_be_sent_again_is_told_as_failed) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add_children(desk, &desk->a, "/r");
     watch_desk_add_children(desk, &desk->b, "/r");
@@ -154,7 +154,7 @@ static void list_that_cannot_be_sent_again_is_told_as_failed(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_waits_for_the_removal_and_lists_then(void) {
+TEST(newcomer_waits_for_the_removal_and_lists_then) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
     watch_desk_leave(desk, &desk->a);
@@ -167,7 +167,7 @@ static void newcomer_waits_for_the_removal_and_lists_then(void) {
     leave_last(desk, &desk->b);
 }
 
-static void node_and_its_children_are_watched_apart(void) {
+TEST(node_and_its_children_are_watched_apart) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r");
     arm(desk, &desk->b);
@@ -180,7 +180,7 @@ static void node_and_its_children_are_watched_apart(void) {
     watch_desk_close(desk);
 }
 
-static void end_of_the_session_tells_who_waits_for_a_list(void) {
+TEST(end_of_the_session_tells_who_waits_for_a_list) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);
     zkl_watch_table_clear(&desk->session.watches);
@@ -191,24 +191,4 @@ static void end_of_the_session_tells_who_waits_for_a_list(void) {
     answer_list(desk, 1);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(list_is_handed_over_and_its_watch_fires_once),
-    TEST(waiters_who_list_again_share_one_list),
-    TEST(who_comes_while_a_list_is_under_way_gets_one_that_is_later),
-    TEST(who_leaves_with_the_list_takes_its_watch_away),
-    TEST(who_leaves_before_the_list_leaves_no_watch),
-    TEST(change_before_the_answer_leads_to_another_list),
-    TEST(failed_list_is_told_to_all_and_its_watch_is_removed),
-    TEST(list_that_cannot_be_sent_leaves_the_others_watch),
-    TEST(list_that_cannot_be_sent_again_is_told_as_failed),
-    TEST(newcomer_waits_for_the_removal_and_lists_then),
-    TEST(node_and_its_children_are_watched_apart),
-    TEST(end_of_the_session_tells_who_waits_for_a_list),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("watch_table_children", tests);
 }

@@ -8,7 +8,7 @@
 
 /* ---- News out of turn --------------------------------------------------------------- */
 
-static void watch_that_fires_before_its_reply_says_that_the_node_is_gone(void) {
+TEST(watch_that_fires_before_its_reply_says_that_the_node_is_gone) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     watch_desk_fire(desk, true);
@@ -20,7 +20,7 @@ static void watch_that_fires_before_its_reply_says_that_the_node_is_gone(void) {
 }
 
 /* The next watch of that path has not fired: it has to be believed. */
-static void watch_after_one_that_fired_before_its_reply_is_armed(void) {
+TEST(watch_after_one_that_fired_before_its_reply_is_armed) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     watch_desk_fire(desk, true);
@@ -39,7 +39,7 @@ static void watch_after_one_that_fired_before_its_reply_is_armed(void) {
 }
 
 /* It has fired, so it will not fire again: who waits must not be told that it is armed. */
-static void watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_armed(void) {
+TEST(watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_armed) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     watch_desk_fire(desk, false);
@@ -54,7 +54,7 @@ static void watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_a
     watch_desk_close(desk);
 }
 
-static void watch_that_fires_while_it_is_being_removed_tells_nobody(void) {
+TEST(watch_that_fires_while_it_is_being_removed_tells_nobody) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -65,7 +65,7 @@ static void watch_that_fires_while_it_is_being_removed_tells_nobody(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_is_not_told_of_the_old_watch(void) {
+TEST(newcomer_is_not_told_of_the_old_watch) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -81,7 +81,7 @@ static void newcomer_is_not_told_of_the_old_watch(void) {
     watch_desk_close(desk);
 }
 
-static void watch_that_nobody_knows_is_ignored(void) {
+TEST(watch_that_nobody_knows_is_ignored) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     zkl_watch_table_fired(&desk->session.watches, desk->fake.last_watch_id + 1, true);
@@ -94,7 +94,7 @@ static void watch_that_nobody_knows_is_ignored(void) {
 
 /* ---- Disconnected --------------------------------------------------------------------- */
 
-static void removal_lost_in_disconnect_is_sent_again_after_reconnect(void) {
+TEST(removal_lost_in_disconnect_is_sent_again_after_reconnect) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -110,7 +110,7 @@ static void removal_lost_in_disconnect_is_sent_again_after_reconnect(void) {
     watch_desk_close(desk);
 }
 
-static void removal_that_cannot_be_sent_is_sent_after_reconnect(void) {
+TEST(removal_that_cannot_be_sent_is_sent_after_reconnect) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
@@ -123,7 +123,7 @@ static void removal_that_cannot_be_sent_is_sent_after_reconnect(void) {
     watch_desk_close(desk);
 }
 
-static void reconnect_leaves_watches_and_running_removals_alone(void) {
+TEST(reconnect_leaves_watches_and_running_removals_alone) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_arm(desk, &desk->b, "/r/y");
@@ -141,7 +141,7 @@ static void reconnect_leaves_watches_and_running_removals_alone(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
+TEST(newcomer_finds_a_lost_removal_and_sends_it_again) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -162,7 +162,7 @@ static void newcomer_finds_a_lost_removal_and_sends_it_again(void) {
 
 /* ---- The session's end ------------------------------------------------------------------- */
 
-static void session_end_forgets_watches_in_every_state(void) {
+TEST(session_end_forgets_watches_in_every_state) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/armed");
     watch_desk_arm(desk, &desk->b, "/r/removal-lost");
@@ -186,7 +186,7 @@ static void session_end_forgets_watches_in_every_state(void) {
     watch_desk_close(desk);
 }
 
-static void waiters_may_leave_after_the_sessions_end(void) {
+TEST(waiters_may_leave_after_the_sessions_end) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/y");
@@ -199,7 +199,7 @@ static void waiters_may_leave_after_the_sessions_end(void) {
     watch_desk_close(desk);
 }
 
-static void reply_of_the_last_session_does_not_touch_the_watch_of_the_next(void) {
+TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
@@ -221,7 +221,7 @@ static void reply_of_the_last_session_does_not_touch_the_watch_of_the_next(void)
 
 /* ---- Many ------------------------------------------------------------------------------------ */
 
-static void many_watches_are_told_apart(void) {
+TEST(many_watches_are_told_apart) {
     enum { MANY = 200 };
     static table_user waiters[MANY];
     static uint64_t ids[MANY];
@@ -243,26 +243,4 @@ static void many_watches_are_told_apart(void) {
         FAKE_HEARD(&desk->fake, expected);
     }
     watch_desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(watch_that_fires_before_its_reply_says_that_the_node_is_gone),
-    TEST(watch_after_one_that_fired_before_its_reply_is_armed),
-    TEST(watch_that_changed_before_its_reply_and_cannot_be_set_again_is_not_armed),
-    TEST(watch_that_fires_while_it_is_being_removed_tells_nobody),
-    TEST(newcomer_is_not_told_of_the_old_watch),
-    TEST(watch_that_nobody_knows_is_ignored),
-    TEST(removal_lost_in_disconnect_is_sent_again_after_reconnect),
-    TEST(removal_that_cannot_be_sent_is_sent_after_reconnect),
-    TEST(reconnect_leaves_watches_and_running_removals_alone),
-    TEST(newcomer_finds_a_lost_removal_and_sends_it_again),
-    TEST(session_end_forgets_watches_in_every_state),
-    TEST(waiters_may_leave_after_the_sessions_end),
-    TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next),
-    TEST(many_watches_are_told_apart),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("watch_table_fault", tests);
 }

@@ -6,7 +6,7 @@
 
 /* ---- One waiter ------------------------------------------------------------- */
 
-static void watch_is_armed_by_its_reply_and_fires_once(void) {
+TEST(watch_is_armed_by_its_reply_and_fires_once) {
     watch_desk *desk = watch_desk_open();
     EXPECT_INT(watch_desk_add(desk, &desk->a, "/r/x"), ZKL_WATCH_ARMING);
     FAKE_HEARD(&desk->fake, "watch /r/x");
@@ -19,7 +19,7 @@ static void watch_is_armed_by_its_reply_and_fires_once(void) {
     watch_desk_close(desk);
 }
 
-static void fired_watch_needs_no_removal(void) {
+TEST(fired_watch_needs_no_removal) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_fire(desk, true);
@@ -29,7 +29,7 @@ static void fired_watch_needs_no_removal(void) {
     watch_desk_close(desk);
 }
 
-static void waiter_that_leaves_takes_its_watch_away(void) {
+TEST(waiter_that_leaves_takes_its_watch_away) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -42,14 +42,14 @@ static void waiter_that_leaves_takes_its_watch_away(void) {
     watch_desk_close(desk);
 }
 
-static void waiter_that_waits_for_nothing_may_leave(void) {
+TEST(waiter_that_waits_for_nothing_may_leave) {
     watch_desk *desk = watch_desk_open();
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_close(desk);
 }
 
-static void node_that_is_gone_leaves_a_watch_that_is_removed(void) {
+TEST(node_that_is_gone_leaves_a_watch_that_is_removed) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     FAKE_HEARD(&desk->fake, "watch /r/x");
@@ -59,7 +59,7 @@ static void node_that_is_gone_leaves_a_watch_that_is_removed(void) {
     watch_desk_close(desk);
 }
 
-static void failed_watch_is_told_and_forgotten(void) {
+TEST(failed_watch_is_told_and_forgotten) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
                                             ZKL_OUTCOME_REFUSED, ZKL_OUTCOME_SESSION_OVER };
     static const char *const told[] = { "armed a UNKNOWN", "armed a NOT_NOW", "armed a REFUSED",
@@ -75,7 +75,7 @@ static void failed_watch_is_told_and_forgotten(void) {
     }
 }
 
-static void watch_that_cannot_be_sent_changes_nothing(void) {
+TEST(watch_that_cannot_be_sent_changes_nothing) {
     watch_desk *desk = watch_desk_open();
     desk->fake.sends = ZKL_OUTCOME_SESSION_OVER;
     EXPECT_INT(watch_desk_add(desk, &desk->a, "/r/x"), ZKL_WATCH_NOT_SENT);
@@ -85,7 +85,7 @@ static void watch_that_cannot_be_sent_changes_nothing(void) {
     watch_desk_close(desk);
 }
 
-static void waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch(void) {
+TEST(waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         watch_desk *desk = watch_desk_open();
@@ -100,7 +100,7 @@ static void waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch(
     }
 }
 
-static void waiter_may_leave_as_it_is_told(void) {
+TEST(waiter_may_leave_as_it_is_told) {
     watch_desk *desk = watch_desk_open();
     desk->a.leaves = true;
     watch_desk_add(desk, &desk->a, "/r/x");
@@ -111,7 +111,7 @@ static void waiter_may_leave_as_it_is_told(void) {
     watch_desk_close(desk);
 }
 
-static void waiter_may_wait_again_as_it_is_told(void) {
+TEST(waiter_may_wait_again_as_it_is_told) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
@@ -130,7 +130,7 @@ static void waiter_may_wait_again_as_it_is_told(void) {
 
 /* ---- Siblings ----------------------------------------------------------------- */
 
-static void siblings_share_one_watch(void) {
+TEST(siblings_share_one_watch) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMED);
@@ -142,7 +142,7 @@ static void siblings_share_one_watch(void) {
     watch_desk_close(desk);
 }
 
-static void siblings_that_come_before_the_reply_are_all_told(void) {
+TEST(siblings_that_come_before_the_reply_are_all_told) {
     watch_desk *desk = watch_desk_open();
     EXPECT_INT(watch_desk_add(desk, &desk->a, "/r/x"), ZKL_WATCH_ARMING);
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
@@ -156,7 +156,7 @@ static void siblings_that_come_before_the_reply_are_all_told(void) {
     watch_desk_close(desk);
 }
 
-static void siblings_are_all_told_of_a_node_that_is_gone(void) {
+TEST(siblings_are_all_told_of_a_node_that_is_gone) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/x");
@@ -167,7 +167,7 @@ static void siblings_are_all_told_of_a_node_that_is_gone(void) {
     watch_desk_close(desk);
 }
 
-static void watch_is_never_removed_under_a_sibling(void) {
+TEST(watch_is_never_removed_under_a_sibling) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/x");
@@ -180,7 +180,7 @@ static void watch_is_never_removed_under_a_sibling(void) {
     watch_desk_close(desk);
 }
 
-static void last_of_the_siblings_takes_the_watch_away(void) {
+TEST(last_of_the_siblings_takes_the_watch_away) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/x");
@@ -192,7 +192,7 @@ static void last_of_the_siblings_takes_the_watch_away(void) {
     watch_desk_close(desk);
 }
 
-static void sibling_that_leaves_before_the_reply_does_not_disarm_the_other(void) {
+TEST(sibling_that_leaves_before_the_reply_does_not_disarm_the_other) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/x");
@@ -205,7 +205,7 @@ static void sibling_that_leaves_before_the_reply_does_not_disarm_the_other(void)
     watch_desk_close(desk);
 }
 
-static void first_sibling_may_leave_as_all_are_told(void) {
+TEST(first_sibling_may_leave_as_all_are_told) {
     watch_desk *desk = watch_desk_open();
     desk->a.leaves = true;
     watch_desk_add(desk, &desk->a, "/r/x");
@@ -218,7 +218,7 @@ static void first_sibling_may_leave_as_all_are_told(void) {
     watch_desk_close(desk);
 }
 
-static void watches_of_other_paths_are_left_alone(void) {
+TEST(watches_of_other_paths_are_left_alone) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     uint64_t first = desk->fake.last_watch_id;
@@ -233,7 +233,7 @@ static void watches_of_other_paths_are_left_alone(void) {
 }
 
 /* What a watch brings is how its node changed; all are told the same. */
-static void waiters_are_told_a_change_from_a_deletion(void) {
+TEST(waiters_are_told_a_change_from_a_deletion) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_add(desk, &desk->b, "/r/x");
@@ -248,7 +248,7 @@ static void waiters_are_told_a_change_from_a_deletion(void) {
 
 /* ---- Somebody comes while the watch is being removed ----------------------------- */
 
-static void newcomer_waits_for_the_removal_and_watches_anew(void) {
+TEST(newcomer_waits_for_the_removal_and_watches_anew) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -264,7 +264,7 @@ static void newcomer_waits_for_the_removal_and_watches_anew(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_that_leaves_again_costs_nothing(void) {
+TEST(newcomer_that_leaves_again_costs_nothing) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -276,7 +276,7 @@ static void newcomer_that_leaves_again_costs_nothing(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_is_told_when_the_removal_is_lost(void) {
+TEST(newcomer_is_told_when_the_removal_is_lost) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -290,7 +290,7 @@ static void newcomer_is_told_when_the_removal_is_lost(void) {
     watch_desk_close(desk);
 }
 
-static void newcomer_is_told_when_its_watch_cannot_be_sent(void) {
+TEST(newcomer_is_told_when_its_watch_cannot_be_sent) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
@@ -302,7 +302,7 @@ static void newcomer_is_told_when_its_watch_cannot_be_sent(void) {
     watch_desk_close(desk);
 }
 
-static void waiter_of_a_node_that_is_gone_may_come_back_at_once(void) {
+TEST(waiter_of_a_node_that_is_gone_may_come_back_at_once) {
     watch_desk *desk = watch_desk_open();
     desk->a.adds = "/r/x";
     watch_desk_add(desk, &desk->a, "/r/x");
@@ -316,36 +316,4 @@ static void waiter_of_a_node_that_is_gone_may_come_back_at_once(void) {
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a");
     watch_desk_close(desk);
-}
-
-static CU_TestInfo tests[] = {
-    TEST(watch_is_armed_by_its_reply_and_fires_once),
-    TEST(fired_watch_needs_no_removal),
-    TEST(waiter_that_leaves_takes_its_watch_away),
-    TEST(waiter_that_waits_for_nothing_may_leave),
-    TEST(node_that_is_gone_leaves_a_watch_that_is_removed),
-    TEST(failed_watch_is_told_and_forgotten),
-    TEST(watch_that_cannot_be_sent_changes_nothing),
-    TEST(waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch),
-    TEST(waiter_may_leave_as_it_is_told),
-    TEST(waiter_may_wait_again_as_it_is_told),
-    TEST(siblings_share_one_watch),
-    TEST(siblings_that_come_before_the_reply_are_all_told),
-    TEST(siblings_are_all_told_of_a_node_that_is_gone),
-    TEST(watch_is_never_removed_under_a_sibling),
-    TEST(last_of_the_siblings_takes_the_watch_away),
-    TEST(sibling_that_leaves_before_the_reply_does_not_disarm_the_other),
-    TEST(first_sibling_may_leave_as_all_are_told),
-    TEST(watches_of_other_paths_are_left_alone),
-    TEST(waiters_are_told_a_change_from_a_deletion),
-    TEST(newcomer_waits_for_the_removal_and_watches_anew),
-    TEST(newcomer_that_leaves_again_costs_nothing),
-    TEST(newcomer_is_told_when_the_removal_is_lost),
-    TEST(newcomer_is_told_when_its_watch_cannot_be_sent),
-    TEST(waiter_of_a_node_that_is_gone_may_come_back_at_once),
-    TEST_END,
-};
-
-int main(void) {
-    return unit_main("watch_table", tests);
 }

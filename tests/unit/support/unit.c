@@ -104,12 +104,26 @@ void unit_play_back(void) {
     played_back_begin(check_playback);
 }
 
-int unit_main(const char *suite, CU_TestInfo *tests) {
-    CU_SuiteInfo suites[] = {
-        { suite, NULL, NULL, NULL, NULL, tests },
-        { NULL, NULL, NULL, NULL, NULL, NULL },
-    };
-    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS) {
+static unit_test *first_test;
+static unit_test **next_test = &first_test;
+
+void unit_add(unit_test *test) {
+    *next_test = test;
+    next_test = &test->next;
+}
+
+static bool register_tests(const char *suite) {
+    CU_pSuite registered =
+        CU_initialize_registry() == CUE_SUCCESS ? CU_add_suite(suite, NULL, NULL) : NULL;
+    bool good = registered != NULL;
+    for (unit_test *test = first_test; good && test != NULL; test = test->next) {
+        good = CU_add_test(registered, test->name, test->run) != NULL;
+    }
+    return good;
+}
+
+int unit_main(const char *suite) {
+    if (!register_tests(suite)) {
         fprintf(stderr, "%s: %s\n", suite, CU_get_error_msg());
         return EXIT_FAILURE;
     }

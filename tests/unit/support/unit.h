@@ -11,11 +11,23 @@
 
 #include "support/check.h"
 
-/** An entry of a list of tests, which ends with TEST_END. */
-#define TEST(function)                                                                             \
-    { #function, function }
-#define TEST_END                                                                                   \
-    { NULL, NULL }
+/** Defines a test, as TEST(fault_and_outcome) { ... }. The tests of a program run in the order in
+ *  which they are defined. */
+#define TEST(name)                                                                                 \
+    static void name(void);                                                                        \
+    static unit_test name##_test = { #name, name, NULL };                                          \
+    __attribute__((constructor)) static void name##_is_a_test(void) {                              \
+        unit_add(&name##_test);                                                                    \
+    }                                                                                              \
+    static void name(void)
+
+typedef struct unit_test {
+    const char *name;
+    void (*run)(void);
+    struct unit_test *next;
+} unit_test;
+
+void unit_add(unit_test *test);
 
 #define EXPECT_INT(actual, expected)                                                               \
     unit_expect_int((int64_t)(actual), (int64_t)(expected), #actual, __FILE__, __LINE__)
@@ -48,8 +60,8 @@ void unit_must_be_done_within(unsigned seconds);
 /** Every record that is made from here on must play back; unit_main begins with it. */
 void unit_play_back(void);
 
-/** Runs the tests; what main returns. */
-int unit_main(const char *suite, CU_TestInfo *tests);
+/** Runs all tests of this program; what main returns. */
+int unit_main(const char *suite);
 
 /** A small generator of numbers for walks that can be repeated (xorshift64*). */
 typedef struct unit_random {
