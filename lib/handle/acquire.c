@@ -25,20 +25,14 @@ static int check_idle(const zkl_lock *lock) {
     if (lock->calls.closing) {
         return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
     }
-    switch (lock->state) {
-    case LOCK_IDLE:
-        return ZKL_OK;
-    case LOCK_LOST:
+    if (lock->state == ZKL_STATE_LOST) {
         zkl_error_note("handle of", lock->members[0].resource,
                        "its grant was lost; release it first");
-        return ZKL_ALREADY_HELD;
-    case LOCK_HELD:
-        return ZKL_ALREADY_HELD;
-    case LOCK_ACQUIRING:
-    case LOCK_RELEASING:
-        break;
     }
-    return ZKL_HANDLE_IN_USE;
+    if (zkl_lock_is_granted(lock)) {
+        return ZKL_ALREADY_HELD;
+    }
+    return lock->state == ZKL_STATE_IDLE ? ZKL_OK : ZKL_HANDLE_IN_USE;
 }
 
 static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
@@ -48,7 +42,7 @@ static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
 
 static int acquire_again(zkl_lock *lock, acquire_call *self) {
     zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
+    if (lock->state == ZKL_STATE_LOST) {
         return ZKL_LOST;
     }
     bool reads = lock->grant.mode == ZKL_READ || zkl_lock_is_downgrading(lock);
@@ -81,18 +75,14 @@ static int begin(zkl_lock_call *call) {
         lock->members[0].kind.mode = self->mode;
     }
     lock->grant.owner = call->owner;
-    lock->state = LOCK_ACQUIRING;
+    lock->state = ZKL_STATE_ACQUIRING;
     lock->pending = call;
     int status = zkl_lock_begin_attempt(lock, timeout_ms);
     if (status != ZKL_OK) {
         lock->pending = NULL;
-        lock->state = LOCK_IDLE;
+        lock->state = ZKL_STATE_IDLE;
     }
     return status;
-}
-
-static void note_not_begun(const zkl_lock_call *call, int status) {
-    zkl_lock_note_not_begun(call->lock, 0, status);
 }
 
 /* ---- The end ------------------------------------------------------------------------------ */
@@ -118,7 +108,7 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
         zkl_lock_fill_grant(lock, grant);
         return status;
     }
-    lock->state = LOCK_IDLE;
+    lock->state = ZKL_STATE_IDLE;
     if (attempt->why != NULL) {
         zkl_error_note("resource", attempt->why_resource, "%s", attempt->why);
     }
@@ -152,9 +142,7 @@ static int end(zkl_lock_call *call) {
 
 /* ---- The two ways to wait ----------------------------------------------------------------- */
 
-static const zkl_lock_call_kind kind = {
-    .begin = begin, .end = end, .not_begun = note_not_begun, .tell = zkl_call_tell_grant
-};
+static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .obtains_grant = true };
 
 static int check(const zkl_lock *lock, zkl_mode mode) {
     ZKL_TRY(zkl_handle_check("lock", lock));
@@ -188,7 +176,7 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
 
 /* A search may be about to ask this handle: then only what was granted cannot be called off. */
 static bool may_be_called_off(const zkl_lock *lock) {
-    bool is_decided = lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_OK;
+    bool is_decided = lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_OK;
     return zkl_lock_waits(lock) ||
            (lock->search != NULL && !is_decided && !zkl_lock_is_granted(lock));
 }

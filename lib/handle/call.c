@@ -172,10 +172,17 @@ static void settle(zkl_lock_callback *callback) {
 
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
+    const zkl_grant *grant = call->status == ZKL_OK ? &call->grant : NULL;
     zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer leads here */
     zkl_error_set(call->message);
     free(call->message);
-    call->kind->tell(call);
+    if (call->kind->tell != NULL) {
+        call->kind->tell(call);
+    } else if (call->kind->obtains_grant) {
+        call->application.acquired(call->arg, call->status, grant);
+    } else {
+        call->application.ended(call->arg, call->status);
+    }
 }
 
 static const zkl_lock_callback_kind callback_kind = { settle, tell };
@@ -202,8 +209,8 @@ static int start(const zkl_lock_call *given, size_t size) {
     zkl_lock_call *call = NULL;
     int status = make(given, size, &call);
     if (status != ZKL_OK) {
-        if (status != ZKL_CLOSED && given->kind->not_begun != NULL) {
-            given->kind->not_begun(given, status);
+        if (status != ZKL_CLOSED && given->kind->obtains_grant) {
+            zkl_lock_note_not_begun(given->lock, 0, status);
         }
         return status;
     }
@@ -228,13 +235,4 @@ int zkl_call_start(zkl_lock_call *given, size_t size) {
     }
     pthread_mutex_unlock(&client->mutex);
     return status;
-}
-
-void zkl_call_tell_status(const zkl_lock_call *call) {
-    call->application.ended(call->arg, call->status);
-}
-
-void zkl_call_tell_grant(const zkl_lock_call *call) {
-    call->application.acquired(call->arg, call->status,
-                               call->status == ZKL_OK ? &call->grant : NULL);
 }

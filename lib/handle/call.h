@@ -22,10 +22,9 @@ typedef struct zkl_lock_call_kind {
     int (*end)(zkl_lock_call *call);
     /* Its time has passed, though a callback may have to wait for its turn. May be NULL. */
     void (*expire)(zkl_lock_call *call);
-    /* There was not even memory for it. May be NULL. */
-    void (*not_begun)(const zkl_lock_call *call, int status);
-    /* Calls the application back; without the mutex. */
+    /* Calls the application back; without the mutex. NULL: with the status, and a grant. */
     void (*tell)(const zkl_lock_call *call);
+    bool obtains_grant; /* and is counted where there was not even memory for it */
 } zkl_lock_call_kind;
 
 typedef enum zkl_lock_call_state {
@@ -76,9 +75,5 @@ int zkl_call_start(zkl_lock_call *given, size_t size);
 void zkl_call_over(zkl_lock_call *call);
 /** It was over in the moment in which it was made, and how. */
 void zkl_call_answer(zkl_lock_call *call, int status);
-
-/** What most of them tell: the status alone, or the grant with it. */
-void zkl_call_tell_status(const zkl_lock_call *call);
-void zkl_call_tell_grant(const zkl_lock_call *call);
 
 #endif

@@ -16,7 +16,7 @@ static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
     if (lock->is_set) {
         return zkl_refuse("lock", NULL, "is a set: the modes of its resources stay");
     }
-    return lock->change.under_way ? ZKL_HANDLE_IN_USE : ZKL_OK;
+    return lock->change.call != NULL ? ZKL_HANDLE_IN_USE : ZKL_OK;
 }
 
 /* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
@@ -32,11 +32,10 @@ static int find_end(const zkl_lock *lock) {
 /* ---- A change that goes on ---------------------------------------------------------------- */
 
 static void begin_change(zkl_lock *lock, zkl_lock_call *call) {
-    lock->change = (lock_change){ .under_way = true, .call = call };
+    lock->change = (lock_change){ .call = call, .verdict = ZKL_PENDING };
 }
 
 static int end_change(zkl_lock *lock, int status) {
-    lock->change.under_way = false;
     lock->change.call = NULL;
     return status;
 }
@@ -62,13 +61,10 @@ static int begin_downgrade(zkl_lock_call *call) {
 static int end_downgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int end = find_end(lock);
-    int status = lock->change.decided ? lock->change.status : ZKL_PENDING;
-    return end_change(lock, end != ZKL_OK ? end : status);
+    return end_change(lock, end != ZKL_OK ? end : lock->change.verdict);
 }
 
-static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade,
-                                              .end = end_downgrade,
-                                              .tell = zkl_call_tell_status };
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_downgrade };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -87,8 +83,7 @@ int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *own
 /* ---- Upgrade -------------------------------------------------------------------------------- */
 
 static void decide(zkl_lock *lock, int status) {
-    lock->change.decided = true;
-    lock->change.status = status;
+    lock->change.verdict = status;
     zkl_call_over(lock->change.call);
 }
 
@@ -98,13 +93,13 @@ static void on_decided(void *arg, int status) {
 
 static void on_lost(void *arg, int status) {
     zkl_lock *lock = arg;
-    lock->change.status = status;
+    lock->change.verdict = status;
 }
 
 static void on_ended(void *arg) {
     zkl_lock *lock = arg;
     lock->change.upgrade = NULL;
-    decide(lock, lock->change.status == ZKL_OK ? ZKL_LOST : lock->change.status);
+    decide(lock, lock->change.verdict == ZKL_OK ? ZKL_LOST : lock->change.verdict);
 }
 
 static int start_upgrade(zkl_lock *lock) {
@@ -129,17 +124,7 @@ static int start_upgrade(zkl_lock *lock) {
 }
 
 static void let_writer_go(zkl_lock *lock) {
-    zkl_request_runner *writer = lock->change.upgrade;
-    lock->change.upgrade = NULL;
-    if (writer == NULL) {
-        return;
-    }
-    zkl_request_runner_disown(writer);
-    zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED };
-    if (lock->change.decided && writer->request.stage == ZKL_STAGE_HELD) {
-        leave = (zkl_event){ .kind = ZKL_EVENT_RELEASED };
-    }
-    zkl_request_runner_feed(writer, &leave);
+    zkl_lock_dismiss(&lock->change.upgrade, lock->change.verdict == ZKL_OK);
 }
 
 void zkl_lock_withdraw_change(zkl_lock *lock) {
@@ -166,33 +151,27 @@ static int begin_upgrade(zkl_lock_call *call) {
     int status = start_upgrade(lock);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, 0, status);
-        return end_change(lock, status);
+        lock->change.call = NULL;
     }
-    return ZKL_OK;
+    return status;
 }
 
 /* The reader may have been lost, or given back, in the meantime. */
 static int end_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int status = find_end(lock);
-    if (status == ZKL_OK && lock->change.upgrade != NULL && lock->change.decided &&
-        lock->change.status == ZKL_OK) {
+    if (status == ZKL_OK && lock->change.verdict == ZKL_OK) {
         zkl_lock_take_writer(lock);
         zkl_lock_fill_grant(lock, &call->grant);
         return end_change(lock, ZKL_OK);
     }
     let_writer_go(lock);
-    return end_change(lock, status != ZKL_OK ? status : lock->change.status);
-}
-
-static void note_not_begun(const zkl_lock_call *call, int status) {
-    zkl_lock_note_not_begun(call->lock, 0, status);
+    return end_change(lock, status != ZKL_OK ? status : lock->change.verdict);
 }
 
 static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,
                                             .end = end_upgrade,
-                                            .not_begun = note_not_begun,
-                                            .tell = zkl_call_tell_grant };
+                                            .obtains_grant = true };
 
 int zkl_lock_try_upgrade(zkl_lock *lock, zkl_grant *grant) {
     ZKL_BEGIN_CALL;

@@ -10,8 +10,7 @@
 /* It may outlive whoever waits for it, as its reply must be taken in. */
 typedef struct zkl_commit {
     zkl_guarded_write write;
-    zkl_lock *lock; /* NULL: nobody waits any longer */
-    zkl_commit_call *call;
+    zkl_commit_call *call;          /* NULL: nobody waits any longer */
     struct zkl_commit *prev, *next; /* of the lock */
     size_t guards;
     char (*nodes)[ZKL_NODE_PATH_SIZE]; /* of the guards */
@@ -20,48 +19,38 @@ typedef struct zkl_commit {
 
 /* ---- The end ---------------------------------------------------------------- */
 
-static void tell(zkl_commit_call *call, const zkl_commit_result *result) {
-    call->commit = NULL;
-    call->status = result->status;
-    call->ended(call, result);
-    if (call->commit == NULL) {
-        zkl_call_over(&call->call);
-    }
-}
-
-static void end(zkl_commit *commit, const zkl_commit_result *result) {
-    if (commit->lock != NULL) {
-        DL_DELETE(commit->lock->commits, commit);
-        tell(commit->call, result);
+static void end(zkl_commit *commit, int status, const zkl_multi_result *results) {
+    zkl_commit_call *call = commit->call;
+    if (call != NULL) {
+        DL_DELETE(call->call.lock->commits, commit);
+        call->commit = NULL;
+        call->status = status;
+        call->ended(call, results);
+        if (call->commit == NULL) {
+            zkl_call_over(&call->call);
+        }
     }
     free(commit);
 }
 
-/* The servers have decided against it. */
-static zkl_commit_result result_of_failure(const zkl_commit *commit, const zkl_reply *reply) {
-    bool guard = reply->failed < commit->guards;
-    if (guard) {
-        bool lost = reply->outcome == ZKL_OUTCOME_NO_NODE;
-        return (zkl_commit_result){ .status = lost ? ZKL_LOST : reply->status };
-    }
-    return (zkl_commit_result){ .status = ZKL_OPERATION_FAILED,
-                                .failed = reply->failed - commit->guards,
-                                .failed_status = reply->status };
-}
-
 /* The end of a session answers for what was sent and got no reply: that may be applied. */
-static zkl_commit_result result_of(const zkl_commit *commit, const zkl_reply *reply) {
+static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
     switch (reply->outcome) {
     case ZKL_OUTCOME_OK:
-        return (zkl_commit_result){ .status = ZKL_OK, .results = reply->results + commit->guards };
+        return ZKL_OK;
     case ZKL_OUTCOME_UNKNOWN:
     case ZKL_OUTCOME_SESSION_OVER:
-        return (zkl_commit_result){ .status = ZKL_UNKNOWN };
+        return ZKL_UNKNOWN;
     default:
         break;
     }
-    return reply->results != NULL ? result_of_failure(commit, reply)
-                                  : (zkl_commit_result){ .status = ZKL_SERVER_REFUSED };
+    if (reply->results == NULL) {
+        return ZKL_SERVER_REFUSED;
+    }
+    if (reply->failed >= commit->guards) {
+        return ZKL_OPERATION_FAILED;
+    }
+    return reply->outcome == ZKL_OUTCOME_NO_NODE ? ZKL_LOST : reply->status;
 }
 
 /* The request has a look at its node as well, and tells of the loss, rather than at the next
@@ -75,19 +64,23 @@ static void look_for_node(zkl_lock *lock, size_t number) {
 
 static void on_ended(void *arg, const zkl_reply *reply) {
     zkl_commit *commit = arg;
-    zkl_commit_result result = result_of(commit, reply);
-    if (result.status == ZKL_LOST && commit->lock != NULL) {
-        look_for_node(commit->lock, reply->failed);
+    int status = status_of(commit, reply);
+    if (commit->call != NULL && status == ZKL_LOST) {
+        look_for_node(commit->call->call.lock, reply->failed);
     }
-    end(commit, &result);
+    if (commit->call != NULL && status == ZKL_OPERATION_FAILED) {
+        commit->call->result.failed_operation = (int)(reply->failed - commit->guards);
+        commit->call->result.failed_status = reply->status;
+    }
+    end(commit, status, status == ZKL_OK ? reply->results + commit->guards : NULL);
 }
 
 void zkl_commits_end(zkl_lock *lock, int status) {
+    zkl_commit *commit = NULL;
     zkl_commit *next = NULL;
-    for (zkl_commit *commit = lock->commits; commit != NULL; commit = next) {
-        next = commit->next;
+    DL_FOREACH_SAFE(lock->commits, commit, next) {
         if (zkl_guarded_write_withdraw(&commit->write)) {
-            end(commit, &(zkl_commit_result){ .status = status });
+            end(commit, status, NULL);
         }
     }
 }
@@ -96,7 +89,7 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 
 /* An upgrade begins another grant, which is no help to what was begun under the one before. */
 static void find_nodes(zkl_commit *commit) {
-    const zkl_lock *lock = commit->lock;
+    const zkl_lock *lock = commit->call->call.lock;
     int64_t token = commit->call->token;
     for (size_t i = 0; i < commit->guards && (token == 0 || token == lock->grant.token); i++) {
         zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i],
@@ -106,7 +99,7 @@ static void find_nodes(zkl_commit *commit) {
 
 static bool prepare(void *arg) {
     zkl_commit *commit = arg;
-    if (zkl_lock_is_downgrading(commit->lock)) {
+    if (zkl_lock_is_downgrading(commit->call->call.lock)) {
         return false;
     }
     find_nodes(commit);
@@ -121,7 +114,6 @@ static zkl_commit *make(zkl_commit_call *call) {
     if (commit == NULL) {
         return NULL;
     }
-    commit->lock = call->call.lock;
     commit->call = call;
     commit->guards = guards;
     commit->nodes = (char(*)[ZKL_NODE_PATH_SIZE])((char *)commit + size);
@@ -161,7 +153,7 @@ int zkl_commit_end(zkl_commit_call *call) {
         return call->status;
     }
     DL_DELETE(call->call.lock->commits, commit);
-    commit->lock = NULL;
+    commit->call = NULL;
     call->commit = NULL;
     call->status = ZKL_UNKNOWN;
     if (zkl_guarded_write_withdraw(&commit->write)) {

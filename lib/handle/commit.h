@@ -7,17 +7,6 @@
 
 #include "handle/call.h"
 
-/** What became of it. */
-typedef struct zkl_commit_result {
-    /* ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is not held any more;
-     * ZKL_OPERATION_FAILED: see below; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION or
-     * ZKL_SERVER_REFUSED. Nothing was applied but with ZKL_OK, and perhaps ZKL_UNKNOWN. */
-    int status;
-    size_t failed; /* ZKL_OPERATION_FAILED: which, and why */
-    int failed_status;
-    const zkl_multi_result *results; /* ZKL_OK: one for each; they live during the callback */
-} zkl_commit_result;
-
 /** A call that waits for a commit. Embed it as the first field, and fill in the next four before
  *  it begins. */
 typedef struct zkl_commit_call zkl_commit_call;
@@ -26,10 +15,14 @@ struct zkl_commit_call {
     const zkl_multi_operation *operations; /* they live until it is over */
     size_t count;
     int64_t token; /* of the grant that it is for; 0: whichever there is */
-    /* It has ended, and has its status: this may begin it anew. */
-    void (*ended)(zkl_commit_call *self, const zkl_commit_result *result);
+    /* It has its status, and with ZKL_OK a result for each operation: this may begin it again. */
+    void (*ended)(zkl_commit_call *self, const zkl_multi_result *results);
     struct zkl_commit *commit; /* under way; NULL: it is over, or was never begun */
-    int status;                /* once it is over */
+    /* Once it is over: ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is not held any more;
+     * ZKL_OPERATION_FAILED: see `result`; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION or
+     * ZKL_SERVER_REFUSED. Nothing was applied but with ZKL_OK, and perhaps ZKL_UNKNOWN. */
+    int status;
+    zkl_transaction_result result;
 };
 
 /** Begins to commit; the lock is held. It may be over at once. While the lock is being downgraded

@@ -50,22 +50,6 @@ int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 /* ---- Information ---------------------------------------------------------------------- */
 
-static zkl_lock_state public_state(const zkl_lock *lock, int status) {
-    switch (lock->state) {
-    case LOCK_IDLE:
-        break;
-    case LOCK_ACQUIRING:
-        return ZKL_STATE_ACQUIRING;
-    case LOCK_HELD:
-        return status == ZKL_OK ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT;
-    case LOCK_LOST:
-        return ZKL_STATE_LOST;
-    case LOCK_RELEASING:
-        return ZKL_STATE_RELEASING;
-    }
-    return ZKL_STATE_IDLE;
-}
-
 static uint64_t count_left_behind(const zkl_lock *lock) {
     uint64_t count = 0;
     for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
@@ -95,12 +79,12 @@ static void tell_information(const zkl_lock *lock, zkl_lock_information *informa
     int64_t left = 0;
     int status = look(lock, &left);
     *information = (zkl_lock_information){
-        .state = public_state(lock, status),
+        .state = status == ZKL_SUSPECT ? ZKL_STATE_SUSPECT : lock->state,
         .lease_left_ms = left,
         .pending_deletions = count_left_behind(lock),
         .position = -1,
     };
-    if (lock->state == LOCK_ACQUIRING) {
+    if (lock->state == ZKL_STATE_ACQUIRING) {
         information->position = find_position(lock);
     }
     if (zkl_lock_is_granted(lock)) {

@@ -16,14 +16,14 @@ int zkl_lock_check_held(const zkl_lock *lock) {
         return ZKL_CLOSED;
     }
     zkl_lock_look_at_clock(lock);
-    if (lock->state == LOCK_LOST) {
+    if (lock->state == ZKL_STATE_LOST) {
         return ZKL_LOST;
     }
-    return lock->state == LOCK_HELD ? ZKL_OK : ZKL_NOT_HELD;
+    return lock->state == ZKL_STATE_HELD ? ZKL_OK : ZKL_NOT_HELD;
 }
 
 bool zkl_lock_is_granted(const zkl_lock *lock) {
-    return lock->state == LOCK_HELD || lock->state == LOCK_LOST;
+    return lock->state == ZKL_STATE_HELD || lock->state == ZKL_STATE_LOST;
 }
 
 bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner) {
@@ -33,7 +33,7 @@ bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner) {
 }
 
 bool zkl_lock_waits(const zkl_lock *lock) {
-    return lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_PENDING;
+    return lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_PENDING;
 }
 
 bool zkl_lock_is_downgrading(const zkl_lock *lock) {

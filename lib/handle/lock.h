@@ -57,21 +57,11 @@ typedef struct lock_grant {
 
 /** Another mode of what is held. */
 typedef struct lock_change {
-    bool under_way;      /* a call waits for it */
-    zkl_lock_call *call; /* this one */
-    bool decided;
-    int status;
+    zkl_lock_call *call; /* waits for it; NULL: none is under way */
+    int verdict;         /* ZKL_PENDING: there is none yet */
     int end; /* what was held is so no more, and why; ZKL_OK: it is, as far as is known */
     zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
 } lock_change;
-
-typedef enum lock_state {
-    LOCK_IDLE,
-    LOCK_ACQUIRING, /* a call waits for the verdict */
-    LOCK_HELD,
-    LOCK_LOST,     /* was granted, then lost, or one of its resources was; until released */
-    LOCK_RELEASING /* a call waits for the nodes to be gone */
-} lock_state;
 
 /* The first part never changes; the second belongs to the client's mutex. */
 struct zkl_lock {
@@ -82,7 +72,10 @@ struct zkl_lock {
     bool is_set;              /* opened with a mode for each of its resources */
     zkl_class_metrics *metrics;
 
-    lock_state state;
+    /* Of the public ones: IDLE; ACQUIRING, a call waits for the verdict; HELD; LOST, the grant or
+     * one of its resources was, until it is released; RELEASING, a call waits for the nodes to be
+     * gone. */
+    zkl_lock_state state;
     lock_attempt attempt;
     lock_grant grant;
     lock_change change;

@@ -89,7 +89,7 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
 
 /* What is not held yet is told when it is: see zkl_lock_begin_hold. */
 static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
-    if (lock->state == LOCK_HELD) {
+    if (lock->state == ZKL_STATE_HELD) {
         zkl_lock_event event = make_event(lock, state, member);
         zkl_lock_events_tell(&lock->events, &event);
     }
@@ -110,7 +110,7 @@ static void tell_wishes(const lock_member *member) {
 }
 
 void zkl_lock_end_change(zkl_lock *lock, int status) {
-    if (lock->change.under_way && lock->change.end == ZKL_OK) {
+    if (lock->change.call != NULL && lock->change.end == ZKL_OK) {
         lock->change.end = status;
         zkl_call_over(lock->change.call);
     }
@@ -119,7 +119,7 @@ void zkl_lock_end_change(zkl_lock *lock, int status) {
 /* Before a verification can begin anew it is lost. */
 static void lose(zkl_lock *lock, const lock_member *member, int status) {
     zkl_lock_event event = make_event(lock, ZKL_STATE_LOST, member);
-    lock->state = LOCK_LOST;
+    lock->state = ZKL_STATE_LOST;
     lock->grant.lost_reason = status;
     zkl_commits_end(lock, ZKL_LOST);
     zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
@@ -151,9 +151,9 @@ static void on_lost(void *arg, int status) {
     zkl_lock *lock = member->lock;
     if (zkl_lock_waits(lock)) {
         fail(lock, status);
-    } else if (lock->state == LOCK_ACQUIRING && lock->attempt.verdict == ZKL_OK) {
+    } else if (lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_OK) {
         lock->attempt.verdict = status;
-    } else if (lock->state == LOCK_HELD) {
+    } else if (lock->state == ZKL_STATE_HELD) {
         lose(lock, member, status);
     }
 }
@@ -172,8 +172,7 @@ static void on_downgraded(void *arg, int status) {
     if (status == ZKL_OK) {
         lock->grant.mode = ZKL_READ;
     }
-    lock->change.decided = true;
-    lock->change.status = status;
+    lock->change.verdict = status;
     zkl_call_over(lock->change.call);
     zkl_guarded_writes_review(member->runner->session); /* they wait to know which node it has */
 }
@@ -203,7 +202,7 @@ static void on_ended(void *arg) {
     member->runner = NULL;
     if (zkl_lock_waits(lock) && lock->attempt.leaves) {
         set_timer(lock, 0);
-    } else if (lock->state == LOCK_RELEASING && zkl_lock_has_ended(lock)) {
+    } else if (lock->state == ZKL_STATE_RELEASING && zkl_lock_has_ended(lock)) {
         zkl_call_over(lock->pending);
     }
     int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
@@ -294,14 +293,26 @@ static int make_attempt(zkl_lock *lock, int64_t timeout_ms) {
     return status;
 }
 
+static void leave_queue(zkl_request_runner *runner, bool granted) {
+    zkl_event leave = { .kind = granted ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
+                        .status = ZKL_CANCELLED };
+    zkl_request_runner_feed(runner, &leave);
+}
+
 void zkl_lock_leave_queues(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
-        lock_member *member = &lock->members[i];
-        zkl_event leave = { .kind = member->granted ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
-                            .status = ZKL_CANCELLED };
-        if (member->runner != NULL) {
-            zkl_request_runner_feed(member->runner, &leave);
+        if (lock->members[i].runner != NULL) {
+            leave_queue(lock->members[i].runner, lock->members[i].granted);
         }
+    }
+}
+
+void zkl_lock_dismiss(zkl_request_runner **runner, bool granted) {
+    zkl_request_runner *leaving = *runner;
+    *runner = NULL;
+    if (leaving != NULL) {
+        zkl_request_runner_disown(leaving);
+        leave_queue(leaving, granted);
     }
 }
 
@@ -435,7 +446,7 @@ static void tell_grant(zkl_lock *lock) {
 void zkl_lock_begin_hold(zkl_lock *lock) {
     const zkl_request_runner *first = lock->members[0].runner;
     lock_grant *grant = &lock->grant;
-    lock->state = LOCK_HELD;
+    lock->state = ZKL_STATE_HELD;
     grant->number++;
     grant->holds = 1;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
@@ -458,6 +469,5 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     lock->grant.granted_ms = member->runner->granted_ms;
     lock->grant.waited_ms = member->runner->granted_ms - member->runner->started_ms;
     tell_grant(lock);
-    zkl_request_runner_disown(reader);
-    zkl_request_runner_feed(reader, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
+    zkl_lock_dismiss(&reader, true);
 }

@@ -65,15 +65,6 @@ static int read_members(const zkl_lock_member *given, size_t count,
     return ZKL_OK;
 }
 
-static int check_options_of_set(const zkl_lock_options *options) {
-    ZKL_TRY(check_options(options));
-    if (options->permits != 0 || options->max_waiting != 0) {
-        return zkl_refuse("option", "permits or max_waiting",
-                          "is not for a set: each member has its permits");
-    }
-    return ZKL_OK;
-}
-
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 static void free_lock(zkl_lock *lock) {
@@ -90,28 +81,25 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-static char *copy_of(const char *text) {
-    return text != NULL ? strdup(text) : NULL;
-}
-
+/* Puts a copy in the place of the caller's text, if there is one. False: there was no memory. */
 static bool copy(const char **text) {
-    *text = copy_of(*text);
-    return *text != NULL;
+    bool is_there = *text != NULL;
+    *text = is_there ? strdup(*text) : NULL;
+    return !is_there || *text != NULL;
 }
 
 static bool copy_options(zkl_lock *lock, const zkl_lock_options *options) {
     lock->options = *options;
     lock->options.resource_class = NULL;
-    bool copied_owner = copy(&lock->options.owner) || options->owner == NULL;
-    bool copied_note = copy(&lock->options.note) || options->note == NULL;
-    return copied_owner && copied_note;
+    bool has_owner = copy(&lock->options.owner);
+    return copy(&lock->options.note) && has_owner;
 }
 
 static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->resource = copy_of(given->resource);
+    member->resource = strdup(given->resource);
     member->path = strdup(path);
     member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
     return member->resource != NULL && member->path != NULL;
@@ -159,7 +147,7 @@ static int attach(zkl_lock *lock, const zkl_lock_options *options) {
     return status;
 }
 
-static int open_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
+static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
                      const zkl_lock_options *options, zkl_lock **result) {
     zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
     if (lock == NULL) {
@@ -183,34 +171,40 @@ static int open_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     return ZKL_OK;
 }
 
+/* What both functions check first. */
+static int read_options(zkl_client *client, const zkl_lock_options *given,
+                        zkl_lock_options *options, zkl_lock **result) {
+    ZKL_TRY(zkl_validate_pointer("lock", result));
+    *result = NULL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, options, sizeof(*options)));
+    return check_options(options);
+}
+
 int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_options *given,
                   zkl_lock **result) {
     ZKL_BEGIN_CALL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    ZKL_TRY(zkl_validate_pointer("lock", result));
-    *result = NULL;
-    ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(check_resource(resource));
-    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
-    ZKL_TRY(check_options(&options));
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
+    ZKL_TRY(read_options(client, given, &options, result));
+    ZKL_TRY(check_resource(resource));
     member.resource = resource;
     member.permits = options.permits;
-    return open_lock(client, &member, 1, false, &options, result);
+    return make_lock(client, &member, 1, false, &options, result);
 }
 
 int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, size_t count,
                       const zkl_lock_options *given, zkl_lock **result) {
     ZKL_BEGIN_CALL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    ZKL_TRY(zkl_validate_pointer("lock", result));
-    *result = NULL;
-    ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
-    ZKL_TRY(check_options_of_set(&options));
     zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX] = { 0 };
+    ZKL_TRY(read_options(client, given, &options, result));
+    if (options.permits != 0 || options.max_waiting != 0) {
+        return zkl_refuse("option", "permits or max_waiting",
+                          "is not for a set: each member has its permits");
+    }
     ZKL_TRY(read_members(given_members, count, members));
-    return open_lock(client, members, count, true, &options, result);
+    return make_lock(client, members, count, true, &options, result);
 }
 
 /* ---- Closing ------------------------------------------------------------------------------ */

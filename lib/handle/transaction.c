@@ -13,13 +13,15 @@
 struct zkl_transaction {
     zkl_handle open; /* first */
     zkl_lock *lock;
-    int64_t token;                   /* of the grant that it was begun under */
-    zkl_multi_operation *operations; /* their paths and data are copies */
-    char **made;                     /* the paths that creates made, without the chroot */
+    int64_t token; /* of the grant that it was begun under */
+    /* Their paths and data are copies; after the commit the paths are those that creates made,
+     * without the chroot. */
+    zkl_multi_operation *operations;
     size_t count;
     size_t capacity;
     size_t bytes;
     bool over;               /* it was applied, or may have been */
+    size_t applied;          /* the number of operations that were */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
     atomic_uint keepers;     /* the application, and such a commit until it has been told */
 };
@@ -50,23 +52,18 @@ static int check_room(const zkl_transaction *transaction, size_t bytes) {
 }
 
 static bool grow(zkl_transaction *transaction) {
+    enum { FIRST_CAPACITY = 8 };
     if (transaction->count < transaction->capacity) {
         return true;
     }
-    size_t capacity = 2 * transaction->capacity;
+    size_t capacity = transaction->count > 0 ? 2 * transaction->count : FIRST_CAPACITY;
     zkl_multi_operation *operations =
         realloc(transaction->operations, capacity * sizeof(*operations));
-    if (operations == NULL) {
-        return false;
+    if (operations != NULL) {
+        transaction->operations = operations;
+        transaction->capacity = capacity;
     }
-    transaction->operations = operations;
-    char **made = realloc(transaction->made, capacity * sizeof(*made));
-    if (made == NULL) {
-        return false;
-    }
-    transaction->made = made;
-    transaction->capacity = capacity;
-    return true;
+    return operations != NULL;
 }
 
 /* In one piece: the data, then the path with the chroot, by which it is freed. */
@@ -103,7 +100,6 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     if (!grow(transaction) || !copy_strings(&operation, chroot)) {
         return ZKL_NO_MEMORY;
     }
-    transaction->made[transaction->count] = NULL;
     transaction->operations[transaction->count++] = operation;
     transaction->bytes += bytes;
     return ZKL_OK;
@@ -146,10 +142,8 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
 static void free_transaction(zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->count; i++) {
         free((char *)transaction->operations[i].path);
-        free(transaction->made[i]);
     }
     free(transaction->operations);
-    free(transaction->made);
     free(transaction);
 }
 
@@ -157,23 +151,14 @@ static void free_transaction(zkl_transaction *transaction) {
 enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
 
 static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
-    enum { FIRST_CAPACITY = 8 };
     zkl_transaction *transaction = calloc(1, sizeof(*transaction));
-    if (transaction == NULL) {
-        return NULL;
+    if (transaction != NULL) {
+        transaction->lock = lock;
+        transaction->token = token;
+        transaction->bytes = (lock->count - 1) * GUARD_BYTES;
+        atomic_init(&transaction->outstanding, false);
+        atomic_init(&transaction->keepers, 1);
     }
-    transaction->lock = lock;
-    atomic_init(&transaction->outstanding, false);
-    atomic_init(&transaction->keepers, 1);
-    transaction->capacity = FIRST_CAPACITY;
-    transaction->operations = calloc(FIRST_CAPACITY, sizeof(*transaction->operations));
-    transaction->made = calloc(FIRST_CAPACITY, sizeof(*transaction->made));
-    if (transaction->operations == NULL || transaction->made == NULL) {
-        free_transaction(transaction);
-        return NULL;
-    }
-    transaction->token = token;
-    transaction->bytes = (lock->count - 1) * GUARD_BYTES;
     return transaction;
 }
 
@@ -213,7 +198,6 @@ void zkl_transaction_free(zkl_transaction *transaction) {
 typedef struct transaction_call {
     zkl_commit_call base; /* first */
     zkl_transaction *transaction;
-    zkl_transaction_result result;
 } transaction_call;
 
 static int check_not_over(const zkl_transaction *transaction) {
@@ -223,29 +207,21 @@ static int check_not_over(const zkl_transaction *transaction) {
     return ZKL_OK;
 }
 
-/* Where there is no memory for a path, none is told: the write is done all the same. */
-static void keep_made(zkl_transaction *transaction, const zkl_multi_result *results) {
-    size_t chroot_length = strlen(transaction->lock->client->chroot);
-    for (size_t i = 0; i < transaction->count; i++) {
-        const char *path = results[i].path;
-        transaction->made[i] = path != NULL ? strdup(path + chroot_length) : NULL;
-    }
-}
-
 /* A later grant is no help: what was read under the one before proves nothing. A downgrade goes on
  * with the same. */
 static bool is_of_its_grant(const zkl_transaction *transaction) {
     return transaction->lock->grant.token == transaction->token;
 }
 
-static void on_committed(zkl_commit_call *base, const zkl_commit_result *told) {
-    transaction_call *self = (transaction_call *)base;
-    if (told->status == ZKL_OK) {
-        keep_made(self->transaction, told->results);
-    }
-    if (told->status == ZKL_OPERATION_FAILED) {
-        self->result.failed_operation = (int)told->failed;
-        self->result.failed_status = told->failed_status;
+/* Where there is no memory for a path, it is not known: the write is done all the same. */
+static void on_committed(zkl_commit_call *base, const zkl_multi_result *results) {
+    zkl_transaction *transaction = ((transaction_call *)base)->transaction;
+    size_t chroot_length = strlen(transaction->lock->client->chroot);
+    transaction->applied = base->status == ZKL_OK ? transaction->count : 0;
+    for (size_t i = 0; i < transaction->applied; i++) {
+        const char *made = results[i].path;
+        free((char *)transaction->operations[i].path);
+        transaction->operations[i].path = made != NULL ? strdup(made + chroot_length) : NULL;
     }
 }
 
@@ -280,7 +256,7 @@ static void tell(const zkl_lock_call *call) {
     const transaction_call *self = (const transaction_call *)call;
     zkl_transaction *transaction = self->transaction;
     atomic_store(&transaction->outstanding, false);
-    call->application.committed(call->arg, call->status, transaction, &self->result);
+    call->application.committed(call->arg, call->status, transaction, &self->base.result);
     drop(transaction);
 }
 
@@ -291,7 +267,8 @@ static const zkl_lock_call_kind kind = {
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     ZKL_BEGIN_CALL;
-    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    transaction_call self = { .transaction = transaction,
+                              .base.result = ZKL_TRANSACTION_RESULT_INIT };
     self.base.call = zkl_call_of_thread(NULL, &kind, __func__, timeout_ms);
     ZKL_TRY(check_handle(transaction));
     if (result != NULL) {
@@ -301,7 +278,7 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
     self.base.call.lock = transaction->lock;
     int status = zkl_call_wait(&self.base.call, true);
     if (result != NULL) {
-        zkl_struct_fill(result, &self.result);
+        zkl_struct_fill(result, &self.base.result);
     }
     return status;
 }
@@ -309,7 +286,8 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
 int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
                                  zkl_transaction_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    transaction_call self = { .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    transaction_call self = { .transaction = transaction,
+                              .base.result = ZKL_TRANSACTION_RESULT_INIT };
     self.base.call = zkl_call_of_callback(NULL, &kind, __func__, timeout_ms, NULL, arg);
     self.base.call.application.committed = callback;
     ZKL_TRY(check_handle(transaction));
@@ -318,7 +296,7 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
 }
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
-    bool is_one = transaction != NULL && operation >= 0 && (size_t)operation < transaction->count;
-    const char *path = is_one ? transaction->made[operation] : NULL;
+    bool is_one = transaction != NULL && operation >= 0 && (size_t)operation < transaction->applied;
+    const char *path = is_one ? transaction->operations[operation].path : NULL;
     return path != NULL ? path : "";
 }

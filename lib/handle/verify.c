@@ -4,9 +4,10 @@
 
 /* Nothing is written: where the reply was lost with the connection, of which it is told before, the
  * next is asked. */
-static void on_answer(zkl_commit_call *self, const zkl_commit_result *result) {
+static void on_answer(zkl_commit_call *self, const zkl_multi_result *results) {
+    (void)results;
     const zkl_lock *lock = self->call.lock;
-    bool again = result->status == ZKL_UNKNOWN && !lock->calls.closing &&
+    bool again = self->status == ZKL_UNKNOWN && !lock->calls.closing &&
                  zkl_lock_check_held(lock) == ZKL_OK &&
                  !lock->members[0].runner->session->connected;
     int status = again ? zkl_commit_begin(self) : ZKL_OK;
@@ -26,11 +27,9 @@ static int end(zkl_lock_call *call) {
     return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
 }
 
-static const zkl_lock_call_kind kind = { .shortest_ms = 1,
-                                         .begin = begin,
-                                         .end = end,
-                                         .expire = zkl_commit_expire,
-                                         .tell = zkl_call_tell_status };
+static const zkl_lock_call_kind kind = {
+    .shortest_ms = 1, .begin = begin, .end = end, .expire = zkl_commit_expire
+};
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;

@@ -114,7 +114,7 @@ static int64_t lease_left_ms(const zkl_session *session, zkl_process *process) {
 
 bool oracle_has_running_lease(const record *one) {
     const zkl_request_runner *runner = one->lock->members[0].runner;
-    return one->lock->state == LOCK_HELD && runner != NULL &&
+    return one->lock->state == ZKL_STATE_HELD && runner != NULL &&
            lease_left_ms(runner->session, one->process) > 0;
 }
 

@@ -87,7 +87,7 @@ static int64_t connected_us(const record *one) {
 
 static bool holds(const record *one) {
     const zkl_request_runner *runner = one->holds ? one->lock->members[0].runner : NULL;
-    return runner != NULL && one->lock->state == LOCK_HELD &&
+    return runner != NULL && one->lock->state == ZKL_STATE_HELD &&
            runner->request.stage == ZKL_STAGE_HELD && !runner->request.downgrade.wanted &&
            !one->upgrading && one->node != NULL && one->node->alive;
 }
