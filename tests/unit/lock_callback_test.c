@@ -122,8 +122,7 @@ TEST(lost_handle_can_be_closed_inside) {
     ear_close_desk(desk, &ear);
 }
 
-/* ---- Threads
- * --------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static pthread_t log_thread;
 
@@ -373,8 +372,7 @@ TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine) {
     ear_close_desk(desk, &ear);
 }
 
-/* ---- Short of memory, or of threads
- * -------------------------------------------------------------------- */
+/* ---- Short of memory, or of threads ---------------------------------------------------------- */
 
 TEST(loss_is_told_though_memory_is_short) {
     news_ear ear;

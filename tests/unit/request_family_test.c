@@ -11,54 +11,43 @@ static const trace_setup upgrade = { .mode = ZKL_WRITE, .only_try = true, .compa
 
 /* ---- Permits ------------------------------------------------------------------------------ */
 
-TEST(permit_is_granted_while_fewer_are_earlier) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me3     -> ",
-        "listed p1 me3   -> GRANT",
-    };
-    PLAY(permit, lines);
-}
+CONVERSATION(permit_is_granted_while_fewer_are_earlier, permit) = {
+    JOINED("me3"),
+    "listed p1 me3 -> GRANT",
+};
 
-TEST(permit_waits_and_lists_again_when_one_of_those_before_it_goes) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST", "created me3          -> ",
-        "listed p1 p2 me3     -> WATCH p2",    "watched OK           -> ",
-        "watch_fired deleted  -> LIST", /* never a hand-off: a permit may be left or not */
-        "listed p2 me3        -> GRANT",
-    };
-    PLAY(permit, lines);
-}
+CONVERSATION(permit_waits_and_lists_again_when_one_of_those_before_it_goes, permit) = {
+    JOINED("me3"),
+    "listed p1 p2 me3    -> WATCH p2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST", /* never a hand-off: a permit may be left or not */
+    "listed p2 me3       -> GRANT",
+};
 
-TEST(permit_that_found_one_of_the_watched_gone_lists_again) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST", "created me3          -> ",
-        "listed p1 p2 me3     -> WATCH p2",    "watched NO_NODE      -> LIST",
-        "listed p1 me3        -> GRANT",
-    };
-    PLAY(permit, lines);
-}
+CONVERSATION(permit_that_found_one_of_the_watched_gone_lists_again, permit) = {
+    JOINED("me3"),
+    "listed p1 p2 me3 -> WATCH p2",
+    "watched NO_NODE  -> LIST",
+    "listed p1 me3    -> GRANT",
+};
 
 TEST(permits_that_differ_have_their_own_status) {
     static const char *const another_number[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed t1 me3    -> FAIL PERMITS_DIFFER DELETE me3",
-        "deleted OK       -> END",
+        JOINED("me3"),
+        "listed t1 me3 -> FAIL PERMITS_DIFFER DELETE me3",
+        "deleted OK    -> END",
     };
     static const char *const a_lock[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed x1 me3    -> FAIL PERMITS_DIFFER DELETE me3",
-        "deleted OK       -> END",
+        JOINED("me3"),
+        "listed x1 me3 -> FAIL PERMITS_DIFFER DELETE me3",
+        "deleted OK    -> END",
     };
     static const char *const later[] = {
-        "start            -> CREATE LIST", "created me3      -> ",
-        "listed me3 t4 x5 -> GRANT", /* theirs to find out */
+        JOINED("me3"), "listed me3 t4 x5 -> GRANT", /* theirs to find out */
     };
     static const char *const in_a_try[] = {
-        "start            -> LIST",
-        "listed t1        -> FAIL PERMITS_DIFFER END",
+        "start     -> LIST",
+        "listed t1 -> FAIL PERMITS_DIFFER END",
     };
     PLAY(permit, another_number);
     PLAY(permit, a_lock);
@@ -68,14 +57,14 @@ TEST(permits_that_differ_have_their_own_status) {
 
 TEST(try_for_a_permit_writes_only_where_one_is_free) {
     static const char *const taken[] = {
-        "start            -> LIST",
-        "listed p1 p2     -> FAIL BUSY END",
+        "start        -> LIST",
+        "listed p1 p2 -> FAIL BUSY END",
     };
     static const char *const one_is_free[] = {
-        "start            -> LIST",
-        "listed p1        -> CREATE LIST",
-        "created me2      -> ",
-        "listed p1 me2    -> GRANT",
+        "start         -> LIST",
+        "listed p1     -> CREATE LIST",
+        "created me2   -> ",
+        "listed p1 me2 -> GRANT",
     };
     PLAY(try_permit, taken);
     PLAY(try_permit, one_is_free);
@@ -83,54 +72,39 @@ TEST(try_for_a_permit_writes_only_where_one_is_free) {
 
 /* ---- Limits ------------------------------------------------------------------------------- */
 
-TEST(full_queue_is_not_joined) {
-    static const char *const lines[] = {
-        "start            -> LIST",
-        "listed x1 x2 x3  -> FAIL QUEUE_FULL END",
-    };
-    PLAY(limited, lines);
-}
+CONVERSATION(full_queue_is_not_joined, limited) = {
+    "start           -> LIST",
+    "listed x1 x2 x3 -> FAIL QUEUE_FULL END",
+};
 
-TEST(queue_with_room_is_joined) {
-    static const char *const lines[] = {
-        "start            -> LIST",
-        "listed x1 x2     -> CREATE LIST",
-        "created me3      -> ",
-        "listed x1 x2 me3 -> WATCH x2",
-    };
-    PLAY(limited, lines);
-}
+CONVERSATION(queue_with_room_is_joined, limited) = {
+    "start            -> LIST",
+    "listed x1 x2     -> CREATE LIST",
+    "created me3      -> ",
+    "listed x1 x2 me3 -> WATCH x2",
+};
 
-TEST(queue_that_others_filled_meanwhile_is_left) {
-    static const char *const lines[] = {
-        "start               -> LIST", "listed x1 x2        -> CREATE LIST",
-        "created me5         -> ",     "listed x1 x2 x3 me5 -> FAIL QUEUE_FULL DELETE me5",
-        "deleted OK          -> END",
-    };
-    PLAY(limited, lines);
-}
+CONVERSATION(queue_that_others_filled_meanwhile_is_left, limited) = {
+    "start               -> LIST", "listed x1 x2        -> CREATE LIST",
+    "created me5         -> ",     "listed x1 x2 x3 me5 -> FAIL QUEUE_FULL DELETE me5",
+    "deleted OK          -> END",
+};
 
-TEST(free_lock_is_granted_whatever_the_limit) {
-    static const char *const lines[] = {
-        "start            -> LIST",
-        "listed nobody    -> CREATE LIST",
-        "created me1      -> ",
-        "listed me1       -> GRANT",
-    };
-    PLAY(limited, lines);
-}
+CONVERSATION(free_lock_is_granted_whatever_the_limit, limited) = {
+    "start         -> LIST",
+    "listed nobody -> CREATE LIST",
+    "created me1   -> ",
+    "listed me1    -> GRANT",
+};
 
 /* ---- Members of a set ---------------------------------------------------------------- */
 
-TEST(member_inspects_its_node_for_the_token) {
-    static const char *const lines[] = {
-        "start                      -> CREATE",
-        "created me3 in_transaction -> INSPECT me3",
-        "inspected ours             -> LIST",
-        "listed me3                 -> GRANT",
-    };
-    PLAY(member, lines);
-}
+CONVERSATION(member_inspects_its_node_for_the_token, member) = {
+    "start                      -> CREATE",
+    "created me3 in_transaction -> INSPECT me3",
+    "inspected ours             -> LIST",
+    "listed me3                 -> GRANT",
+};
 
 TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none) {
     static const char *const found[] = {
@@ -151,64 +125,52 @@ TEST(member_whose_create_was_lost_looks_for_its_node_and_creates_none) {
     PLAY(member, never_made);
 }
 
-TEST(member_that_lost_its_place_does_not_join_again) {
-    static const char *const lines[] = {
-        "start                      -> CREATE",
-        "created me3 in_transaction -> INSPECT me3",
-        "inspected ours             -> LIST",
-        "listed x1                  -> FAIL NODE_DELETED END",
-    };
-    PLAY(member, lines);
-}
+CONVERSATION(member_that_lost_its_place_does_not_join_again, member) = {
+    "start                      -> CREATE",
+    "created me3 in_transaction -> INSPECT me3",
+    "inspected ours             -> LIST",
+    "listed x1                  -> FAIL NODE_DELETED END",
+};
 
-TEST(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again) {
-    static const char *const lines[] = {
-        "start                      -> CREATE",
-        "created me3 in_transaction -> INSPECT me3",
-        "inspected NO_NODE          -> SETTLE LIST",
-        "settled OK                 -> ",
-        "listed nobody              -> CREATE",
-        "created REFUSED silently   -> FAIL SERVER_REFUSED END", /* the others have theirs */
-    };
-    PLAY(member, lines);
-}
+CONVERSATION(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again, member) = {
+    "start                      -> CREATE",
+    "created me3 in_transaction -> INSPECT me3",
+    "inspected NO_NODE          -> SETTLE LIST",
+    "settled OK                 -> ",
+    "listed nobody              -> CREATE",
+    "created REFUSED silently   -> FAIL SERVER_REFUSED END", /* the others have theirs */
+};
 
 /* Then all begin anew. */
-TEST(member_with_an_exhausted_sequence_waits_for_an_empty_resource) {
-    static const char *const lines[] = {
-        "start                       -> CREATE",
-        "created me-1 in_transaction -> INSPECT me-1",
-        "inspected ours              -> LIST",
-        "listed x3 me-1              -> DELETE me-1",
-        "deleted OK                  -> INSPECT_PARENT",
-        "parent_inspected older      -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY    -> BACK_OFF",
-        "backed_off                  -> INSPECT_PARENT",
-        "parent_inspected older      -> REMOVE_PARENT",
-        "parent_removed OK           -> FAIL NODE_DELETED END",
-    };
-    PLAY(member, lines);
-}
+CONVERSATION(member_with_an_exhausted_sequence_waits_for_an_empty_resource, member) = {
+    "start                       -> CREATE",
+    "created me-1 in_transaction -> INSPECT me-1",
+    "inspected ours              -> LIST",
+    "listed x3 me-1              -> DELETE me-1",
+    "deleted OK                  -> INSPECT_PARENT",
+    "parent_inspected older      -> REMOVE_PARENT",
+    "parent_removed NOT_EMPTY    -> BACK_OFF",
+    "backed_off                  -> INSPECT_PARENT",
+    "parent_inspected older      -> REMOVE_PARENT",
+    "parent_removed OK           -> FAIL NODE_DELETED END",
+};
 
 /* ---- Downgrades --------------------------------------------------------------------------- */
 
 #define HELD_FOR_WRITING                                                                           \
     "start          -> CREATE LIST", "created me3    -> ", "listed me3     -> GRANT"
 
-TEST(writer_becomes_a_reader_in_its_own_place) {
-    static const char *const lines[] = {
-        HELD_FOR_WRITING,
-        "probe          -> WATCH_OWN me3",
-        "own_watched OK -> ",
-        "downgrade      -> DOWNGRADE r3",
-        "own_watch_fired -> ", /* of the writer's node: what was meant to happen */
-        "downgraded OK  -> DOWNGRADE_ENDED OK WATCH_OWN r3",
-        "own_watched OK -> ",
-        "released       -> DELETE r3",
-        "deleted OK     -> END",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(writer_becomes_a_reader_in_its_own_place, writer) = {
+    HELD_FOR_WRITING,
+    "probe           -> WATCH_OWN me3",
+    "own_watched OK  -> ",
+    "downgrade       -> DOWNGRADE r3",
+    "own_watch_fired -> ", /* of the writer's node: what was meant to happen */
+    "downgraded OK   -> DOWNGRADE_ENDED OK WATCH_OWN r3",
+    "own_watched OK  -> ",
+    "released        -> DELETE r3",
+    "deleted OK      -> END",
+};
 
 TEST(lost_reply_to_a_downgrade_is_looked_for) {
     static const char *const applied[] = {
@@ -234,80 +196,59 @@ TEST(lost_reply_to_a_downgrade_is_looked_for) {
     PLAY(writer, not_applied);
 }
 
-TEST(release_during_a_lost_downgrade_deletes_the_node_that_is_there) {
-    static const char *const lines[] = {
-        HELD_FOR_WRITING,
-        "downgrade          -> DOWNGRADE r3",
-        "disconnected       -> ",
-        "downgraded UNKNOWN -> ",
-        "released           -> DOWNGRADE_ENDED NOT_HELD",
-        "connected          -> SETTLE",
-        "settled OK         -> INSPECT r3",
-        "inspected ours     -> DELETE r3",
-        "deleted OK         -> END",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade          -> DOWNGRADE r3",
+    "disconnected       -> ",
+    "downgraded UNKNOWN -> ",
+    "released           -> DOWNGRADE_ENDED NOT_HELD",
+    "connected          -> SETTLE",
+    "settled OK         -> INSPECT r3",
+    "inspected ours     -> DELETE r3",
+    "deleted OK         -> END",
+};
 
-TEST(node_that_is_gone_before_the_downgrade_is_a_loss) {
-    static const char *const lines[] = {
-        HELD_FOR_WRITING,
-        "downgrade           -> DOWNGRADE r3",
-        "downgraded NO_NODE  -> WATCH_OWN me3",
-        "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED BACK_OFF",
-        "backed_off          -> END",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(node_that_is_gone_before_the_downgrade_is_a_loss, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade           -> DOWNGRADE r3",
+    "downgraded NO_NODE  -> WATCH_OWN me3",
+    "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED BACK_OFF",
+    "backed_off          -> END",
+};
 
-TEST(refused_downgrade_leaves_the_writer) {
-    static const char *const lines[] = {
-        HELD_FOR_WRITING,
-        "downgrade          -> DOWNGRADE r3",
-        "downgraded REFUSED -> DOWNGRADE_ENDED NO_PERMISSION WATCH_OWN me3",
-        "own_watched OK     -> ",
-        "released           -> DELETE me3",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(refused_downgrade_leaves_the_writer, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade          -> DOWNGRADE r3",
+    "downgraded REFUSED -> DOWNGRADE_ENDED NO_PERMISSION WATCH_OWN me3",
+    "own_watched OK     -> ",
+    "released           -> DELETE me3",
+};
 
-TEST(session_that_ends_during_a_downgrade_loses_the_lock) {
-    static const char *const lines[] = {
-        HELD_FOR_WRITING,
-        "downgrade               -> DOWNGRADE r3",
-        "downgraded SESSION_OVER -> ",
-        "session_ended           -> DOWNGRADE_ENDED LOST LOSE SESSION_EXPIRED END",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(session_that_ends_during_a_downgrade_loses_the_lock, writer) = {
+    HELD_FOR_WRITING,
+    "downgrade               -> DOWNGRADE r3",
+    "downgraded SESSION_OVER -> ",
+    "session_ended           -> DOWNGRADE_ENDED LOST LOSE SESSION_EXPIRED END",
+};
 
-TEST(downgrade_of_what_is_not_held_for_writing_does_nothing) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "downgrade      -> ",
-        "created me3    -> ",
-        "listed me3     -> GRANT",
-        "probe          -> WATCH_OWN me3",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(downgrade_of_what_is_not_held_for_writing_does_nothing, writer) = {
+    "start       -> CREATE LIST",   "downgrade   -> ", "created me3 -> ", "listed me3  -> GRANT",
+    "probe       -> WATCH_OWN me3",
+};
 
 /* ---- Upgrades ----------------------------------------------------------------------------- */
 
-TEST(reader_upgrades_when_nobody_else_is_there) {
-    static const char *const lines[] = {
-        "start          -> LIST",
-        "listed r4      -> CREATE LIST",
-        "created me5    -> ",
-        "listed r4 me5  -> GRANT",
-    };
-    PLAY(upgrade, lines);
-}
+CONVERSATION(reader_upgrades_when_nobody_else_is_there, upgrade) = {
+    "start         -> LIST",
+    "listed r4     -> CREATE LIST",
+    "created me5   -> ",
+    "listed r4 me5 -> GRANT",
+};
 
 TEST(two_readers_that_upgrade_are_both_refused) {
     static const char *const at_once[] = {
-        "start            -> LIST",
-        "listed r4 r3     -> FAIL BUSY END",
+        "start        -> LIST",
+        "listed r4 r3 -> FAIL BUSY END",
     };
     static const char *const meanwhile[] = {
         "start            -> LIST",
@@ -322,14 +263,14 @@ TEST(two_readers_that_upgrade_are_both_refused) {
 
 TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
     static const char *const before[] = {
-        "start          -> LIST",
-        "listed nobody  -> FAIL NODE_DELETED END",
+        "start         -> LIST",
+        "listed nobody -> FAIL NODE_DELETED END",
     };
     static const char *const meanwhile[] = {
-        "start          -> LIST",
-        "listed r4      -> CREATE LIST",
-        "created me5    -> ",
-        "listed me5     -> FAIL NODE_DELETED DELETE me5",
+        "start       -> LIST",
+        "listed r4   -> CREATE LIST",
+        "created me5 -> ",
+        "listed me5  -> FAIL NODE_DELETED DELETE me5",
     };
     PLAY(upgrade, before);
     PLAY(upgrade, meanwhile);

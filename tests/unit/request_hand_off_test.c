@@ -13,499 +13,289 @@ static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = tr
 
 /* ---- Handed over ------------------------------------------------------------- */
 
-TEST(deletion_of_the_only_earlier_node_is_a_grant_without_a_list) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3 x4    -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-        "released            -> DELETE me3",
-        "own_watch_fired     -> ",
-        "deleted OK          -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_of_the_only_earlier_node_is_a_grant_without_a_list, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3 x4    -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
+    "released            -> DELETE me3",
+    "own_watch_fired     -> ",
+    "deleted OK          -> END",
+};
 
-TEST(own_watch_may_be_answered_first) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed me3 x2       -> WATCH x2 WATCH_OWN me3",
-        "own_watched OK      -> ",
-        "watched OK          -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_may_be_answered_first, exclusive) = {
+    JOINED("me3"),
+    "listed me3 x2       -> WATCH x2 WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "watched OK          -> ",
+    "watch_fired deleted -> GRANT",
+};
 
-TEST(last_reader_hands_over_to_a_writer) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed r2 me3 r4    -> WATCH r2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(last_reader_hands_over_to_a_writer, writer) = {
+    JOINED("me3"),
+    "listed r2 me3 r4    -> WATCH r2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
+};
 
-TEST(exclusive_lock_hands_over_to_a_reader) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(exclusive_lock_hands_over_to_a_reader, reader) = {
+    WAITING("x2", "me3"),
+    "watch_fired deleted -> GRANT",
+};
 
 TEST(kazoo_nodes_hand_over) {
     static const char *const lock[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed k2 me3       -> WATCH k2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
+        WAITING("k2", "me3"),
         "watch_fired deleted -> GRANT",
     };
     static const char *const read_lock[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed q2 me3       -> WATCH q2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
+        WAITING("q2", "me3"),
         "watch_fired deleted -> GRANT",
     };
     PLAY(exclusive, lock);
     PLAY(exclusive, read_lock);
 }
 
-TEST(waiter_that_has_moved_up_is_handed_over_to) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x1 x2 me3    -> WATCH x2",
-        "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-        "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(waiter_that_has_moved_up_is_handed_over_to, exclusive) = {
+    JOINED("me3"),
+    "listed x1 x2 me3    -> WATCH x2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+    "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
+};
 
 /* The own watch that was armed for the first list serves for the second. */
-TEST(blocker_that_was_changed_hands_over_later) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired changed -> LIST",
-        "listed x2 me3       -> WATCH x2",
-        "watched OK          -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(blocker_that_was_changed_hands_over_later, exclusive) = {
+    WAITING("x2", "me3"),      "watch_fired changed -> LIST",  "listed x2 me3       -> WATCH x2",
+    "watched OK          -> ", "watch_fired deleted -> GRANT",
+};
 
-TEST(handed_over_lock_is_watched_already) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-        "probe               -> ",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "own_watched NO_NODE -> LOSE NODE_DELETED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(handed_over_lock_is_watched_already, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired deleted -> GRANT",
+    "probe               -> ",
+    "own_watch_fired     -> WATCH_OWN me3",
+    "own_watched NO_NODE -> LOSE NODE_DELETED END",
+};
 
 /* ---- Not next in line ----------------------------------------------------------- */
 
-TEST(deletion_with_more_than_one_before_us_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST", "created me3         -> ",
-        "listed x1 x2 me3    -> WATCH x2",    "watched OK          -> ",
-        "watch_fired deleted -> LIST",        "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_with_more_than_one_before_us_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x1 x2 me3    -> WATCH x2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+    "listed x1 me3       -> WATCH x1 WATCH_OWN me3",
+};
 
 /* Also where the own watch is still armed from an earlier list. */
-TEST(earlier_one_that_appears_in_a_later_list_ends_being_next_in_line) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired changed -> LIST",
-        "listed r1 x2 me3    -> WATCH x2",
-        "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-        "listed r1 me3       -> WATCH r1",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(earlier_one_that_appears_in_a_later_list_ends_being_next_in_line, exclusive) = {
+    WAITING("x2", "me3"),      "watch_fired changed -> LIST", "listed r1 x2 me3    -> WATCH x2",
+    "watched OK          -> ", "watch_fired deleted -> LIST", "listed r1 me3       -> WATCH r1",
+};
 
 /* Curator's writer may have gone on as a reader, with its own sequence. */
-TEST(writer_that_became_a_reader_is_found_by_a_list) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed w2 me3       -> WATCH w2",
-        "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-        "listed r2 me3       -> WATCH r2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(writer_that_became_a_reader_is_found_by_a_list, exclusive) = {
+    JOINED("me3"),
+    "listed w2 me3       -> WATCH w2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+    "listed r2 me3       -> WATCH r2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
+};
 
-TEST(writer_and_its_reader_are_two) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST", "created me3         -> ",
-        "listed w2 r2 me3    -> WATCH r2",    "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(writer_and_its_reader_are_two, writer) = {
+    JOINED("me3"),
+    "listed w2 r2 me3    -> WATCH r2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+};
 
-TEST(deletion_of_an_unknown_kind_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed u2 me3       -> REPORT u2 WATCH u2",
-        "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_of_an_unknown_kind_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed u2 me3       -> REPORT u2 WATCH u2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+};
 
 /* It could be granted in fact; but that the readers before us are all that is
  * left is not known to one who counts. */
-TEST(reader_with_readers_before_it_lists) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST", "created me3         -> ",
-        "listed r1 x2 me3    -> WATCH x2",    "watched OK          -> ",
-        "watch_fired deleted -> LIST",        "listed r1 me3       -> GRANT",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(reader_with_readers_before_it_lists, reader) = {
+    JOINED("me3"),
+    "listed r1 x2 me3    -> WATCH x2",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+    "listed r1 me3       -> GRANT",
+};
 
-TEST(try_never_waits_for_a_hand_off) {
-    static const char *const lines[] = {
-        "start           -> LIST",       "listed nobody   -> CREATE LIST",   "created me3     -> ",
-        "listed x2 me3   -> DELETE me3", "deleted OK      -> FAIL BUSY END",
-    };
-    PLAY(try_exclusive, lines);
-}
+CONVERSATION(try_never_waits_for_a_hand_off, try_exclusive) = {
+    "start         -> LIST",       "listed nobody -> CREATE LIST",   "created me3   -> ",
+    "listed x2 me3 -> DELETE me3", "deleted OK    -> FAIL BUSY END",
+};
 
 /* ---- News that does not count ------------------------------------------------------ */
 
-TEST(stale_news_of_a_deletion_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start                        -> CREATE LIST",
-        "created me3                  -> ",
-        "listed x2 me3                -> WATCH x2 WATCH_OWN me3",
-        "watched OK                   -> ",
-        "own_watched OK               -> ",
-        "watch_fired deleted long_ago -> LIST",
-        "listed me3                   -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(stale_news_of_a_deletion_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired deleted long_ago -> LIST",
+    "listed me3                   -> GRANT",
+};
 
-TEST(list_that_may_be_older_than_the_session_grants_nothing) {
-    static const char *const lines[] = {
-        "start                   -> CREATE LIST",
-        "created me3             -> ",
-        "listed me3 long_ago     -> LIST",
-        "listed nobody long_ago  -> LIST",
-        "listed x2 me3 long_ago  -> WATCH x2 WATCH_OWN me3",
-        "own_watched OK          -> ",
-        "watched NO_NODE         -> LIST",
-        "listed me3              -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(list_that_may_be_older_than_the_session_grants_nothing, exclusive) = {
+    JOINED("me3"),
+    "listed me3 long_ago    -> LIST",
+    "listed nobody long_ago -> LIST",
+    "listed x2 me3 long_ago -> WATCH x2 WATCH_OWN me3",
+    "own_watched OK         -> ",
+    "watched NO_NODE        -> LIST",
+    "listed me3             -> GRANT",
+};
 
-TEST(blocker_of_our_own_session_hands_nothing_over) {
-    static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created me3              -> ",
-        "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
-        "watched OK               -> ",
-        "own_watched OK           -> ",
-        "watch_fired deleted ours -> LIST",
-        "listed me3               -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(blocker_of_our_own_session_hands_nothing_over, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired deleted ours -> LIST",
+    "listed me3               -> GRANT",
+};
 
-TEST(change_of_the_blocker_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired changed -> LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(change_of_the_blocker_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired changed -> LIST",
+};
 
 /* What happened between two connections is told in any order: our own node may
  * have been deleted as well, and first. */
-TEST(deletion_after_a_reconnect_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "disconnected        -> ",
-        "connected           -> ",
-        "watch_fired deleted -> LIST",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "listed nobody       -> REJOIN",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_after_a_reconnect_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),
+    "disconnected        -> ",
+    "connected           -> ",
+    "watch_fired deleted -> LIST",
+    "own_watch_fired     -> WATCH_OWN me3",
+    "listed nobody       -> REJOIN",
+};
 
-TEST(deletion_while_disconnected_lists_when_connected) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "disconnected        -> ",
-        "watch_fired deleted -> ",
-        "connected           -> LIST",
-        "listed me3          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_while_disconnected_lists_when_connected, exclusive) = {
+    WAITING("x2", "me3"),          "disconnected        -> ",      "watch_fired deleted -> ",
+    "connected           -> LIST", "listed me3          -> GRANT",
+};
 
 /* The list on the new connection makes us next in line again. */
-TEST(list_after_a_reconnect_allows_the_hand_off_again) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "disconnected        -> ",
-        "connected           -> ",
-        "watch_fired changed -> LIST",
-        "listed x2 me3       -> WATCH x2",
-        "watched OK          -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(list_after_a_reconnect_allows_the_hand_off_again, exclusive) = {
+    WAITING("x2", "me3"),           "disconnected        -> ",         "connected           -> ",
+    "watch_fired changed -> LIST",  "listed x2 me3       -> WATCH x2", "watched OK          -> ",
+    "watch_fired deleted -> GRANT",
+};
 
 /* A reply that says so comes before the news of it. */
-TEST(session_that_is_over_hands_nothing_over) {
-    static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created me3              -> ",
-        "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
-        "watched OK               -> ",
-        "own_watched OK           -> ",
-        "own_watch_fired          -> WATCH_OWN me3",
-        "own_watched SESSION_OVER -> ",
-        "watch_fired deleted      -> ",
-        "session_ended            -> REJOIN",
-        "connected                -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_that_is_over_hands_nothing_over, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired          -> WATCH_OWN me3",
+    "own_watched SESSION_OVER -> ",
+    "watch_fired deleted      -> ",
+    "session_ended            -> REJOIN",
+    "connected                -> CREATE LIST",
+};
 
 /* ---- The own watch is not armed ----------------------------------------------------- */
 
-TEST(own_watch_whose_reply_was_lost_proves_nothing) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched UNKNOWN -> ",
-        "watch_fired deleted -> LIST",
-        "listed me3          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_whose_reply_was_lost_proves_nothing, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched UNKNOWN -> ",
+    "watch_fired deleted -> LIST",
+    "listed me3          -> GRANT",
+};
 
-TEST(own_watch_that_the_server_does_not_take_now_proves_nothing) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "own_watched NOT_NOW -> ",
-        "watched OK          -> ",
-        "watch_fired deleted -> LIST",
-        "listed me3          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_that_the_server_does_not_take_now_proves_nothing, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
+    "watched OK          -> ",
+    "watch_fired deleted -> LIST",
+    "listed me3          -> GRANT",
+};
 
-TEST(refused_own_watch_does_not_fail_the_request) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched REFUSED -> ",
-        "watch_fired deleted -> LIST",
-        "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* and is tried again */
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(refused_own_watch_does_not_fail_the_request, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched REFUSED -> ",
+    "watch_fired deleted -> LIST",
+    "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* and is tried again */
+};
 
-TEST(deletion_before_the_own_watch_is_answered_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "watch_fired deleted -> ",
-        "own_watched OK      -> LIST",
-        "listed me3          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_before_the_own_watch_is_answered_is_no_hand_off, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "watch_fired deleted -> ",
+    "own_watched OK      -> LIST",
+    "listed me3          -> GRANT",
+};
 
 /* It is not yet known what happened to our node. */
-TEST(deletion_after_the_own_watch_fired_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "watch_fired deleted -> ",
-        "own_watched NO_NODE -> REJOIN CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_after_the_own_watch_fired_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "watch_fired deleted -> ",
+    "own_watched NO_NODE -> REJOIN CREATE LIST",
+};
 
-TEST(deletion_while_a_changed_own_node_is_watched_again_lists) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "watch_fired deleted -> ",
-        "own_watched OK      -> LIST",
-        "listed me3          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_while_a_changed_own_node_is_watched_again_lists, exclusive) = {
+    WAITING("x2", "me3"),           "own_watch_fired     -> WATCH_OWN me3",
+    "watch_fired deleted -> ",      "own_watched OK      -> LIST",
+    "listed me3          -> GRANT",
+};
 
-TEST(own_node_that_was_changed_and_is_watched_again_is_handed_over_to) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_node_that_was_changed_and_is_watched_again_is_handed_over_to, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "own_watched OK      -> ",
+    "watch_fired deleted -> GRANT",
+};
 
-TEST(own_watch_that_could_not_be_armed_again_proves_nothing) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me3",
-        "own_watched NOT_NOW -> ",
-        "watch_fired deleted -> LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_that_could_not_be_armed_again_proves_nothing, exclusive) = {
+    WAITING("x2", "me3"),
+    "own_watch_fired     -> WATCH_OWN me3",
+    "own_watched NOT_NOW -> ",
+    "watch_fired deleted -> LIST",
+};
 
 /* ---- Who comes first -------------------------------------------------------------------- */
 
-TEST(timeout_after_the_hand_off_comes_too_late) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "watch_fired deleted -> GRANT",
-        "timed_out           -> ",
-        "cancelled           -> ",
-        "released            -> DELETE me3",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(timeout_after_the_hand_off_comes_too_late, exclusive) = {
+    WAITING("x2", "me3"),      "watch_fired deleted -> GRANT",      "timed_out           -> ",
+    "cancelled           -> ", "released            -> DELETE me3",
+};
 
-TEST(deletion_after_the_timeout_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "timed_out           -> FAIL TIMEOUT UNWATCH DELETE me3",
-        "watch_fired deleted -> ",
-        "own_watch_fired     -> ",
-        "deleted OK          -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_after_the_timeout_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),         "timed_out           -> FAIL TIMEOUT UNWATCH DELETE me3",
+    "watch_fired deleted -> ",    "own_watch_fired     -> ",
+    "deleted OK          -> END",
+};
 
-TEST(deletion_after_a_cancel_offline_is_no_hand_off) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "own_watched OK      -> ",
-        "disconnected        -> ",
-        "cancelled           -> FAIL CANCELLED UNWATCH",
-        "connected           -> DELETE me3",
-        "watch_fired deleted -> ",
-        "deleted OK          -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(deletion_after_a_cancel_offline_is_no_hand_off, exclusive) = {
+    WAITING("x2", "me3"),
+    "disconnected        -> ",
+    "cancelled           -> FAIL CANCELLED UNWATCH",
+    "connected           -> DELETE me3",
+    "watch_fired deleted -> ",
+    "deleted OK          -> END",
+};
 
-TEST(cancel_while_the_own_watch_is_being_set_waits_for_its_reply) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me3         -> ",
-        "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-        "watched OK          -> ",
-        "cancelled           -> FAIL CANCELLED",
-        "watch_fired deleted -> ",
-        "own_watched OK      -> DELETE me3",
-        "deleted OK          -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(cancel_while_the_own_watch_is_being_set_waits_for_its_reply, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "cancelled           -> FAIL CANCELLED",
+    "watch_fired deleted -> ",
+    "own_watched OK      -> DELETE me3",
+    "deleted OK          -> END",
+};

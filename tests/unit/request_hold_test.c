@@ -14,106 +14,70 @@ static const trace_setup leased = { .mode = ZKL_EXCLUSIVE,
 
 /* ---- Looking after the node of a lock that is held ------------------------------- */
 
-TEST(probe_watches_the_own_node_of_a_held_lock_once) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me0    -> ",
-        "listed me0     -> GRANT",
-        "probe          -> WATCH_OWN me0",
-        "probe          -> ",
-        "own_watched OK -> ",
-        "probe          -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(probe_watches_the_own_node_of_a_held_lock_once, exclusive) = {
+    GRANTED("me0"),       "probe          -> WATCH_OWN me0",
+    "probe          -> ", "own_watched OK -> ",
+    "probe          -> ",
+};
 
-TEST(probe_asks_nothing_of_a_request_that_does_not_hold) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "probe           -> ",
-        "created me3     -> ",
-        "probe           -> ",
-        "listed x1 x2 me3 -> WATCH x2",
-        "watched OK      -> ",
-        "probe           -> ",
-        "timed_out       -> FAIL TIMEOUT UNWATCH DELETE me3",
-        "probe           -> ",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(probe_asks_nothing_of_a_request_that_does_not_hold, exclusive) = {
+    "start            -> CREATE LIST",
+    "probe            -> ",
+    "created me3      -> ",
+    "probe            -> ",
+    "listed x1 x2 me3 -> WATCH x2",
+    "watched OK       -> ",
+    "probe            -> ",
+    "timed_out        -> FAIL TIMEOUT UNWATCH DELETE me3",
+    "probe            -> ",
+    "deleted OK       -> END",
+};
 
-TEST(node_found_deleted_by_a_probe_loses_the_lock) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "own_watched NO_NODE -> LOSE NODE_DELETED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(node_found_deleted_by_a_probe_loses_the_lock, exclusive) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "own_watched NO_NODE -> LOSE NODE_DELETED END",
+};
 
-TEST(node_deleted_under_the_holder_loses_the_lock) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me0",
-        "own_watched NO_NODE -> LOSE NODE_DELETED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(node_deleted_under_the_holder_loses_the_lock, exclusive) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "own_watched OK      -> ",
+    "own_watch_fired     -> WATCH_OWN me0",
+    "own_watched NO_NODE -> LOSE NODE_DELETED END",
+};
 
-TEST(node_that_was_changed_is_watched_again) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "probe               -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(node_that_was_changed_is_watched_again, exclusive) = {
+    GRANTED("me0"),        "probe           -> WATCH_OWN me0",
+    "own_watched OK  -> ", "own_watch_fired -> WATCH_OWN me0",
+    "own_watched OK  -> ", "own_watch_fired -> WATCH_OWN me0",
+    "own_watched OK  -> ", "probe           -> ",
+};
 
-TEST(own_watch_that_failed_is_tried_again_by_the_next_probe) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "own_watched NOT_NOW -> ",
-        "probe               -> WATCH_OWN me0",
-        "own_watched UNKNOWN -> ",
-        "probe               -> WATCH_OWN me0",
-        "own_watched REFUSED -> ",
-        "probe               -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "own_watch_fired     -> WATCH_OWN me0",
-        "own_watched NOT_NOW -> ",
-        "probe               -> WATCH_OWN me0",
-        "own_watched NO_NODE -> LOSE NODE_DELETED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_that_failed_is_tried_again_by_the_next_probe, exclusive) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "own_watched NOT_NOW -> ",
+    "probe               -> WATCH_OWN me0",
+    "own_watched UNKNOWN -> ",
+    "probe               -> WATCH_OWN me0",
+    "own_watched REFUSED -> ",
+    "probe               -> WATCH_OWN me0",
+    "own_watched OK      -> ",
+    "own_watch_fired     -> WATCH_OWN me0",
+    "own_watched NOT_NOW -> ",
+    "probe               -> WATCH_OWN me0",
+    "own_watched NO_NODE -> LOSE NODE_DELETED END",
+};
 
 TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply) {
     static const char *const there[] = {
-        "start          -> CREATE LIST",   "created me0    -> ", "listed me0     -> GRANT",
-        "probe          -> WATCH_OWN me0", "released       -> ", "own_watched OK -> DELETE me0",
+        GRANTED("me0"),          "probe          -> WATCH_OWN me0",
+        "released       -> ",    "own_watched OK -> DELETE me0",
         "deleted OK     -> END",
     };
     static const char *const gone[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
+        GRANTED("me0"),
         "probe               -> WATCH_OWN me0",
         "released            -> ",
         "own_watched NO_NODE -> DELETE me0",
@@ -126,82 +90,62 @@ TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply) {
 /* Our own deletion fires it, before or after its reply. */
 TEST(release_with_the_own_watch_armed_is_no_loss) {
     static const char *const before[] = {
-        "start           -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-        "probe           -> WATCH_OWN me0",
-        "own_watched OK  -> ",
-        "released        -> DELETE me0",
-        "own_watch_fired -> ",
-        "deleted OK      -> END",
+        GRANTED("me0"),        "probe           -> WATCH_OWN me0",
+        "own_watched OK  -> ", "released        -> DELETE me0",
+        "own_watch_fired -> ", "deleted OK      -> END",
     };
     static const char *const without[] = {
-        "start           -> CREATE LIST",   "created me0     -> ", "listed me0      -> GRANT",
-        "probe           -> WATCH_OWN me0", "own_watched OK  -> ", "released        -> DELETE me0",
-        "deleted OK      -> END",
+        GRANTED("me0"),
+        "probe          -> WATCH_OWN me0",
+        "own_watched OK -> ",
+        RELEASED("me0"),
     };
     PLAY(exclusive, before);
     PLAY(exclusive, without);
 }
 
-TEST(holder_that_is_disconnected_watches_its_node_on_the_next_connection) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "disconnected        -> ",
-        "own_watched UNKNOWN -> ",
-        "probe               -> ",
-        "connected           -> ",
-        "probe               -> WATCH_OWN me0",
-        "own_watched OK      -> ",
-        "disconnected        -> ",
-        "connected           -> ",
-        "probe               -> ", /* it is kept over the reconnect */
-        "own_watch_fired     -> WATCH_OWN me0",
-        "own_watched NO_NODE -> LOSE NODE_DELETED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(holder_that_is_disconnected_watches_its_node_on_the_next_connection, exclusive) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "disconnected        -> ",
+    "own_watched UNKNOWN -> ",
+    "probe               -> ",
+    "connected           -> ",
+    "probe               -> WATCH_OWN me0",
+    "own_watched OK      -> ",
+    "disconnected        -> ",
+    "connected           -> ",
+    "probe               -> ", /* it is kept over the reconnect */
+    "own_watch_fired     -> WATCH_OWN me0",
+    "own_watched NO_NODE -> LOSE NODE_DELETED END",
+};
 
-TEST(own_watch_that_fires_offline_is_set_again_by_a_probe) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-        "probe           -> WATCH_OWN me0",
-        "own_watched OK  -> ",
-        "disconnected    -> ",
-        "own_watch_fired -> ",
-        "connected       -> ",
-        "probe           -> WATCH_OWN me0",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_watch_that_fires_offline_is_set_again_by_a_probe, exclusive) = {
+    GRANTED("me0"),
+    "probe           -> WATCH_OWN me0",
+    "own_watched OK  -> ",
+    "disconnected    -> ",
+    "own_watch_fired -> ",
+    "connected       -> ",
+    "probe           -> WATCH_OWN me0",
+};
 
 TEST(session_end_of_a_watched_holder_is_told_as_such) {
     static const char *const armed[] = {
-        "start          -> CREATE LIST",
-        "created me0    -> ",
-        "listed me0     -> GRANT",
+        GRANTED("me0"),
         "probe          -> WATCH_OWN me0",
         "own_watched OK -> ",
         "session_ended  -> LOSE SESSION_EXPIRED END",
     };
     static const char *const being_armed[] = {
-        "start                    -> CREATE LIST",
-        "created me0              -> ",
-        "listed me0               -> GRANT",
+        GRANTED("me0"),
         "probe                    -> WATCH_OWN me0",
         "own_watched SESSION_OVER -> ",
         "probe                    -> ",
         "session_ended            -> LOSE SESSION_EXPIRED END",
     };
     static const char *const answered_later[] = {
-        "start                    -> CREATE LIST",
-        "created me0              -> ",
-        "listed me0               -> GRANT",
+        GRANTED("me0"),
         "probe                    -> WATCH_OWN me0",
         "session_ended            -> LOSE SESSION_EXPIRED",
         "own_watched SESSION_OVER -> END",
@@ -213,149 +157,104 @@ TEST(session_end_of_a_watched_holder_is_told_as_such) {
 
 /* ---- The hold limit --------------------------------------------------------------- */
 
-TEST(hold_limit_loses_the_lock_and_deletes_its_node) {
-    static const char *const lines[] = {
-        "start      -> CREATE LIST",
-        "created me0 -> ",
-        "listed me0 -> GRANT",
-        "hold_limit -> LOSE HOLD_LIMIT DELETE me0",
-        "released   -> ",
-        "deleted OK -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_loses_the_lock_and_deletes_its_node, exclusive) = {
+    GRANTED("me0"),
+    "hold_limit -> LOSE HOLD_LIMIT DELETE me0",
+    "released   -> ",
+    "deleted OK -> END",
+};
 
-TEST(hold_limit_offline_deletes_when_connected) {
-    static const char *const lines[] = {
-        "start        -> CREATE LIST",
-        "created me0  -> ",
-        "listed me0   -> GRANT",
-        "disconnected -> ",
-        "hold_limit   -> LOSE HOLD_LIMIT",
-        "connected    -> DELETE me0",
-        "deleted OK   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_offline_deletes_when_connected, exclusive) = {
+    GRANTED("me0"),
+    "disconnected -> ",
+    "hold_limit   -> LOSE HOLD_LIMIT",
+    "connected    -> DELETE me0",
+    "deleted OK   -> END",
+};
 
-TEST(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me0    -> ",
-        "listed me0     -> GRANT",
-        "probe          -> WATCH_OWN me0",
-        "hold_limit     -> LOSE HOLD_LIMIT",
-        "own_watched OK -> DELETE me0",
-        "own_watch_fired -> ",
-        "deleted OK     -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply, exclusive) = {
+    GRANTED("me0"),
+    "probe           -> WATCH_OWN me0",
+    "hold_limit      -> LOSE HOLD_LIMIT",
+    "own_watched OK  -> DELETE me0",
+    "own_watch_fired -> ",
+    "deleted OK      -> END",
+};
 
-TEST(hold_limit_after_the_release_does_nothing) {
-    static const char *const lines[] = {
-        "start       -> CREATE LIST", "created me0 -> ", "listed me0  -> GRANT",
-        "released    -> DELETE me0",  "hold_limit  -> ", "deleted OK  -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_after_the_release_does_nothing, exclusive) = {
+    GRANTED("me0"),
+    "released   -> DELETE me0",
+    "hold_limit -> ",
+    "deleted OK -> END",
+};
 
-TEST(hold_limit_twice_loses_once) {
-    static const char *const lines[] = {
-        "start       -> CREATE LIST",
-        "created me0 -> ",
-        "listed me0  -> GRANT",
-        "hold_limit  -> LOSE HOLD_LIMIT DELETE me0",
-        "hold_limit  -> ",
-        "deleted OK  -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_twice_loses_once, exclusive) = {
+    GRANTED("me0"),
+    "hold_limit -> LOSE HOLD_LIMIT DELETE me0",
+    "hold_limit -> ",
+    "deleted OK -> END",
+};
 
-TEST(hold_limit_after_the_session_was_lost_does_nothing) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me0    -> ",
-        "listed me0     -> GRANT",
-        "probe          -> WATCH_OWN me0",
-        "session_ended  -> LOSE SESSION_EXPIRED",
-        "hold_limit     -> ",
-        "own_watched SESSION_OVER -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_after_the_session_was_lost_does_nothing, exclusive) = {
+    GRANTED("me0"),
+    "probe                    -> WATCH_OWN me0",
+    "session_ended            -> LOSE SESSION_EXPIRED",
+    "hold_limit               -> ",
+    "own_watched SESSION_OVER -> END",
+};
 
-TEST(hold_limit_before_the_grant_does_nothing) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "hold_limit      -> ",
-        "created me3     -> ",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched OK      -> ",
-        "own_watched OK  -> ",
-        "hold_limit      -> ",
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(hold_limit_before_the_grant_does_nothing, exclusive) = {
+    "start               -> CREATE LIST",
+    "hold_limit          -> ",
+    "created me3         -> ",
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+    "hold_limit          -> ",
+    "watch_fired deleted -> GRANT",
+};
 
-TEST(hold_limit_deletes_the_node_that_was_kept_after_the_lease) {
-    static const char *const lines[] = {
-        "start       -> CREATE LIST",      "created me0 -> ",           "listed me0  -> GRANT",
-        "lease_ended -> LOSE LEASE_ENDED", "hold_limit  -> DELETE me0", "deleted OK  -> END",
-    };
-    PLAY(leased, lines);
-}
+CONVERSATION(hold_limit_deletes_the_node_that_was_kept_after_the_lease, leased) = {
+    GRANTED("me0"),
+    "lease_ended -> LOSE LEASE_ENDED",
+    "hold_limit  -> DELETE me0",
+    "deleted OK  -> END",
+};
 
 /* ---- Lost only once ---------------------------------------------------------------------- */
 
-TEST(lock_lost_by_the_hold_limit_is_lost_once) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-        "probe           -> WATCH_OWN me0",
-        "own_watched OK  -> ",
-        "hold_limit      -> LOSE HOLD_LIMIT DELETE me0",
-        "lease_ended     -> ",
-        "own_watch_fired -> ",
-        "hold_limit      -> ",
-        "disconnected    -> ",
-        "session_ended   -> ",
-        "deleted SESSION_OVER -> END",
-    };
-    PLAY(leased, lines);
-}
+CONVERSATION(lock_lost_by_the_hold_limit_is_lost_once, leased) = {
+    GRANTED("me0"),
+    "probe                -> WATCH_OWN me0",
+    "own_watched OK       -> ",
+    "hold_limit           -> LOSE HOLD_LIMIT DELETE me0",
+    "lease_ended          -> ",
+    "own_watch_fired      -> ",
+    "hold_limit           -> ",
+    "disconnected         -> ",
+    "session_ended        -> ",
+    "deleted SESSION_OVER -> END",
+};
 
-TEST(lock_lost_with_its_lease_is_lost_once) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created me0         -> ",
-        "listed me0          -> GRANT",
-        "probe               -> WATCH_OWN me0",
-        "lease_ended         -> LOSE LEASE_ENDED",
-        "lease_ended         -> ",
-        "own_watched OK      -> ",
-        "hold_limit          -> DELETE me0",
-        "hold_limit          -> ",
-        "own_watch_fired     -> ",
-        "session_ended       -> ",
-        "deleted SESSION_OVER -> END",
-    };
-    PLAY(leased, lines);
-}
+CONVERSATION(lock_lost_with_its_lease_is_lost_once, leased) = {
+    GRANTED("me0"),
+    "probe                -> WATCH_OWN me0",
+    "lease_ended          -> LOSE LEASE_ENDED",
+    "lease_ended          -> ",
+    "own_watched OK       -> ",
+    "hold_limit           -> DELETE me0",
+    "hold_limit           -> ",
+    "own_watch_fired      -> ",
+    "session_ended        -> ",
+    "deleted SESSION_OVER -> END",
+};
 
-TEST(lock_lost_with_its_session_is_lost_once) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me0    -> ",
-        "listed me0     -> GRANT",
-        "probe          -> WATCH_OWN me0",
-        "session_ended  -> LOSE SESSION_EXPIRED",
-        "lease_ended    -> ",
-        "hold_limit     -> ",
-        "session_ended  -> ",
-        "own_watched NO_NODE -> END",
-    };
-    PLAY(leased, lines);
-}
+CONVERSATION(lock_lost_with_its_session_is_lost_once, leased) = {
+    GRANTED("me0"),
+    "probe               -> WATCH_OWN me0",
+    "session_ended       -> LOSE SESSION_EXPIRED",
+    "lease_ended         -> ",
+    "hold_limit          -> ",
+    "session_ended       -> ",
+    "own_watched NO_NODE -> END",
+};

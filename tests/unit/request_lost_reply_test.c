@@ -14,639 +14,415 @@ static const trace_setup offline = { .mode = ZKL_EXCLUSIVE, .disconnected = true
 
 /* ---- Lost replies --------------------------------------------------------------------- */
 
-TEST(create_reply_lost_is_resolved_by_a_second_create_and_a_list) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created me4     -> ",
-        "listed me3 me4  -> INSPECT me3",
-        "inspected ours  -> DELETE me4",
-        "deleted OK      -> LIST",
-        "listed me3      -> GRANT",
-        "released        -> DELETE me3",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(create_reply_lost_is_resolved_by_a_second_create_and_a_list, exclusive) = {
+    CREATE_LOST,
+    "connected      -> CREATE LIST",
+    "created me4    -> ",
+    "listed me3 me4 -> INSPECT me3",
+    "inspected ours -> DELETE me4",
+    "deleted OK     -> LIST",
+    "listed me3     -> GRANT",
+    RELEASED("me3"),
+};
 
-TEST(create_that_was_never_applied_leaves_only_the_second_node) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created me4     -> ",
-        "listed x3 me4   -> WATCH x3 WATCH_OWN me4",
-        "watched OK      -> ",
-        "own_watched OK -> ",
-        "watch_fired     -> LIST",
-        "listed me4      -> GRANT",
-        "released        -> DELETE me4",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(create_that_was_never_applied_leaves_only_the_second_node, exclusive) = {
+    CREATE_LOST,
+    "connected      -> CREATE LIST",
+    "created me4    -> ",
+    "listed x3 me4  -> WATCH x3 WATCH_OWN me4",
+    "watched OK     -> ",
+    "own_watched OK -> ",
+    "watch_fired    -> LIST",
+    "listed me4     -> GRANT",
+    RELEASED("me4"),
+};
 
-TEST(two_nodes_of_ours_keep_the_lower) {
-    static const char *const lines[] = {
-        "start             -> CREATE LIST",
-        "disconnected      -> ",
-        "created UNKNOWN   -> ",
-        "listed UNKNOWN    -> ",
-        "connected         -> CREATE LIST",
-        "created me5       -> ",
-        "listed me5 x4 me3 -> INSPECT me3",
-        "inspected ours    -> DELETE me5", /* else x4 would have gone before us */
-        "deleted OK        -> LIST",
-        "listed x4 me3     -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(two_nodes_of_ours_keep_the_lower, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me5       -> ",
+    "listed me5 x4 me3 -> INSPECT me3",
+    "inspected ours    -> DELETE me5", /* else x4 would have gone before us */
+    "deleted OK        -> LIST",
+    "listed x4 me3     -> GRANT",
+};
 
 /* The servers' counter restarts when a parent is made anew. */
-TEST(two_nodes_of_ours_where_the_known_one_is_lower) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created me3     -> ",
-        "listed me9 me3  -> INSPECT me9",
-        "inspected ours  -> DELETE me9",
-        "deleted OK      -> LIST",
-        "listed me3      -> GRANT",
-        "released        -> DELETE me3",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(two_nodes_of_ours_where_the_known_one_is_lower, exclusive) = {
+    CREATE_LOST,
+    "connected      -> CREATE LIST",
+    "created me3    -> ",
+    "listed me9 me3 -> INSPECT me9",
+    "inspected ours -> DELETE me9",
+    "deleted OK     -> LIST",
+    "listed me3     -> GRANT",
+    RELEASED("me3"),
+};
 
-TEST(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays) {
-    static const char *const lines[] = {
-        "start              -> CREATE LIST",
-        "disconnected       -> ",
-        "created UNKNOWN    -> ",
-        "listed UNKNOWN     -> ",
-        "connected          -> CREATE LIST",
-        "disconnected       -> ",
-        "created UNKNOWN    -> ",
-        "listed UNKNOWN     -> ",
-        "connected          -> CREATE LIST",
-        "created me5        -> ",
-        "listed me4 me3 me5 -> INSPECT me3",
-        "inspected ours     -> DELETE me5",
-        "deleted OK         -> LIST",
-        "listed me4 me3     -> INSPECT me4",
-        "inspected ours     -> DELETE me4",
-        "deleted OK         -> LIST",
-        "listed me3         -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays, exclusive) = {
+    CREATE_LOST,
+    "connected          -> CREATE LIST",
+    "disconnected       -> ",
+    "created UNKNOWN    -> ",
+    "listed UNKNOWN     -> ",
+    "connected          -> CREATE LIST",
+    "created me5        -> ",
+    "listed me4 me3 me5 -> INSPECT me3",
+    "inspected ours     -> DELETE me5",
+    "deleted OK         -> LIST",
+    "listed me4 me3     -> INSPECT me4",
+    "inspected ours     -> DELETE me4",
+    "deleted OK         -> LIST",
+    "listed me3         -> GRANT",
+};
 
-TEST(list_before_a_committed_write_proves_nothing) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "timed_out       -> FAIL DISCONNECTED",
-        "connected       -> SETTLE LIST",
-        "settled NOT_NOW -> ",
-        "listed nobody   -> BACK_OFF", /* the create may still come */
-        "backed_off      -> SETTLE LIST",
-        "settled OK      -> ",
-        "listed me3      -> INSPECT me3", /* and it did */
-        "inspected ours  -> DELETE me3",
-        "deleted OK      -> SETTLE LIST",
-        "settled OK      -> ",
-        "listed nobody   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(list_before_a_committed_write_proves_nothing, exclusive) = {
+    CREATE_LOST,
+    "timed_out       -> FAIL DISCONNECTED",
+    "connected       -> SETTLE LIST",
+    "settled NOT_NOW -> ",
+    "listed nobody   -> BACK_OFF", /* the create may still come */
+    "backed_off      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed me3      -> INSPECT me3", /* and it did */
+    "inspected ours  -> DELETE me3",
+    "deleted OK      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> END",
+};
 
-TEST(settling_counts_on_its_own_connection_only) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "timed_out       -> FAIL DISCONNECTED",
-        "connected       -> SETTLE LIST",
-        "settled OK      -> ",
-        "disconnected    -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> SETTLE LIST",
-        "settled REFUSED -> WARN NO_PERMISSION", /* perhaps by a server that did not ask the leader
-                                                  */
-        "listed nobody   -> BACK_OFF",
-        "backed_off      -> SETTLE LIST",
-        "settled OK      -> ",
-        "listed nobody   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(settling_counts_on_its_own_connection_only, exclusive) = {
+    CREATE_LOST,
+    "timed_out       -> FAIL DISCONNECTED",
+    "connected       -> SETTLE LIST",
+    "settled OK      -> ",
+    "disconnected    -> ",
+    "listed UNKNOWN  -> ",
+    "connected       -> SETTLE LIST",
+    "settled REFUSED -> WARN NO_PERMISSION", /* perhaps by a server that did not ask the leader
+                                              */
+    "listed nobody   -> BACK_OFF",
+    "backed_off      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> END",
+};
 
-TEST(candidate_gone_before_it_was_inspected_is_forgotten) {
-    static const char *const lines[] = {
-        "start             -> CREATE LIST",
-        "disconnected      -> ",
-        "created UNKNOWN   -> ",
-        "listed UNKNOWN    -> ",
-        "connected         -> CREATE LIST",
-        "created me4       -> ",
-        "listed me3 me4    -> INSPECT me3",
-        "inspected NO_NODE -> LIST",
-        "listed me4        -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(candidate_gone_before_it_was_inspected_is_forgotten, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me4       -> ",
+    "listed me3 me4    -> INSPECT me3",
+    "inspected NO_NODE -> LIST",
+    "listed me4        -> GRANT",
+};
 
-TEST(candidate_owned_by_another_session_is_left_alone) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "disconnected     -> ",
-        "created UNKNOWN  -> ",
-        "listed UNKNOWN   -> ",
-        "connected        -> CREATE LIST",
-        "created me4      -> ",
-        "listed me3 me4   -> INSPECT me3",
-        "inspected others -> LIST",
-        "listed me3 me4   -> WATCH me3 WATCH_OWN me4", /* a contender like any other */
-        "watched OK       -> ",
-        "own_watched OK -> ",
-        "watch_fired      -> LIST",
-        "listed me4       -> GRANT",
-        "released         -> DELETE me4",
-        "deleted OK       -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(candidate_owned_by_another_session_is_left_alone, exclusive) = {
+    CREATE_LOST,
+    "connected        -> CREATE LIST",
+    "created me4      -> ",
+    "listed me3 me4   -> INSPECT me3",
+    "inspected others -> LIST",
+    "listed me3 me4   -> WATCH me3 WATCH_OWN me4", /* a contender like any other */
+    "watched OK       -> ",
+    "own_watched OK   -> ",
+    "watch_fired      -> LIST",
+    "listed me4       -> GRANT",
+    RELEASED("me4"),
+};
 
-TEST(candidate_owned_by_another_session_is_left_alone_on_the_way_out) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "timed_out        -> FAIL TIMEOUT",
-        "disconnected     -> ",
-        "created UNKNOWN  -> ",
-        "listed UNKNOWN   -> ",
-        "connected        -> SETTLE LIST",
-        "settled OK       -> ",
-        "listed me3       -> INSPECT me3",
-        "inspected others -> SETTLE LIST", /* ours may still be behind it */
-        "settled OK       -> ",
-        "listed me3       -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(candidate_owned_by_another_session_is_left_alone_on_the_way_out, exclusive) = {
+    "start            -> CREATE LIST",
+    "timed_out        -> FAIL TIMEOUT",
+    "disconnected     -> ",
+    "created UNKNOWN  -> ",
+    "listed UNKNOWN   -> ",
+    "connected        -> SETTLE LIST",
+    "settled OK       -> ",
+    "listed me3       -> INSPECT me3",
+    "inspected others -> SETTLE LIST", /* ours may still be behind it */
+    "settled OK       -> ",
+    "listed me3       -> END",
+};
 
 /* A copy of our name that somebody else made must not hide the node that we
  * lost: nobody else would ever delete it, and we would wait for ourselves. */
-TEST(copied_name_does_not_hide_our_lost_node) {
-    static const char *const lines[] = {
-        "start              -> CREATE LIST",
-        "disconnected       -> ",
-        "created UNKNOWN    -> ",
-        "listed UNKNOWN     -> ",
-        "connected          -> CREATE LIST",
-        "created me5        -> ",
-        "listed me3 me4 me5 -> INSPECT me3",
-        "inspected others   -> LIST",
-        "listed me3 me4 me5 -> INSPECT me4",
-        "inspected ours     -> DELETE me5",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(copied_name_does_not_hide_our_lost_node, exclusive) = {
+    CREATE_LOST,
+    "connected          -> CREATE LIST",
+    "created me5        -> ",
+    "listed me3 me4 me5 -> INSPECT me3",
+    "inspected others   -> LIST",
+    "listed me3 me4 me5 -> INSPECT me4",
+    "inspected ours     -> DELETE me5",
+};
 
-TEST(lost_reply_of_an_inspection_asks_again) {
-    static const char *const lines[] = {
-        "start             -> CREATE LIST",
-        "disconnected      -> ",
-        "created UNKNOWN   -> ",
-        "listed UNKNOWN    -> ",
-        "connected         -> CREATE LIST",
-        "created me4       -> ",
-        "listed me3 me4    -> INSPECT me3",
-        "disconnected      -> ",
-        "inspected UNKNOWN -> ",
-        "connected         -> INSPECT me3",
-        "inspected ours    -> DELETE me4",
-        "disconnected      -> ",
-        "deleted UNKNOWN   -> ",
-        "connected         -> DELETE me4",
-        "deleted NO_NODE   -> LIST",
-        "listed me3        -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(lost_reply_of_an_inspection_asks_again, exclusive) = {
+    CREATE_LOST,
+    "connected         -> CREATE LIST",
+    "created me4       -> ",
+    "listed me3 me4    -> INSPECT me3",
+    "disconnected      -> ",
+    "inspected UNKNOWN -> ",
+    "connected         -> INSPECT me3",
+    "inspected ours    -> DELETE me4",
+    "disconnected      -> ",
+    "deleted UNKNOWN   -> ",
+    "connected         -> DELETE me4",
+    "deleted NO_NODE   -> LIST",
+    "listed me3        -> GRANT",
+};
 
-TEST(list_reply_lost_lists_again_and_creates_nothing) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me3    -> ",
-        "disconnected   -> ",
-        "listed UNKNOWN -> ",
-        "connected      -> LIST",
-        "listed me3     -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(list_reply_lost_lists_again_and_creates_nothing, exclusive) = {
+    JOINED("me3"),
+    "disconnected   -> ",
+    "listed UNKNOWN -> ",
+    "connected      -> LIST",
+    "listed me3     -> GRANT",
+};
 
-TEST(watch_reply_lost_lists_again_before_it_watches) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me3     -> ",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "disconnected    -> ",
-        "watched UNKNOWN -> ",
-        "own_watched UNKNOWN -> ",
-        "connected       -> LIST",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched OK      -> ",
-        "own_watched OK -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(watch_reply_lost_lists_again_before_it_watches, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "disconnected        -> ",
+    "watched UNKNOWN     -> ",
+    "own_watched UNKNOWN -> ",
+    "connected           -> LIST",
+    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
+    "watched OK          -> ",
+    "own_watched OK      -> ",
+};
 
-TEST(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST", "created UNKNOWN -> ", "listed nobody   -> BACK_OFF",
-        "backed_off      -> CREATE LIST", "created me1     -> ", "listed me0 me1  -> INSPECT me0",
-        "inspected ours  -> DELETE me1",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause, exclusive) = {
+    "start           -> CREATE LIST", "created UNKNOWN -> ", "listed nobody   -> BACK_OFF",
+    "backed_off      -> CREATE LIST", "created me1     -> ", "listed me0 me1  -> INSPECT me0",
+    "inspected ours  -> DELETE me1",
+};
 
-TEST(create_refused_after_a_lost_reply_still_looks_for_the_first_node) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created REFUSED -> FAIL NO_PERMISSION",
-        "listed me3      -> SETTLE LIST",
-        "settled OK      -> ",
-        "listed me3      -> INSPECT me3",
-        "inspected ours  -> DELETE me3",
-        "deleted OK      -> SETTLE LIST",
-        "settled OK      -> ",
-        "listed nobody   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(create_refused_after_a_lost_reply_still_looks_for_the_first_node, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "created REFUSED -> FAIL NO_PERMISSION",
+    "listed me3      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed me3      -> INSPECT me3",
+    "inspected ours  -> DELETE me3",
+    "deleted OK      -> SETTLE LIST",
+    "settled OK      -> ",
+    "listed nobody   -> END",
+};
 
-TEST(parent_deleted_after_a_lost_create_is_made_again) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created NO_NODE -> ",
-        "listed NO_NODE  -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(parent_deleted_after_a_lost_create_is_made_again, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "created NO_NODE -> ",
+    "listed NO_NODE  -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+    "created me0     -> ",
+    "listed me0      -> GRANT",
+};
 
 /* ---- Disconnected ------------------------------------------------------------------------- */
 
-TEST(request_started_offline_begins_when_connected) {
-    static const char *const lines[] = {
-        "start       -> ",
-        "connected   -> CREATE LIST",
-        "created me0 -> ",
-        "listed me0  -> GRANT",
-    };
-    PLAY(offline, lines);
-}
+CONVERSATION(request_started_offline_begins_when_connected, offline) = {
+    "start       -> ",
+    "connected   -> CREATE LIST",
+    "created me0 -> ",
+    "listed me0  -> GRANT",
+};
 
-TEST(timeout_offline_before_anything_was_sent_ends_at_once) {
-    static const char *const lines[] = {
-        "start     -> ",
-        "timed_out -> FAIL DISCONNECTED END",
-    };
-    PLAY(offline, lines);
-}
+CONVERSATION(timeout_offline_before_anything_was_sent_ends_at_once, offline) = {
+    "start     -> ",
+    "timed_out -> FAIL DISCONNECTED END",
+};
 
-TEST(waiter_keeps_its_place_and_its_watch_over_a_reconnect) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "disconnected  -> ",
-        "connected     -> ",
-        "watch_fired   -> LIST",
-        "listed me3    -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(waiter_keeps_its_place_and_its_watch_over_a_reconnect, exclusive) = {
+    WAITING("x2", "me3"),   "disconnected -> ",      "connected    -> ",
+    "watch_fired  -> LIST", "listed me3   -> GRANT",
+};
 
-TEST(watch_that_fires_offline_lists_when_connected) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "disconnected  -> ",
-        "watch_fired   -> ",
-        "connected     -> LIST",
-        "listed me3    -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(watch_that_fires_offline_lists_when_connected, exclusive) = {
+    WAITING("x2", "me3"),   "disconnected -> ",      "watch_fired  -> ",
+    "connected    -> LIST", "listed me3   -> GRANT",
+};
 
-TEST(holder_does_nothing_about_a_disconnect) {
-    static const char *const lines[] = {
-        "start        -> CREATE LIST",
-        "created me3  -> ",
-        "listed me3   -> GRANT",
-        "disconnected -> ",
-        "connected    -> ",
-        "disconnected -> ",
-        "connected    -> ",
-        "released     -> DELETE me3",
-        "deleted OK   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(holder_does_nothing_about_a_disconnect, exclusive) = {
+    GRANTED("me3"),     "disconnected -> ", "connected    -> ",
+    "disconnected -> ", "connected    -> ", RELEASED("me3"),
+};
 
-TEST(news_that_arrives_twice_changes_nothing) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "connected     -> ",
-        "created me3   -> ",
-        "connected     -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "connected     -> ",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "connected     -> ",
-        "disconnected  -> ",
-        "disconnected  -> ",
-        "connected     -> ",
-        "watch_fired   -> LIST",
-        "watch_fired   -> ",
-        "listed me3    -> GRANT",
-        "watch_fired   -> ",
-        "connected     -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(news_that_arrives_twice_changes_nothing, exclusive) = {
+    "start          -> CREATE LIST",
+    "connected      -> ",
+    "created me3    -> ",
+    "connected      -> ",
+    "listed x2 me3  -> WATCH x2 WATCH_OWN me3",
+    "connected      -> ",
+    "watched OK     -> ",
+    "own_watched OK -> ",
+    "connected      -> ",
+    "disconnected   -> ",
+    "disconnected   -> ",
+    "connected      -> ",
+    "watch_fired    -> LIST",
+    "watch_fired    -> ",
+    "listed me3     -> GRANT",
+    "watch_fired    -> ",
+    "connected      -> ",
+};
 
-/* ---- Places that are lost
- * ----------------------------------------------------------------------------------- */
+/* ---- Places that are lost -------------------------------------------------------------------- */
 
-TEST(own_node_deleted_by_hand_joins_again) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed x2 me3    -> WATCH x2 WATCH_OWN me3",
-        "watched OK       -> ",
-        "own_watched OK -> ",
-        "watch_fired      -> LIST",
-        "listed x4        -> UNWATCH_OWN REJOIN CREATE LIST",
-        "created me5      -> ",
-        "listed x4 me5    -> WATCH x4 WATCH_OWN me5",
-        "watched OK       -> ",
-        "own_watched OK -> ",
-        "watch_fired      -> LIST",
-        "listed me5       -> GRANT",
-        "released         -> DELETE me5",
-        "deleted OK       -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_node_deleted_by_hand_joins_again, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired    -> LIST",
+    "listed x4      -> UNWATCH_OWN REJOIN CREATE LIST",
+    "created me5    -> ",
+    "listed x4 me5  -> WATCH x4 WATCH_OWN me5",
+    "watched OK     -> ",
+    "own_watched OK -> ",
+    "watch_fired    -> LIST",
+    "listed me5     -> GRANT",
+    RELEASED("me5"),
+};
 
-TEST(empty_list_is_no_grant) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed nobody -> REJOIN CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(empty_list_is_no_grant, exclusive) = {
+    JOINED("me3"),
+    "listed nobody -> REJOIN CREATE LIST",
+};
 
-TEST(parent_deleted_under_a_waiter_is_made_again) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me3     -> ",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched OK      -> ",
-        "own_watched OK -> ",
-        "watch_fired     -> LIST",
-        "listed NO_NODE  -> UNWATCH_OWN REJOIN CREATE LIST",
-        "created NO_NODE -> ",
-        "listed NO_NODE  -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(parent_deleted_under_a_waiter_is_made_again, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired     -> LIST",
+    "listed NO_NODE  -> UNWATCH_OWN REJOIN CREATE LIST",
+    "created NO_NODE -> ",
+    "listed NO_NODE  -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+    "created me0     -> ",
+    "listed me0      -> GRANT",
+};
 
-TEST(own_node_deleted_by_hand_needs_no_delete_on_the_way_out) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST", "created me3     -> ",    "listed me3      -> GRANT",
-        "released        -> DELETE me3",  "deleted NO_NODE -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(own_node_deleted_by_hand_needs_no_delete_on_the_way_out, exclusive) = {
+    GRANTED("me3"),
+    "released        -> DELETE me3",
+    "deleted NO_NODE -> END",
+};
 
-/* ---- The session's end
- * ---------------------------------------------------------------------------------------- */
+/* ---- The session's end ----------------------------------------------------------------------- */
 
-TEST(session_end_while_waiting_rejoins_with_a_fresh_guid) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "disconnected  -> ",
-        "session_ended -> REJOIN",
-        "connected     -> CREATE LIST", /* a plain CREATE has the new GUID: see trace.c */
-        "created me7   -> ",
-        "listed x6 me7 -> WATCH x6 WATCH_OWN me7",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "watch_fired   -> LIST",
-        "listed me7    -> GRANT",
-        "released      -> DELETE me7",
-        "deleted OK    -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_while_waiting_rejoins_with_a_fresh_guid, exclusive) = {
+    WAITING("x2", "me3"),
+    "disconnected   -> ",
+    "session_ended  -> REJOIN",
+    "connected      -> CREATE LIST", /* a plain CREATE has the new GUID: see trace.c */
+    "created me7    -> ",
+    "listed x6 me7  -> WATCH x6 WATCH_OWN me7",
+    "watched OK     -> ",
+    "own_watched OK -> ",
+    "watch_fired    -> LIST",
+    "listed me7     -> GRANT",
+    RELEASED("me7"),
+};
 
-TEST(session_end_while_waiting_fails_where_asked_for) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "disconnected  -> ",
-        "session_ended -> FAIL SESSION_EXPIRED END",
-    };
-    PLAY(fails_on_expiry, lines);
-}
+CONVERSATION(session_end_while_waiting_fails_where_asked_for, fails_on_expiry) = {
+    WAITING("x2", "me3"),
+    "disconnected  -> ",
+    "session_ended -> FAIL SESSION_EXPIRED END",
+};
 
-TEST(session_end_before_there_was_a_place_is_no_rejoining) {
-    static const char *const lines[] = {
-        "start         -> ", "session_ended -> ",      "connected     -> CREATE LIST",
-        "created me0   -> ", "listed me0    -> GRANT",
-    };
-    PLAY(offline, lines);
-}
+CONVERSATION(session_end_before_there_was_a_place_is_no_rejoining, offline) = {
+    "start         -> ", "session_ended -> ",      "connected     -> CREATE LIST",
+    "created me0   -> ", "listed me0    -> GRANT",
+};
 
-TEST(session_end_while_holding_loses_the_lock_for_ever) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed me3    -> GRANT",
-        "disconnected  -> ",
-        "session_ended -> LOSE SESSION_EXPIRED END",
-        "connected     -> ",
-        "released      -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_while_holding_loses_the_lock_for_ever, exclusive) = {
+    GRANTED("me3"),      "disconnected  -> ", "session_ended -> LOSE SESSION_EXPIRED END",
+    "connected     -> ", "released      -> ",
+};
 
-TEST(session_end_with_replies_outstanding_waits_for_them) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST",
-        "session_ended        -> ",
-        "created SESSION_OVER -> ",
-        "listed SESSION_OVER  -> ",
-        "connected            -> CREATE LIST",
-        "created me0          -> ",
-        "listed me0           -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_with_replies_outstanding_waits_for_them, exclusive) = {
+    "start                -> CREATE LIST",
+    "session_ended        -> ",
+    "created SESSION_OVER -> ",
+    "listed SESSION_OVER  -> ",
+    "connected            -> CREATE LIST",
+    "created me0          -> ",
+    "listed me0           -> GRANT",
+};
 
-TEST(reply_that_says_the_session_is_over_comes_before_the_news) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST",
-        "created me3          -> ",
-        "listed SESSION_OVER  -> ",
-        "session_ended        -> REJOIN",
-        "connected            -> CREATE LIST",
-        "created me4          -> ",
-        "listed me4           -> GRANT",
-        "released             -> DELETE me4",
-        "deleted SESSION_OVER -> ",
-        "session_ended        -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(reply_that_says_the_session_is_over_comes_before_the_news, exclusive) = {
+    JOINED("me3"),
+    "listed SESSION_OVER  -> ",
+    "session_ended        -> REJOIN",
+    "connected            -> CREATE LIST",
+    "created me4          -> ",
+    "listed me4           -> GRANT",
+    "released             -> DELETE me4",
+    "deleted SESSION_OVER -> ",
+    "session_ended        -> END",
+};
 
-TEST(session_end_resolves_a_lost_create) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "session_ended   -> REJOIN",
-        "connected       -> CREATE LIST",
-        "created me9     -> ",
-        "listed x8 me9   -> WATCH x8 WATCH_OWN me9", /* no search for twins: they went with the
-                                                        session */
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_resolves_a_lost_create, exclusive) = {
+    CREATE_LOST,
+    "session_ended -> REJOIN",
+    "connected     -> CREATE LIST",
+    "created me9   -> ",
+    "listed x8 me9 -> WATCH x8 WATCH_OWN me9", /* no search for twins: they went with the
+                                                    session */
+};
 
-TEST(session_end_while_a_twin_is_inspected_forgets_both) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST",
-        "disconnected           -> ",
-        "created UNKNOWN        -> ",
-        "listed UNKNOWN         -> ",
-        "connected              -> CREATE LIST",
-        "created me4            -> ",
-        "listed me3 me4         -> INSPECT me3",
-        "session_ended          -> REJOIN",
-        "inspected SESSION_OVER -> ",
-        "connected              -> CREATE LIST",
-        "created me5            -> ",
-        "listed me5             -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_while_a_twin_is_inspected_forgets_both, exclusive) = {
+    CREATE_LOST,
+    "connected              -> CREATE LIST",
+    "created me4            -> ",
+    "listed me3 me4         -> INSPECT me3",
+    "session_ended          -> REJOIN",
+    "inspected SESSION_OVER -> ",
+    "connected              -> CREATE LIST",
+    "created me5            -> ",
+    "listed me5             -> GRANT",
+};
 
-TEST(session_end_while_the_surplus_is_deleted_forgets_both) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST",
-        "disconnected         -> ",
-        "created UNKNOWN      -> ",
-        "listed UNKNOWN       -> ",
-        "connected            -> CREATE LIST",
-        "created me4          -> ",
-        "listed me3 me4       -> INSPECT me3",
-        "inspected ours       -> DELETE me4",
-        "session_ended        -> REJOIN",
-        "deleted SESSION_OVER -> ",
-        "connected            -> CREATE LIST",
-        "created me5          -> ",
-        "listed me5           -> GRANT",
-        "released             -> DELETE me5",
-        "deleted OK           -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_while_the_surplus_is_deleted_forgets_both, exclusive) = {
+    CREATE_LOST,
+    "connected            -> CREATE LIST",
+    "created me4          -> ",
+    "listed me3 me4       -> INSPECT me3",
+    "inspected ours       -> DELETE me4",
+    "session_ended        -> REJOIN",
+    "deleted SESSION_OVER -> ",
+    "connected            -> CREATE LIST",
+    "created me5          -> ",
+    "listed me5           -> GRANT",
+    RELEASED("me5"),
+};
 
-TEST(session_end_ends_a_pause) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created NOT_NOW -> ",
-        "listed NOT_NOW  -> BACK_OFF",
-        "disconnected    -> ",
-        "session_ended   -> ",
-        "connected       -> CREATE LIST",
-        "backed_off      -> ", /* its timer may still be running */
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_ends_a_pause, exclusive) = {
+    "start           -> CREATE LIST",
+    "created NOT_NOW -> ",
+    "listed NOT_NOW  -> BACK_OFF",
+    "disconnected    -> ",
+    "session_ended   -> ",
+    "connected       -> CREATE LIST",
+    "backed_off      -> ", /* its timer may still be running */
+    "created me0     -> ",
+    "listed me0      -> GRANT",
+};
 
-TEST(session_end_while_the_watch_is_being_set_joins_again) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST",
-        "created me3          -> ",
-        "listed x2 me3        -> WATCH x2 WATCH_OWN me3",
-        "session_ended        -> REJOIN",
-        "watched SESSION_OVER -> ",
-        "own_watched SESSION_OVER -> ",
-        "connected            -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_while_the_watch_is_being_set_joins_again, exclusive) = {
+    JOINED("me3"),
+    "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
+    "session_ended            -> REJOIN",
+    "watched SESSION_OVER     -> ",
+    "own_watched SESSION_OVER -> ",
+    "connected                -> CREATE LIST",
+};
 
-TEST(session_ends_twice_in_a_row) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed x2 me3 -> WATCH x2 WATCH_OWN me3",
-        "watched OK    -> ",
-        "own_watched OK -> ",
-        "session_ended -> REJOIN",
-        "session_ended -> ",
-        "connected     -> CREATE LIST",
-        "created me0   -> ",
-        "listed me0    -> GRANT",
-        "session_ended -> LOSE SESSION_EXPIRED END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_ends_twice_in_a_row, exclusive) = {
+    WAITING("x2", "me3"),
+    "session_ended -> REJOIN",
+    "session_ended -> ",
+    "connected     -> CREATE LIST",
+    "created me0   -> ",
+    "listed me0    -> GRANT",
+    "session_ended -> LOSE SESSION_EXPIRED END",
+};

@@ -14,463 +14,309 @@ static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = tr
 
 /* ---- The good case --------------------------------------------------------- */
 
-TEST(free_lock_is_granted_after_one_create_and_one_list) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST", "created me0   -> ",    "listed me0    -> GRANT",
-        "released      -> DELETE me0",  "deleted OK    -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(free_lock_is_granted_after_one_create_and_one_list, exclusive) = {
+    GRANTED("me0"),
+    RELEASED("me0"),
+};
 
-TEST(waiter_is_granted_when_its_predecessor_is_gone) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me3     -> ",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched OK      -> ",
-        "own_watched OK -> ",
-        "watch_fired     -> LIST",
-        "listed me3      -> GRANT",
-        "released        -> DELETE me3",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(waiter_is_granted_when_its_predecessor_is_gone, exclusive) = {
+    WAITING("x2", "me3"),
+    "watch_fired -> LIST",
+    "listed me3  -> GRANT",
+    RELEASED("me3"),
+};
 
-TEST(waiter_watches_only_the_nearest_of_many) {
-    static const char *const lines[] = {
-        "start                        -> CREATE LIST",
-        "created me10                 -> ",
-        "listed x9 x7 me10 x12 x8 x11 -> WATCH x9",
-        "watched OK                   -> ",
-        "watch_fired                  -> LIST",
-        "listed x12 x7 x11 me10 x8    -> WATCH x8",
-        "watched OK                   -> ",
-        "watch_fired                  -> LIST",
-        "listed x11 me10 x12          -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(waiter_watches_only_the_nearest_of_many, exclusive) = {
+    JOINED("me10"),
+    "listed x9 x7 me10 x12 x8 x11 -> WATCH x9",
+    "watched OK                   -> ",
+    "watch_fired                  -> LIST",
+    "listed x12 x7 x11 me10 x8    -> WATCH x8",
+    "watched OK                   -> ",
+    "watch_fired                  -> LIST",
+    "listed x11 me10 x12          -> GRANT",
+};
 
-TEST(fired_watch_alone_grants_nothing) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me3     -> ",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched OK      -> ",
-        "own_watched OK -> ",
-        "watch_fired     -> LIST",
-        "listed x2 me3   -> WATCH x2", /* it was changed, not deleted */
-        "watched OK      -> ",
-        "watch_fired     -> LIST",
-        "listed x1 me3   -> WATCH x1", /* an earlier one was listed late */
-        "watched OK      -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(fired_watch_alone_grants_nothing, exclusive) = {
+    WAITING("x2", "me3"),        "watch_fired   -> LIST",
+    "listed x2 me3 -> WATCH x2", /* it was changed, not deleted */
+    "watched OK    -> ",         "watch_fired   -> LIST",
+    "listed x1 me3 -> WATCH x1", /* an earlier one was listed late */
+    "watched OK    -> ",
+};
 
-TEST(blocker_gone_between_list_and_watch_lists_again) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed x1 x2 me3 -> WATCH x2",
-        "watched NO_NODE  -> LIST",
-        "listed x1 me3    -> WATCH x1 WATCH_OWN me3",
-        "watched NO_NODE  -> ",
-        "own_watched OK -> LIST",
-        "listed me3       -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(blocker_gone_between_list_and_watch_lists_again, exclusive) = {
+    JOINED("me3"),
+    "listed x1 x2 me3 -> WATCH x2",
+    "watched NO_NODE  -> LIST",
+    "listed x1 me3    -> WATCH x1 WATCH_OWN me3",
+    "watched NO_NODE  -> ",
+    "own_watched OK   -> LIST",
+    "listed me3       -> GRANT",
+};
 
-TEST(sequences_are_compared_as_numbers) {
-    static const char *const lines[] = {
-        "start                      -> CREATE LIST",
-        "created me1000000000       -> ",
-        "listed x999999999 me1000000000 x1000000001 -> WATCH x999999999 WATCH_OWN me1000000000",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(sequences_are_compared_as_numbers, exclusive) = {
+    JOINED("me1000000000"),
+    "listed x999999999 me1000000000 x1000000001 -> WATCH x999999999 WATCH_OWN me1000000000",
+};
 
 /* ---- Modes ------------------------------------------------------------------- */
 
-TEST(reader_passes_earlier_readers) {
-    static const char *const lines[] = {
-        "start              -> CREATE LIST",
-        "created me3        -> ",
-        "listed r1 q2 me3   -> GRANT",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(reader_passes_earlier_readers, reader) = {
+    JOINED("me3"),
+    "listed r1 q2 me3 -> GRANT",
+};
 
-TEST(reader_waits_behind_waiting_writer) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST", "created me5            -> ",
-        "listed r1 w2 r3 r4 me5 -> WATCH w2",    "watched OK             -> ",
-        "watch_fired            -> LIST",        "listed r1 r3 r4 me5    -> GRANT",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(reader_waits_behind_waiting_writer, reader) = {
+    JOINED("me5"),
+    "listed r1 w2 r3 r4 me5 -> WATCH w2",
+    "watched OK             -> ",
+    "watch_fired            -> LIST",
+    "listed r1 r3 r4 me5    -> GRANT",
+};
 
-TEST(reader_waits_for_the_nearest_of_two_writers) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST", "created me5            -> ",
-        "listed w4 r1 w2 me5 r3 -> WATCH w4",    "watched OK             -> ",
-        "watch_fired            -> LIST",        "listed r1 w2 me5 r3    -> WATCH w2",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(reader_waits_for_the_nearest_of_two_writers, reader) = {
+    JOINED("me5"),
+    "listed w4 r1 w2 me5 r3 -> WATCH w4",
+    "watched OK             -> ",
+    "watch_fired            -> LIST",
+    "listed r1 w2 me5 r3    -> WATCH w2",
+};
 
-TEST(reader_waits_for_an_exclusive_lock) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed x1 r2 me3 -> WATCH x1",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(reader_waits_for_an_exclusive_lock, reader) = {
+    JOINED("me3"),
+    "listed x1 r2 me3 -> WATCH x1",
+};
 
-TEST(writer_waits_for_the_last_reader) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST",
-        "created me5            -> ",
-        "listed r2 r1 w3 r4 me5 -> WATCH r4",
-    };
-    PLAY(writer, lines);
-}
+CONVERSATION(writer_waits_for_the_last_reader, writer) = {
+    JOINED("me5"),
+    "listed r2 r1 w3 r4 me5 -> WATCH r4",
+};
 
-TEST(kazoo_and_curator_nodes_are_waited_for) {
-    static const char *const lines[] = {
-        "start                     -> CREATE LIST",
-        "created me5               -> ",
-        "listed k1 q2 w3 q4 me5 k6 -> WATCH q4",
-        "watched OK                -> ",
-        "watch_fired               -> LIST",
-        "listed k1 me5 k6          -> WATCH k1 WATCH_OWN me5",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(kazoo_and_curator_nodes_are_waited_for, exclusive) = {
+    JOINED("me5"),
+    "listed k1 q2 w3 q4 me5 k6 -> WATCH q4",
+    "watched OK                -> ",
+    "watch_fired               -> LIST",
+    "listed k1 me5 k6          -> WATCH k1 WATCH_OWN me5",
+};
 
-TEST(child_without_a_sequence_is_ignored) {
-    static const char *const lines[] = {
-        "start             -> CREATE LIST",
-        "created me3       -> ",
-        "listed junk me3   -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(child_without_a_sequence_is_ignored, exclusive) = {
+    JOINED("me3"),
+    "listed junk me3 -> GRANT",
+};
 
-TEST(unknown_kind_blocks_a_reader_and_is_reported_once) {
-    static const char *const lines[] = {
-        "start            -> CREATE LIST",
-        "created me3      -> ",
-        "listed u1 r2 me3 -> REPORT u1 WATCH u1",
-        "watched OK       -> ",
-        "watch_fired      -> LIST",
-        "listed u1 r2 me3 -> WATCH u1",
-        "watched OK       -> ",
-        "watch_fired      -> LIST",
-        "listed r2 me3    -> GRANT",
-    };
-    PLAY(reader, lines);
-}
+CONVERSATION(unknown_kind_blocks_a_reader_and_is_reported_once, reader) = {
+    JOINED("me3"),
+    "listed u1 r2 me3 -> REPORT u1 WATCH u1",
+    "watched OK       -> ",
+    "watch_fired      -> LIST",
+    "listed u1 r2 me3 -> WATCH u1",
+    "watched OK       -> ",
+    "watch_fired      -> LIST",
+    "listed r2 me3    -> GRANT",
+};
 
-TEST(later_unknown_kind_is_nobodys_concern) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me3    -> ",
-        "listed me3 u4  -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(later_unknown_kind_is_nobodys_concern, exclusive) = {
+    JOINED("me3"),
+    "listed me3 u4 -> GRANT",
+};
 
 /* ---- The parent ---------------------------------------------------------------- */
 
-TEST(missing_parent_is_made_and_the_queue_joined) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST", "created NO_NODE -> ", "listed NO_NODE  -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST", "created me0     -> ", "listed me0      -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(missing_parent_is_made_and_the_queue_joined, exclusive) = {
+    "start           -> CREATE LIST", "created NO_NODE -> ", "listed NO_NODE  -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST", "created me0     -> ", "listed me0      -> GRANT",
+};
 
 /* No pause between the two: whoever removes idle parents would find it empty for as long. */
-TEST(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created NO_NODE -> ",
-        "listed NO_NODE  -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-        "created NO_NODE -> ",
-        "listed NO_NODE  -> BACK_OFF",
-        "backed_off      -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-        "created NO_NODE -> ",
-        "listed NO_NODE  -> BACK_OFF",
-        "backed_off      -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-        "created me0     -> ",
-        "listed me0      -> GRANT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once, exclusive) = {
+    "start           -> CREATE LIST",
+    "created NO_NODE -> ",
+    "listed NO_NODE  -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+    "created NO_NODE -> ",
+    "listed NO_NODE  -> BACK_OFF",
+    "backed_off      -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+    "created NO_NODE -> ",
+    "listed NO_NODE  -> BACK_OFF",
+    "backed_off      -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+    "created me0     -> ",
+    "listed me0      -> GRANT",
+};
 
-TEST(parent_made_by_another_between_create_and_list_is_made_all_the_same) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created NO_NODE -> ",
-        "listed nobody   -> MAKE_PARENT",
-        "parent_made OK  -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(parent_made_by_another_between_create_and_list_is_made_all_the_same, exclusive) = {
+    "start           -> CREATE LIST",
+    "created NO_NODE -> ",
+    "listed nobody   -> MAKE_PARENT",
+    "parent_made OK  -> CREATE LIST",
+};
 
-TEST(forbidden_parent_fails_the_request) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created NO_NODE     -> ",
-        "listed NO_NODE      -> MAKE_PARENT",
-        "parent_made REFUSED -> INSPECT_PARENT",
-        "parent_inspected NO_NODE -> FAIL NO_PERMISSION END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(forbidden_parent_fails_the_request, exclusive) = {
+    "start                    -> CREATE LIST",
+    "created NO_NODE          -> ",
+    "listed NO_NODE           -> MAKE_PARENT",
+    "parent_made REFUSED      -> INSPECT_PARENT",
+    "parent_inspected NO_NODE -> FAIL NO_PERMISSION END",
+};
 
-TEST(forbidden_parent_that_is_there_need_not_be_made) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST", "created NO_NODE        -> ",
-        "listed NO_NODE         -> MAKE_PARENT", "parent_made REFUSED    -> INSPECT_PARENT",
-        "parent_inspected older -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(forbidden_parent_that_is_there_need_not_be_made, exclusive) = {
+    "start                  -> CREATE LIST", "created NO_NODE        -> ",
+    "listed NO_NODE         -> MAKE_PARENT", "parent_made REFUSED    -> INSPECT_PARENT",
+    "parent_inspected older -> CREATE LIST",
+};
 
-TEST(what_is_missing_above_the_parent_is_made_from_the_top_down) {
-    static const char *const lines[] = {
-        "start                  -> CREATE LIST",   "created NO_NODE        -> ",
-        "listed NO_NODE         -> MAKE_PARENT",   "parent_made NO_NODE    -> MAKE_PARENT 1",
-        "parent_made NO_NODE    -> MAKE_PARENT 2", "parent_made REFUSED    -> INSPECT_PARENT 2",
-        "parent_inspected older -> MAKE_PARENT 1", "parent_made OK         -> MAKE_PARENT",
-        "parent_made OK         -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(what_is_missing_above_the_parent_is_made_from_the_top_down, exclusive) = {
+    "start                  -> CREATE LIST",   "created NO_NODE        -> ",
+    "listed NO_NODE         -> MAKE_PARENT",   "parent_made NO_NODE    -> MAKE_PARENT 1",
+    "parent_made NO_NODE    -> MAKE_PARENT 2", "parent_made REFUSED    -> INSPECT_PARENT 2",
+    "parent_inspected older -> MAKE_PARENT 1", "parent_made OK         -> MAKE_PARENT",
+    "parent_made OK         -> CREATE LIST",
+};
 
-TEST(nothing_is_made_above_the_topmost_parent) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",   "created NO_NODE     -> ",
-        "listed NO_NODE      -> MAKE_PARENT",   "parent_made NO_NODE -> MAKE_PARENT 1",
-        "parent_made NO_NODE -> MAKE_PARENT 2", "parent_made NO_NODE -> BACK_OFF",
-        "backed_off          -> MAKE_PARENT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(nothing_is_made_above_the_topmost_parent, exclusive) = {
+    "start               -> CREATE LIST",   "created NO_NODE     -> ",
+    "listed NO_NODE      -> MAKE_PARENT",   "parent_made NO_NODE -> MAKE_PARENT 1",
+    "parent_made NO_NODE -> MAKE_PARENT 2", "parent_made NO_NODE -> BACK_OFF",
+    "backed_off          -> MAKE_PARENT",
+};
 
-TEST(failure_above_the_parent_begins_with_the_parent_again) {
-    static const char *const lines[] = {
-        "start                    -> CREATE LIST",   "created NO_NODE          -> ",
-        "listed NO_NODE           -> MAKE_PARENT",   "parent_made NO_NODE      -> MAKE_PARENT 1",
-        "parent_made NOT_NOW      -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
-        "parent_made NO_NODE      -> MAKE_PARENT 1", "parent_made REFUSED      -> INSPECT_PARENT 1",
-        "parent_inspected NOT_NOW -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(failure_above_the_parent_begins_with_the_parent_again, exclusive) = {
+    "start                    -> CREATE LIST",   "created NO_NODE          -> ",
+    "listed NO_NODE           -> MAKE_PARENT",   "parent_made NO_NODE      -> MAKE_PARENT 1",
+    "parent_made NOT_NOW      -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
+    "parent_made NO_NODE      -> MAKE_PARENT 1", "parent_made REFUSED      -> INSPECT_PARENT 1",
+    "parent_inspected NOT_NOW -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
+};
 
-TEST(lost_reply_about_the_parent_asks_again_when_connected) {
-    static const char *const lines[] = {
-        "start               -> CREATE LIST",
-        "created NO_NODE     -> ",
-        "listed NO_NODE      -> MAKE_PARENT",
-        "disconnected        -> ",
-        "parent_made UNKNOWN -> ",
-        "connected           -> MAKE_PARENT",
-        "parent_made NOT_NOW -> BACK_OFF",
-        "backed_off          -> MAKE_PARENT",
-        "parent_made OK      -> CREATE LIST",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(lost_reply_about_the_parent_asks_again_when_connected, exclusive) = {
+    "start               -> CREATE LIST",
+    "created NO_NODE     -> ",
+    "listed NO_NODE      -> MAKE_PARENT",
+    "disconnected        -> ",
+    "parent_made UNKNOWN -> ",
+    "connected           -> MAKE_PARENT",
+    "parent_made NOT_NOW -> BACK_OFF",
+    "backed_off          -> MAKE_PARENT",
+    "parent_made OK      -> CREATE LIST",
+};
 
-TEST(timeout_while_the_parent_is_made_ends_without_a_node) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST", "created NO_NODE -> ",
-        "listed NO_NODE  -> MAKE_PARENT", "timed_out       -> FAIL TIMEOUT",
-        "parent_made OK  -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(timeout_while_the_parent_is_made_ends_without_a_node, exclusive) = {
+    "start           -> CREATE LIST",  "created NO_NODE -> ",    "listed NO_NODE  -> MAKE_PARENT",
+    "timed_out       -> FAIL TIMEOUT", "parent_made OK  -> END",
+};
 
 /* ---- Refusals and servers that are busy -------------------------------------------- */
 
-TEST(forbidden_create_fails_the_request) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created REFUSED -> FAIL NO_PERMISSION",
-        "listed x1       -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(forbidden_create_fails_the_request, exclusive) = {
+    "start           -> CREATE LIST",
+    "created REFUSED -> FAIL NO_PERMISSION",
+    "listed x1       -> END",
+};
 
-TEST(forbidden_list_fails_the_request_and_deletes_its_node) {
-    static const char *const lines[] = {
-        "start          -> CREATE LIST",
-        "created me1    -> ",
-        "listed REFUSED -> FAIL NO_PERMISSION DELETE me1",
-        "deleted OK     -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(forbidden_list_fails_the_request_and_deletes_its_node, exclusive) = {
+    JOINED("me1"),
+    "listed REFUSED -> FAIL NO_PERMISSION DELETE me1",
+    "deleted OK     -> END",
+};
 
-TEST(forbidden_watch_fails_the_request_and_deletes_its_node) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me2     -> ",
-        "listed x1 me2   -> WATCH x1 WATCH_OWN me2",
-        "watched REFUSED -> FAIL NO_PERMISSION",
-        "own_watched OK  -> DELETE me2",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(forbidden_watch_fails_the_request_and_deletes_its_node, exclusive) = {
+    JOINED("me2"),
+    "listed x1 me2   -> WATCH x1 WATCH_OWN me2",
+    "watched REFUSED -> FAIL NO_PERMISSION",
+    "own_watched OK  -> DELETE me2",
+    "deleted OK      -> END",
+};
 
-TEST(refusal_that_does_not_say_why_is_no_success) {
-    static const char *const lines[] = {
-        "start                    -> CREATE LIST",
-        "created REFUSED silently -> FAIL SERVER_REFUSED",
-        "listed nobody            -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(refusal_that_does_not_say_why_is_no_success, exclusive) = {
+    "start                    -> CREATE LIST",
+    "created REFUSED silently -> FAIL SERVER_REFUSED",
+    "listed nobody            -> END",
+};
 
-TEST(busy_server_is_asked_again_after_a_pause) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created NOT_NOW -> ",
-        "listed NOT_NOW  -> BACK_OFF",
-        "backed_off      -> CREATE LIST",
-        "created me3     -> ",
-        "listed NOT_NOW  -> BACK_OFF",
-        "backed_off      -> LIST",
-        "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-        "watched NOT_NOW -> ",
-        "own_watched OK -> BACK_OFF",
-        "backed_off      -> LIST",
-        "listed me3      -> GRANT",
-        "released        -> DELETE me3",
-        "deleted NOT_NOW -> BACK_OFF",
-        "backed_off      -> DELETE me3",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(busy_server_is_asked_again_after_a_pause, exclusive) = {
+    "start           -> CREATE LIST",
+    "created NOT_NOW -> ",
+    "listed NOT_NOW  -> BACK_OFF",
+    "backed_off      -> CREATE LIST",
+    "created me3     -> ",
+    "listed NOT_NOW  -> BACK_OFF",
+    "backed_off      -> LIST",
+    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
+    "watched NOT_NOW -> ",
+    "own_watched OK  -> BACK_OFF",
+    "backed_off      -> LIST",
+    "listed me3      -> GRANT",
+    "released        -> DELETE me3",
+    "deleted NOT_NOW -> BACK_OFF",
+    "backed_off      -> DELETE me3",
+    "deleted OK      -> END",
+};
 
-TEST(timeout_in_a_pause_gives_the_verdict_at_once) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",  "created NOT_NOW -> ",    "listed NOT_NOW  -> BACK_OFF",
-        "timed_out       -> FAIL TIMEOUT", "backed_off      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(timeout_in_a_pause_gives_the_verdict_at_once, exclusive) = {
+    "start           -> CREATE LIST",  "created NOT_NOW -> ",    "listed NOT_NOW  -> BACK_OFF",
+    "timed_out       -> FAIL TIMEOUT", "backed_off      -> END",
+};
 
-TEST(refused_delete_is_tried_again_and_again) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "created me1     -> ",
-        "listed me1      -> GRANT",
-        "released        -> DELETE me1",
-        "deleted REFUSED -> WARN NO_PERMISSION BACK_OFF", /* once */
-        "backed_off      -> DELETE me1",
-        "deleted REFUSED -> BACK_OFF",
-        "backed_off      -> DELETE me1",
-        "deleted OK      -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(refused_delete_is_tried_again_and_again, exclusive) = {
+    GRANTED("me1"),
+    "released        -> DELETE me1",
+    "deleted REFUSED -> WARN NO_PERMISSION BACK_OFF", /* once */
+    "backed_off      -> DELETE me1",
+    "deleted REFUSED -> BACK_OFF",
+    "backed_off      -> DELETE me1",
+    "deleted OK      -> END",
+};
 
 /* ---- Release ----------------------------------------------------------------------------------
  */
 
-TEST(release_lost_in_disconnect_is_deleted_after_reconnect) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST", "created me3     -> ",    "listed me3      -> GRANT",
-        "released        -> DELETE me3",  "disconnected    -> ",    "deleted UNKNOWN -> ",
-        "connected       -> DELETE me3",  "disconnected    -> ",    "deleted UNKNOWN -> ",
-        "connected       -> DELETE me3",  "deleted NO_NODE -> END", /* the first one had come
-                                                                       through */
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(release_lost_in_disconnect_is_deleted_after_reconnect, exclusive) = {
+    GRANTED("me3"),
+    "released        -> DELETE me3",
+    "disconnected    -> ",
+    "deleted UNKNOWN -> ",
+    "connected       -> DELETE me3",
+    "disconnected    -> ",
+    "deleted UNKNOWN -> ",
+    "connected       -> DELETE me3",
+    "deleted NO_NODE -> END", /* the first one had come
+                                                                   through */
+};
 
-TEST(release_offline_is_sent_when_connected) {
-    static const char *const lines[] = {
-        "start        -> CREATE LIST",
-        "created me3  -> ",
-        "listed me3   -> GRANT",
-        "disconnected -> ",
-        "released     -> ",
-        "connected    -> DELETE me3",
-        "deleted OK   -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(release_offline_is_sent_when_connected, exclusive) = {
+    GRANTED("me3"),        "disconnected -> ", "released     -> ", "connected    -> DELETE me3",
+    "deleted OK   -> END",
+};
 
-TEST(release_whose_session_ends_is_over) {
-    static const char *const lines[] = {
-        "start         -> CREATE LIST",
-        "created me3   -> ",
-        "listed me3    -> GRANT",
-        "disconnected  -> ",
-        "released      -> ",
-        "session_ended -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(release_whose_session_ends_is_over, exclusive) = {
+    GRANTED("me3"),
+    "disconnected  -> ",
+    "released      -> ",
+    "session_ended -> END",
+};
 
-TEST(session_end_during_the_delete_waits_for_its_reply) {
-    static const char *const lines[] = {
-        "start                -> CREATE LIST",
-        "created me3          -> ",
-        "listed me3           -> GRANT",
-        "released             -> DELETE me3",
-        "session_ended        -> ",
-        "deleted SESSION_OVER -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(session_end_during_the_delete_waits_for_its_reply, exclusive) = {
+    GRANTED("me3"),
+    "released             -> DELETE me3",
+    "session_ended        -> ",
+    "deleted SESSION_OVER -> END",
+};
 
-TEST(release_twice_deletes_once) {
-    static const char *const lines[] = {
-        "start       -> CREATE LIST",
-        "created me3 -> ",
-        "listed me3  -> GRANT",
-        "released    -> DELETE me3",
-        "released    -> ",
-        "deleted OK  -> END",
-        "released    -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(release_twice_deletes_once, exclusive) = {
+    GRANTED("me3"),      "released   -> DELETE me3", "released   -> ",
+    "deleted OK -> END", "released   -> ",
+};
 
-TEST(timeout_and_cancel_after_the_grant_come_too_late) {
-    static const char *const lines[] = {
-        "start       -> CREATE LIST",
-        "created me3 -> ",
-        "listed me3  -> GRANT",
-        "timed_out   -> ",
-        "cancelled   -> ",
-        "released    -> DELETE me3",
-        "timed_out   -> ",
-        "cancelled   -> ",
-        "deleted OK  -> END",
-        "timed_out   -> ",
-        "cancelled   -> ",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(timeout_and_cancel_after_the_grant_come_too_late, exclusive) = {
+    GRANTED("me3"),   "timed_out  -> ", "cancelled  -> ",    "released   -> DELETE me3",
+    "timed_out  -> ", "cancelled  -> ", "deleted OK -> END", "timed_out  -> ",
+    "cancelled  -> ",
+};
 
-/* ---- Sequences that are used up
- * ----------------------------------------------------------------------------------- */
+/* ---- Sequences that are used up -------------------------------------------------------------- */
 
 #define DRAINS                                                                                     \
     "start                      -> CREATE LIST", "created me-1               -> ",                 \
@@ -478,32 +324,29 @@ TEST(timeout_and_cancel_after_the_grant_come_too_late) {
 
 TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource) {
     static const char *const last[] = {
-        "start                      -> CREATE LIST",
-        "created me2147483647       -> ",
-        "listed me2147483647        -> DELETE me2147483647",
-        "deleted OK                 -> INSPECT_PARENT",
-        "parent_inspected older     -> REMOVE_PARENT",
-        "parent_removed OK          -> REJOIN MAKE_PARENT",
-        "parent_made OK             -> CREATE LIST",
-        "created me0                -> ",
-        "listed me0                 -> GRANT",
+        JOINED("me2147483647"),
+        "listed me2147483647    -> DELETE me2147483647",
+        "deleted OK             -> INSPECT_PARENT",
+        "parent_inspected older -> REMOVE_PARENT",
+        "parent_removed OK      -> REJOIN MAKE_PARENT",
+        "parent_made OK         -> CREATE LIST",
+        "created me0            -> ",
+        "listed me0             -> GRANT",
     };
     static const char *const first_refused[] = {
-        "start                      -> CREATE LIST",
-        "created me2146435072       -> ", /* 2^31 - 2^20 */
-        "listed x5 me2146435072     -> DELETE me2146435072",
-        "deleted OK                 -> INSPECT_PARENT",
-        "parent_inspected older     -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY   -> BACK_OFF",
-        "backed_off                 -> INSPECT_PARENT",
-        "parent_inspected older     -> REMOVE_PARENT",
-        "parent_removed NO_NODE     -> REJOIN MAKE_PARENT",
-        "parent_made OK             -> CREATE LIST",
+        "start                    -> CREATE LIST",
+        "created me2146435072     -> ", /* 2^31 - 2^20 */
+        "listed x5 me2146435072   -> DELETE me2146435072",
+        "deleted OK               -> INSPECT_PARENT",
+        "parent_inspected older   -> REMOVE_PARENT",
+        "parent_removed NOT_EMPTY -> BACK_OFF",
+        "backed_off               -> INSPECT_PARENT",
+        "parent_inspected older   -> REMOVE_PARENT",
+        "parent_removed NO_NODE   -> REJOIN MAKE_PARENT",
+        "parent_made OK           -> CREATE LIST",
     };
     static const char *const last_granted[] = {
-        "start                      -> CREATE LIST",
-        "created me2146435070       -> ",
-        "listed me2146435070        -> GRANT",
+        GRANTED("me2146435070"),
     };
     PLAY(exclusive, last);
     PLAY(exclusive, first_refused);
@@ -512,53 +355,42 @@ TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource) {
 
 TEST(negative_sequence_waits_for_an_empty_resource) {
     static const char *const lowest[] = {
-        "start                      -> CREATE LIST",
-        "created me-2147483648      -> ",
-        "listed me-2147483648 x2    -> DELETE me-2147483648",
-        "deleted OK                 -> INSPECT_PARENT",
-        "parent_inspected older     -> REMOVE_PARENT",
+        JOINED("me-2147483648"),
+        "listed me-2147483648 x2 -> DELETE me-2147483648",
+        "deleted OK              -> INSPECT_PARENT",
+        "parent_inspected older  -> REMOVE_PARENT",
     };
     static const char *const minus_one[] = {
-        "start                      -> CREATE LIST",
-        "created me-1               -> ",
-        "listed me-1                -> DELETE me-1",
-        "deleted NO_NODE            -> INSPECT_PARENT",
-        "parent_inspected older     -> REMOVE_PARENT",
+        JOINED("me-1"),
+        "listed me-1            -> DELETE me-1",
+        "deleted NO_NODE        -> INSPECT_PARENT",
+        "parent_inspected older -> REMOVE_PARENT",
     };
     PLAY(exclusive, lowest);
     PLAY(reader, minus_one);
 }
 
-TEST(resource_that_is_not_empty_by_the_deadline_has_its_own_status) {
-    static const char *const lines[] = {
-        DRAINS,
-        "parent_inspected older   -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> BACK_OFF",
-        "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
-        "backed_off               -> INSPECT_PARENT",
-        "parent_inspected older   -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(resource_that_is_not_empty_by_the_deadline_has_its_own_status, exclusive) = {
+    DRAINS,
+    "parent_inspected older   -> REMOVE_PARENT",
+    "parent_removed NOT_EMPTY -> BACK_OFF",
+    "timed_out                -> FAIL SEQUENCE_EXHAUSTED",
+    "backed_off               -> INSPECT_PARENT",
+    "parent_inspected older   -> REMOVE_PARENT",
+    "parent_removed NOT_EMPTY -> END",
+};
 
-TEST(resource_that_others_have_made_anew_is_joined) {
-    static const char *const lines[] = {
-        DRAINS,
-        "parent_inspected younger -> REJOIN CREATE LIST",
-        "created me1              -> ",
-        "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(resource_that_others_have_made_anew_is_joined, exclusive) = {
+    DRAINS,
+    "parent_inspected younger -> REJOIN CREATE LIST",
+    "created me1              -> ",
+    "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
+};
 
-TEST(resource_that_is_gone_when_it_is_looked_at_is_made_again) {
-    static const char *const lines[] = {
-        DRAINS,
-        "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(resource_that_is_gone_when_it_is_looked_at_is_made_again, exclusive) = {
+    DRAINS,
+    "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
+};
 
 /* It is an application's own node. */
 TEST(resource_that_holds_data_is_never_removed) {
@@ -575,32 +407,25 @@ TEST(resource_that_holds_data_is_never_removed) {
     PLAY(exclusive, leaving);
 }
 
-TEST(resource_that_may_not_be_removed_fails_the_request) {
-    static const char *const lines[] = {
-        DRAINS,
-        "parent_inspected older -> REMOVE_PARENT",
-        "parent_removed REFUSED -> FAIL NO_PERMISSION END",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(resource_that_may_not_be_removed_fails_the_request, exclusive) = {
+    DRAINS,
+    "parent_inspected older -> REMOVE_PARENT",
+    "parent_removed REFUSED -> FAIL NO_PERMISSION END",
+};
 
-TEST(lost_removal_of_the_resource_is_sent_again) {
-    static const char *const lines[] = {
-        DRAINS,
-        "parent_inspected older   -> REMOVE_PARENT",
-        "disconnected             -> ",
-        "parent_removed UNKNOWN   -> ",
-        "connected                -> INSPECT_PARENT",
-        "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(lost_removal_of_the_resource_is_sent_again, exclusive) = {
+    DRAINS,
+    "parent_inspected older   -> REMOVE_PARENT",
+    "disconnected             -> ",
+    "parent_removed UNKNOWN   -> ",
+    "connected                -> INSPECT_PARENT",
+    "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
+};
 
 /* Others may have no more time than this one. */
 TEST(whoever_leaves_removes_the_resource_if_it_is_empty) {
     static const char *const removed[] = {
-        "start                  -> CREATE LIST",
-        "created me-1           -> ",
+        JOINED("me-1"),
         "cancelled              -> FAIL CANCELLED",
         "listed me-1            -> DELETE me-1",
         "deleted OK             -> INSPECT_PARENT",
@@ -631,56 +456,43 @@ TEST(whoever_leaves_removes_the_resource_if_it_is_empty) {
     PLAY(exclusive, offline);
 }
 
-TEST(try_begins_an_empty_resource_anew) {
-    static const char *const lines[] = {
-        "start                  -> LIST",
-        "listed nobody          -> CREATE LIST",
-        "created me2147483647   -> ",
-        "listed me2147483647    -> DELETE me2147483647",
-        "deleted OK             -> INSPECT_PARENT",
-        "parent_inspected older -> REMOVE_PARENT",
-        "parent_removed OK      -> REJOIN MAKE_PARENT",
-        "parent_made OK         -> LIST",
-        "listed nobody          -> CREATE LIST",
-        "created me0            -> ",
-        "listed me0             -> GRANT",
-    };
-    PLAY(try_exclusive, lines);
-}
+CONVERSATION(try_begins_an_empty_resource_anew, try_exclusive) = {
+    "start                  -> LIST",
+    "listed nobody          -> CREATE LIST",
+    "created me2147483647   -> ",
+    "listed me2147483647    -> DELETE me2147483647",
+    "deleted OK             -> INSPECT_PARENT",
+    "parent_inspected older -> REMOVE_PARENT",
+    "parent_removed OK      -> REJOIN MAKE_PARENT",
+    "parent_made OK         -> LIST",
+    "listed nobody          -> CREATE LIST",
+    "created me0            -> ",
+    "listed me0             -> GRANT",
+};
 
-TEST(exhausted_sequence_of_a_try_fails_closed) {
-    static const char *const lines[] = {
-        "start                    -> LIST",
-        "listed nobody            -> CREATE LIST",
-        "created me2147483647     -> ",
-        "listed me2147483647 x7   -> DELETE me2147483647",
-        "deleted OK               -> INSPECT_PARENT",
-        "parent_inspected older   -> REMOVE_PARENT",
-        "parent_removed NOT_EMPTY -> FAIL SEQUENCE_EXHAUSTED END",
-    };
-    PLAY(try_exclusive, lines);
-}
+CONVERSATION(exhausted_sequence_of_a_try_fails_closed, try_exclusive) = {
+    "start                    -> LIST",
+    "listed nobody            -> CREATE LIST",
+    "created me2147483647     -> ",
+    "listed me2147483647 x7   -> DELETE me2147483647",
+    "deleted OK               -> INSPECT_PARENT",
+    "parent_inspected older   -> REMOVE_PARENT",
+    "parent_removed NOT_EMPTY -> FAIL SEQUENCE_EXHAUSTED END",
+};
 
 /* The lower of two nodes is kept, but not at any price. */
-TEST(lost_node_with_an_exhausted_sequence_is_found_and_deleted) {
-    static const char *const lines[] = {
-        "start           -> CREATE LIST",
-        "disconnected    -> ",
-        "created UNKNOWN -> ",
-        "listed UNKNOWN  -> ",
-        "connected       -> CREATE LIST",
-        "created me0     -> ",
-        "listed me-1 me0 -> INSPECT me-1",
-        "inspected ours  -> DELETE me0",
-        "deleted OK      -> LIST",
-        "listed me-1     -> DELETE me-1",
-        "deleted OK      -> INSPECT_PARENT",
-    };
-    PLAY(exclusive, lines);
-}
+CONVERSATION(lost_node_with_an_exhausted_sequence_is_found_and_deleted, exclusive) = {
+    CREATE_LOST,
+    "connected       -> CREATE LIST",
+    "created me0     -> ",
+    "listed me-1 me0 -> INSPECT me-1",
+    "inspected ours  -> DELETE me0",
+    "deleted OK      -> LIST",
+    "listed me-1     -> DELETE me-1",
+    "deleted OK      -> INSPECT_PARENT",
+};
 
-/* ---- What the request is made of
- * ------------------------------------------------------------------------------------ */
+/* ---- What the request is made of ------------------------------------------------------------- */
 
 TEST(each_mode_creates_a_node_of_its_kind) {
     static const struct {

@@ -476,9 +476,7 @@ TEST(mute_connection_answers_pings_and_nothing_else) {
     caller_world_end();
 }
 
-/* ---- By hand
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- By hand --------------------------------------------------------------------------------- */
 
 TEST(others_make_and_delete_what_they_like) {
     char path[64] = "";
@@ -544,9 +542,7 @@ TEST(number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand)
     EXPECT(negative <= 35);
 }
 
-/* ---- Chance
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Chance ---------------------------------------------------------------------------------- */
 
 static char trace[TRACE_SIZE];
 static size_t trace_used;

@@ -228,7 +228,7 @@ void trace_play(trace_setup setup, const char *const *lines, size_t count, const
     }
     zkl_request_begin(&play.request, &options, &session);
     play.monitor = monitor_begin(&options, &session);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && lines[i] != NULL; i++) {
         play_row(&play, lines[i], i + 1, file, line);
     }
 }

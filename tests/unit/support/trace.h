@@ -40,9 +40,30 @@ typedef struct trace_setup {
 
 #define PLAY(setup, lines) trace_play((setup), (lines), COUNT_OF(lines), __FILE__, __LINE__)
 
+enum { TRACE_LINES_MAX = 40 };
+
+/** A test that is one conversation: CONVERSATION(fault_and_outcome, setup) = { lines }; */
+#define CONVERSATION(name, setup)                                                                  \
+    static const char *const name##_lines[TRACE_LINES_MAX];                                        \
+    TEST(name) {                                                                                   \
+        PLAY(setup, name##_lines);                                                                 \
+    }                                                                                              \
+    static const char *const name##_lines[TRACE_LINES_MAX]
+
+/* How most conversations begin and end. */
+#define JOINED(me) "start -> CREATE LIST", "created " me " -> "
+#define GRANTED(me) JOINED(me), "listed " me " -> GRANT"
+#define WAITING(blocker, me)                                                                       \
+    JOINED(me), "listed " blocker " " me " -> WATCH " blocker " WATCH_OWN " me, "watched OK -> ",  \
+        "own_watched OK -> "
+#define CREATE_LOST                                                                                \
+    "start -> CREATE LIST", "disconnected -> ", "created UNKNOWN -> ", "listed UNKNOWN -> "
+#define RELEASED(me) "released -> DELETE " me, "deleted OK -> END"
+
 /** A node's czxid in traces, from its sequence. */
 int64_t trace_zxid(int32_t sequence);
 
+/** Up to the first NULL. */
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line);
 
