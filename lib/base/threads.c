@@ -1,6 +1,7 @@
 #include "base/threads.h"
 
 #include <signal.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,11 @@ int64_t zkl_clock_ms(void) {
 
 int64_t zkl_wall_clock_ms(void) {
     return read_clock_ms(CLOCK_REALTIME);
+}
+
+uint32_t zkl_random_below(uint32_t count) {
+    uint32_t random = 0;
+    return getrandom(&random, sizeof(random), 0) == sizeof(random) ? random % count : 0;
 }
 
 uint64_t zkl_thread_number(void) {

@@ -1,5 +1,5 @@
 /*
- * Threads, condition variables and the clock, as zklock wants them everywhere.
+ * Threads, condition variables, the clock and chance, as zklock wants them everywhere.
  * All that waits, waits here: the library for tests of applications has a
  * testing/threads_simulated.c in place of threads.c, in which threads are tasks
  * that take turns and the clock is a number. So nothing else of zklock may call
@@ -46,6 +46,9 @@ int64_t zkl_clock_ms(void);
 
 /** Milliseconds since 1970, by a clock that may be set at any time: for people to read. */
 int64_t zkl_wall_clock_ms(void);
+
+/** A number from 0 to below `count`, drawn at random; 0 if the machine has no random numbers. */
+uint32_t zkl_random_below(uint32_t count);
 
 /** A condition variable on the monotonic clock. */
 void zkl_condition_begin(pthread_cond_t *condition);

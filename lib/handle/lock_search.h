@@ -1,6 +1,10 @@
 /*
  * An acquire of a layer that asks several handles, one after the other, with one deadline and one
- * cancel: what a layer needs of handles beside their public functions.
+ * cancel. Striped locks need it beside the public functions, for two things that these cannot do.
+ * zkl_lock_cancel ends an acquire that waits; a search must also end when it is cancelled just
+ * before it asks the next handle, or that acquire would wait on. And an acquire with a timeout of 0
+ * ends when the servers have answered, however late; in a search it must end by the deadline
+ * without joining the queue. Both would be options that every user of locks reads, for one layer.
  */
 #ifndef ZKLOCK_LOCK_SEARCH_H
 #define ZKLOCK_LOCK_SEARCH_H
@@ -21,8 +25,5 @@ typedef struct zkl_lock_search {
  *  zkl_lock_cancel ends the search, which asks this handle or is about to: it returns
  *  ZKL_NOT_WAITING only where the handle was granted, though its callback may still wait. */
 void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search);
-
-/** A number from 0 to below `count`, drawn at random. */
-uint32_t zkl_client_draw(zkl_client *client, uint32_t count);
 
 #endif

@@ -24,11 +24,10 @@ enum {
 
 struct zkl_striped_lock {
     zkl_handle open; /* first */
-    zkl_client *client;
     bool fail_on_session_expiry;
     int32_t stripes;
     pthread_mutex_t mutex; /* guards what follows; never taken under the client's */
-    size_t references;     /* the handle, and an asynchronous acquire that is owed its callback */
+    size_t references;     /* the handle, and an acquire under way */
     bool closed;
     bool searching;
     zkl_lock_search search;
@@ -36,15 +35,14 @@ struct zkl_striped_lock {
     int64_t timeout_ms;
     int64_t began_ms;
     int32_t first;   /* that is asked for; ZKL_ALL_STRIPES */
-    int32_t tries;   /* so many are tried, from the first one on, before it is waited for */
-    int32_t asked;   /* so many so far; */
-    int32_t last;    /* the last of them, */
-    int64_t last_ms; /* for so long */
+    int32_t tries;   /* how many are tried, from the first one on, before it is waited for */
+    int32_t asked;   /* how many were, so far */
+    int32_t last;    /* the last of them */
+    int64_t last_ms; /* its timeout */
     bool too_late;   /* to cancel it: it was granted, and is the last, whatever becomes of it */
     zkl_acquire_callback *callback;
     void *arg;
-    zkl_lock *all[MODES];
-    zkl_lock *locks[];
+    zkl_lock *locks[]; /* of all stripes, one for each mode; then of each stripe */
 };
 
 int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
@@ -56,9 +54,14 @@ int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes) {
     return stripes > 0 ? (int32_t)(hash % (uint64_t)stripes) : 0;
 }
 
+/* Where its handle is. */
+static zkl_lock **find(zkl_striped_lock *self, int32_t stripe, zkl_mode mode) {
+    return &self->locks[stripe == ZKL_ALL_STRIPES ? (int)mode : MODES + stripe];
+}
+
 /* What was asked for last. */
-static zkl_lock *find_last(const zkl_striped_lock *self) {
-    return self->last == ZKL_ALL_STRIPES ? self->all[self->mode] : self->locks[self->last];
+static zkl_lock *find_last(zkl_striped_lock *self) {
+    return *find(self, self->last, self->mode);
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
@@ -71,8 +74,9 @@ static int check_options(const zkl_lock_options *options) {
                               "is not for stripes");
 }
 
-static int open_all(zkl_striped_lock *self, char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE],
-                    const zkl_lock_options *given, zkl_mode mode) {
+static int open_all(zkl_striped_lock *self, zkl_client *client,
+                    char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE], const zkl_lock_options *given,
+                    zkl_mode mode) {
     zkl_lock_member members[ZKL_STRIPES_MAX];
     for (int32_t i = 0; i < self->stripes; i++) {
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
@@ -81,14 +85,14 @@ static int open_all(zkl_striped_lock *self, char paths[ZKL_STRIPES_MAX][STRIPE_P
     }
     zkl_lock_options options = *given;
     options.max_waiting = 0;
-    ZKL_TRY(zkl_lock_open_set(self->client, members, (size_t)self->stripes, &options,
-                              &self->all[mode]));
-    zkl_lock_join_search(self->all[mode], &self->search);
+    zkl_lock **lock = find(self, ZKL_ALL_STRIPES, mode);
+    ZKL_TRY(zkl_lock_open_set(client, members, (size_t)self->stripes, &options, lock));
+    zkl_lock_join_search(*lock, &self->search);
     return ZKL_OK;
 }
 
-static int open_stripes(zkl_striped_lock *self, const char *lock_root, const char *resource,
-                        const zkl_lock_options *options) {
+static int open_stripes(zkl_striped_lock *self, zkl_client *client, const char *lock_root,
+                        const char *resource, const zkl_lock_options *options) {
     char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
     bool is_path = resource[0] == '/';
     for (int32_t i = 0; i < self->stripes; i++) {
@@ -99,30 +103,24 @@ static int open_stripes(zkl_striped_lock *self, const char *lock_root, const cha
                               "%d bytes as the path of a stripe, at most %d are allowed", length,
                               ZKL_RESOURCE_MAX);
         }
-        ZKL_TRY(zkl_lock_open(self->client, paths[i], options, &self->locks[i]));
-        zkl_lock_join_search(self->locks[i], &self->search);
+        zkl_lock **lock = find(self, i, ZKL_EXCLUSIVE);
+        ZKL_TRY(zkl_lock_open(client, paths[i], options, lock));
+        zkl_lock_join_search(*lock, &self->search);
     }
     for (int mode = 0; mode < MODES; mode++) {
-        ZKL_TRY(open_all(self, paths, options, (zkl_mode)mode));
+        ZKL_TRY(open_all(self, client, paths, options, (zkl_mode)mode));
     }
     return ZKL_OK;
-}
-
-static void close_but(zkl_lock *lock, const zkl_lock *kept) {
-    if (lock != kept) {
-        zkl_lock_close(lock);
-    }
 }
 
 /* What is held goes last: a callback of another stripe, which is waited for, may still look at it.
  */
 static void close_stripes(zkl_striped_lock *self) {
     zkl_lock *last = find_last(self);
-    for (int32_t i = 0; i < self->stripes; i++) {
-        close_but(self->locks[i], last);
-    }
-    for (int mode = 0; mode < MODES; mode++) {
-        close_but(self->all[mode], last);
+    for (int32_t i = 0; i < MODES + self->stripes; i++) {
+        if (self->locks[i] != last) {
+            zkl_lock_close(self->locks[i]);
+        }
     }
     zkl_lock_close(last);
 }
@@ -150,23 +148,21 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(zkl_validate_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
     ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
     ZKL_TRY(check_options(&options));
-    zkl_striped_lock *self = calloc(1, sizeof(*self) + (size_t)stripes * sizeof(zkl_lock *));
+    size_t locks = MODES + (size_t)stripes;
+    zkl_striped_lock *self = calloc(1, sizeof(*self) + locks * sizeof(zkl_lock *));
     if (self == NULL) {
         return ZKL_NO_MEMORY;
     }
     pthread_mutex_init(&self->mutex, NULL);
     self->references = 1;
-    self->client = client;
     self->stripes = stripes;
     self->fail_on_session_expiry = options.fail_on_session_expiry != 0;
-    int status = open_stripes(self, information.lock_root, resource, &options);
+    zkl_handle_open(&self->open);
+    int status = open_stripes(self, client, information.lock_root, resource, &options);
     if (status != ZKL_OK) {
-        close_stripes(self);
-        pthread_mutex_lock(&self->mutex);
-        drop(self);
+        zkl_striped_lock_close(self);
         return status;
     }
-    zkl_handle_open(&self->open);
     *result = self;
     return ZKL_OK;
 }
@@ -207,14 +203,6 @@ static bool may_ask_another(const zkl_striped_lock *self, int status) {
     return was_try && (is_its_own || (is_for_now && self->timeout_ms != 0));
 }
 
-static bool ask_for(zkl_striped_lock *self, int32_t stripe, int64_t timeout_ms, int64_t within_ms) {
-    self->last = stripe;
-    self->last_ms = timeout_ms;
-    self->search.try_within_ms = within_ms;
-    self->asked++;
-    return true;
-}
-
 /* There is no time for another stripe. */
 static int end_of_search(const zkl_striped_lock *self, int last) {
     if (self->timeout_ms == 0) {
@@ -226,30 +214,28 @@ static int end_of_search(const zkl_striped_lock *self, int last) {
 /* Whether another stripe is to be asked for, as `status` is how the last one ended; else that is
  * how it all ends. Each try ends with the deadline over all. */
 static bool asks_on(zkl_striped_lock *self, int *status) {
-    bool ends = self->closed || self->too_late || !may_ask_another(self, *status);
-    if (self->asked > 0 && ends) {
+    bool is_first = self->asked == 0;
+    if (!is_first && (self->closed || self->too_late || !may_ask_another(self, *status))) {
         return false;
     }
-    if (self->tries == 0) {
-        return ask_for(self, self->first, self->timeout_ms, 0);
-    }
-    int64_t left_ms = time_left(self);
-    bool tries = self->asked < self->tries;
+    int64_t left_ms = is_first ? self->timeout_ms : time_left(self);
     bool is_late = left_ms == 0 && self->timeout_ms != 0;
-    if (self->asked > 0 && (is_late || (left_ms == 0 && !tries))) {
+    bool tries = self->asked < self->tries;
+    if (!is_first && (is_late || (left_ms == 0 && !tries))) {
         *status = end_of_search(self, *status);
         return false;
     }
-    if (!tries) {
-        return ask_for(self, self->first, left_ms, 0);
-    }
-    return ask_for(self, (self->first + self->asked) % self->stripes, 0, is_late ? 1 : left_ms);
+    self->last = tries ? (self->first + self->asked) % self->stripes : self->first;
+    self->last_ms = tries ? 0 : left_ms;
+    self->search.try_within_ms = tries ? left_ms : 0;
+    self->asked++;
+    return true;
 }
 
 /* ---- Acquire ------------------------------------------------------------------------------- */
 
 /* Whether what was acquired last has been released. */
-static int check_free(const zkl_striped_lock *self) {
+static int check_free(zkl_striped_lock *self) {
     zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
     ZKL_TRY(zkl_lock_info(find_last(self), &now));
     switch (now.state) {
@@ -258,6 +244,9 @@ static int check_free(const zkl_striped_lock *self) {
     case ZKL_STATE_ACQUIRING:
     case ZKL_STATE_RELEASING:
         return ZKL_HANDLE_IN_USE;
+    case ZKL_STATE_LOST:
+        zkl_error_note("striped lock", NULL, "its grant was lost; release it first");
+        return ZKL_ALREADY_HELD;
     default:
         return ZKL_ALREADY_HELD;
     }
@@ -269,6 +258,12 @@ static int check_call(const zkl_striped_lock *self, int32_t stripe, zkl_mode mod
     ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
     ZKL_TRY(zkl_validate_mode(mode, 0));
     return zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
+}
+
+/* Takes the mutex, and keeps the handle until drop(), though another thread may close it. */
+static void enter(zkl_striped_lock *self) {
+    pthread_mutex_lock(&self->mutex);
+    self->references++;
 }
 
 /* With the mutex. ZKL_OK: the handle is busy with it. */
@@ -284,30 +279,39 @@ static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t 
     self->mode = mode;
     self->timeout_ms = timeout_ms;
     self->began_ms = zkl_clock_ms();
-    self->first = any ? (int32_t)zkl_client_draw(self->client, (uint32_t)self->stripes) : stripe;
+    self->first = any ? (int32_t)zkl_random_below((uint32_t)self->stripes) : stripe;
     self->tries = any ? self->stripes : 0;
     self->asked = 0;
     return ZKL_OK;
 }
 
-/* With the mutex: what the caller is to be told. */
+/* With the mutex: what the caller is to be told. Closed meanwhile, it holds nothing, or will soon.
+ */
 static int end(zkl_striped_lock *self, int status, zkl_grant *grant) {
     self->searching = false;
+    bool was_cancelled = self->closed || (self->search.called_off && status != ZKL_OK);
+    if (was_cancelled && status != ZKL_CLOSED) {
+        return ZKL_CANCELLED;
+    }
     if (status == ZKL_OK) {
         grant->stripe = self->last;
         grant->mode = self->mode;
         grant->waited_ms = zkl_clock_ms() - self->began_ms;
     }
-    bool was_cancelled = self->search.called_off && status != ZKL_OK && status != ZKL_CLOSED;
-    return was_cancelled ? ZKL_CANCELLED : status;
+    return status;
 }
 
 static zkl_mode mode_of_last(const zkl_striped_lock *self) {
     return self->last == ZKL_ALL_STRIPES ? ZKL_AS_OPENED : self->mode;
 }
 
-static int ask(const zkl_striped_lock *self, zkl_grant *grant) {
-    return zkl_lock_acquire(find_last(self), mode_of_last(self), self->last_ms, grant);
+/* With the mutex, which is let go meanwhile. */
+static int ask(zkl_striped_lock *self, zkl_grant *grant) {
+    zkl_lock *lock = find_last(self);
+    pthread_mutex_unlock(&self->mutex);
+    int status = zkl_lock_acquire(lock, mode_of_last(self), self->last_ms, grant);
+    pthread_mutex_lock(&self->mutex);
+    return status;
 }
 
 int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
@@ -318,17 +322,15 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
         ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
     }
     zkl_grant filled = ZKL_GRANT_INIT;
-    pthread_mutex_lock(&self->mutex);
+    enter(self);
     int status = begin(self, stripe, mode, timeout_ms);
     if (status == ZKL_OK) {
         while (asks_on(self, &status)) {
-            pthread_mutex_unlock(&self->mutex);
             status = ask(self, &filled);
-            pthread_mutex_lock(&self->mutex);
         }
         status = end(self, status, &filled);
     }
-    pthread_mutex_unlock(&self->mutex);
+    drop(self);
     if (status == ZKL_OK && grant != NULL) {
         zkl_struct_fill(grant, &filled);
     }
@@ -337,27 +339,17 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
 
 /* ---- Acquire without waiting ---------------------------------------------------------------- */
 
-static int ask_async(zkl_striped_lock *self);
+static bool asks_on_async(zkl_striped_lock *self, int *status);
 
-/* How the last stripe that was asked for ended. Closed meanwhile, it holds nothing, or will soon.
- */
+/* How the last stripe that was asked for ended. */
 static void on_told(void *arg, int status, const zkl_grant *grant) {
     zkl_striped_lock *self = arg;
     pthread_mutex_lock(&self->mutex);
-    if (asks_on(self, &status)) {
-        status = ask_async(self);
-        if (status == ZKL_OK) {
-            pthread_mutex_unlock(&self->mutex);
-            return;
-        }
+    if (asks_on_async(self, &status)) {
+        pthread_mutex_unlock(&self->mutex);
+        return;
     }
-    if (self->closed && status != ZKL_CLOSED) {
-        status = ZKL_CANCELLED;
-    }
-    zkl_grant told = ZKL_GRANT_INIT;
-    if (status == ZKL_OK) {
-        told = *grant;
-    }
+    zkl_grant told = status == ZKL_OK ? *grant : (zkl_grant)ZKL_GRANT_INIT;
     status = end(self, status, &told);
     zkl_acquire_callback *callback = self->callback;
     void *of_callback = self->arg;
@@ -367,22 +359,15 @@ static void on_told(void *arg, int status, const zkl_grant *grant) {
     drop(self);
 }
 
-/* With the mutex, so that its callback waits for what is yet to be written down. */
-static int ask_async(zkl_striped_lock *self) {
-    return zkl_lock_acquire_async(find_last(self), mode_of_last(self), self->last_ms, NULL, on_told,
-                                  self);
-}
-
-/* With the mutex. */
-static int begin_async(zkl_striped_lock *self) {
-    int status = ZKL_OK;
-    (void)asks_on(self, &status);
-    status = ask_async(self);
-    if (status != ZKL_OK) {
-        return end(self, status, NULL);
+/* Whether the callback of another stripe will come; else `status` is how it all ends. With the
+ * mutex, so that the callback waits for what is yet to be written down. */
+static bool asks_on_async(zkl_striped_lock *self, int *status) {
+    if (!asks_on(self, status)) {
+        return false;
     }
-    self->references++;
-    return ZKL_OK;
+    *status = zkl_lock_acquire_async(find_last(self), mode_of_last(self), self->last_ms, NULL,
+                                     on_told, self);
+    return *status == ZKL_OK;
 }
 
 int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
@@ -390,14 +375,18 @@ int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_m
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
-    pthread_mutex_lock(&self->mutex);
+    enter(self);
     int status = begin(self, stripe, mode, timeout_ms);
     if (status == ZKL_OK) {
         self->callback = callback;
         self->arg = arg;
-        status = begin_async(self);
+        if (asks_on_async(self, &status)) {
+            pthread_mutex_unlock(&self->mutex);
+            return ZKL_OK;
+        }
+        status = end(self, status, NULL);
     }
-    pthread_mutex_unlock(&self->mutex);
+    drop(self);
     return status;
 }
 

@@ -19,6 +19,10 @@ int64_t zkl_wall_clock_ms(void) {
     return begun_ms + zkl_clock_ms();
 }
 
+uint32_t zkl_random_below(uint32_t count) {
+    return (uint32_t)zkl_world_random(count);
+}
+
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     *thread = (pthread_t)zkl_task_start(run, arg);
     return true;
