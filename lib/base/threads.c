@@ -29,7 +29,8 @@ int64_t zkl_wall_clock_ms(void) {
 
 uint32_t zkl_random_below(uint32_t count) {
     uint32_t random = 0;
-    return getrandom(&random, sizeof(random), 0) == sizeof(random) ? random % count : 0;
+    ssize_t got = getrandom(&random, sizeof(random), 0);
+    return got == (ssize_t)sizeof(random) ? random % count : 0;
 }
 
 uint64_t zkl_thread_number(void) {
