@@ -732,7 +732,7 @@ static void contenders_come_and_go_while_their_parents_are_removed(void) {
     stage_end(&stage);
 }
 
-static void multi_lock_comes_and_goes_while_its_parents_are_removed(void) {
+static void set_comes_and_goes_while_its_parents_are_removed(void) {
     struct stage stage;
     struct process alone;
     char ledger[64];
@@ -787,7 +787,7 @@ int main(int argc, char **argv) {
         TEST_CASE(grant_after_one_that_was_revoked_can_be_revoked_anew),
         TEST_CASE(holder_that_is_revoked_while_it_is_cut_off_is_told_once_it_is_back),
         TEST_CASE(contenders_come_and_go_while_their_parents_are_removed),
-        TEST_CASE(multi_lock_comes_and_goes_while_its_parents_are_removed),
+        TEST_CASE(set_comes_and_goes_while_its_parents_are_removed),
         TEST_CASE(parents_that_are_used_or_written_to_are_not_removed),
     };
     return run_tests(argc, argv, tests, sizeof tests / sizeof tests[0]);

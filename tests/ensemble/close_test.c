@@ -88,7 +88,7 @@ struct stage {
     struct scene scene;
     zkl_client *client;
     zkl_lock *lock;
-    zkl_lock *multi_lock;
+    zkl_lock *set;
 };
 
 struct call {
@@ -108,7 +108,7 @@ static int verify_for_ever(struct stage *stage) {
 }
 
 static int release_all_for_ever(struct stage *stage) {
-    return zkl_lock_release(stage->multi_lock, ZKL_FOREVER);
+    return zkl_lock_release(stage->set, ZKL_FOREVER);
 }
 
 static void close_lock(struct stage *stage) {
@@ -116,9 +116,9 @@ static void close_lock(struct stage *stage) {
     stage->lock = NULL;
 }
 
-static void close_multi_lock(struct stage *stage) {
-    zkl_lock_close(stage->multi_lock);
-    stage->multi_lock = NULL;
+static void close_set(struct stage *stage) {
+    zkl_lock_close(stage->set);
+    stage->set = NULL;
 }
 
 static void *make_call(void *arg) {
@@ -140,14 +140,14 @@ static void stage_begin(struct stage *stage, char other[256]) {
     stage->client = client_open(servers_hosts(), LONG_SESSION_MS);
     stage->lock = lock_open(stage->client, stage->scene.resource);
     ASSERT_STATUS(zkl_lock_acquire(stage->lock, ZKL_READ, PATIENCE_MS, NULL), ZKL_OK);
-    ASSERT_STATUS(zkl_lock_open_set(stage->client, members, 2, NULL, &stage->multi_lock), ZKL_OK);
-    ASSERT_STATUS(zkl_lock_acquire(stage->multi_lock, ZKL_AS_OPENED, PATIENCE_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_open_set(stage->client, members, 2, NULL, &stage->set), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(stage->set, ZKL_AS_OPENED, PATIENCE_MS, NULL), ZKL_OK);
 }
 
 static void stage_end(struct stage *stage) {
     servers_heal();
     close_lock(stage);
-    close_multi_lock(stage);
+    close_set(stage);
     client_close(stage->client);
     scene_end(&stage->scene);
 }
@@ -181,7 +181,7 @@ static void close_ends_a_verification_while_no_server_answers(void) {
 }
 
 static void close_ends_a_release_of_all_while_no_server_answers(void) {
-    close_ends(release_all_for_ever, close_multi_lock, ZKL_PENDING);
+    close_ends(release_all_for_ever, close_set, ZKL_PENDING);
 }
 
 /* ---- Several sessions ----------------------------------------------------------------------- */

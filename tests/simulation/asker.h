@@ -1,5 +1,5 @@
 /*
- * Who asks for something beside the contenders, and what it may be told: what multi-contenders and
+ * Who asks for something beside the contenders, and what it may be told: what set-contenders and
  * candidates have in common. Judged by the same rules as contenders are (oracle_verdicts.c), if
  * less closely.
  */

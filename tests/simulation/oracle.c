@@ -10,10 +10,10 @@
 #include "candidate.h"
 #include "election_observer.h"
 #include "handle/lock.h"
-#include "multi_contender.h"
 #include "oracle_counts.h"
 #include "oracle_records.h"
 #include "retries.h"
+#include "set_contender.h"
 #include "store.h"
 #include "trace.h"
 #include "traffic.h"
@@ -508,7 +508,7 @@ void oracle_was_stopped(unsigned client, int64_t us) {
 
 /* The end of a lease leaves the node to its holder; only the limit of its hold takes it away. */
 void oracle_deleted(const node_record *node) {
-    multi_contenders_deleted(node);
+    set_contenders_deleted(node);
     candidates_deleted(node);
     for (unsigned i = 0; i < oracle.plan->contender_count; i++) {
         const record *one = &oracle.records[i];

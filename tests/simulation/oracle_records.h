@@ -81,7 +81,7 @@ struct oracle_state {
     int64_t healed_us;                                 /* INT64_MAX: things still go wrong */
     uint64_t grants;
     uint64_t waits;
-    uint64_t sets; /* of which multi-contenders were told */
+    uint64_t sets; /* of which set-contenders were told */
     uint64_t refusals;
     uint64_t losses;
     uint64_t acquires;

@@ -8,10 +8,10 @@
 #include "candidate.h"
 #include "closer.h"
 #include "handle/lock.h"
-#include "multi_contender.h"
 #include "oracle_records.h"
 #include "recipe/lease.h"
 #include "recipe/node_name.h"
+#include "set_contender.h"
 
 enum {
     TRY_MAX_MS = 1000,    /* with servers that are well */
@@ -258,7 +258,7 @@ static bool is_alone_in_its_client(unsigned contender) {
         }
     }
     unsigned client = oracle_plan_of(contender)->client;
-    return !multi_contenders_are_of(client) && !candidates_are_of(client) && !closer_is_of(client);
+    return !set_contenders_are_of(client) && !candidates_are_of(client) && !closer_is_of(client);
 }
 
 static bool has_made_a_node(unsigned contender) {

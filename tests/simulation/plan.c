@@ -14,8 +14,8 @@ enum {
     COMMON_FAULTS_MAX = 24,
     COMMON_FAULT_KINDS = PLAN_REPLACE_CONNECTION, /* what comes before it */
     MACHINE_FAULTS_MAX = 4,
-    MULTI_LOCKS_MAX = 4,
-    STRIPED_LOCKS_MAX = PLAN_MULTI_MAX - MULTI_LOCKS_MAX,
+    LOCK_SETS_MAX = 4,
+    STRIPED_LOCKS_MAX = PLAN_SETS_MAX - LOCK_SETS_MAX,
     KEYS = 5,
     HEALED_AFTER_MS = 1000,
     RATE_PARTS = 5,     /* and the rights that are withheld */
@@ -207,39 +207,39 @@ static void draw_family(run_plan *plan) {
     }
 }
 
-static void draw_multi(const run_plan *plan, plan_multi *multi, unsigned flavour) {
-    multi->client = (unsigned)zkl_world_random(plan->client_count);
-    multi->resource_count = (size_t)between(2, PLAN_MULTI_RESOURCES);
-    unsigned first = (unsigned)zkl_world_random(PLAN_MULTI_RESOURCES);
-    unsigned step = one_in(2) ? 1 : PLAN_MULTI_RESOURCES - 1; /* upwards, or downwards */
-    for (unsigned i = 0; i < multi->resource_count; i++) {
-        multi->resources[i] = (first + i * step) % PLAN_MULTI_RESOURCES;
-        multi->modes[i] = draw_mode(flavour);
+static void draw_set(const run_plan *plan, plan_set *set, unsigned flavour) {
+    set->client = (unsigned)zkl_world_random(plan->client_count);
+    set->resource_count = (size_t)between(2, PLAN_SET_RESOURCES);
+    unsigned first = (unsigned)zkl_world_random(PLAN_SET_RESOURCES);
+    unsigned step = one_in(2) ? 1 : PLAN_SET_RESOURCES - 1; /* upwards, or downwards */
+    for (unsigned i = 0; i < set->resource_count; i++) {
+        set->resources[i] = (first + i * step) % PLAN_SET_RESOURCES;
+        set->modes[i] = draw_mode(flavour);
     }
-    multi->fail_on_session_expiry = one_in(4);
-    multi->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
-    multi->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
-    for (size_t i = 0; i < multi->turn_count; i++) {
-        draw_turn(&multi->turns[i], ZKL_EXCLUSIVE);
+    set->fail_on_session_expiry = one_in(4);
+    set->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
+    set->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < set->turn_count; i++) {
+        draw_turn(&set->turns[i], ZKL_EXCLUSIVE);
     }
 }
 
-static void draw_asynchronous_multi(plan_multi *multi) {
-    multi->asynchronous = one_in(2);
-    multi->hears_news = one_in(2);
-    for (size_t turn = 0; turn < multi->turn_count && multi->asynchronous; turn++) {
-        multi->turns[turn].close_after_ms = one_in(8) ? about(3000) : -1;
+static void draw_asynchronous_set(plan_set *set) {
+    set->asynchronous = one_in(2);
+    set->hears_news = one_in(2);
+    for (size_t turn = 0; turn < set->turn_count && set->asynchronous; turn++) {
+        set->turns[turn].close_after_ms = one_in(8) ? about(3000) : -1;
     }
 }
 
 /* Behind all others, as before. */
-static void draw_multis(run_plan *plan, unsigned flavour) {
-    plan->multi_count = one_in(3) ? (size_t)between(1, MULTI_LOCKS_MAX) : 0;
-    for (size_t i = 0; i < plan->multi_count; i++) {
-        draw_multi(plan, &plan->multis[i], flavour);
+static void draw_sets(run_plan *plan, unsigned flavour) {
+    plan->set_count = one_in(3) ? (size_t)between(1, LOCK_SETS_MAX) : 0;
+    for (size_t i = 0; i < plan->set_count; i++) {
+        draw_set(plan, &plan->sets[i], flavour);
     }
-    for (size_t i = 0; i < plan->multi_count; i++) {
-        draw_asynchronous_multi(&plan->multis[i]);
+    for (size_t i = 0; i < plan->set_count; i++) {
+        draw_asynchronous_set(&plan->sets[i]);
     }
 }
 
@@ -374,17 +374,17 @@ static void draw_small_sessions(run_plan *plan) {
     }
 }
 
-static void draw_striped(const run_plan *plan, plan_multi *multi, unsigned flavour) {
-    multi->client = (unsigned)zkl_world_random(plan->client_count);
-    multi->stripes = plan->stripes;
-    multi->fail_on_session_expiry = one_in(4);
-    multi->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
-    multi->asynchronous = one_in(2);
-    multi->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
-    for (size_t i = 0; i < multi->turn_count; i++) {
-        plan_turn *turn = &multi->turns[i];
+static void draw_striped(const run_plan *plan, plan_set *set, unsigned flavour) {
+    set->client = (unsigned)zkl_world_random(plan->client_count);
+    set->stripes = plan->stripes;
+    set->fail_on_session_expiry = one_in(4);
+    set->max_hold_ms = one_in(6) ? between(50, 3000) : 0;
+    set->asynchronous = one_in(2);
+    set->turn_count = (size_t)between(1, PLAN_TURNS_MAX);
+    for (size_t i = 0; i < set->turn_count; i++) {
+        plan_turn *turn = &set->turns[i];
         draw_turn(turn, draw_mode(flavour));
-        turn->close_after_ms = multi->asynchronous && one_in(8) ? about(3000) : -1;
+        turn->close_after_ms = set->asynchronous && one_in(8) ? about(3000) : -1;
         turn->way = one_in(4) ? PLAN_ALL : one_in(2) ? PLAN_ANY : PLAN_BY_KEY;
         turn->key = (uint32_t)zkl_world_random(KEYS);
     }
@@ -396,9 +396,9 @@ static void draw_stripes(run_plan *plan) {
         return;
     }
     unsigned flavour = (unsigned)zkl_world_random(3);
-    plan->stripes = between(1, PLAN_MULTI_RESOURCES);
+    plan->stripes = between(1, PLAN_SET_RESOURCES);
     for (size_t count = (size_t)between(1, STRIPED_LOCKS_MAX); count > 0; count--) {
-        draw_striped(plan, &plan->multis[plan->multi_count++], flavour);
+        draw_striped(plan, &plan->sets[plan->set_count++], flavour);
     }
 }
 
@@ -443,7 +443,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_early_ends(plan);
     draw_asynchronous(plan);
     draw_family(plan);
-    draw_multis(plan, flavour);
+    draw_sets(plan, flavour);
     draw_containers(plan);
     draw_contended(plan);
     draw_election(plan);
@@ -534,7 +534,7 @@ unsigned plan_most_permits(const run_plan *plan) {
 /* ---- Parts ------------------------------------------------------------------------ */
 
 size_t plan_part_count(const run_plan *plan) {
-    size_t count = RATE_PARTS + ACTS_OF_OTHERS + plan->client_count + plan->multi_count +
+    size_t count = RATE_PARTS + ACTS_OF_OTHERS + plan->client_count + plan->set_count +
                    plan->candidate_count + plan->observer_count + plan->fault_count + 1;
     for (size_t i = 0; i < plan->contender_count; i++) {
         count += 1 + plan->contenders[i].turn_count;
@@ -583,10 +583,10 @@ bool plan_leave_out(run_plan *plan, size_t part, bool left_out) {
         return left_out && leave_early_end_out(&plan->clients[part]);
     }
     part -= plan->client_count;
-    if (part < plan->multi_count) {
-        return flip(&plan->multis[part].left_out, left_out);
+    if (part < plan->set_count) {
+        return flip(&plan->sets[part].left_out, left_out);
     }
-    part -= plan->multi_count;
+    part -= plan->set_count;
     if (part < plan->candidate_count) {
         return flip(&plan->candidates[part].left_out, left_out);
     }
@@ -694,29 +694,29 @@ static void print_contender(const run_plan *plan, size_t number, FILE *file) {
     }
 }
 
-static void print_multi(const plan_multi *multi, size_t number, FILE *file) {
+static void print_set(const plan_set *set, size_t number, FILE *file) {
     static const char *const ways[PLAN_WAYS] = { "by key", "any", "all" };
-    fprintf(file, "  multi-contender %zu: client %u, ", number, multi->client);
-    if (multi->stripes > 0) {
-        fprintf(file, "%d stripes", (int)multi->stripes);
+    fprintf(file, "  set-contender %zu: client %u, ", number, set->client);
+    if (set->stripes > 0) {
+        fprintf(file, "%d stripes", (int)set->stripes);
     } else {
         fprintf(file, "resources");
     }
-    for (size_t i = 0; i < multi->resource_count; i++) {
-        fprintf(file, " %u (%s)", multi->resources[i], zkl_lock_mode_name((int)multi->modes[i]));
+    for (size_t i = 0; i < set->resource_count; i++) {
+        fprintf(file, " %u (%s)", set->resources[i], zkl_lock_mode_name((int)set->modes[i]));
     }
-    fprintf(file, "%s%s%s", multi->asynchronous ? ", asynchronous" : "",
-            multi->hears_news ? ", hears news" : "",
-            multi->fail_on_session_expiry ? ", fails on expiry" : "");
-    if (multi->max_hold_ms > 0) {
-        fprintf(file, ", holds for %" PRId64 " ms at most", multi->max_hold_ms);
+    fprintf(file, "%s%s%s", set->asynchronous ? ", asynchronous" : "",
+            set->hears_news ? ", hears news" : "",
+            set->fail_on_session_expiry ? ", fails on expiry" : "");
+    if (set->max_hold_ms > 0) {
+        fprintf(file, ", holds for %" PRId64 " ms at most", set->max_hold_ms);
     }
     fputc('\n', file);
-    for (size_t i = 0; i < multi->turn_count; i++) {
-        if (multi->stripes > 0) {
-            fprintf(file, "    %s (%u):\n", ways[multi->turns[i].way], multi->turns[i].key);
+    for (size_t i = 0; i < set->turn_count; i++) {
+        if (set->stripes > 0) {
+            fprintf(file, "    %s (%u):\n", ways[set->turns[i].way], set->turns[i].key);
         }
-        print_turn(&multi->turns[i], file);
+        print_turn(&set->turns[i], file);
     }
 }
 
@@ -775,9 +775,9 @@ void plan_print(const run_plan *plan, FILE *file) {
             print_contender(plan, i, file);
         }
     }
-    for (size_t i = 0; i < plan->multi_count; i++) {
-        if (!plan->multis[i].left_out) {
-            print_multi(&plan->multis[i], i, file);
+    for (size_t i = 0; i < plan->set_count; i++) {
+        if (!plan->sets[i].left_out) {
+            print_set(&plan->sets[i], i, file);
         }
     }
     print_election(plan, file);

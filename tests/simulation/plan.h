@@ -20,9 +20,8 @@ enum {
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
     PLAN_FAULTS_MAX = 28,
-    PLAN_MULTI_MAX = 8,
-    PLAN_MULTI_RESOURCES =
-        3, /* one of them is used by nobody else; and stripes of a striped lock */
+    PLAN_SETS_MAX = 8,
+    PLAN_SET_RESOURCES = 3, /* one of them is used by nobody else; and stripes of a striped lock */
     PLAN_QUEUE_PATH_SIZE = 64,
     PLAN_CANDIDATES_MAX = 4,
     PLAN_OBSERVERS_MAX = 3
@@ -87,13 +86,13 @@ typedef struct plan_contender {
 } plan_contender;
 
 /** One set, or striped lock, and the thread that uses it; of its turns what
- *  multi_contender.c knows. */
-typedef struct plan_multi {
+ *  set_contender.c knows. */
+typedef struct plan_set {
     bool left_out;
     unsigned client;
     size_t resource_count;
-    unsigned resources[PLAN_MULTI_RESOURCES]; /* in the order in which it names them */
-    zkl_mode modes[PLAN_MULTI_RESOURCES];
+    unsigned resources[PLAN_SET_RESOURCES]; /* in the order in which it names them */
+    zkl_mode modes[PLAN_SET_RESOURCES];
     int32_t stripes;   /* it is a striped lock; 0: a set */
     bool asynchronous; /* its thread waits for a callback, rather than in the call */
     bool hears_news;
@@ -101,7 +100,7 @@ typedef struct plan_multi {
     int64_t max_hold_ms;
     size_t turn_count;
     plan_turn turns[PLAN_TURNS_MAX];
-} plan_multi;
+} plan_set;
 
 /** One candidate for leader, and the thread that uses it; of its turns what candidate.c knows. */
 typedef struct plan_candidate {
@@ -174,8 +173,8 @@ typedef struct run_plan {
     size_t contender_count;
     plan_contender contenders[PLAN_CONTENDERS_MAX];
     int32_t stripes; /* of the striped locks among the next; 0: there are none */
-    size_t multi_count;
-    plan_multi multis[PLAN_MULTI_MAX];
+    size_t set_count;
+    plan_set sets[PLAN_SETS_MAX];
     size_t candidate_count;
     plan_candidate candidates[PLAN_CANDIDATES_MAX];
     size_t observer_count;

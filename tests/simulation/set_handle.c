@@ -12,11 +12,11 @@ static bool has_stripes(const set_handle *self) {
 /* ---- What it is of -----------------------------------------------------------------------------
  */
 
-size_t set_count(const plan_multi *plan) {
+size_t set_count(const plan_set *plan) {
     return plan->stripes > 0 ? (size_t)plan->stripes : plan->resource_count;
 }
 
-void set_parent(const plan_multi *plan, size_t number, char parent[SET_PARENT_SIZE]) {
+void set_parent(const plan_set *plan, size_t number, char parent[SET_PARENT_SIZE]) {
     if (plan->stripes > 0) {
         snprintf(parent, SET_PARENT_SIZE, PLAN_STRIPED "/stripe-%04zu", number);
     } else {
@@ -40,7 +40,7 @@ static int32_t stripe_wanted(const set_handle *self, const plan_turn *turn) {
     }
 }
 
-int32_t set_stripe_asked(const plan_multi *plan, const plan_turn *turn) {
+int32_t set_stripe_asked(const plan_set *plan, const plan_turn *turn) {
     char key[KEY_SIZE];
     size_t size = write_key(turn, key);
     bool is_one = plan->stripes > 0 && turn->way == PLAN_BY_KEY;
@@ -62,8 +62,8 @@ int set_open(set_handle *self, zkl_client *client, zkl_lock_state_callback *news
     if (has_stripes(self)) {
         return open_striped(self, client);
     }
-    zkl_lock_member members[PLAN_MULTI_RESOURCES];
-    char names[PLAN_MULTI_RESOURCES][SET_PARENT_SIZE];
+    zkl_lock_member members[PLAN_SET_RESOURCES];
+    char names[PLAN_SET_RESOURCES][SET_PARENT_SIZE];
     for (size_t i = 0; i < self->plan->resource_count; i++) {
         set_parent(self->plan, i, names[i]);
         members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;

@@ -12,7 +12,7 @@
 enum { SET_PARENT_SIZE = 64 };
 
 typedef struct set_handle {
-    const plan_multi *plan;
+    const plan_set *plan;
     zkl_lock *set; /* one of the two; NULL: closed */
     zkl_striped_lock *striped_lock;
 } set_handle;
@@ -44,9 +44,9 @@ int set_release(set_handle *self, int64_t timeout_ms);
 int set_release_async(set_handle *self, int64_t timeout_ms, set_call *call);
 
 /** The stripe that a turn asks for; ZKL_ALL_STRIPES: each of what the handle is of, or any. */
-int32_t set_stripe_asked(const plan_multi *plan, const plan_turn *turn);
+int32_t set_stripe_asked(const plan_set *plan, const plan_turn *turn);
 /** How many things the handle is of, and the parent of the requests for each. */
-size_t set_count(const plan_multi *plan);
-void set_parent(const plan_multi *plan, size_t number, char parent[SET_PARENT_SIZE]);
+size_t set_count(const plan_set *plan);
+void set_parent(const plan_set *plan, size_t number, char parent[SET_PARENT_SIZE]);
 
 #endif

@@ -12,10 +12,10 @@
 #include "contender.h"
 #include "election_observer.h"
 #include "faults.h"
-#include "multi_contender.h"
 #include "nodes.h"
 #include "oracle.h"
 #include "retries.h"
+#include "set_contender.h"
 #include "testing/ensemble.h"
 #include "trace.h"
 
@@ -171,7 +171,7 @@ static void start_contenders(const client_run *self) {
         };
         (void)zkl_task_start(contender_run, &run.contenders[i]);
     }
-    multi_contenders_start(self->number, self->client, self->process, &self->closes);
+    set_contenders_start(self->number, self->client, self->process, &self->closes);
     closer_start(self->number, self->client, &self->closes);
     candidates_start(self->number, self->client, self->process, &self->closes);
     election_observers_start(self->number, self->client, &self->closes);
@@ -185,7 +185,7 @@ static void wait_for_contenders(const client_run *self, int64_t until_us) {
             zkl_world_wait_on(one, until_us);
         }
     }
-    multi_contenders_wait(self->number, until_us);
+    set_contenders_wait(self->number, until_us);
     closer_wait(self->number, until_us);
     candidates_wait(self->number, until_us);
 }
@@ -197,7 +197,7 @@ static bool has_contenders(const client_run *self) {
             return true;
         }
     }
-    return !multi_contenders_are_done(self->number) || !candidates_are_done(self->number) ||
+    return !set_contenders_are_done(self->number) || !candidates_are_done(self->number) ||
            !closer_is_done(self->number);
 }
 
@@ -206,7 +206,7 @@ static void close_client(client_run *self, int64_t timeout_ms) {
     end_dispatcher(self);
     trace_event("client", "%u: close, timeout %" PRId64 " ms", self->number, timeout_ms);
     oracle_client_closes(self->number);
-    multi_contenders_client_closes(self->number);
+    set_contenders_client_closes(self->number);
     candidates_client_closes(self->number);
     self->closes = true;
     int64_t began_ms = zkl_clock_ms();
@@ -306,7 +306,7 @@ static void withhold_rights(void) {
         return;
     }
     make_queues();
-    for (unsigned i = 0; i < PLAN_MULTI_RESOURCES; i++) {
+    for (unsigned i = 0; i < PLAN_SET_RESOURCES; i++) {
         char path[PLAN_QUEUE_PATH_SIZE];
         snprintf(path, sizeof(path), "/locks/resource-%u", i);
         make_node(path);
@@ -370,7 +370,7 @@ static void name_the_stuck(void) {
                             one->acquire_began_ms >= 0 ? "in an acquire" : "outside of an acquire");
         }
     }
-    multi_contenders_name_the_stuck();
+    set_contenders_name_the_stuck();
     closer_name_the_stuck();
     candidates_name_the_stuck();
     oracle_violated("a client is stuck");
@@ -426,7 +426,7 @@ const char *simulation_run(const run_plan *plan, simulation_counts *counts) {
     run.plan = plan;
     zkl_world_begin(plan->seed);
     oracle_begin(plan);
-    multi_contenders_begin(plan);
+    set_contenders_begin(plan);
     closer_begin(plan);
     candidates_begin(plan);
     election_observers_begin(plan);

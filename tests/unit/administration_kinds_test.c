@@ -270,7 +270,7 @@ TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked) {
     end();
 }
 
-TEST(members_of_a_multi_lock_are_of_one_thread) {
+TEST(members_of_a_set_are_of_one_thread) {
     begin(8);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock *all = NULL;
@@ -289,7 +289,7 @@ TEST(members_of_a_multi_lock_are_of_one_thread) {
     end();
 }
 
-TEST(multi_lock_and_all_stripes_are_of_the_owner_who_is_named) {
+TEST(set_and_all_stripes_are_of_the_owner_who_is_named) {
     begin(10);
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;

@@ -165,7 +165,7 @@ static void on_nothing(void *arg, int status, const zkl_grant *grant) {
 }
 
 /* As many as it would have been of single locks; whether a thread would have waited, or nobody. */
-TEST(multi_acquire_that_cannot_begin_counts_for_each_resource) {
+TEST(acquire_of_a_set_that_cannot_begin_counts_for_each_resource) {
     lock_desk *desk = open_plain();
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
     zkl_lock *set = NULL;

@@ -430,7 +430,7 @@ TEST(session_of_an_observer_is_probed_and_given_up_too) {
     live_finish(stage);
 }
 
-TEST(session_that_answers_nothing_is_given_up_though_half_of_a_multi_lock_is_granted) {
+TEST(session_that_answers_nothing_is_given_up_though_half_of_a_set_is_granted) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
     stage->a.runner->others_are_awaited = true;

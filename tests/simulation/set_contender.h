@@ -4,28 +4,28 @@
  * judged as oracle.h does. All of a grant are nodes of one transaction, none of which has anybody
  * before it, or had when its session ended.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_MULTI_CONTENDER_H
-#define ZKLOCK_TESTS_SIMULATION_MULTI_CONTENDER_H
+#ifndef ZKLOCK_TESTS_SIMULATION_SET_CONTENDER_H
+#define ZKLOCK_TESTS_SIMULATION_SET_CONTENDER_H
 
 #include "nodes.h"
 #include "plan.h"
 #include "testing/world.h"
 
-void multi_contenders_begin(const run_plan *plan);
+void set_contenders_begin(const run_plan *plan);
 
 /** Starts those of a client that is open, and stays so until they are done or it closes. */
-void multi_contenders_start(unsigned client, zkl_client *handle, zkl_process *process,
-                            const bool *client_closes);
+void set_contenders_start(unsigned client, zkl_client *handle, zkl_process *process,
+                          const bool *client_closes);
 /** Whether the plan has any for it. */
-bool multi_contenders_are_of(unsigned client);
-bool multi_contenders_are_done(unsigned client);
-void multi_contenders_wait(unsigned client, int64_t until_us);
+bool set_contenders_are_of(unsigned client);
+bool set_contenders_are_done(unsigned client);
+void set_contenders_wait(unsigned client, int64_t until_us);
 /** Its holders are none from here on. */
-void multi_contenders_client_closes(unsigned client);
+void set_contenders_client_closes(unsigned client);
 
 /** A session is about to delete a node of its own. */
-void multi_contenders_deleted(const node_record *node);
+void set_contenders_deleted(const node_record *node);
 /** Says who is not done, where the client has not died. */
-void multi_contenders_name_the_stuck(void);
+void set_contenders_name_the_stuck(void);
 
 #endif

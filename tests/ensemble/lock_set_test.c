@@ -31,8 +31,8 @@ struct pair {
 };
 
 static void pair_begin(struct pair *pair) {
-    scene_begin(&pair->one, "multi-one");
-    scene_begin(&pair->other, "multi-other");
+    scene_begin(&pair->one, "set-one");
+    scene_begin(&pair->other, "set-other");
 }
 
 /* Asserts that no node and no watch is left of either. */

@@ -1,5 +1,5 @@
 /*
- * A model of multi-locks: callers that each want several resources, all or none.
+ * A model of sets of locks: callers that each want several resources, all or none.
  * All nodes of a caller are created in one transaction; each of them, a member,
  * then waits by the rule of its queue; whoever has all of them holds. Run by
  * tests/spin/run; docs/internals/protocol.md ("The model") maps the steps to functions.
