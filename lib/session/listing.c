@@ -7,14 +7,12 @@
 #include <uthash.h>
 #include <utlist.h>
 
-/* There is one for each path with a list under way, or just answered. */
+/* There is one for each path with a list under way, or whose answer is being told. */
 struct zkl_listing {
     zkl_listings *listings;
     zkl_list_waiter *served; /* by the list under way */
     zkl_list_waiter *later;  /* by the one after it */
-    bool under_way;
-    bool answering;  /* its waiters are being told */
-    uint64_t number; /* of the list under way */
+    uint64_t number;         /* of the list under way; 0: its answer is being told */
     UT_hash_handle hh;
     char path[];
 };
@@ -41,14 +39,33 @@ static zkl_listing *make(zkl_listings *listings, const char *path) {
     return listing;
 }
 
-static void free_if_idle(zkl_listing *listing) {
-    if (!listing->under_way && !listing->answering) {
-        HASH_DELETE(hh, listing->listings->by_path, listing);
-        free(listing);
+static void forget_and_free(zkl_listing *listing) {
+    HASH_DELETE(hh, listing->listings->by_path, listing);
+    free(listing);
+}
+
+/* ---- Waiters ----------------------------------------------------------------- */
+
+static void join(zkl_list_waiter **queue, zkl_list_waiter *waiter) {
+    DL_APPEND(*queue, waiter);
+    waiter->queue = queue;
+}
+
+void zkl_listings_withdraw(zkl_list_waiter *waiter) {
+    if (waiter->queue != NULL) {
+        DL_DELETE(*waiter->queue, waiter);
+        waiter->queue = NULL;
     }
 }
 
-static void on_listed(void *arg, const zkl_reply *reply);
+/* The next list, or none, is for all of them. */
+static void serve_all(zkl_listing *listing) {
+    zkl_list_waiter *waiter = NULL;
+    while ((waiter = listing->later) != NULL) {
+        zkl_listings_withdraw(waiter);
+        join(&listing->served, waiter);
+    }
+}
 
 static bool one_must_settle(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
@@ -69,6 +86,8 @@ static uint64_t find_watch(const zkl_list_waiter *waiters) {
     return 0;
 }
 
+static void on_listed(void *arg, const zkl_reply *reply);
+
 /* For all who wait for the next one. */
 static zkl_outcome send(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
@@ -82,10 +101,8 @@ static zkl_outcome send(zkl_listing *listing) {
                                  .watch_id = find_watch(listing->later) };
     outcome = zkl_send(listings->sender, &list, on_listed, listing);
     if (outcome == ZKL_OUTCOME_OK) {
-        listing->under_way = true;
         listing->number = ++listings->sent;
-        listing->served = listing->later;
-        listing->later = NULL;
+        serve_all(listing);
     }
     return outcome;
 }
@@ -93,99 +110,75 @@ static zkl_outcome send(zkl_listing *listing) {
 /* ---- Its answer ------------------------------------------------------------ */
 
 /* A waiter may be gone when it has been told. */
-static void tell(zkl_list_waiter *waiters, const zkl_list_answer *answer) {
-    while (waiters != NULL) {
-        zkl_list_waiter *waiter = waiters;
-        DL_DELETE(waiters, waiter);
+static void tell(zkl_listing *listing, const zkl_list_answer *answer) {
+    zkl_list_waiter *waiter = NULL;
+    while ((waiter = listing->served) != NULL) {
+        zkl_listings_withdraw(waiter);
         waiter->listed(waiter->arg, answer);
     }
 }
 
-static zkl_list_waiter *take(zkl_list_waiter **waiters) {
-    zkl_list_waiter *taken = *waiters;
-    *waiters = NULL;
-    return taken;
-}
-
-static void tell_children(zkl_listing *listing, zkl_outcome outcome, zkl_children children) {
-    zkl_list_answer answer = { .outcome = outcome };
-    zkl_neighbour *room = calloc(children.count > 0 ? children.count : 1, sizeof(*room));
+static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
+    zkl_list_answer answer = { .outcome = reply->outcome, .status = reply->status };
+    zkl_neighbour *room = calloc(reply->children.count + 1, sizeof(*room));
     if (room != NULL) {
-        answer.children = zkl_contenders_read(children, room);
-    } else {
+        answer.children = zkl_contenders_read(reply->children, room);
+    } else if (reply->outcome == ZKL_OUTCOME_OK) {
         answer.outcome = ZKL_OUTCOME_NOT_NOW;
     }
-    tell(take(&listing->served), &answer);
+    tell(listing, &answer);
     free(room);
 }
 
-static void tell_failure(zkl_listing *listing, zkl_outcome outcome, int status) {
-    tell(take(&listing->served), &(zkl_list_answer){ .outcome = outcome, .status = status });
-}
-
-/* What has ended with the connection or the session is over for all who wait: the next list must
- * not be sent on another one. */
-static void tell_end(zkl_listing *listing, zkl_outcome outcome) {
-    DL_CONCAT(listing->served, listing->later);
-    listing->later = NULL;
-    tell_failure(listing, outcome, ZKL_OK);
-}
-
-static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
-    if (reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_NO_NODE) {
-        tell_children(listing, reply->outcome, reply->children);
-    } else if (reply->outcome == ZKL_OUTCOME_UNKNOWN ||
-               reply->outcome == ZKL_OUTCOME_SESSION_OVER) {
-        tell_end(listing, reply->outcome);
-    } else {
-        tell_failure(listing, reply->outcome, reply->status);
-    }
+/* The connection or the session has ended, and for all who wait: the next list must not be sent on
+ * another one. */
+static bool is_for_all(const zkl_reply *reply) {
+    return reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
 }
 
 /* What is asked for while the answer is told, by those who are told of it above all, is one more
  * list for all of them. */
 static void on_listed(void *arg, const zkl_reply *reply) {
     zkl_listing *listing = arg;
-    listing->under_way = false;
-    listing->answering = true;
+    listing->number = 0;
+    if (is_for_all(reply)) {
+        serve_all(listing);
+    }
     answer_all(listing, reply);
-    while (listing->later != NULL && !listing->under_way) {
+    while (listing->later != NULL && listing->number == 0) {
         zkl_outcome outcome = send(listing);
         if (outcome != ZKL_OUTCOME_OK) {
-            tell_end(listing, outcome);
+            serve_all(listing);
+            answer_all(listing, &(zkl_reply){ .outcome = outcome });
         }
     }
-    listing->answering = false;
-    free_if_idle(listing);
+    if (listing->number == 0) {
+        forget_and_free(listing);
+    }
 }
 
 /* ---- Questions ------------------------------------------------------------- */
 
 static bool serves(const zkl_listing *listing, const zkl_list_waiter *waiter) {
-    return listing->under_way && listing->number > waiter->after && waiter->watch_id == 0;
+    return listing->number > waiter->after && waiter->watch_id == 0;
 }
 
 zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter) {
     zkl_listing *listing = NULL;
     HASH_FIND(hh, listings->by_path, path, (unsigned)strlen(path), listing);
-    if (listing == NULL) {
-        listing = make(listings, path);
+    if (listing != NULL) {
+        join(serves(listing, waiter) ? &listing->served : &listing->later, waiter);
+        return ZKL_OUTCOME_OK;
     }
+    listing = make(listings, path);
     if (listing == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
-    if (serves(listing, waiter)) {
-        DL_APPEND(listing->served, waiter);
-        return ZKL_OUTCOME_OK;
-    }
-    DL_APPEND(listing->later, waiter);
-    if (listing->under_way || listing->answering) {
-        return ZKL_OUTCOME_OK;
-    }
+    join(&listing->later, waiter);
     zkl_outcome outcome = send(listing);
     if (outcome != ZKL_OUTCOME_OK) {
-        listing->later = NULL;
-        free_if_idle(listing);
+        zkl_listings_withdraw(waiter);
+        forget_and_free(listing);
     }
     return outcome;
 }

@@ -25,7 +25,7 @@ typedef struct zkl_list_answer {
     zkl_listed children;
 } zkl_list_answer;
 
-/** One who waits; embed it. It must live until it is answered. */
+/** One who waits; embed it. It lives until it is answered or withdrawn. */
 typedef struct zkl_list_waiter {
     void *arg;
     /* It may ask again at once. */
@@ -35,6 +35,7 @@ typedef struct zkl_list_waiter {
     bool (*must_settle)(const void *arg);
     uint64_t after;    /* only lists serve it that were sent after this zkl_listings_mark */
     uint64_t watch_id; /* of the watch on the children that the list is to leave; 0: none */
+    struct zkl_list_waiter **queue; /* in which it waits; NULL: it does not */
     struct zkl_list_waiter *prev, *next;
 } zkl_list_waiter;
 
@@ -53,5 +54,7 @@ uint64_t zkl_listings_mark(const zkl_listings *listings);
 /** OK: `listed` will be called exactly once, later. Else the waiter is not kept, and this is the
  *  outcome. */
 zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter);
+/** It is not called any more; one that does not wait is fine. */
+void zkl_listings_withdraw(zkl_list_waiter *waiter);
 
 #endif

@@ -2,17 +2,17 @@
 
 #include <stdlib.h>
 
-/* An operation under way. */
-typedef struct sent {
+struct zkl_sent {
     zkl_sender *sender;
-    zkl_reply_callback *done;
+    zkl_sent **kept_at;       /* by the asker; NULL: nowhere */
+    zkl_reply_callback *done; /* NULL: forgotten */
     void *arg;
     int64_t at_ms;
     uint64_t session_number;
     bool was_write;
     bool lasts;
     int tag;
-} sent;
+};
 
 int64_t zkl_sender_now_ms(const zkl_sender *sender) {
     return sender->operations->table->now_ms(sender->operations);
@@ -25,11 +25,17 @@ static bool is_write(zkl_operation_kind kind) {
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {
-    const sent operation = *(const sent *)arg;
+    const zkl_sent operation = *(const zkl_sent *)arg;
     const zkl_sender *sender = operation.sender;
     free(arg);
+    if (operation.kept_at != NULL) {
+        *operation.kept_at = NULL;
+    }
     if (operation.session_number == sender->session_number) {
         sender->answered(sender->arg, reply, operation.at_ms, operation.was_write);
+    }
+    if (operation.done == NULL) {
+        return;
     }
     bool counts = operation.lasts || operation.session_number == sender->session_number;
     zkl_reply told = counts ? *reply : (zkl_reply){ .outcome = ZKL_OUTCOME_SESSION_OVER };
@@ -38,14 +44,15 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 }
 
 /* What could not be sent does not count. */
-zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
-                     void *arg) {
-    sent *made = malloc(sizeof(*made));
+zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
+                             zkl_reply_callback *done, void *arg, zkl_sent **under_way) {
+    zkl_sent *made = malloc(sizeof(*made));
     if (made == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
-    *made = (sent){
+    *made = (zkl_sent){
         .sender = sender,
+        .kept_at = under_way,
         .done = done,
         .arg = arg,
         .at_ms = zkl_sender_now_ms(sender),
@@ -58,8 +65,26 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
         sender->operations->table->send(sender->operations, operation, on_reply, made);
     if (outcome != ZKL_OUTCOME_OK) {
         free(made);
-    } else if (sender->metrics != NULL) {
+        return outcome;
+    }
+    if (sender->metrics != NULL) {
         sender->metrics->sent[operation->kind]++;
     }
-    return outcome;
+    if (under_way != NULL) {
+        *under_way = made;
+    }
+    return ZKL_OUTCOME_OK;
+}
+
+zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
+                     void *arg) {
+    return zkl_send_tracked(sender, operation, done, arg, NULL);
+}
+
+void zkl_sent_forget(zkl_sent **under_way) {
+    if (*under_way != NULL) {
+        (*under_way)->done = NULL;
+        (*under_way)->kept_at = NULL;
+        *under_way = NULL;
+    }
 }

@@ -19,9 +19,18 @@ typedef struct zkl_sender {
     void *arg;
 } zkl_sender;
 
+/** An operation under way. */
+typedef struct zkl_sent zkl_sent;
+
 /** As zkl_operations_table.send; ZKL_OUTCOME_NOT_NOW also means that there is no memory. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg);
+/** Likewise, for an asker that may go before the reply: `*under_way` is the operation until then.
+ */
+zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
+                             zkl_reply_callback *done, void *arg, zkl_sent **under_way);
+/** Nobody is told of its reply; NULL is fine. */
+void zkl_sent_forget(zkl_sent **under_way);
 
 /** By the clock of the operations, as are the times of what is sent. */
 int64_t zkl_sender_now_ms(const zkl_sender *sender);

@@ -8,10 +8,10 @@
 #include <utlist.h>
 
 typedef enum watch_state {
-    WATCH_ARMING,   /* the exists, or the list, is on its way */
-    WATCH_ARMED,    /* will fire */
-    WATCH_REMOVING, /* the removal is on its way, or lost and to be sent again */
-    WATCH_DEAD      /* the session is over; waits for a last reply to be freed */
+    WATCH_NEW,     /* nothing was asked for */
+    WATCH_ARMING,  /* the exists, or the list, is on its way */
+    WATCH_ARMED,   /* will fire */
+    WATCH_REMOVING /* the removal is on its way, or lost and to be sent again */
 } watch_state;
 
 struct zkl_watch {
@@ -19,12 +19,9 @@ struct zkl_watch {
     uint64_t id;
     zkl_watch_kind kind;
     watch_state state;
-    bool reply_awaited;
-    bool fired_early; /* before its exists, or its list, was answered */
-    bool deleted_early;
-    bool list_again;   /* somebody has come since the list was asked for, */
-    uint64_t asked_in; /* as an event was told; 0: at another time */
-    zkl_list_waiter list;
+    bool was_removing;    /* when it was asked for: the server may have it still */
+    zkl_sent *under_way;  /* the exists, or the removal */
+    zkl_list_waiter list; /* or the list */
     int32_t data_version; /* of the node, as the exists said */
     zkl_watch_waiter *waiters;
     UT_hash_handle path_handle;
@@ -45,13 +42,11 @@ size_t zkl_watch_table_count(const zkl_watch_table *table) {
     return HASH_CNT(id_handle, table->by_id);
 }
 
-static void forget(zkl_watch *watch) {
+static void forget_and_free(zkl_watch *watch) {
     HASH_DELETE(path_handle, watch->table->by_path[watch->kind], watch);
     HASH_DELETE(id_handle, watch->table->by_id, watch);
-}
-
-static void forget_and_free(zkl_watch *watch) {
-    forget(watch);
+    zkl_sent_forget(&watch->under_way);
+    zkl_listings_withdraw(&watch->list);
     free(watch);
 }
 
@@ -61,29 +56,62 @@ static zkl_watch_waiter *detach_all(zkl_watch *watch) {
     watch->waiters = NULL;
     for (zkl_watch_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
         waiter->watch = NULL;
+        zkl_listings_withdraw(&waiter->list);
     }
     return waiters;
 }
 
 static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
-    while (waiters != NULL) {
-        zkl_watch_waiter *next = waiters->next;
-        waiters->armed(waiters->arg, outcome, status);
-        waiters = next;
+    for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
+        next = waiter->next;
+        waiter->armed(waiter->arg, outcome, status);
     }
 }
 
-static void on_removed(void *arg, const zkl_reply *reply);
-static void on_exists(void *arg, const zkl_reply *reply);
-static void on_listed(void *arg, const zkl_list_answer *answer);
+/* ---- Requests ------------------------------------------------------------------------ */
+
+/* What was turned away or lost stays, to be sent again. */
+static void on_removed(void *arg, const zkl_reply *reply) {
+    if (reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_REFUSED) {
+        forget_and_free(arg);
+    }
+}
 
 static void send_removal(zkl_watch *watch) {
     const zkl_operation removal = { .kind = ZKL_OPERATION_REMOVE_WATCHES,
                                     .path = watch->path,
                                     .watch_kind = watch->kind };
     watch->state = WATCH_REMOVING;
-    watch->reply_awaited =
-        zkl_send(watch->table->sender, &removal, on_removed, watch) == ZKL_OUTCOME_OK;
+    (void)zkl_send_tracked(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
+}
+
+/* Nobody may wait any more. */
+static void conclude(zkl_watch *watch, zkl_outcome outcome, int status) {
+    if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
+        watch->state = WATCH_ARMED;
+        if (watch->kind == ZKL_WATCH_NODE) {
+            tell_armed(watch->waiters, ZKL_OUTCOME_OK, ZKL_OK);
+        }
+        return;
+    }
+    zkl_watch_waiter *waiters = detach_all(watch);
+    bool is_left = outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE;
+    if (is_left || watch->was_removing) {
+        send_removal(watch);
+    } else {
+        forget_and_free(watch);
+    }
+    tell_armed(waiters, outcome, status);
+}
+
+static void on_exists(void *arg, const zkl_reply *reply) {
+    zkl_watch *watch = arg;
+    watch->data_version = reply->version;
+    conclude(watch, reply->outcome, reply->status);
+}
+
+static void on_listed(void *arg, const zkl_list_answer *answer) {
+    conclude(arg, answer->outcome, answer->status);
 }
 
 static zkl_outcome ask(zkl_watch *watch) {
@@ -94,106 +122,10 @@ static zkl_outcome ask(zkl_watch *watch) {
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
                                    .path = watch->path,
                                    .watch_id = watch->id };
-    return zkl_send(watch->table->sender, &exists, on_exists, watch);
+    return zkl_send_tracked(watch->table->sender, &exists, on_exists, watch, &watch->under_way);
 }
 
-static bool send_request(zkl_watch *watch) {
-    watch->state = WATCH_ARMING;
-    watch->fired_early = false;
-    watch->list_again = false;
-    watch->asked_in = watch->table->telling ? watch->table->events : 0;
-    watch->reply_awaited = ask(watch) == ZKL_OUTCOME_OK;
-    return watch->reply_awaited;
-}
-
-static bool free_if_dead(zkl_watch *watch) {
-    watch->reply_awaited = false;
-    if (watch->state == WATCH_DEAD) {
-        free(watch);
-        return true;
-    }
-    return false;
-}
-
-/* Somebody may have come for the path while its old watch was being removed. */
-static void on_removed(void *arg, const zkl_reply *reply) {
-    zkl_watch *watch = arg;
-    if (free_if_dead(watch)) {
-        return;
-    }
-    if (reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_REFUSED) {
-        zkl_watch_waiter *waiters = detach_all(watch); /* stays, to be removed again */
-        tell_armed(waiters, reply->outcome, reply->status);
-    } else if (watch->waiters == NULL) {
-        forget_and_free(watch);
-    } else if (!send_request(watch)) {
-        zkl_watch_waiter *waiters = detach_all(watch);
-        forget_and_free(watch);
-        tell_armed(waiters, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
-    }
-}
-
-static void on_exists(void *arg, const zkl_reply *reply) {
-    zkl_watch *watch = arg;
-    if (free_if_dead(watch)) {
-        return;
-    }
-    bool fired_early = watch->fired_early; /* the next exists forgets it */
-    watch->data_version = reply->version;
-    zkl_outcome outcome = fired_early ? ZKL_OUTCOME_NO_NODE : reply->outcome;
-    if (fired_early && !watch->deleted_early && watch->waiters != NULL) {
-        if (send_request(watch)) {
-            return; /* it fired, but the node may still be there */
-        }
-        outcome = ZKL_OUTCOME_NOT_NOW; /* no watch is left, whatever the reply says */
-    }
-    if (outcome == ZKL_OUTCOME_OK && watch->waiters != NULL) {
-        watch->state = WATCH_ARMED;
-        for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
-            next = waiter->next;
-            waiter->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
-        }
-        return;
-    }
-    zkl_watch_waiter *waiters = detach_all(watch);
-    if (fired_early || outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
-        send_removal(watch);
-    } else {
-        forget_and_free(watch);
-    }
-    tell_armed(waiters, outcome, fired_early ? ZKL_OK : reply->status);
-}
-
-static void hand_list_over(const zkl_watch *watch, zkl_listed children) {
-    for (zkl_watch_waiter *waiter = watch->waiters, *next; waiter != NULL; waiter = next) {
-        next = waiter->next;
-        waiter->listed(waiter->arg, children); /* who may leave */
-    }
-}
-
-/* After a failure the watch may be there all the same, from a list before. */
-static void on_listed(void *arg, const zkl_list_answer *answer) {
-    zkl_watch *watch = arg;
-    if (free_if_dead(watch)) {
-        return;
-    }
-    zkl_outcome outcome = answer->outcome;
-    if (outcome == ZKL_OUTCOME_OK) {
-        hand_list_over(watch, answer->children);
-        bool is_old = watch->fired_early || watch->list_again;
-        if (watch->waiters != NULL && !is_old) {
-            watch->state = WATCH_ARMED;
-            return;
-        }
-        if (watch->waiters != NULL && send_request(watch)) {
-            return;
-        }
-        outcome = ZKL_OUTCOME_NOT_NOW;
-    }
-    zkl_watch_waiter *waiters = detach_all(watch);
-    send_removal(watch);
-    tell_armed(waiters, outcome, answer->status);
-}
+/* ---- Waiters ------------------------------------------------------------------------- */
 
 static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     size_t size = strlen(path) + 1;
@@ -219,79 +151,67 @@ static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch
     return watch;
 }
 
-static zkl_watch *find_by_path(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
+/* A removal that is under way arrives before what is asked for now, and so leaves that alone. */
+static bool arm(zkl_watch *watch) {
+    watch->was_removing = watch->state == WATCH_REMOVING;
+    zkl_sent_forget(&watch->under_way);
+    if (ask(watch) == ZKL_OUTCOME_OK) {
+        watch->state = WATCH_ARMING;
+        return true;
+    }
+    if (!watch->was_removing) {
+        forget_and_free(watch);
+    }
+    return false;
+}
+
+static zkl_watch_added add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
+                           zkl_watch_waiter *waiter) {
     zkl_watch *watch = NULL;
     HASH_FIND(path_handle, table->by_path[kind], path, (unsigned)strlen(path), watch);
-    return watch;
-}
-
-static zkl_watch *make_and_send(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
-    zkl_watch *watch = make_watch(table, path, kind);
-    if (watch != NULL && !send_request(watch)) {
-        forget_and_free(watch);
-        return NULL;
+    if (watch == NULL) {
+        watch = make_watch(table, path, kind);
     }
-    return watch;
-}
-
-/* A removal that was lost comes first. */
-static bool can_be_joined(zkl_watch *watch) {
-    if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
-        send_removal(watch);
+    if (watch == NULL) {
+        return ZKL_WATCH_NOT_SENT;
     }
-    return watch->state != WATCH_REMOVING || watch->reply_awaited;
-}
-
-static void wait_for(zkl_watch *watch, zkl_watch_waiter *waiter) {
+    bool is_set = watch->state == WATCH_ARMING || watch->state == WATCH_ARMED;
+    if (!is_set && !arm(watch)) {
+        return ZKL_WATCH_NOT_SENT;
+    }
     waiter->watch = watch;
     DL_APPEND(watch->waiters, waiter);
+    return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
 }
 
 zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
                                     zkl_watch_waiter *waiter) {
-    zkl_watch *watch = find_by_path(table, path, ZKL_WATCH_NODE);
-    if (watch == NULL) {
-        watch = make_and_send(table, path, ZKL_WATCH_NODE);
-    } else if (!can_be_joined(watch)) {
-        return ZKL_WATCH_NOT_SENT;
-    }
-    if (watch == NULL) {
-        return ZKL_WATCH_NOT_SENT;
-    }
-    wait_for(watch, waiter);
-    return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
+    return add(table, path, ZKL_WATCH_NODE, waiter);
 }
 
-/* All who are told of one event may ask for a list: it is one for all of them. */
-static bool is_asked_for_just_now(const zkl_watch *watch) {
-    return watch->table->telling && watch->asked_in == watch->table->events;
+static void on_children(void *arg, const zkl_list_answer *answer) {
+    zkl_watch_waiter *waiter = arg;
+    if (answer->outcome == ZKL_OUTCOME_OK) {
+        waiter->listed(waiter->arg, answer->children);
+    } else {
+        zkl_watch_table_remove(waiter);
+        waiter->armed(waiter->arg, answer->outcome, answer->status);
+    }
 }
 
-/* Whether a list will come that is not older than this call. */
-static bool list_anew(zkl_watch *watch) {
-    if (watch->state == WATCH_ARMING) {
-        watch->list_again = watch->list_again || !is_asked_for_just_now(watch);
-        return true;
-    }
-    if (watch->state == WATCH_ARMED && !send_request(watch)) {
-        watch->state = WATCH_ARMED; /* as it was */
-        return false;
-    }
-    return can_be_joined(watch);
-}
-
+/* The list is no older than the watch, and later than what the waiter comes for: all who are told
+ * of one event come for that, and the first of them sets the watch again. */
 zkl_watch_added zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                              zkl_watch_waiter *waiter) {
-    zkl_watch *watch = find_by_path(table, path, ZKL_WATCH_CHILDREN);
-    if (watch == NULL) {
-        watch = make_and_send(table, path, ZKL_WATCH_CHILDREN);
-    } else if (!list_anew(watch)) {
+    uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);
+    if (add(table, path, ZKL_WATCH_CHILDREN, waiter) == ZKL_WATCH_NOT_SENT) {
         return ZKL_WATCH_NOT_SENT;
     }
-    if (watch == NULL) {
+    waiter->list = (zkl_list_waiter){ .arg = waiter, .listed = on_children, .after = after };
+    if (zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
+        zkl_watch_table_remove(waiter);
         return ZKL_WATCH_NOT_SENT;
     }
-    wait_for(watch, waiter);
     return ZKL_WATCH_ARMING;
 }
 
@@ -305,6 +225,7 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
         return;
     }
     waiter->watch = NULL;
+    zkl_listings_withdraw(&waiter->list);
     DL_DELETE(watch->waiters, waiter);
     if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
         send_removal(watch);
@@ -315,28 +236,23 @@ const char *zkl_watch_table_path(const zkl_watch_waiter *waiter) {
     return waiter->watch != NULL ? waiter->watch->path : NULL;
 }
 
+/* ---- What the session tells ------------------------------------------------------------- */
+
+/* News of the session come in order: what fires before it is armed is older than the reply that is
+ * awaited, which shows what has happened. */
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted) {
     zkl_watch *watch = NULL;
     HASH_FIND(id_handle, table->by_id, &watch_id, sizeof(watch_id), watch);
-    if (watch == NULL) {
+    if (watch == NULL || watch->state != WATCH_ARMED) {
         return;
-    }
-    if (watch->state == WATCH_ARMING) {
-        watch->fired_early = true;
-        watch->deleted_early = deleted;
-        return;
-    }
-    if (watch->state == WATCH_REMOVING) {
-        return; /* nobody waits for this one any more; its removal will be answered */
     }
     zkl_watch_waiter *waiters = detach_all(watch);
     forget_and_free(watch);
-    table->events++;
+    table->event_mark = zkl_listings_mark(table->listings);
     table->telling = true;
-    while (waiters != NULL) {
-        zkl_watch_waiter *next = waiters->next;
-        waiters->fired(waiters->arg, deleted);
-        waiters = next;
+    for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
+        next = waiter->next;
+        waiter->fired(waiter->arg, deleted);
     }
     table->telling = false;
 }
@@ -344,7 +260,7 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
 void zkl_watch_table_remove_again(zkl_watch_table *table) {
     for (zkl_watch *watch = table->by_id, *next; watch != NULL; watch = next) {
         next = watch->id_handle.next;
-        if (watch->state == WATCH_REMOVING && !watch->reply_awaited) {
+        if (watch->state == WATCH_REMOVING && watch->under_way == NULL) {
             send_removal(watch);
         }
     }
@@ -355,11 +271,7 @@ void zkl_watch_table_clear(zkl_watch_table *table) {
         next = watch->id_handle.next;
         bool armed = watch->state == WATCH_ARMED;
         zkl_watch_waiter *waiters = detach_all(watch);
-        forget(watch);
-        watch->state = WATCH_DEAD;
-        if (!watch->reply_awaited) {
-            free(watch);
-        }
+        forget_and_free(watch);
         if (!armed) {
             tell_armed(waiters, ZKL_OUTCOME_SESSION_OVER, ZKL_OK);
         }

@@ -31,6 +31,7 @@ typedef struct zkl_watch_waiter {
      * waiter of the table. */
     void (*listed)(void *arg, zkl_listed children);
     zkl_watch *watch;
+    zkl_list_waiter list; /* of a watch on children */
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
 
@@ -40,8 +41,8 @@ typedef struct zkl_watch_table {
     zkl_watch *by_path[ZKL_WATCH_KINDS];
     zkl_watch *by_id;
     uint64_t last_id;
-    uint64_t events; /* that have been told, */
-    bool telling;    /* or just are */
+    bool telling;        /* of an event, */
+    uint64_t event_mark; /* after which lists show it */
 } zkl_watch_table;
 
 typedef enum zkl_watch_added {

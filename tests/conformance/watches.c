@@ -159,6 +159,21 @@ static bool removal_behind_the_request_that_watches(void) {
     return true;
 }
 
+/* The removal that is under way does not take it. */
+static bool watch_behind_a_removal_under_way_stays(void) {
+    make_by_hand("/x");
+    speaker *a = speaker_enter("a");
+    ask_exists(a, "/x", 1);
+    hear(a);
+    ask_unwatch(a, "/x");
+    ask_exists(a, "/x", 2);
+    hear(a);
+    delete_by_hand("/x");
+    catch_up(a);
+    speaker_leave(a);
+    return true;
+}
+
 static bool watch_behind_a_removal_stays(void) {
     make_by_hand("/x");
     speaker *a = speaker_enter("a");
@@ -403,6 +418,7 @@ const conversation watch_conversations[] = {
     CONVERSATION(removal_where_nothing_is_watched),
     CONVERSATION(removal_behind_the_request_that_watches),
     CONVERSATION(watch_behind_a_removal_stays),
+    CONVERSATION(watch_behind_a_removal_under_way_stays),
     CONVERSATION(removal_is_a_matter_of_the_session_that_asks),
     CONVERSATION(watches_live_on_after_a_reconnect),
     CONVERSATION(deletion_meanwhile_is_told_at_the_reconnect),

@@ -248,15 +248,15 @@ TEST(waiters_are_told_a_change_from_a_deletion) {
 
 /* ---- Somebody comes while the watch is being removed ----------------------------- */
 
-TEST(newcomer_waits_for_the_removal_and_watches_anew) {
+/* What is sent later arrives later: the removal does not take the new watch with it. */
+TEST(newcomer_watches_anew_behind_the_removal) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
     EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
-    FAKE_HEARD(&desk->fake, ""); /* a watch set now might go with the removal */
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
+    FAKE_HEARD(&desk->fake, "");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed b OK");
     watch_desk_fire(desk, true);
@@ -264,41 +264,47 @@ TEST(newcomer_waits_for_the_removal_and_watches_anew) {
     watch_desk_close(desk);
 }
 
-TEST(newcomer_that_leaves_again_costs_nothing) {
+TEST(newcomer_that_leaves_again_leaves_no_watch) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
     watch_desk_add(desk, &desk->b, "/r/x");
     watch_desk_leave(desk, &desk->b);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "");
     watch_desk_close(desk);
 }
 
-TEST(newcomer_is_told_when_the_removal_is_lost) {
+/* The removal may be lost as well, or turned away. */
+TEST(newcomer_whose_watch_fails_leaves_the_removal_to_be_sent_again) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
     watch_desk_leave(desk, &desk->a);
     watch_desk_add(desk, &desk->b, "/r/x");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NOT_NOW);
+    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NOT_NOW);
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed b NOT_NOW");
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
+    watch_desk_close(desk);
+}
+
+TEST(newcomer_whose_watch_cannot_be_sent_leaves_the_removal_to_be_sent_again) {
+    watch_desk *desk = watch_desk_open();
+    watch_desk_arm(desk, &desk->a, "/r/x");
+    watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&desk->fake, "armed b UNKNOWN");
+    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
+    EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_NOT_SENT);
+    FAKE_HEARD(&desk->fake, "unsent watch /r/x");
+    desk->fake.sends = ZKL_OUTCOME_OK;
+    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_NOT_NOW);
     zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(newcomer_is_told_when_its_watch_cannot_be_sent) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_leave(desk, &desk->a);
-    watch_desk_add(desk, &desk->b, "/r/x");
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "unsent watch /r/x; armed b NOT_NOW");
     watch_desk_close(desk);
 }
 
@@ -308,9 +314,8 @@ TEST(waiter_of_a_node_that_is_gone_may_come_back_at_once) {
     watch_desk_add(desk, &desk->a, "/r/x");
     FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE");
+    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE; watch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
     FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&desk->fake, "armed a OK");
     watch_desk_fire(desk, true);
