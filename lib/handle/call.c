@@ -185,7 +185,7 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind callback_kind = { settle, tell };
+static const zkl_lock_callback_kind callback_kind = { .settle = settle, .tell = tell };
 
 static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;

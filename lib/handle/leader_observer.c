@@ -1,8 +1,6 @@
 /* Tells the application who leads, on the client's queue. There is one callback of an observer in
  * the queue at a time, which tells what is known when its turn comes: so changes that follow each
  * other fast become one, the last one is never left out, and no memory is needed for it. */
-#include <pthread.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,98 +10,75 @@
 #include "base/threads.h"
 #include "base/try.h"
 #include "base/validation.h"
-#include "client/client.h"
+#include "handle/lock_callback.h"
 #include "session/leader_watch.h"
 #include "zklock/election.h"
 
 typedef struct known_leader {
-    int status;
+    int status; /* ZKL_PENDING: nothing is known yet */
     int64_t term;
     int64_t session_id;
     char node[ZKL_NODE_PATH_SIZE];
     char candidate[ZKL_NOTE_MAX + 1];
 } known_leader;
 
-/* The client's mutex guards what follows the first five. */
-struct zkl_observer {
-    zkl_handle open; /* first */
-    zkl_callback callback;
-    zkl_client *client;
+typedef struct leader_callback {
+    zkl_lock_callback callback; /* first */
     zkl_leader_callback *tell;
     void *arg;
-    zkl_leader_watch *watch;
     known_leader latest;
-    known_leader told;
-    bool tells_first; /* nothing was told yet */
-    bool posted;
-    bool running;
-    uint64_t runs_on; /* the number of a thread */
-    bool closed;
-    bool abandoned; /* closed, and freed by its last callback */
-    pthread_cond_t returned;
-};
+    known_leader told; /* last, or when its turn has come */
+    bool tells;
+} leader_callback;
 
-static void free_observer(zkl_observer *observer) {
-    zkl_condition_end(&observer->returned);
-    free(observer);
-}
+struct zkl_observer {
+    zkl_handle open; /* first */
+    zkl_lock_callbacks callbacks;
+    zkl_leader_watch *watch;
+};
 
 /* ---- The callback ------------------------------------------------------------------- */
 
-static bool is_news(const zkl_observer *observer) {
-    const known_leader *latest = &observer->latest;
-    const known_leader *told = &observer->told;
-    return observer->tells_first || latest->status != told->status || latest->term != told->term;
+static bool is_news(const leader_callback *self) {
+    return self->latest.status != self->told.status || self->latest.term != self->told.term;
 }
 
-/* With the mutex held, which is let go meanwhile. */
-static void call_back(zkl_observer *observer) {
-    observer->tells_first = false;
-    observer->told = observer->latest;
-    observer->running = true;
-    observer->runs_on = zkl_thread_number();
-    pthread_mutex_unlock(&observer->client->mutex);
+static void settle(zkl_lock_callback *callback) {
+    leader_callback *self = (leader_callback *)callback;
+    self->tells = !callback->all->closing && is_news(self);
+    if (self->tells) {
+        self->told = self->latest;
+    }
+}
+
+static void tell(zkl_lock_callback *callback) {
+    leader_callback *self = (leader_callback *)callback;
     zkl_leader leader = {
         .struct_size = sizeof(leader),
-        .status = observer->told.status,
-        .term = observer->told.term,
-        .session_id = observer->told.session_id,
-        .node = observer->told.node,
-        .candidate = observer->told.candidate,
+        .status = self->told.status,
+        .term = self->told.term,
+        .session_id = self->told.session_id,
+        .node = self->told.node,
+        .candidate = self->told.candidate,
     };
-    observer->tell(observer->arg, &leader);
-    pthread_mutex_lock(&observer->client->mutex);
-    observer->running = false;
-    zkl_condition_broadcast(&observer->returned);
+    if (self->tells) {
+        self->tells = false;
+        self->tell(self->arg, &leader);
+    }
 }
 
-static void deliver(zkl_callback *callback) {
-    zkl_observer *observer =
-        (zkl_observer *)(void *)((char *)callback - offsetof(zkl_observer, callback));
-    zkl_client *client = observer->client; /* which ends its queue before it goes */
-    pthread_mutex_lock(&client->mutex);
-    observer->posted = false;
-    if (!observer->closed && is_news(observer)) {
-        call_back(observer);
-    }
-    bool last = observer->abandoned && !observer->posted;
-    pthread_mutex_unlock(&client->mutex);
-    if (last) {
-        free_observer(observer);
-    }
-}
+static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell, .stays = true };
 
 static void on_seen(void *arg, const zkl_leader_sight *sight) {
-    zkl_observer *observer = arg;
-    known_leader *latest = &observer->latest;
+    leader_callback *self = arg;
+    known_leader *latest = &self->latest;
     latest->status = sight->status;
     latest->term = sight->term;
     latest->session_id = sight->session_id;
     snprintf(latest->node, sizeof(latest->node), "%s", sight->path);
     snprintf(latest->candidate, sizeof(latest->candidate), "%s", sight->note);
-    if (!observer->posted && is_news(observer)) {
-        observer->posted = true;
-        zkl_callback_queue_post(observer->client->callbacks, &observer->callback);
+    if (is_news(self)) {
+        zkl_lock_callback_post(&self->callback);
     }
 }
 
@@ -117,8 +92,8 @@ static int check(const zkl_client *client, const char *resource, zkl_leader_call
 }
 
 /* With the mutex held. */
-static int begin(zkl_observer *observer, const char *resource) {
-    zkl_client *client = observer->client;
+static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {
+    zkl_client *client = observer->callbacks.client;
     if (client->closed) {
         return ZKL_CLOSED;
     }
@@ -129,13 +104,25 @@ static int begin(zkl_observer *observer, const char *resource) {
     zkl_client_resource_path(client, resource, path);
     zkl_session *session = NULL;
     ZKL_TRY(zkl_client_choose_session(client, zkl_leader_watch_watched_bytes(path), &session));
-    zkl_leader_watcher watcher = { observer, on_seen };
+    leader_callback *callback = malloc(sizeof(*callback));
+    if (callback == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    *callback = *given;
+    zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &kind);
+    zkl_leader_watcher watcher = { callback, on_seen };
     observer->watch = zkl_leader_watch_open(session, path, &watcher);
     if (observer->watch == NULL) {
+        zkl_lock_callbacks_close(&observer->callbacks);
         return ZKL_NO_MEMORY;
     }
     zkl_client_keep(client);
     return ZKL_OK;
+}
+
+static void free_observer(zkl_observer *observer) {
+    zkl_lock_callbacks_destroy(&observer->callbacks);
+    free(observer);
 }
 
 int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_callback *callback,
@@ -148,14 +135,10 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     if (observer == NULL) {
         return ZKL_NO_MEMORY;
     }
-    observer->callback.run = deliver;
-    observer->client = client;
-    observer->tell = callback;
-    observer->arg = arg;
-    observer->tells_first = true;
-    zkl_condition_begin(&observer->returned);
+    leader_callback given = { .tell = callback, .arg = arg, .told.status = ZKL_PENDING };
+    zkl_lock_callbacks_begin(&observer->callbacks, client);
     pthread_mutex_lock(&client->mutex);
-    int status = begin(observer, resource);
+    int status = begin(observer, resource, &given);
     pthread_mutex_unlock(&client->mutex);
     if (status != ZKL_OK) {
         free_observer(observer);
@@ -166,28 +149,17 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     return ZKL_OK;
 }
 
-static bool runs_elsewhere(const zkl_observer *observer) {
-    return observer->running && observer->runs_on != zkl_thread_number();
-}
-
 void zkl_observer_close(zkl_observer *observer) {
     ZKL_NOT_CANCELLED;
     if (!zkl_handle_is_ours(observer)) {
         return;
     }
     zkl_handle_close(&observer->open);
-    zkl_client *client = observer->client;
+    zkl_client *client = observer->callbacks.client;
     pthread_mutex_lock(&client->mutex);
-    observer->closed = true;
     zkl_leader_watch_close(observer->watch);
-    while (runs_elsewhere(observer)) {
-        zkl_condition_wait(&observer->returned, &client->mutex, INT64_MAX);
-    }
-    observer->abandoned = observer->running || observer->posted;
-    bool last = !observer->abandoned;
+    zkl_lock_callbacks_close(&observer->callbacks);
     pthread_mutex_unlock(&client->mutex);
-    if (last) {
-        free_observer(observer);
-    }
+    free_observer(observer);
     zkl_client_drop(client);
 }

@@ -41,7 +41,10 @@ static void begin(zkl_lock_callback *self) {
 
 static void end(zkl_lock_callback *self) {
     zkl_lock_callbacks *all = self->all;
-    zkl_lock_callback_forget(self);
+    self->runs_on = 0;
+    if (!self->kind->stays || all->closing) {
+        zkl_lock_callback_forget(self);
+    }
     zkl_lock_callbacks_leave(all);
 }
 
@@ -49,6 +52,7 @@ static void deliver(zkl_callback *queued) {
     zkl_lock_callback *self = (zkl_lock_callback *)queued;
     zkl_client *client = self->client;
     pthread_mutex_lock(&client->mutex);
+    self->posted = false;
     if (self->all != NULL) {
         begin(self);
     }
@@ -58,8 +62,11 @@ static void deliver(zkl_callback *queued) {
     if (self->all != NULL) {
         end(self);
     }
+    bool is_over = self->all == NULL && !self->posted;
     pthread_mutex_unlock(&client->mutex);
-    free(self);
+    if (is_over) {
+        free(self);
+    }
 }
 
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
@@ -72,7 +79,10 @@ void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
 }
 
 void zkl_lock_callback_post(zkl_lock_callback *self) {
-    zkl_callback_queue_post(self->client->callbacks, &self->queued);
+    if (!self->posted) {
+        self->posted = true;
+        zkl_callback_queue_post(self->client->callbacks, &self->queued);
+    }
 }
 
 /* ---- The end of the handle -------------------------------------------------------- */
@@ -98,5 +108,8 @@ void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
         next = one->next;
         one->kind->settle(one);
         zkl_lock_callback_forget(one);
+        if (!one->posted) {
+            free(one);
+        }
     }
 }

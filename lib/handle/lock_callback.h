@@ -29,15 +29,17 @@ typedef struct zkl_lock_callback_kind {
     void (*settle)(zkl_lock_callback *self);
     /* Calls the application. */
     void (*tell)(zkl_lock_callback *self);
+    bool stays; /* owed until the handle is closed: it may be posted again */
 } zkl_lock_callback_kind;
 
-/** Embed it, as the first field, in memory that free() gives back when it was told. */
+/** Embed it, as the first field, in memory that free() gives back when it is owed no more. */
 struct zkl_lock_callback {
     zkl_callback queued; /* first: the queue gets a pointer to it */
     const zkl_lock_callback_kind *kind;
     zkl_client *client;
     zkl_lock_callbacks *all; /* of which it is one; NULL: their handle is closed */
-    uint64_t runs_on;        /* the number of a thread; 0: it does not run yet */
+    uint64_t runs_on;        /* the number of a thread; 0: it does not run */
+    bool posted;             /* it waits in the queue */
     zkl_lock_callback *prev, *next;
 };
 
@@ -49,7 +51,7 @@ void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind);
 /** It is not owed after all: nothing is told, and it is the caller's again. */
 void zkl_lock_callback_forget(zkl_lock_callback *self);
-/** Puts it into the queue. */
+/** Puts it into the queue, unless it waits there. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
 
 /** Around a call in which a thread is. */

@@ -67,7 +67,7 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind kind = { settle, tell };
+static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell };
 
 /* ---- Into the queue ----------------------------------------------------------------- */
 
