@@ -25,6 +25,18 @@ bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 int zkl_thread_forbid_cancelling(void);
 void zkl_thread_let_be_cancelled(const int *before);
 
+/** Holds a mutex until the end of the block, however that is left. */
+#define ZKL_WITH_MUTEX(mutex)                                                                      \
+    __attribute__((cleanup(zkl_mutex_let_go), unused)) pthread_mutex_t *const held_mutex =         \
+        zkl_mutex_take(mutex)
+static inline pthread_mutex_t *zkl_mutex_take(pthread_mutex_t *mutex) {
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+static inline void zkl_mutex_let_go(pthread_mutex_t *const *mutex) {
+    pthread_mutex_unlock(*mutex);
+}
+
 /** Waits for a thread's end. */
 void zkl_thread_join(pthread_t thread);
 

@@ -172,6 +172,12 @@ int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, co
     return zkl_call_start(&self.call, sizeof(self));
 }
 
+/* ---- A layer asks several handles ---------------------------------------------------------- */
+
+void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search) {
+    lock->search = search;
+}
+
 /* ---- Cancel ------------------------------------------------------------------------------- */
 
 /* A search may be about to ask this handle: then only what was granted cannot be called off. */
@@ -181,7 +187,10 @@ static bool may_be_called_off(const zkl_lock *lock) {
            (lock->search != NULL && !is_decided && !zkl_lock_is_granted(lock));
 }
 
-static int cancel(zkl_lock *lock) {
+int zkl_lock_cancel(zkl_lock *lock) {
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    ZKL_WITH_MUTEX(&lock->client->mutex);
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
@@ -193,13 +202,4 @@ static int cancel(zkl_lock *lock) {
     }
     zkl_lock_call_off(lock);
     return ZKL_OK;
-}
-
-int zkl_lock_cancel(zkl_lock *lock) {
-    ZKL_BEGIN_CALL;
-    ZKL_TRY(zkl_handle_check("lock", lock));
-    pthread_mutex_lock(&lock->client->mutex);
-    int status = cancel(lock);
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
 }

@@ -113,12 +113,10 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     if (can_wait && zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
-    zkl_lock *lock = call->lock;
-    pthread_mutex_lock(&lock->client->mutex);
-    zkl_lock_callbacks_enter(&lock->calls);
+    ZKL_WITH_MUTEX(&call->lock->client->mutex);
+    zkl_lock_callbacks_enter(&call->lock->calls);
     int status = run(call);
-    zkl_lock_callbacks_leave(&lock->calls);
-    pthread_mutex_unlock(&lock->client->mutex);
+    zkl_lock_callbacks_leave(&call->lock->calls);
     return status;
 }
 
@@ -227,12 +225,10 @@ static int start(const zkl_lock_call *given, size_t size) {
 int zkl_call_start(zkl_lock_call *given, size_t size) {
     ZKL_TRY(zkl_call_check(given));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)given->application.ended));
-    zkl_client *client = given->lock->client;
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&given->lock->client->mutex);
     int status = start(given, size);
     if (status != ZKL_OK) {
         note_status(given, status);
     }
-    pthread_mutex_unlock(&client->mutex);
     return status;
 }

@@ -7,24 +7,18 @@
 /* ---- Check --------------------------------------------------------------------------- */
 
 static int check_in_touch(const zkl_lock *lock) {
-    int status = zkl_lock_check_held(lock);
-    if (status != ZKL_OK) {
-        return status;
-    }
+    ZKL_TRY(zkl_lock_check_held(lock));
     const zkl_session *session = lock->members[0].runner->session;
     bool in_touch = session->connected && !zkl_liveness_is_silent(&session->liveness);
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
 
-static bool is_held(int status) {
-    return status == ZKL_OK || status == ZKL_SUSPECT;
-}
-
 /* What the handle is, and what is left of its lease, as of one moment. */
 static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     int status = check_in_touch(lock);
+    bool is_held = status == ZKL_OK || status == ZKL_SUSPECT;
     *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
-    if (is_held(status) && lock->client->lease_tick_ms > 0) {
+    if (is_held && lock->client->lease_tick_ms > 0) {
         *lease_left_ms = zkl_liveness_lease_left(&lock->members[0].runner->session->liveness);
         if (*lease_left_ms == 0) {
             status = check_in_touch(lock); /* it has just ended */
@@ -35,17 +29,12 @@ static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
 
 int zkl_lock_check(const zkl_lock *lock, int64_t *lease_left_ms) {
     ZKL_BEGIN_CALL;
-    int64_t left = 0;
-    int status = zkl_handle_check("lock", lock);
-    if (status == ZKL_OK) {
-        pthread_mutex_lock(&lock->client->mutex);
-        status = look(lock, &left);
-        pthread_mutex_unlock(&lock->client->mutex);
-    }
-    if (lease_left_ms != NULL) {
-        *lease_left_ms = left;
-    }
-    return status;
+    int64_t nowhere = 0;
+    int64_t *left_ms = lease_left_ms != NULL ? lease_left_ms : &nowhere;
+    *left_ms = 0;
+    ZKL_TRY(zkl_handle_check("lock", lock));
+    ZKL_WITH_MUTEX(&lock->client->mutex);
+    return look(lock, left_ms);
 }
 
 /* ---- Information ---------------------------------------------------------------------- */
@@ -104,16 +93,13 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_TRY(zkl_validate_struct_size("zkl_lock_information", information->struct_size,
                                      sizeof(*information)));
     zkl_lock_information filled;
-    int status = ZKL_OK;
-    pthread_mutex_lock(&lock->client->mutex);
+    ZKL_WITH_MUTEX(&lock->client->mutex);
     if (lock->client->closed) {
-        status = ZKL_CLOSED;
-    } else {
-        tell_information(lock, &filled);
-        zkl_struct_fill(information, &filled);
+        return ZKL_CLOSED;
     }
-    pthread_mutex_unlock(&lock->client->mutex);
-    return status;
+    tell_information(lock, &filled);
+    zkl_struct_fill(information, &filled);
+    return ZKL_OK;
 }
 
 static const char *name_of(const char *const *names, size_t count, int number) {

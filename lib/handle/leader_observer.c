@@ -91,9 +91,9 @@ static int check(const zkl_client *client, const char *resource, zkl_leader_call
     return zkl_validate_resource(resource);
 }
 
-/* With the mutex held. */
 static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {
     zkl_client *client = observer->callbacks.client;
+    ZKL_WITH_MUTEX(&client->mutex);
     if (client->closed) {
         return ZKL_CLOSED;
     }
@@ -137,9 +137,7 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     }
     leader_callback given = { .tell = callback, .arg = arg, .told.status = ZKL_PENDING };
     zkl_lock_callbacks_begin(&observer->callbacks, client);
-    pthread_mutex_lock(&client->mutex);
     int status = begin(observer, resource, &given);
-    pthread_mutex_unlock(&client->mutex);
     if (status != ZKL_OK) {
         free_observer(observer);
         return status;

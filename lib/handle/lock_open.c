@@ -131,20 +131,20 @@ static void on_client_closes(void *arg) {
 }
 
 /* The handle keeps the client's memory from here on. */
-static int attach(zkl_lock *lock, const zkl_lock_options *options) {
+static int attach(zkl_lock *lock, const char *resource_class) {
     zkl_client *client = lock->client;
-    pthread_mutex_lock(&client->mutex);
-    int status = client->closed ? ZKL_CLOSED : zkl_lock_events_open(&lock->events, options);
-    if (status == ZKL_OK) {
-        const char *class = options->resource_class;
-        lock->metrics = zkl_metrics_class(client->metrics, class != NULL ? class : "");
-        lock->id = ++client->last_lock_id;
-        lock->close_listener = (zkl_close_listener){ .closes = on_client_closes, .arg = lock };
-        DL_APPEND(client->close_listeners, &lock->close_listener);
-        zkl_client_keep(client);
+    ZKL_WITH_MUTEX(&client->mutex);
+    if (client->closed) {
+        return ZKL_CLOSED;
     }
-    pthread_mutex_unlock(&client->mutex);
-    return status;
+    ZKL_TRY(zkl_lock_events_open(&lock->events, &lock->options));
+    lock->metrics =
+        zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
+    lock->id = ++client->last_lock_id;
+    lock->close_listener = (zkl_close_listener){ .closes = on_client_closes, .arg = lock };
+    DL_APPEND(client->close_listeners, &lock->close_listener);
+    zkl_client_keep(client);
+    return ZKL_OK;
 }
 
 static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
@@ -160,7 +160,7 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     zkl_lock_callbacks_begin(&lock->events.owed, client);
     int status = fill(lock, members, options);
     if (status == ZKL_OK) {
-        status = attach(lock, options);
+        status = attach(lock, options->resource_class);
     }
     if (status != ZKL_OK) {
         free_lock(lock);

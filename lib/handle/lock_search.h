@@ -16,9 +16,8 @@
 
 /** Shared by all handles of a search. */
 typedef struct zkl_lock_search {
-    bool called_off; /* no handle begins an acquire while it is true */
-    int64_t
-        try_within_ms; /* how long the next try may take; 0, ZKL_FOREVER: until it is answered */
+    bool called_off;       /* no handle begins an acquire while it is true */
+    int64_t try_within_ms; /* for the next try; 0, ZKL_FOREVER: it ends when it is answered */
 } zkl_lock_search;
 
 /** Before the handle's first acquire. The search must live as long as the handle. From then on

@@ -32,7 +32,8 @@ static int release_lost(zkl_lock *lock) {
     return ZKL_LOST;
 }
 
-static int end_release(zkl_lock *lock) {
+static int end(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
     lock->pending = NULL;
     int status = zkl_lock_has_ended(lock) ? lock->grant.ended : ZKL_PENDING;
     zkl_lock_let_go(lock);
@@ -48,7 +49,7 @@ static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
     zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them behind the deletion */
     zkl_lock_leave_queues(lock);
     if (call->timeout_ms == 0) {
-        (void)end_release(lock); /* whatever it is so far */
+        (void)end(call); /* whatever it is so far */
         zkl_call_answer(call, ZKL_OK);
     } else if (zkl_lock_has_ended(lock)) {
         zkl_call_over(call);
@@ -79,10 +80,6 @@ static int begin(zkl_lock_call *call) {
     }
     zkl_call_answer(call, release_lost(lock));
     return ZKL_OK;
-}
-
-static int end(zkl_lock_call *call) {
-    return end_release(call->lock);
 }
 
 static const zkl_lock_call_kind kind = { .begin = begin, .end = end };

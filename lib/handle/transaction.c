@@ -38,10 +38,6 @@ static int check_handle(const zkl_transaction *transaction) {
     return ZKL_OK;
 }
 
-static int check_version(int32_t version) {
-    return zkl_validate_range("version", version, ZKL_ANY_VERSION, INT32_MAX);
-}
-
 static int check_room(const zkl_transaction *transaction, size_t bytes) {
     ZKL_TRY(zkl_validate_range("number of operations", (int64_t)transaction->count + 1, 1,
                                ZKL_TRANSACTION_OPERATIONS_MAX));
@@ -92,7 +88,7 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     if (operation.size > 0) {
         ZKL_TRY(zkl_validate_pointer("data", operation.data));
     }
-    ZKL_TRY(check_version(operation.version));
+    ZKL_TRY(zkl_validate_range("version", operation.version, ZKL_ANY_VERSION, INT32_MAX));
     const char *chroot = transaction->lock->client->chroot;
     size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
     size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
@@ -150,14 +146,15 @@ static void free_transaction(zkl_transaction *transaction) {
 /* What each guard of a set takes beyond that of one resource, for which there is room anyway. */
 enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
 
-static zkl_transaction *make_transaction(zkl_lock *lock, int64_t token) {
+static zkl_transaction *make_transaction(zkl_lock *lock) {
     zkl_transaction *transaction = calloc(1, sizeof(*transaction));
     if (transaction != NULL) {
         transaction->lock = lock;
-        transaction->token = token;
+        transaction->token = lock->grant.token;
         transaction->bytes = (lock->count - 1) * GUARD_BYTES;
         atomic_init(&transaction->outstanding, false);
         atomic_init(&transaction->keepers, 1);
+        zkl_handle_open(&transaction->open);
     }
     return transaction;
 }
@@ -167,17 +164,10 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     ZKL_TRY(zkl_validate_pointer("transaction", result));
     *result = NULL;
     ZKL_TRY(zkl_handle_check("lock", lock));
-    pthread_mutex_lock(&lock->client->mutex);
-    int status = zkl_lock_check_held(lock);
-    int64_t token = lock->grant.token;
-    pthread_mutex_unlock(&lock->client->mutex);
-    ZKL_TRY(status);
-    *result = make_transaction(lock, token);
-    if (*result == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    zkl_handle_open(&(*result)->open);
-    return ZKL_OK;
+    ZKL_WITH_MUTEX(&lock->client->mutex);
+    ZKL_TRY(zkl_lock_check_held(lock));
+    *result = make_transaction(lock);
+    return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
 static void drop(zkl_transaction *transaction) {
@@ -200,19 +190,6 @@ typedef struct transaction_call {
     zkl_transaction *transaction;
 } transaction_call;
 
-static int check_not_over(const zkl_transaction *transaction) {
-    if (transaction->over) {
-        return zkl_refuse("transaction", "", "it was committed already");
-    }
-    return ZKL_OK;
-}
-
-/* A later grant is no help: what was read under the one before proves nothing. A downgrade goes on
- * with the same. */
-static bool is_of_its_grant(const zkl_transaction *transaction) {
-    return transaction->lock->grant.token == transaction->token;
-}
-
 /* Where there is no memory for a path, it is not known: the write is done all the same. */
 static void on_committed(zkl_commit_call *base, const zkl_multi_result *results) {
     zkl_transaction *transaction = ((transaction_call *)base)->transaction;
@@ -225,6 +202,8 @@ static void on_committed(zkl_commit_call *base, const zkl_multi_result *results)
     }
 }
 
+/* A later grant is no help: what was read under the one before proves nothing. A downgrade keeps
+ * its grant's token. */
 static int begin(zkl_lock_call *call) {
     transaction_call *self = (transaction_call *)call;
     zkl_transaction *transaction = self->transaction;
@@ -232,9 +211,11 @@ static int begin(zkl_lock_call *call) {
     self->base.count = transaction->count;
     self->base.token = transaction->token;
     self->base.ended = on_committed;
-    ZKL_TRY(check_not_over(transaction));
+    if (transaction->over) {
+        return zkl_refuse("transaction", "", "it was committed already");
+    }
     ZKL_TRY(zkl_lock_check_held(call->lock));
-    if (!is_of_its_grant(transaction)) {
+    if (transaction->token != call->lock->grant.token) {
         return ZKL_LOST;
     }
     ZKL_TRY(zkl_commit_begin(&self->base));
