@@ -10,7 +10,7 @@
 
 /* What is so now is not counted up and down, but looked at. */
 static void look_at_request(const zkl_request_runner *runner) {
-    zkl_class_metrics *class = runner->metrics;
+    zkl_class_metrics *class = runner->history.metrics;
     if (class == NULL) {
         return;
     }

@@ -107,8 +107,7 @@ static int start_upgrade(zkl_lock *lock) {
     char owner_text[ZKL_OWNER_MAX + 1];
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
-        .kind = { ZKL_WRITE, 0 },
-        .companion = member->runner->request.own.node,
+        .request = { .mode = ZKL_WRITE },
         .resource = member->resource,
         .parent_path = member->path,
         .max_hold_ms = lock->options.max_hold_ms,
@@ -119,6 +118,7 @@ static int start_upgrade(zkl_lock *lock) {
         .owner_text = owner_text,
         .owner = { .arg = lock, .decided = on_decided, .lost = on_lost, .ended = on_ended },
     };
+    zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
     return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
 }

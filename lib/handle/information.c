@@ -56,10 +56,10 @@ static int64_t find_position(const zkl_lock *lock) {
     int64_t furthest = -1;
     for (size_t i = 0; i < lock->count; i++) {
         const zkl_request_runner *runner = lock->members[i].runner;
-        if (runner == NULL || runner->position < 0) {
+        if (runner == NULL || runner->history.position < 0) {
             return -1;
         }
-        furthest = runner->position > furthest ? runner->position : furthest;
+        furthest = runner->history.position > furthest ? runner->history.position : furthest;
     }
     return furthest;
 }

@@ -137,7 +137,7 @@ static void on_decided(void *arg, int status) {
         return;
     }
     if (status != ZKL_OK) {
-        zkl_explanation why = zkl_explain_verdict(member->runner, status);
+        zkl_explanation why = zkl_explain_verdict(&member->runner->history, status);
         keep_reason(member, &why);
         fail(lock, status);
     } else if (are_granted(lock)) {
@@ -239,14 +239,16 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
     bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
     zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
-        .kind = member->kind,
-        .max_waiting = (unsigned)lock->options.max_waiting,
+        .request = { .mode = member->kind.mode,
+                     .permits = member->kind.permits,
+                     .max_waiting = (unsigned)lock->options.max_waiting,
+                     .only_try = timeout_ms == 0,
+                     .fail_on_session_expiry =
+                         has_several(lock) || lock->options.fail_on_session_expiry != 0 },
         .group = lock->attempt.group,
         .resource = member->resource,
         .parent_path = member->path,
         .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
-        .only_try = timeout_ms == 0,
-        .fail_on_session_expiry = has_several(lock) || lock->options.fail_on_session_expiry != 0,
         .tells_contended = lock->options.tell_contended != 0,
         .owner_id = lock->id,
         .note = lock->options.note,
@@ -451,8 +453,8 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     grant->holds = 1;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
-    grant->granted_ms = first->granted_ms;
-    grant->waited_ms = first->granted_ms - lock->attempt.began_ms;
+    grant->granted_ms = first->history.granted_ms;
+    grant->waited_ms = first->history.granted_ms - lock->attempt.began_ms;
     grant->lost_reason = ZKL_OK;
     tell_grant(lock);
 }
@@ -466,8 +468,8 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     member->runner->owner = owner_of_request(member);
     lock->grant.mode = ZKL_WRITE;
     lock->grant.token = member->runner->request.own.zxid;
-    lock->grant.granted_ms = member->runner->granted_ms;
-    lock->grant.waited_ms = member->runner->granted_ms - member->runner->started_ms;
+    lock->grant.granted_ms = member->runner->history.granted_ms;
+    lock->grant.waited_ms = member->runner->history.granted_ms - member->runner->history.started_ms;
     tell_grant(lock);
     zkl_lock_dismiss(&reader, true);
 }

@@ -1,7 +1,7 @@
 /*
- * Finds out, for a holder that has asked for it, whether somebody waits behind it: by a list of
+ * Finds out, for a holder that has asked for it, whether a request waits behind it: by a list of
  * the resource's children with a watch on them, and another list when that has fired, until there
- * is somebody, or it holds no more. Holders of one session share the watch and its lists
+ * is one, or the lock is held no more. Holders of one session share the watch and its lists
  * (watch_table.h). It decides nothing: the lock is held as before.
  *
  * Everything here runs with the client's mutex held.
@@ -9,29 +9,31 @@
 #ifndef ZKLOCK_ZOOKEEPER_CONTENTION_H
 #define ZKLOCK_ZOOKEEPER_CONTENTION_H
 
-#include "session/session.h"
+#include "session/watch_table.h"
 
-typedef struct zkl_request_runner zkl_request_runner;
-
-/** Embed it. */
+/** Embed it. The first seven fields are the caller's to fill. */
 typedef struct zkl_contention {
-    bool wanted;     /* by the owner */
-    bool looks;      /* it holds, and has not found anybody */
-    bool found;      /* somebody, once for each grant */
+    zkl_watch_table *table;
+    const zkl_request *request;
+    const char *parent_path;
+    bool wanted; /* by the owner */
+    /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
+    const char *(*find_upgrade)(const void *arg);
+    void (*found_waiter)(void *arg); /* once for each grant */
+    void *arg;
+    bool found;      /* a waiter */
     bool look_again; /* the last list said nothing, or there was none */
     zkl_watch_waiter waiter;
 } zkl_contention;
 
-void zkl_contention_prepare(zkl_request_runner *runner, bool wanted);
-
 /** The lock has been granted. */
-void zkl_contention_begin(zkl_request_runner *runner);
-/** It is held no more, or soon will not be. Once too often is fine. */
-void zkl_contention_end(zkl_request_runner *runner);
-/** What could not be found out is tried again: on each new connection, and now and then. */
-void zkl_contention_review(zkl_request_runner *runner);
+void zkl_contention_begin(zkl_contention *self);
+/** The lock is held no more, or soon will not be. Once too often is fine. */
+void zkl_contention_end(zkl_contention *self);
+/** Looks again if the last look told nothing: on each new connection, and now and then. */
+void zkl_contention_review(zkl_contention *self);
 
-/** What whoever wants it may come to need of its session's watches, beyond its request. */
+/** What it may come to need of its session's watches, beyond its request. */
 size_t zkl_contention_watched_bytes(const char *parent_path);
 
 #endif

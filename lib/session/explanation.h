@@ -3,7 +3,7 @@
 #ifndef ZKLOCK_EXPLANATION_H
 #define ZKLOCK_EXPLANATION_H
 
-#include "session/request_runner.h"
+#include "session/request_sender.h"
 
 /** Room for a path, and for what became of it. */
 #define ZKL_EXPLANATION_SIZE 448
@@ -12,13 +12,25 @@ typedef struct zkl_explanation {
     char text[ZKL_EXPLANATION_SIZE]; /* empty: the status says all */
 } zkl_explanation;
 
+/** What is known of a request for people; embed it. The caller keeps it up to date. */
+typedef struct zkl_request_history {
+    const zkl_request_sender *sender; /* its request, session and path */
+    const char *resource;             /* as the user named it */
+    zkl_class_metrics *metrics;       /* where it is counted; NULL: nowhere */
+    int64_t started_ms;
+    int64_t granted_ms;     /* -1 before */
+    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
+    int64_t listed_ms;      /* since when lists have shown ours */
+    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
+} zkl_request_history;
+
 /** Of a verdict, in the moment in which it is given. */
-zkl_explanation zkl_explain_verdict(const zkl_request_runner *runner, int status);
+zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int status);
 
 /** For how long the session has had no connection, and why, where that is known. */
 zkl_explanation zkl_explain_connection(const zkl_session *session);
 
-zkl_request_facts zkl_request_facts_of(const zkl_request_runner *runner);
+zkl_request_facts zkl_request_facts_of(const zkl_request_history *history);
 
 /** A copy to free, or NULL: empty, or out of memory. */
 char *zkl_explanation_keep(const zkl_explanation *explanation);

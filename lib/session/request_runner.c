@@ -8,8 +8,6 @@
 
 #include "recipe/place.h"
 #include "recipe/request.h"
-#include "session/explanation.h"
-#include "session/request_sender.h"
 #include "telemetry/assertion.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
@@ -20,7 +18,7 @@ void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, 
     if (runner->request.own.node[0] == '\0') {
         path[0] = '\0';
     } else {
-        snprintf(path, size, "%s/%s", runner->parent_path, runner->request.own.node);
+        snprintf(path, size, "%s/%s", runner->sender.parent_path, runner->request.own.node);
     }
 }
 
@@ -52,10 +50,10 @@ static void note_position(zkl_request_runner *runner, const zkl_event *event) {
     }
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_contenders_view view = zkl_contenders_examine(event->children, &place);
-    if (runner->position < 0) {
-        runner->listed_ms = zkl_session_now_ms(runner->session);
+    if (runner->history.position < 0) {
+        runner->history.listed_ms = zkl_session_now_ms(runner->session);
     }
-    runner->position = view.listed ? (int64_t)view.earlier : -1;
+    runner->history.position = view.listed ? (int64_t)view.earlier : -1;
 }
 
 /* A process that was stopped asks with a session that may be over; a server that lags would
@@ -82,9 +80,10 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {
-    zkl_event event = zkl_request_read_reply(arg, reply);
+    zkl_request_runner *runner = arg;
+    zkl_event event = zkl_request_read_reply(&runner->sender, reply);
     event.kind = answer_of(reply->tag);
-    zkl_request_runner_feed(arg, &event);
+    zkl_request_runner_feed(runner, &event);
 }
 
 static void feed_outcome(zkl_request_runner *runner, zkl_event_kind kind, zkl_outcome outcome,
@@ -115,12 +114,22 @@ static void on_revoke_requested(void *arg) {
     }
 }
 
-/* What could not be found out is tried again. */
-static void look_again(zkl_request_runner *runner, zkl_event_kind kind) {
-    if (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED) {
-        zkl_own_watch_review(&runner->own_watch);
-        zkl_contention_review(runner);
+static void on_waiter_found(void *arg) {
+    const zkl_request_runner *runner = arg;
+    if (runner->owner.contended != NULL) {
+        runner->owner.contended(runner->owner.arg);
     }
+}
+
+/* The upgrade of what is held has a node of its own, which is to take its place. */
+static const char *find_upgrade(const void *arg) {
+    const zkl_request_runner *runner = arg;
+    for (const zkl_request_runner *one = runner->session->runners; one != NULL; one = one->next) {
+        if (strcmp(one->request.options.companion, runner->request.own.node) == 0) {
+            return one->request.session.guid;
+        }
+    }
+    return "";
 }
 
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
@@ -176,7 +185,7 @@ static void watch_own_node(zkl_request_runner *runner, const char *node) {
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_outcome outcome = ZKL_OUTCOME_OK;
-    zkl_telemetry_queued(zkl_request_facts_of(runner), node);
+    zkl_telemetry_queued(zkl_request_facts_of(&runner->history), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
     size_t count = zkl_contenders_find_nearest(children, &place, runner->nearest);
     if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
@@ -188,30 +197,49 @@ static void back_off(zkl_request_runner *runner) {
     unsigned doublings =
         runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
     runner->back_offs++;
-    zkl_telemetry_retry(zkl_request_facts_of(runner));
+    zkl_telemetry_retry(zkl_request_facts_of(&runner->history));
     int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
     if (longest > BACK_OFF_LONGEST_MS) {
         longest = BACK_OFF_LONGEST_MS;
     }
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
-    if (runner->group != NULL) {
-        until_ms = zkl_create_group_pause(runner->group, now_ms, until_ms);
-    }
-    zkl_session_set_timer(runner->session, &runner->back_off, until_ms);
+    zkl_timers_set(&runner->session->timers, &runner->back_off,
+                   zkl_create_group_pause(runner->sender.member.group, now_ms, until_ms));
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
-/* Who holds a permit watches as few nodes as any other holder. */
+static zkl_contender_kind kind_of(const zkl_request_options *options) {
+    return (zkl_contender_kind){ options->mode, options->permits };
+}
+
+/* The holder of a permit watches as few nodes as any other holder. */
 static void give_room_back(zkl_request_runner *runner) {
-    const zkl_contender_kind kind = { runner->request.options.mode,
-                                      runner->request.options.permits };
+    const zkl_contender_kind kind = kind_of(&runner->request.options);
     const zkl_contender_kind holder = { ZKL_EXCLUSIVE, 0 };
-    size_t spare = zkl_request_runner_watched_bytes(runner->parent_path, kind) -
-                   zkl_request_runner_watched_bytes(runner->parent_path, holder);
+    size_t spare = zkl_request_runner_watched_bytes(runner->sender.parent_path, kind) -
+                   zkl_request_runner_watched_bytes(runner->sender.parent_path, holder);
     runner->session->watched_bytes -= spare;
     runner->watched_bytes -= spare;
+}
+
+static void begin_hold(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->history.granted_ms = zkl_session_now_ms(runner->session);
+    zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->history.granted_ms,
+                                max_hold_ms);
+}
+
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->others_are_awaited = false;
+    begin_hold(runner, max_hold_ms);
+}
+
+void zkl_request_runner_check_hold(zkl_request_runner *runner) {
+    const zkl_timer *limit = &runner->hold_limit;
+    if (limit->timers != NULL && limit->deadline_ms <= zkl_session_now_ms(runner->session)) {
+        on_hold_limit(runner);
+    }
 }
 
 static void tell_decided(zkl_request_runner *runner, int status) {
@@ -219,13 +247,11 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         give_room_back(runner);
-        runner->granted_ms = zkl_session_now_ms(runner->session);
-        zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
-                                    runner->max_hold_ms);
-        zkl_contention_begin(runner);
+        begin_hold(runner, runner->max_hold_ms);
+        zkl_contention_begin(&runner->contention);
     }
-    zkl_explanation why = zkl_explain_verdict(runner, status);
-    zkl_telemetry_decided(zkl_request_facts_of(runner), status, why.text);
+    zkl_explanation why = zkl_explain_verdict(&runner->history, status);
+    zkl_telemetry_decided(zkl_request_facts_of(&runner->history), status, why.text);
     if (runner->owner.decided != NULL) {
         runner->owner.decided(runner->owner.arg, status);
     }
@@ -233,11 +259,11 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
-    zkl_contention_end(runner);
+    zkl_contention_end(&runner->contention);
     if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->hold_limit);
     }
-    zkl_telemetry_lost(zkl_request_facts_of(runner), status);
+    zkl_telemetry_lost(zkl_request_facts_of(&runner->history), status);
     if (runner->owner.lost != NULL) {
         runner->owner.lost(runner->owner.arg, status);
     }
@@ -252,20 +278,21 @@ static void tell_downgraded(zkl_request_runner *runner, int status) {
     }
 }
 
-static void tell_connection(zkl_request_runner *runner, zkl_event_kind kind) {
+/* What could not be found out is tried again on each new connection, and now and then. */
+static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
     if (is_news && runner->request.stage == ZKL_STAGE_HELD && runner->owner.connection != NULL) {
         runner->owner.connection(runner->owner.arg, kind == ZKL_EVENT_CONNECTED);
+    }
+    if (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED) {
+        zkl_own_watch_review(&runner->own_watch);
+        zkl_contention_review(&runner->contention);
     }
 }
 
 static void free_runner(zkl_request_runner *runner) {
     zkl_watch_set_end(&runner->watches);
     free(runner->nearest);
-    free(runner->resource);
-    free(runner->parent_path);
-    free(runner->owner_text);
-    free(runner->note);
     free(runner);
 }
 
@@ -276,11 +303,9 @@ static void end(zkl_request_runner *runner) {
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
     zkl_own_watch_end(&runner->own_watch);
-    zkl_contention_end(runner);
+    zkl_contention_end(&runner->contention);
     DL_DELETE(session->runners, runner);
-    if (runner->group != NULL) {
-        zkl_create_group_leave(runner->group, runner);
-    }
+    zkl_create_group_leave(&runner->sender.member);
     session->runner_count--;
     session->watched_bytes -= runner->watched_bytes;
     if (runner->owner.ended != NULL) {
@@ -292,42 +317,19 @@ static void end(zkl_request_runner *runner) {
     free_runner(runner);
 }
 
-/* What asks the servers for nothing. */
-static void tell(zkl_request_runner *runner, const zkl_action *action) {
-    switch (action->kind) {
-    case ZKL_ACTION_DOWNGRADE_ENDED:
-        tell_downgraded(runner, action->status);
-        break;
-    case ZKL_ACTION_GRANT:
-    case ZKL_ACTION_FAIL:
-        tell_decided(runner, action->status);
-        break;
-    case ZKL_ACTION_LOSE:
-        tell_lost(runner, action->status);
-        break;
-    case ZKL_ACTION_REJOIN:
-        runner->position = -1;
-        runner->own_watch.is_revoke_requested = false;
-        zkl_watch_set_remove_left(&runner->watches);
-        zkl_telemetry_rejoined(zkl_request_facts_of(runner));
-        break;
-    case ZKL_ACTION_REPORT:
-        zkl_telemetry_unknown_child(zkl_request_facts_of(runner), action->node);
-        break;
-    case ZKL_ACTION_WARN:
-        zkl_telemetry_not_deleted(zkl_request_facts_of(runner), action->status);
-        break;
-    default:
-        break; /* END, the last of all, is the runner's own: see step */
-    }
+static void rejoin(zkl_request_runner *runner) {
+    runner->history.position = -1;
+    runner->own_watch.is_revoke_requested = false;
+    zkl_watch_set_remove_left(&runner->watches);
+    zkl_telemetry_rejoined(zkl_request_facts_of(&runner->history));
 }
 
 /* Asks the servers; what cannot be sent is answered at the end of this step. */
 static void ask(zkl_request_runner *runner, const zkl_action *action) {
-    zkl_outcome outcome =
-        action->kind == ZKL_ACTION_LIST
-            ? zkl_listings_ask(&runner->session->listings, runner->parent_path, &runner->list)
-            : zkl_request_send(runner, action, on_reply);
+    zkl_outcome outcome = action->kind == ZKL_ACTION_LIST
+                              ? zkl_listings_ask(&runner->session->listings,
+                                                 runner->sender.parent_path, &runner->list)
+                              : zkl_request_send(&runner->sender, action);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_answer(runner, action->kind, outcome);
     }
@@ -338,15 +340,6 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
     case ZKL_ACTION_CREATE:
     case ZKL_ACTION_SETTLE:
         want_new_list(runner);
-        ask(runner, action);
-        break;
-    case ZKL_ACTION_LIST:
-    case ZKL_ACTION_MAKE_PARENT:
-    case ZKL_ACTION_INSPECT:
-    case ZKL_ACTION_DELETE:
-    case ZKL_ACTION_INSPECT_PARENT:
-    case ZKL_ACTION_REMOVE_PARENT:
-    case ZKL_ACTION_DOWNGRADE:
         ask(runner, action);
         break;
     case ZKL_ACTION_WATCH:
@@ -364,8 +357,29 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
     case ZKL_ACTION_BACK_OFF:
         back_off(runner);
         break;
+    case ZKL_ACTION_DOWNGRADE_ENDED:
+        tell_downgraded(runner, action->status);
+        break;
+    case ZKL_ACTION_GRANT:
+    case ZKL_ACTION_FAIL:
+        tell_decided(runner, action->status);
+        break;
+    case ZKL_ACTION_LOSE:
+        tell_lost(runner, action->status);
+        break;
+    case ZKL_ACTION_REJOIN:
+        rejoin(runner);
+        break;
+    case ZKL_ACTION_REPORT:
+        zkl_telemetry_unknown_child(zkl_request_facts_of(&runner->history), action->node);
+        break;
+    case ZKL_ACTION_WARN:
+        zkl_telemetry_not_deleted(zkl_request_facts_of(&runner->history), action->status);
+        break;
+    case ZKL_ACTION_END:
+        break; /* see step */
     default:
-        tell(runner, action);
+        ask(runner, action);
         break;
     }
 }
@@ -375,7 +389,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
     zkl_actions actions;
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
-        runner->refused = event->kind;
+        runner->history.refused = event->kind;
     }
     if (recorder != NULL) {
         zkl_recorder_begin_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
@@ -400,28 +414,20 @@ static zkl_event take_queued(zkl_request_runner *runner) {
     return event;
 }
 
-/* The last that is done with an event: the runner may be gone when it returns. */
-static void tell_group(zkl_request_runner *runner, zkl_event_kind kind) {
-    if (runner->request.stage >= ZKL_STAGE_LEAVING) {
-        zkl_create_group_withdraw(runner->group, runner);
-    } else if (kind == ZKL_EVENT_INSPECTED) {
-        zkl_create_group_look(runner->group);
-    }
-}
-
+/* What the group does comes last: the runner may be gone then. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event) {
     if (runner->stepping) {
         queue_event(runner, event);
         return;
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
-        zkl_telemetry_released(zkl_request_facts_of(runner));
-        zkl_contention_end(runner); /* before the node's deletion would fire its watch */
+        zkl_telemetry_released(zkl_request_facts_of(&runner->history));
+        /* Before the node's deletion would fire its watch. */
+        zkl_contention_end(&runner->contention);
     }
     runner->stepping = true;
     step(runner, event);
-    tell_connection(runner, event->kind);
-    look_again(runner, event->kind);
+    take_session_news(runner, event->kind);
     while (runner->request.stage != ZKL_STAGE_ENDED && runner->queued_count > 0) {
         zkl_event queued = take_queued(runner);
         step(runner, &queued);
@@ -429,8 +435,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     runner->stepping = false;
     if (runner->request.stage == ZKL_STAGE_ENDED) {
         end(runner);
-    } else if (runner->group != NULL) {
-        tell_group(runner, event->kind);
+    } else {
+        zkl_create_group_review(&runner->sender.member, event->kind);
     }
 }
 
@@ -445,80 +451,92 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_k
 
 /* ---- The beginning ----------------------------------------------------- */
 
-static bool make_watches(zkl_request_runner *runner, zkl_contender_kind kind) {
-    size_t count = zkl_contenders_room(zkl_node_name_of(kind));
+static size_t room_for(const char *text) {
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+/* A copy at the beginning of the room, which begins behind it then; NULL is none. */
+static const char *keep(char **room, const char *text) {
+    char *kept = *room;
+    *room += room_for(text);
+    return text != NULL ? memcpy(kept, text, room_for(text)) : NULL;
+}
+
+/* With room for its strings. */
+static zkl_request_runner *allocate(const zkl_run_options *options) {
+    size_t size = room_for(options->resource) + room_for(options->parent_path) +
+                  room_for(options->owner_text) + room_for(options->note);
+    zkl_request_runner *runner = calloc(1, sizeof(*runner) + size);
+    if (runner != NULL) {
+        char *room = runner->texts;
+        runner->history.resource = keep(&room, options->resource);
+        runner->sender.parent_path = keep(&room, options->parent_path);
+        runner->sender.owner_text = keep(&room, options->owner_text);
+        runner->sender.note = keep(&room, options->note);
+    }
+    return runner;
+}
+
+static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
+    size_t count = zkl_contenders_room(zkl_node_name_of(kind_of(&options->request)));
     runner->watches.arg = runner;
     runner->watches.armed = on_watch_armed;
     runner->watches.fired = on_watch_fired;
+    runner->own_watch = (zkl_own_watch){ .table = &runner->session->watches,
+                                         .request = &runner->request,
+                                         .parent_path = runner->sender.parent_path,
+                                         .armed = on_own_watch_armed,
+                                         .fired = on_own_watch_fired,
+                                         .revoke_requested = on_revoke_requested,
+                                         .arg = runner };
+    runner->contention = (zkl_contention){ .table = &runner->session->watches,
+                                           .request = &runner->request,
+                                           .parent_path = runner->sender.parent_path,
+                                           .wanted = options->tells_contended,
+                                           .find_upgrade = find_upgrade,
+                                           .found_waiter = on_waiter_found,
+                                           .arg = runner };
+    runner->watched_bytes =
+        zkl_request_runner_watched_bytes(options->parent_path, kind_of(&options->request));
+    if (options->tells_contended) {
+        runner->watched_bytes += zkl_contention_watched_bytes(options->parent_path);
+    }
     runner->nearest = calloc(count, sizeof(*runner->nearest));
     return runner->nearest != NULL &&
-           zkl_watch_set_begin(&runner->watches, &runner->session->watches, runner->parent_path,
-                               count);
-}
-
-/* A copy; NULL is none. */
-static bool keep(char **kept, const char *text) {
-    *kept = text != NULL ? strdup(text) : NULL;
-    return text == NULL || *kept != NULL;
+           zkl_watch_set_begin(&runner->watches, &runner->session->watches,
+                               runner->sender.parent_path, count);
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
-    zkl_request_runner *runner = calloc(1, sizeof(*runner));
+    zkl_request_runner *runner = allocate(options);
     if (runner == NULL) {
         return NULL;
     }
     runner->session = session;
     runner->owner = options->owner;
-    if (!keep(&runner->resource, options->resource) ||
-        !keep(&runner->parent_path, options->parent_path) ||
-        !keep(&runner->owner_text, options->owner_text) || !keep(&runner->note, options->note) ||
-        !make_watches(runner, options->kind)) {
-        free_runner(runner);
-        return NULL;
-    }
-    runner->position = -1;
+    runner->owner_id = options->owner_id;
+    runner->max_hold_ms = options->max_hold_ms;
+    runner->others_are_awaited = options->group != NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
     runner->hold_limit = (zkl_timer){ .fire = on_hold_limit, .arg = runner };
-    runner->max_hold_ms = options->max_hold_ms;
     runner->list =
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
-    runner->own_watch = (zkl_own_watch){ .table = &session->watches,
-                                         .request = &runner->request,
-                                         .parent_path = runner->parent_path,
-                                         .armed = on_own_watch_armed,
-                                         .fired = on_own_watch_fired,
-                                         .revoke_requested = on_revoke_requested,
-                                         .arg = runner };
-    runner->watched_bytes = zkl_request_runner_watched_bytes(options->parent_path, options->kind);
-    zkl_contention_prepare(runner, options->tells_contended);
-    if (options->tells_contended) {
-        runner->watched_bytes += zkl_contention_watched_bytes(options->parent_path);
+    runner->sender.session = session;
+    runner->sender.member = (zkl_create_member){
+        .group = options->group, .request = &runner->request, .replied = on_reply, .arg = runner
+    };
+    runner->history.sender = &runner->sender;
+    runner->history.metrics = options->metrics;
+    runner->history.started_ms = zkl_session_now_ms(session);
+    runner->history.granted_ms = -1;
+    runner->history.position = -1;
+    if (!prepare_watches(runner, options)) {
+        free_runner(runner);
+        return NULL;
     }
-    runner->owner_id = options->owner_id;
-    runner->group = options->group;
-    runner->others_are_awaited = options->group != NULL;
-    runner->metrics = options->metrics;
-    runner->started_ms = zkl_session_now_ms(session);
-    runner->granted_ms = -1;
     return runner;
-}
-
-void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
-    runner->granted_ms = zkl_session_now_ms(runner->session);
-    runner->max_hold_ms = max_hold_ms;
-    runner->others_are_awaited = false;
-    zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->granted_ms,
-                                max_hold_ms);
-}
-
-void zkl_request_runner_check_hold(zkl_request_runner *runner) {
-    bool is_limited = runner->max_hold_ms > 0 && runner->granted_ms >= 0;
-    if (is_limited &&
-        zkl_session_now_ms(runner->session) - runner->granted_ms >= runner->max_hold_ms) {
-        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_HOLD_LIMIT });
-    }
 }
 
 static unsigned depth_of(const char *path) {
@@ -527,6 +545,16 @@ static unsigned depth_of(const char *path) {
         depth += *path == '/' ? 1 : 0;
     }
     return depth;
+}
+
+static void join_session(zkl_request_runner *runner) {
+    zkl_session *session = runner->session;
+    DL_APPEND(session->runners, runner);
+    session->runner_count++;
+    session->watched_bytes += runner->watched_bytes;
+    zkl_create_group_join(&runner->sender.member);
+    zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
+                               runner->sender.parent_path);
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
@@ -544,33 +572,18 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     }
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
-    zkl_request_options request = {
-        .mode = options->kind.mode,
-        .permits = options->kind.permits,
-        .depth = depth_of(options->parent_path),
-        .max_waiting = options->max_waiting,
-        .is_member = options->group != NULL,
-        .only_try = options->only_try || options->timeout_ms == 0,
-        .fail_on_session_expiry = options->fail_on_session_expiry,
-        .needs_lease = session->liveness.lease.tick_ms > 0,
-    };
-    if (options->companion != NULL) {
-        zkl_node_name_copy(request.companion, options->companion);
-    }
+    zkl_request_options request = options->request;
+    request.depth = depth_of(options->parent_path);
+    request.is_member = options->group != NULL;
+    request.only_try = request.only_try || options->timeout_ms == 0;
+    request.needs_lease = session->liveness.lease.tick_ms > 0;
     zkl_request_begin(&runner->request, &request, &begun);
-    DL_APPEND(session->runners, runner);
-    if (runner->group != NULL) {
-        zkl_create_group_join(runner->group, runner);
-    }
-    session->runner_count++;
-    session->watched_bytes += runner->watched_bytes;
+    join_session(runner);
     *result = runner;
-    zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
-                               runner->parent_path);
-    zkl_session_set_timer_after(session, &runner->deadline, runner->started_ms,
+    zkl_session_set_timer_after(session, &runner->deadline, runner->history.started_ms,
                                 options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
-    zkl_telemetry_begun(zkl_request_facts_of(runner));
+    zkl_telemetry_begun(zkl_request_facts_of(&runner->history));
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;
 }

@@ -10,9 +10,9 @@
 #define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
 
 #include "session/contention.h"
-#include "session/create_group.h"
+#include "session/explanation.h"
 #include "session/own_watch.h"
-#include "session/session.h"
+#include "session/request_sender.h"
 #include "session/watch_set.h"
 
 /** Whom to tell. Each may lead to no further call into the same runner but
@@ -29,24 +29,20 @@ typedef struct zkl_request_owner {
     void (*downgraded)(void *arg, int status);
     /* The node is gone and the runner is about to be freed. */
     void (*ended)(void *arg);
-    /* Somebody asks for the lock: once for each node. */
+    /* The lock is asked for: once for each node. */
     void (*revoke_requested)(void *arg);
-    /* Somebody waits behind what is held: once for each grant, where tells_contended asks for it.
+    /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
      * It may be known at the grant, but never before it. */
     void (*contended)(void *arg);
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
-    zkl_contender_kind kind;
-    unsigned max_waiting;    /* see zkl_request_options, as for the two others of its */
-    zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
-    const char *companion;
-    const char *resource;    /* as the user named it, for the log */
-    const char *parent_path; /* its full path */
-    int64_t timeout_ms;      /* ZKL_FOREVER; 0: try; else the deadline */
-    bool only_try;           /* one with a deadline, or with none */
-    int64_t max_hold_ms;     /* 0: no limit */
-    bool fail_on_session_expiry;
+    zkl_request_options request; /* without depth, is_member and needs_lease */
+    zkl_create_group *group;     /* of a set, whose member it is; NULL: it stands alone */
+    const char *resource;        /* as the user named it, for the log */
+    const char *parent_path;     /* its full path */
+    int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
+    int64_t max_hold_ms;         /* 0: no limit */
     bool tells_contended;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
     const char *note;           /* a line of the node's data, for others to read; NULL: none */
@@ -58,43 +54,33 @@ typedef struct zkl_run_options {
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
-struct zkl_request_runner {
+typedef struct zkl_request_runner {
     zkl_request request;
     zkl_session *session;
     zkl_request_owner owner;
-    char *resource;
-    char *parent_path;
-    char *note;                /* NULL: none */
-    size_t parent_made_length; /* of the part of parent_path that was to be made last */
-    int32_t parent_version;    /* of the data of the parent, as it was inspected */
+    uint64_t owner_id;
+    zkl_request_sender sender;
+    zkl_request_history history;
+    zkl_list_waiter list;
+    zkl_watch_set watches;  /* on the nodes that it waits for */
+    zkl_neighbour *nearest; /* room to find them */
+    bool blocker_is_ours;   /* the nearest belongs to the same session */
+    zkl_own_watch own_watch;
+    zkl_contention contention;
+    size_t watched_bytes; /* that it may come to need for all of its watches */
     zkl_timer deadline;
     zkl_timer back_off;
+    unsigned back_offs;
     zkl_timer hold_limit;
     int64_t max_hold_ms;
-    unsigned back_offs;
-    int64_t started_ms;
-    int64_t granted_ms;     /* -1 before */
-    zkl_watch_set watches;  /* on those that it waits for */
-    zkl_neighbour *nearest; /* room to find them */
-    zkl_own_watch own_watch;
-    zkl_create_group *group;
     bool others_are_awaited; /* of its set: what it holds is nobody's yet */
-    bool blocker_is_ours;    /* it belongs to the same session */
-    size_t watched_bytes;
-    uint64_t owner_id;
-    zkl_class_metrics *metrics;
-    char *owner_text;
-    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
-    int64_t listed_ms;      /* since when one has */
-    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
-    zkl_contention contention;
     zkl_recorded_request recorded;
-    zkl_list_waiter list;
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;
     bool stepping;
-    zkl_request_runner *prev, *next;
-};
+    struct zkl_request_runner *prev, *next;
+    char texts[]; /* the strings of sender and history */
+} zkl_request_runner;
 
 /** Starts a request, and stores it in `result` before its first step, in which it
  *  may be decided and even end. ZKL_OK, or nothing was started: ZKL_NO_MEMORY,
@@ -109,11 +95,11 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
-/** A lock that was granted before counts as held from now on, and for so long at most. */
+/** A lock that was granted before counts as held from now on, and for max_hold_ms at most. */
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
 
-/** What a request for this resource may come to need of its session's watches:
- *  those on whom it waits for, and one on its own node. */
+/** What a request for this resource may come to need of its session's watches: on the nodes that
+ *  it waits for, and on its own. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
 
 /** The owner goes; nobody is told of anything from here on. */

@@ -7,9 +7,16 @@
 
 enum { NODE_DATA_SIZE = 1536 };
 
-static void write_path(const zkl_request_runner *runner, const char *node,
+/* ---- Paths and data ----------------------------------------------------------------------- */
+
+/* Of a node of the resource, or the resource's own path, or that of a level above it. */
+static void write_path(const zkl_request_sender *self, const char *node, unsigned level,
                        char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", runner->parent_path, node);
+    snprintf(path, ZKL_NODE_PATH_SIZE, "%s%s%s", self->parent_path, node != NULL ? "/" : "",
+             node != NULL ? node : "");
+    for (; level > 0; level--) {
+        *strrchr(path, '/') = '\0';
+    }
 }
 
 static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
@@ -21,135 +28,101 @@ static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
 }
 
 /* What the node says of who made it, and when. */
-static void write_data(const zkl_request_runner *runner, char data[NODE_DATA_SIZE]) {
-    zkl_operations *operations = runner->session->operations;
+static void write_data(const zkl_request_sender *self, char data[NODE_DATA_SIZE]) {
+    zkl_operations *operations = self->session->operations;
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
-    bool has_owner = runner->owner_text != NULL;
-    bool has_note = runner->note != NULL;
-    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", runner->session->identity,
-             has_owner ? "owner=" : "", has_owner ? runner->owner_text : "", has_owner ? "\n" : "",
-             now, has_note ? "note=" : "", has_note ? runner->note : "", has_note ? "\n" : "");
+    bool has_owner = self->owner_text != NULL;
+    bool has_note = self->note != NULL;
+    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,
+             has_owner ? "owner=" : "", has_owner ? self->owner_text : "", has_owner ? "\n" : "",
+             now, has_note ? "note=" : "", has_note ? self->note : "", has_note ? "\n" : "");
 }
 
-static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action,
-                        zkl_reply_callback *done, zkl_operation operation) {
-    operation.tag = (int)action->kind;
-    return zkl_send(&runner->session->sender, &operation, done, runner);
+/* ---- Operations --------------------------------------------------------------------------- */
+
+static zkl_outcome send(zkl_request_sender *self, zkl_action_kind action, zkl_operation operation) {
+    operation.tag = (int)action;
+    return zkl_send(&self->session->sender, &operation, self->member.replied, self->member.arg);
 }
 
-static zkl_outcome create(zkl_request_runner *runner, const zkl_action *action,
-                          zkl_reply_callback *done) {
-    char path[ZKL_NODE_PATH_SIZE];
-    char data[NODE_DATA_SIZE];
-    write_path(runner, action->node, path);
-    write_data(runner, data);
-    if (runner->group != NULL) {
-        return zkl_create_group_ask(runner->group, runner, path, data);
-    }
-    return send(runner, action, done,
-                (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = data });
-}
-
-/* About one node of the resource, ours or another's. */
-static zkl_outcome send_about(zkl_request_runner *runner, const zkl_action *action,
-                              zkl_reply_callback *done, zkl_operation_kind kind) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_path(runner, action->node, path);
-    return send(runner, action, done, (zkl_operation){ .kind = kind, .path = path });
-}
-
-static zkl_outcome transact(zkl_request_runner *runner, const zkl_action *action,
-                            zkl_reply_callback *done, const zkl_multi_operation *all,
-                            size_t count) {
-    return send(runner, action, done,
+static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
+                            const zkl_multi_operation *all, size_t count) {
+    return send(self, action,
                 (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count });
 }
 
-/* In one transaction, so that nobody ever sees neither of the two. */
-static zkl_outcome downgrade(zkl_request_runner *runner, const zkl_action *action,
-                             zkl_reply_callback *done) {
-    char reader[ZKL_NODE_PATH_SIZE];
+static zkl_outcome create(zkl_request_sender *self, const char *path) {
+    char data[NODE_DATA_SIZE];
+    write_data(self, data);
+    if (self->member.group != NULL) {
+        return zkl_create_group_ask(&self->member, &self->session->sender, path, data);
+    }
+    return send(self, ZKL_ACTION_CREATE,
+                (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = data });
+}
+
+/* In one transaction, so that there is always one of the two nodes. */
+static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     char writer[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
-    write_path(runner, action->node, reader);
-    write_path(runner, runner->request.own.node, writer);
-    write_data(runner, data);
+    write_path(self, self->member.request->own.node, 0, writer);
+    write_data(self, data);
     size_t used = strlen(data);
-    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", runner->request.own.zxid);
+    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n",
+             self->member.request->own.zxid);
     const zkl_multi_operation changes[] = {
         { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
     };
-    return transact(runner, action, done, changes, sizeof(changes) / sizeof(changes[0]));
+    return transact(self, ZKL_ACTION_DOWNGRADE, changes, sizeof(changes) / sizeof(changes[0]));
 }
 
-/* Of the resource's node, or of the one so many levels above it. */
-static void write_parent_path(const zkl_request_runner *runner, unsigned level,
-                              char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s", runner->parent_path);
-    for (; level > 0; level--) {
-        *strrchr(path, '/') = '\0';
-    }
-}
-
-static zkl_outcome make_parent(zkl_request_runner *runner, const zkl_action *action,
-                               zkl_reply_callback *done) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_parent_path(runner, action->level, path);
-    runner->parent_made_length = strlen(path);
-    bool container = runner->session->container_parents && action->level == 0;
-    return send(runner, action, done,
-                (zkl_operation){
-                    .kind = ZKL_OPERATION_CREATE_PARENT, .path = path, .container = container });
-}
-
-static zkl_outcome inspect_parent(zkl_request_runner *runner, const zkl_action *action,
-                                  zkl_reply_callback *done) {
-    char path[ZKL_NODE_PATH_SIZE];
-    write_parent_path(runner, action->level, path);
-    return send(runner, action, done,
-                (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path });
+static zkl_outcome make_parent(zkl_request_sender *self, const char *path, unsigned level) {
+    self->parent_made_length = strlen(path);
+    return send(self, ZKL_ACTION_MAKE_PARENT,
+                (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT,
+                                 .path = path,
+                                 .container = self->session->container_parents && level == 0 });
 }
 
 /* A transaction, as only there a version can be given. */
-static zkl_outcome remove_parent(zkl_request_runner *runner, const zkl_action *action,
-                                 zkl_reply_callback *done) {
+static zkl_outcome remove_parent(zkl_request_sender *self) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
-                                          .path = runner->parent_path,
-                                          .version = runner->parent_version };
-    return transact(runner, action, done, &removal, 1);
+                                          .path = self->parent_path,
+                                          .version = self->parent_version };
+    return transact(self, ZKL_ACTION_REMOVE_PARENT, &removal, 1);
 }
 
-zkl_outcome zkl_request_send(zkl_request_runner *runner, const zkl_action *action,
-                             zkl_reply_callback *done) {
+zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action) {
+    char path[ZKL_NODE_PATH_SIZE];
+    write_path(self, action->node, action->level, path);
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
-        return create(runner, action, done);
+        return create(self, path);
     case ZKL_ACTION_INSPECT:
-        return send_about(runner, action, done, ZKL_OPERATION_EXISTS);
-    case ZKL_ACTION_DELETE:
-        return send_about(runner, action, done, ZKL_OPERATION_DELETE);
-    case ZKL_ACTION_DOWNGRADE:
-        return downgrade(runner, action, done);
-    case ZKL_ACTION_MAKE_PARENT:
-        return make_parent(runner, action, done);
     case ZKL_ACTION_INSPECT_PARENT:
-        return inspect_parent(runner, action, done);
+        return send(self, action->kind,
+                    (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path });
+    case ZKL_ACTION_DELETE:
+        return send(self, action->kind,
+                    (zkl_operation){ .kind = ZKL_OPERATION_DELETE, .path = path });
+    case ZKL_ACTION_DOWNGRADE:
+        return downgrade(self, path);
+    case ZKL_ACTION_MAKE_PARENT:
+        return make_parent(self, path, action->level);
     case ZKL_ACTION_REMOVE_PARENT:
-        return remove_parent(runner, action, done);
+        return remove_parent(self);
     default:
-        return zkl_liveness_write_nothing(&runner->session->liveness, done, runner,
-                                          (int)action->kind);
+        return zkl_liveness_write_nothing(&self->session->liveness, self->member.replied,
+                                          self->member.arg, (int)action->kind);
     }
 }
 
-static const char *last_name(const char *path) {
-    return strrchr(path, '/') + 1;
-}
+/* ---- Replies ------------------------------------------------------------------------------ */
 
-/* A write that settles may have failed, if that is committed. Whoever has written to the parent
- * since it was inspected uses it, as they do who have children there. */
+/* A write that settles may have failed, if that is committed. A parent that was written to since it
+ * was inspected is in use, as one with children is. */
 static zkl_outcome outcome_of(const zkl_reply *reply) {
     if (reply->tag == ZKL_ACTION_SETTLE && zkl_is_committed(reply)) {
         return ZKL_OUTCOME_OK;
@@ -159,16 +132,16 @@ static zkl_outcome outcome_of(const zkl_reply *reply) {
                                                                     : reply->outcome;
 }
 
-zkl_event zkl_request_read_reply(zkl_request_runner *runner, const zkl_reply *reply) {
+zkl_event zkl_request_read_reply(zkl_request_sender *self, const zkl_reply *reply) {
     if (reply->tag == ZKL_ACTION_INSPECT_PARENT) {
-        runner->parent_version = reply->version;
+        self->parent_version = reply->version;
     }
     return (zkl_event){
         .outcome = outcome_of(reply),
         .status = reply->status,
-        .node = reply->path != NULL ? last_name(reply->path) : NULL,
+        .node = reply->path != NULL ? strrchr(reply->path, '/') + 1 : NULL,
         .zxid = reply->zxid,
-        .own_session = reply->ephemeral_owner == runner->session->id,
+        .own_session = reply->ephemeral_owner == self->session->id,
         .holds_data = reply->data_length > 0,
     };
 }

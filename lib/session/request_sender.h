@@ -2,13 +2,24 @@
 #ifndef ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
 #define ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
 
-#include "session/request_runner.h"
+#include "session/create_group.h"
+#include "session/session.h"
 
-/** Its reply has the action as its tag. */
-zkl_outcome zkl_request_send(zkl_request_runner *runner, const zkl_action *action,
-                             zkl_reply_callback *done);
+/** Embed it. The caller fills the fields up to `member`. */
+typedef struct zkl_request_sender {
+    zkl_session *session;
+    const char *parent_path;   /* of the resource */
+    const char *owner_text;    /* who acquires, in the node's data; NULL: it is not said */
+    const char *note;          /* another line there; NULL: none */
+    zkl_create_member member;  /* who asks; no group: it stands alone */
+    size_t parent_made_length; /* of the part of parent_path that was to be made last */
+    int32_t parent_version;    /* of the data of the parent, as it was inspected */
+} zkl_request_sender;
+
+/** OK: `member.replied` will be called; the reply has the action as its tag. */
+zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action);
 
 /** What that reply is to the request. The event is filled but for its kind. */
-zkl_event zkl_request_read_reply(zkl_request_runner *runner, const zkl_reply *reply);
+zkl_event zkl_request_read_reply(zkl_request_sender *self, const zkl_reply *reply);
 
 #endif

@@ -209,7 +209,7 @@ TEST(callback_says_why_permits_differ) {
     async_wait(&self);
     ASYNC_HEARD(&self, "acquired(-36) ");
     EXPECT_TEXT(said,
-                "resource \"other\": somebody earlier in its queue asks for another number of "
+                "resource \"other\": an earlier request in its queue asks for another number of "
                 "permits, or for a lock");
     zkl_lock_close(permit);
     end();

@@ -122,7 +122,6 @@ int64_t stage_next_timer_in(const run_stage *stage) {
 
 int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t timeout_ms) {
     zkl_run_options options = {
-        .kind = { ZKL_EXCLUSIVE, 0 },
         .group = owner->group,
         .resource = "stock",
         .parent_path = parent,
