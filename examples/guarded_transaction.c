@@ -11,7 +11,7 @@
 
 enum { TIMEOUT_MS = 10000 };
 
-/* A node that exists already is fine. */
+/* Succeeds also if the node exists already. */
 static int make_node(zkl_lock *lock, const char *path) {
     zkl_transaction *transaction = NULL;
     zkl_transaction_result result = ZKL_TRANSACTION_RESULT_INIT;
@@ -56,7 +56,7 @@ static int write_run(zkl_lock *lock, const char *text) {
     return status;
 }
 
-/* Each status says what became of the write. */
+/* What each status says about the write. */
 static void explain(int status) {
     const char *applied = "nothing was written";
     if (status == ZKL_OK) {

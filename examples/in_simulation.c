@@ -1,14 +1,14 @@
 /*
- * Runs an example on simulated servers, with the arguments that it is given, and looks that it
- * leaves nothing behind:
+ * Runs an example on simulated servers, with the arguments that follow, and checks that it leaves
+ * nothing behind:
  *
  *     NAME_in_simulation [--behind PATH | --break RESOURCE | --pause MS | --outage downgrade |
  *                        --times N] ARG...
  *
  * --behind  another contender holds the resource PATH all the time, and after 5 s SIGINT comes
  * --break   an administrator breaks the lock of RESOURCE while the example works
- * --pause   the process stands still for so long while the example works
- * --times   it is run so often, one after the other: the status is that of the last
+ * --pause   the process is stopped for MS milliseconds while the example works
+ * --times   the example runs N times, one after the other; the status is that of the last run
  * --outage  all servers are down when the example downgrades its lock, for longer than it waits
  */
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 enum { SIGNAL_AT_MS = 5000, TIMEOUT_MS = 10000, CLEAN_MS = 10000, RECOVERY_MS = 5000 };
 
-int example_main(int argc, char **argv); /* its main, by another name */
+int example_main(int argc, char **argv); /* the example's main, renamed */
 
 static const char *broken_resource;
 static int64_t pause_ms;
@@ -58,7 +58,7 @@ static void stand_still(void) {
     zkl_testing_pause(NULL, pause_ms);
 }
 
-/* Returns how many arguments they are. */
+/* Returns how many arguments the options take. */
 static int take_options(int argc, char **argv, char other[ZKL_NODE_PATH_SIZE]) {
     if (argc < 3) {
         return 0;

@@ -4,7 +4,7 @@
  * Start it on several machines. One leads and works; the others wait, and take over when it stops,
  * crashes, is cut off or is asked to resign. All print who leads. SIGINT and SIGTERM end it.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,14 +16,14 @@
 
 enum { STEP_MS = 500 };
 
-/* What the callbacks, which run on zklock's thread, tell the main thread. */
+/* The callbacks run on zklock's thread, and pass this to the main thread. */
 typedef struct service {
     zkl_election *election;
-    _Atomic int64_t asked_term; /* that somebody wants to end; 0: none */
-    atomic_int campaign_status; /* ZKL_OK, or why there is no more campaign */
+    _Atomic int64_t asked_term; /* the term that somebody asks to end; 0: none */
+    atomic_int campaign_status; /* ZKL_OK, or why the last campaign failed */
 } service;
 
-static sigset_t signals; /* that end it */
+static sigset_t signals; /* SIGINT and SIGTERM */
 
 static void on_elected(void *arg, int64_t term) {
     (void)arg;
@@ -35,7 +35,7 @@ static void on_lost(void *arg, int64_t term, int reason) {
     fprintf(stderr, "term %lld is over: %s\n", (long long)term, zkl_strerror(reason));
 }
 
-/* By `queue_operator HOSTS revoke`, for example. The main thread does the work, so it resigns. */
+/* Caused by `queue_operator HOSTS revoke`, for example. The main thread, which works, resigns. */
 static void on_resignation_asked(void *arg, int64_t term) {
     service *self = arg;
     fprintf(stderr, "asked to resign in term %lld\n", (long long)term);
@@ -48,7 +48,7 @@ static bool lost_before_it_began(int status) {
     return status == ZKL_SESSION_EXPIRED || status == ZKL_LEASE_ENDED || status == ZKL_NODE_DELETED;
 }
 
-/* A campaign that fails is not begun again: a person has to look at it. */
+/* After a failed campaign the program ends: a person has to look at it. */
 static void on_campaign_ended(void *arg, int status, int64_t term) {
     service *self = arg;
     (void)term;
@@ -137,6 +137,6 @@ int main(int argc, char **argv) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: they all inherit it */
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread starts: all inherit it */
     return run_example(argc, argv, NULL, run);
 }

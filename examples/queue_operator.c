@@ -53,7 +53,7 @@ static int break_node(zkl_client *client, const char *resource, const char *node
     return status;
 }
 
-/* It looks twice, idle_ms apart. */
+/* The call looks twice, idle_ms apart, so it needs that much more time. */
 static int remove_idle(zkl_client *client, const char *idle) {
     size_t removed = 0;
     char *end = NULL;

@@ -1,10 +1,10 @@
 /*
- * Who holds which lock, who waits for it, and whether owners wait for each other in a
- * circle:
+ * Shows who holds which lock, who waits for it, and whether owners wait for each other in
+ * a circle:
  *
  *     queue_report HOST:PORT[,...] [RESOURCE]
  *
- * It changes nothing; queue_operator takes the nodes that it names.
+ * It changes nothing. queue_operator acts on the nodes that it shows.
  *
  * Exit status: 0, 1 when the servers could not be asked, 2 when there is a deadlock.
  */

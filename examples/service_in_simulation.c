@@ -80,7 +80,7 @@ static sight look(void) {
     return seen;
 }
 
-/* Both are in the queue, and the first of them is another than before. */
+/* Both are in the queue, and the first one has changed. */
 static sight expect_another_leader(const char *before) {
     int64_t until_ms = zkl_testing_now_ms() + SOON_MS;
     sight seen = look();
@@ -139,7 +139,7 @@ static void leader_resigns_when_asked_and_follows_when_broken(void *arg) {
     end();
 }
 
-/* Whoever it was, it does not answer. */
+/* The instance that leads does not react. */
 static void operator_asks_in_vain_and_breaks(void *arg) {
     char revoke[] = "revoke";
     char break_it[] = "break";
@@ -174,7 +174,7 @@ static void cross(void *arg) {
     ZKL_TESTING_EXPECT(zkl_lock_open(operators, self->second, &options, &second) == ZKL_OK);
     ZKL_TESTING_EXPECT(zkl_lock_acquire(first, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL) == ZKL_OK);
     zkl_testing_sleep(1000); /* the other has its first by now */
-    /* Whoever gives up first may let the other one in at the last moment. */
+    /* If one gives up first, the other may get in at the last moment. */
     int status = zkl_lock_acquire(second, ZKL_EXCLUSIVE, TIMEOUT_MS, NULL);
     ZKL_TESTING_EXPECT(status == ZKL_TIMEOUT || status == ZKL_OK);
     zkl_lock_close(second);

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include "simulated_waits.h"
 

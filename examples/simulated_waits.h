@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-/* From this moment on sigtimedwait has SIGINT for whoever asks. */
+/* From this moment on sigtimedwait returns SIGINT. */
 extern int64_t simulated_signal_at_ms;
 
-/* What shall happen in the next nanosleep, while the example works; NULL: nothing. */
+/* Is called in the next nanosleep, while the example works; NULL: nothing is. */
 extern void (*simulated_accident)(void);
 
 #endif

@@ -17,7 +17,7 @@ enum {
     FIRST_BALANCE = 1000000
 };
 
-/** What is to be done; the same for all processes. */
+/** The task; the same for all processes. */
 struct bank {
     const char *hosts;
     const char *database;
@@ -42,19 +42,19 @@ struct board {
     atomic_int outcomes[TRANSFERS_MAX];
     atomic_int decided;                /* how many transfers have come to an end */
     atomic_int holders[PROCESSES_MAX]; /* threads of this process that hold both accounts */
-    atomic_int patient_timed_out;      /* of those that had plenty of time */
+    atomic_int patient_timed_out;      /* transfers that had plenty of time */
     atomic_int fenced_off;             /* writes that the store refused; they are done again */
-    atomic_int failures;               /* of what must not fail; each is told on stderr */
+    atomic_int failures;               /* of calls that must not fail; each is printed to stderr */
 };
 
 static inline int bank_transfers(const struct bank *bank) {
     return bank->processes * bank->threads * bank->transfers;
 }
 
-/** In memory shared with all children. NULL: none is to be had. */
+/** In memory that all children share. NULL: there is no memory. */
 struct board *board_make(void);
 
-/** Tells it on stderr, and counts it. */
+/** Prints a failure to stderr, and counts it. */
 __attribute__((format(printf, 2, 3))) void board_fail(struct board *board, const char *format, ...);
 
 #endif

@@ -29,7 +29,7 @@ static void start(struct coordinator *self, int index) {
         board_fail(self->board, "fork: %s", strerror(errno));
         self->processes[index] = ENDED;
     } else if (self->processes[index] == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* none outlives the coordinator */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* no child outlives the coordinator */
         _exit(getppid() == parent ? teller_run(self->bank, self->board, index) : EXIT_FAILURE);
     }
 }
@@ -40,7 +40,7 @@ static void kill_one(struct coordinator *self, int index) {
     self->processes[index] = ENDED;
 }
 
-/* Whether one that holds locks was killed, and started again. */
+/* Whether a process that holds locks was killed and started again. */
 static bool kill_a_holder(struct coordinator *self) {
     for (int i = 0; i < self->bank->processes; i++) {
         int index = (self->next_victim + i) % self->bank->processes;

@@ -12,7 +12,7 @@ struct course {
     bool all_ended; /* of themselves, within the bound */
 };
 
-/** Runs all to the end. No client may be open: a handle does not survive fork(). */
+/** Runs all processes to the end. No client may be open: a handle does not survive fork(). */
 void coordinator_run(const struct bank *bank, struct board *board, struct course *course);
 
 #endif

@@ -5,7 +5,7 @@
 #include "board.h"
 #include "coordinator.h"
 
-/** Prints it. Whether all that must hold has held. */
+/** Prints the report. Returns whether every rule was kept. */
 bool report(const struct bank *bank, struct board *board, const struct course *course);
 
 #endif

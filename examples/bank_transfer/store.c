@@ -57,7 +57,7 @@ static enum store_status connect_to(const char *path, int flags, struct store **
         sqlite3_busy_timeout(store->database, BUSY_TIMEOUT_MS) != SQLITE_OK) {
         return STORE_ERROR;
     }
-    /* With WAL what is committed survives the kill of any process, though not a power cut. */
+    /* With WAL committed data survives the kill of any process, though not a power cut. */
     int result = sqlite3_exec(store->database, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
     return result == SQLITE_OK ? STORE_OK : STORE_ERROR;
 }
@@ -129,7 +129,7 @@ static enum store_status execute(struct store *store, enum statement which) {
     return sqlite3_reset(prepared) == SQLITE_OK ? STORE_OK : STORE_ERROR;
 }
 
-/* That it found no row means that its WHERE refused it. */
+/* If it changed no row, its WHERE refused it. */
 static enum store_status execute_fenced(struct store *store, enum statement which) {
     if (execute(store, which) != STORE_OK) {
         return STORE_ERROR;

@@ -45,9 +45,10 @@ struct audit {
 /** Makes the database, with that many accounts, numbered from 0, of one balance. */
 enum store_status store_create(const char *path, int accounts, int64_t balance);
 
-/** Opens a connection. Close `*opened` in any case: on STORE_ERROR it tells why. */
+/** Opens a connection. Close `*opened` in any case: on STORE_ERROR, store_error() has the reason.
+ */
 enum store_status store_open(const char *path, struct store **opened);
-/** NULL is fine. */
+/** NULL is allowed. */
 void store_close(struct store *store);
 const char *store_error(const struct store *store);
 

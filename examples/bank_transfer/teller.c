@@ -10,11 +10,11 @@ enum {
     SESSION_TIMEOUT_MS = 2000, /* the locks of a process that is killed are gone soon after it */
     CONNECT_TIMEOUT_MS = 20000,
     CLOSE_TIMEOUT_MS = 10000,
-    WORK_MS = 3,      /* while both accounts are held: some are killed then */
-    HURRY_ONE_IN = 8, /* so many have a deadline that may pass */
+    WORK_MS = 3,      /* while both accounts are held; some processes are killed then */
+    HURRY_ONE_IN = 8, /* one transfer in eight has a deadline that may pass */
     HURRIED_MS = 60,
     PATIENT_MS = 40000,
-    DEADLOCK_MS = 1500, /* one after the other nobody gets out of a circle before */
+    DEADLOCK_MS = 1500, /* with one lock after the other, a deadlock lasts until this deadline */
     AMOUNT_MAX = 100
 };
 
@@ -87,7 +87,7 @@ static void fail_acquire(struct board *board, int status) {
                detail);
 }
 
-/* False: it was fenced off, as its session had ended, and is to be done again. */
+/* False: it was fenced off, because its session had ended, and must be done again. */
 static bool attempt(struct teller_thread *self, struct transfer *transfer) {
     const struct bank *bank = self->teller->bank;
     struct board *board = self->teller->board;
@@ -112,7 +112,7 @@ static bool attempt(struct teller_thread *self, struct transfer *transfer) {
     return true;
 }
 
-/* What was under way belongs to this process before it was killed. */
+/* A transfer that was under way is one that this process began before it was killed. */
 static void transfer_one(struct teller_thread *self, int number) {
     struct board *board = self->teller->board;
     int outcome = atomic_load(&board->outcomes[number]);

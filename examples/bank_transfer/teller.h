@@ -4,7 +4,7 @@
 
 #include "board.h"
 
-/** Runs process `index`, and returns its exit status. Where it was killed before, it goes on. */
+/** Runs process `index`, and returns its exit status. If it was killed before, it continues. */
 int teller_run(const struct bank *bank, struct board *board, int index);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Writes a catalogue, and goes on reading what it has written: catalogue HOSTS
+ * Writes a catalogue, and then reads it, without letting another writer in: catalogue HOSTS
  *
- * It downgrades its write lock to a read lock: other readers come in, and no writer comes between.
- * Then it upgrades again, if nobody else reads by then.
+ * It downgrades its write lock to a read lock: other readers get in, and no writer does. Then it
+ * upgrades again, if nobody else reads by then.
  */
 #include "../example.h"
 

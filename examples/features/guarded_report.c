@@ -3,7 +3,7 @@
  *
  * It stops as soon as somebody else may have the lock, and asks the servers before the last step.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ static void on_state(void *arg, const zkl_lock_event *event) {
     }
 }
 
-/* ZKL_SUSPECT: without a connection it goes on while the lease lasts, since nobody else can have
+/* ZKL_SUSPECT: without a connection it continues while the lease lasts, as nobody else can have
  * the lock before the lease ends; but only if the next part will be done by then. */
 static int may_go_on(const zkl_lock *lock, const atomic_bool *stop) {
     int64_t lease_left_ms = 0;

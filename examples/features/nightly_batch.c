@@ -5,7 +5,7 @@
  * somebody waits behind it, it finishes its current item, releases, and queues again, behind the
  * waiter. (In this demo the waiter is a second handle of the same process.)
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <stdatomic.h>
 #include <time.h>

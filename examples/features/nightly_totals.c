@@ -10,7 +10,7 @@
  * machine that dies before its mark leaves the work to the next: adding up again must give the same
  * result.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <pthread.h>
 #include <signal.h>
@@ -25,11 +25,11 @@ enum { CLOSE_MS = 5000, TELL_S = 1, PATH_SIZE = 256 };
 typedef struct totals {
     zkl_lock *lock;
     char mark[PATH_SIZE];
-    int status; /* how it ended; to be read when done is set */
+    int status; /* how it ended; valid once done is set */
     atomic_bool done;
 } totals;
 
-static sigset_t signals; /* that end the wait */
+static sigset_t signals; /* SIGINT and SIGTERM, which end the wait */
 
 /* ---- The mark --------------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ static int run(zkl_lock *lock, const char *mark) {
     }
     if (status == ZKL_OK) {
         status = add_up_unless_done(lock, mark);
-        int released = zkl_lock_release(lock, CLOSE_MS); /* also where that has failed */
+        int released = zkl_lock_release(lock, CLOSE_MS); /* also if the work has failed */
         status = status == ZKL_OK ? released : status;
     }
     return status;
@@ -169,6 +169,6 @@ int main(int argc, char **argv) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread: they all inherit it */
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* before any thread starts: all inherit it */
     return run_example(argc, argv, &options, run_totals);
 }

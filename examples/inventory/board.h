@@ -29,7 +29,7 @@ struct request {
     int sold_seen; /* a query's */
 };
 
-/** What a query that is no request came to, over all readers. */
+/** The results of queries beside the requests, over all readers. */
 struct query_counts {
     _Atomic int made;
     _Atomic int wrong;
@@ -58,7 +58,8 @@ struct board {
     struct query_counts queries;
 
     struct request requests[BOARD_REQUESTS_MAX];
-    struct gate rounds[BOARD_REQUESTS_MAX]; /* forced overlap: who has read, in each round */
+    struct gate
+        rounds[BOARD_REQUESTS_MAX]; /* forced overlap: requests that have read, in each round */
 };
 
 /** Makes the board of a scenario (of at most BOARD_REQUESTS_MAX requests); NULL when there is no
@@ -67,7 +68,7 @@ struct board *board_make(const struct scenario *scenario);
 
 void board_free(struct board *board);
 
-/** Notes why the run cannot go on; the first text is kept. */
+/** Notes why the run cannot continue; the first text is kept. */
 void board_fail(struct board *board, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

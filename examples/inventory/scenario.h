@@ -24,7 +24,7 @@ enum outcome {
     ANSWERED /* a query */
 };
 
-/** One who comes, and what must come of it under a lock. */
+/** One buyer, and the result that it must get under a lock. */
 struct customer {
     const char *name;
     enum kind kind;

@@ -12,7 +12,7 @@
 #include "board.h"
 #include "scenario.h"
 
-/** What all servers of a run are told. */
+/** What all servers of a run get. */
 struct run_plan {
     const struct scenario *scenario;
     enum guard guard;

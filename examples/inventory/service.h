@@ -7,7 +7,7 @@
 
 #include "contender.h"
 
-/** Serves request number `index` of the plan. False: the run cannot go on. */
+/** Serves request number `index` of the plan. False: the run cannot continue. */
 bool serve_without_lock(struct contender *contender, int index);
 bool serve_under_lock(struct contender *contender, int index);
 

@@ -149,7 +149,7 @@ static store_status execute(struct store *store, statement which) {
     return sqlite3_reset(prepared) == SQLITE_OK ? STORE_OK : STORE_ERROR;
 }
 
-/* Executes an UPDATE of the stock; that it found no row means that its WHERE refused it. */
+/* Executes an UPDATE of the stock; if it changed no row, its WHERE refused it. */
 static store_status execute_fenced(struct store *store, statement which) {
     if (execute(store, which) != STORE_OK) {
         return STORE_ERROR;

@@ -31,10 +31,11 @@ struct store_sale {
 /** Makes the database at `path`, with `quantity` units in stock. */
 store_status store_create(const char *path, int quantity);
 
-/** Opens a connection. Close `*opened` in any case: on STORE_ERROR it tells why. */
+/** Opens a connection. Close `*opened` in any case: on STORE_ERROR, store_error() has the reason.
+ */
 store_status store_open(const char *path, struct store **opened);
 
-/** Closes it. NULL is fine. */
+/** Closes it. NULL is allowed. */
 void store_close(struct store *store);
 
 /** What went wrong in the last call on this connection. */

@@ -5,7 +5,7 @@
  * socket), asks the servers whether it was alone for all that time, and releases the lock. All of
  * it happens on the one thread that runs the loop.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -48,7 +48,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* The servers' word, unlike zkl_lock_check's: what was done so far was done under the lock. */
+/* The servers answer, not local knowledge: what was done so far was done under the lock. */
 static void on_verified(void *arg, int status) {
     job *self = arg;
     printf("%s: its work was done under the lock: %s\n", self->resource, zkl_strerror(status));
@@ -89,7 +89,7 @@ static int start(job *self, int number, zkl_client *client, int loop) {
     return status;
 }
 
-/* Everything that happens, happens in here. */
+/* All work is done in here. */
 static void run(int loop, zkl_client *client) {
     struct epoll_event events[EVENTS];
     while (unfinished > 0) {
@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.dispatch = ZKL_DISPATCH_CALLER;
     int loop = epoll_create1(EPOLL_CLOEXEC);
-    /* This waits for the connection, once; nothing below does. */
+    /* This blocks until there is a connection. Nothing below blocks. */
     int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
     if (status == ZKL_OK) {
         status = run_jobs(client, loop, jobs);
@@ -140,7 +140,7 @@ int main(int argc, char **argv) {
     if (status != ZKL_OK) {
         fprintf(stderr, "%s. %s\n", zkl_strerror(status), zkl_error_message());
     }
-    (void)close(loop); /* before the client closes the descriptor that is in it */
+    (void)close(loop); /* before zkl_client_close, which closes the descriptor */
     for (int i = 0; i < JOBS; i++) {
         zkl_lock_close(jobs[i].lock);
         if (jobs[i].timer > 0) {

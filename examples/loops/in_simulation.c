@@ -1,8 +1,9 @@
 /*
- * Runs an example on simulated servers, where time passes in zklock only: so what its loop waits
- * in lets time pass instead, and asks again. The linker puts these in place of the loop's own.
+ * Runs an example on simulated servers, where time passes in zklock only. So these functions
+ * replace those in which the loop waits: they let virtual time pass, and poll again. The linker
+ * puts them in place.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 enum { STEP_MS = 1, CLEAN_MS = 10000 };
 
-int example_main(int argc, char **argv); /* its main, by another name */
+int example_main(int argc, char **argv); /* the example's main, renamed */
 
 #ifdef WITH_LIBUV
 #include <uv.h>
@@ -46,12 +47,12 @@ int __wrap_epoll_wait(int loop, struct epoll_event *events, int most, int timeou
 int main(void) {
     char name[] = "example";
     char *argv[] = { name, NULL };
-    /* Its own timers are not simulated: much virtual time passes until they fire. */
+    /* The loop's timers are not simulated: much virtual time passes until they fire. */
     zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
     options.time_limit_ms = INT64_C(1000) * 3600000;
     zkl_testing_begin(&options);
     ZKL_TESTING_EXPECT(example_main(1, argv) == 0);
-    ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks") == 3); /* its resources */
+    ZKL_TESTING_EXPECT(zkl_testing_count_children("/locks") == 3); /* the example's resources */
     zkl_testing_expect_clean(CLEAN_MS);
     ZKL_TESTING_EXPECT(zkl_testing_count_sessions() == 0);
     zkl_testing_end();

@@ -2,9 +2,9 @@
  * Several locks in one libuv loop, without a thread for any: libuv_loop HOSTS
  *
  * Each job acquires its lock, works for a while (here a timer runs), and releases it.
- * libev and others take the descriptor just so.
+ * The descriptor works with libev and other loops in the same way.
  */
-#define _POSIX_C_SOURCE 200809L /* with -std=c11 the headers hide what is of POSIX */
+#define _POSIX_C_SOURCE 200809L /* -std=c11 alone hides POSIX functions */
 
 #include <stdio.h>
 #include <uv.h>
@@ -20,11 +20,11 @@ typedef struct job {
 } job;
 
 static uv_loop_t loop;
-static uv_poll_t callbacks; /* of zklock wait */
+static uv_poll_t callbacks; /* readable while callbacks of zklock are pending */
 static zkl_client *client;
 static int unfinished = JOBS;
 
-/* With its last handle the loop ends. */
+/* The loop ends when its last handle is closed. */
 static void finish(job *self, int status) {
     self->status = status;
     printf("%s: %s\n", self->resource, zkl_strerror(status));
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.dispatch = ZKL_DISPATCH_CALLER;
     (void)uv_loop_init(&loop);
-    /* This waits for the connection, once; nothing else does. */
+    /* This blocks until there is a connection. Nothing below blocks. */
     int status = zkl_client_open(argc > 1 ? argv[1] : "127.0.0.1:2181", &options, &client);
     if (status == ZKL_OK) {
         status = run_jobs(jobs);

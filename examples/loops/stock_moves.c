@@ -46,7 +46,7 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     }
 }
 
-/* A job that works for longer stops here: the move is no longer ours. */
+/* A longer job would stop here: the lock is lost. */
 static void on_news(void *arg, const zkl_lock_event *event) {
     const move *self = arg;
     if (event->state == ZKL_STATE_LOST) {
@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     if (status != ZKL_OK) {
         fprintf(stderr, "%s %s\n", zkl_strerror(status), zkl_error_message());
     }
-    (void)close(loop); /* before the client closes the descriptor that is in it */
+    (void)close(loop); /* before zkl_client_close, which closes the descriptor */
     for (int i = 0; i < MOVES; i++) {
         zkl_lock_close(moves[i].both);
     }

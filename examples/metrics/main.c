@@ -8,7 +8,7 @@ enum { TIMES = 10, TIMEOUT_MS = 5000 };
 
 static int work(zkl_client *client) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.resource_class = "stock"; /* of all items: each class is kept for ever */
+    options.resource_class = "stock"; /* one class for all items: a class is never dropped */
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *lock = NULL;
     int status = zkl_lock_open(client, "item-4711", &options, &lock);
     for (int i = 0; i < TIMES && status == ZKL_OK; i++) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* A number may get another digit, and a class its first request, before it is asked again. */
+/* The text may grow until the next call: a number gets another digit, a class its first request. */
 enum { SPARE_BYTES = 8192 };
 
 char *metrics_page(zkl_client *client, int *status) {

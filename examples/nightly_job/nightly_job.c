@@ -2,7 +2,7 @@
 
 static bool may_go_on(const zkl_lock *lock) {
     int status = zkl_lock_check(lock, NULL);
-    /* SUSPECT: disconnected. The store would fence us off, so there is no harm in going on. */
+    /* SUSPECT: disconnected. The store would fence us off, so it is safe to continue. */
     return status == ZKL_OK || status == ZKL_SUSPECT;
 }
 

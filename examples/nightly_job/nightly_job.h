@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <zklock/zklock.h>
 
-/** The store: a row of a database, in real life. It refuses writes of a holder that has
- *  been overtaken: whoever has claimed it last, with the highest token, may write. */
+/** The store; in real life a row of a database. Only the holder that has claimed it last, with
+ *  the highest token, may write. */
 typedef struct job_store {
     void *arg;
     /** Claims the row. False: a later holder has. Sets how many steps are done already. */
@@ -27,7 +27,7 @@ typedef enum job_result {
     JOB_NOT_OURS,   /* somebody else had the lock for as long as we would wait, or is done */
     JOB_LOST,       /* we noticed that we had lost the lock, and stopped */
     JOB_FENCED_OFF, /* the store noticed before we did */
-    JOB_FAILED      /* there was no lock to be had */
+    JOB_FAILED      /* the lock could not be asked for */
 } job_result;
 
 enum { JOB_STEPS = 10 };

@@ -78,7 +78,7 @@ static void machine_close(machine *self) {
     (void)zkl_client_close(self->client, SESSION_MS);
 }
 
-/* Another machine, that waits for as long as it takes. */
+/* Another machine, which waits without a deadline. */
 static void run_other(void *arg) {
     machine *self = arg;
     zkl_testing_process_enter(zkl_testing_process_make());
@@ -109,7 +109,7 @@ static void job_runs_once_on_two_machines(void *arg) {
     zkl_testing_task *task = zkl_testing_start(run_other, &other);
     one.result = machine_run(&one, ZKL_FOREVER);
     zkl_testing_join(task);
-    /* Who is first is drawn from the seed; the second finds that all is done. */
+    /* The seed draws the first one; the second finds that all is done. */
     ZKL_TESTING_EXPECT((one.result == JOB_DONE && other.result == JOB_NOT_OURS) ||
                        (one.result == JOB_NOT_OURS && other.result == JOB_DONE));
     expect_each_step_once();

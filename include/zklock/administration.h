@@ -5,11 +5,11 @@
  * exist, whether owners wait for each other in a circle, and what you can do about a
  * holder that does not let go.
  *
- * All functions here block until they are done or their timeout has passed, and
- * must not be called from a zklock callback. Any thread may call them, several at
- * once. They report what the client's server knows: a moment old, or older if that
- * server lags behind the others. A call that is under way when its client is closed
- * returns ZKL_CLOSED.
+ * All functions here that take a client block until they are done or their timeout has
+ * passed, and must not be called from a zklock callback. Any thread may call them,
+ * several at once. They report what the client's server knows, which is a moment old, or
+ * older if that server lags behind the others. A call that is under way when its client
+ * is closed returns ZKL_CLOSED.
  *
  * Each stripe of a striped lock (striped_lock.h) is a resource of its own: the stripes of "hot" are
  * "hot/stripe-0000", "hot/stripe-0001" and so on, with four digits. These functions report and
@@ -17,10 +17,10 @@
  * is ZKL_INVALID_ARGUMENT. As an absolute path a stripe is <path of the resource>/stripe-0000. A
  * path without a node (such as one ending in /stripe-0) is a resource without contenders.
  *
- * A result is a struct with an array of `count` (or `length`) pointers, and NULL behind them. What
- * it points to lives until the result is freed. Text that others have written (hosts, labels,
- * owners) is shown with its control characters replaced by '?', and ends at a NUL; it may be no
- * valid UTF-8.
+ * A result is a struct with an array of `count` (or `length`) pointers, followed by a NULL. What
+ * the pointers point to lives until the result is freed. Text that others have written (hosts,
+ * labels, owners) is returned with '?' in place of each control character, and ends at a NUL. It
+ * may be invalid UTF-8.
  *
  * Besides what it names, and what every function can return, each function can
  * return ZKL_TIMEOUT, ZKL_AUTH_FAILED, ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED and
@@ -51,10 +51,10 @@ typedef enum zkl_queue_kind {
 /** The name of a kind, for example "exclusive". Static, never NULL. */
 ZKL_API const char *zkl_queue_kind_name(int kind);
 
-/** Who a contender is, according to its node's data; empty strings if the data do not say. Nodes of
- *  zklock have all of it, unless somebody has asked for their lock (zkl_node_revoke), which
- *  overwrites the data. Nodes of other libraries have their own text in `data`: Curator an IP
- *  address (nothing if its lock is revocable), kazoo an identifier. */
+/** Who a contender is, according to its node's data. A field is "" if the data do not have it.
+ *  zklock's nodes have all fields, unless somebody has asked for their lock (zkl_node_revoke),
+ *  which overwrites the data. Nodes of other libraries have a text of their own in `data`:
+ *  Curator's an IP address (nothing if the lock is revocable), kazoo's an identifier. */
 typedef struct zkl_identity {
     const char *host;
     const char *process_id;
@@ -69,15 +69,17 @@ typedef struct zkl_contender {
     const char *node;   /* its name below the resource, as zkl_node_break takes it */
     zkl_queue_kind kind;
     uint32_t permits;   /* PERMIT: how many the semaphore has; else 0 */
-    int32_t sequence;   /* its number in the queue; numbers may have gaps */
-    int64_t session_id; /* whose end deletes the node; 0: a persistent node, made by hand */
+    int32_t sequence;   /* its sequence number: the order of the queue, with gaps */
+    int64_t session_id; /* the end of this session deletes the node; 0: a persistent node, made by
+                           hand */
     int64_t token;      /* its fencing token, if it holds the lock */
     zkl_identity identity;
-    int64_t age_ms;        /* since the node was made: the servers' clock against ours */
+    int64_t age_ms;        /* from when the node was made, by the servers' clock, until now, by the
+                              clock of this machine */
     int holds;             /* 1: nobody is in its way: it holds, or will as soon as it knows */
-    int revoke_requested;  /* 1: see zkl_node_revoke */
-    const char *waits_for; /* the nearest node in its way; "": none. A permit has none while fewer
-                              than `permits` are before it */
+    int revoke_requested;  /* 1: somebody has asked for its lock (zkl_node_revoke) */
+    const char *waits_for; /* the nearest node in its way; "" if there is none. A permit has none
+                              while fewer than `permits` requests are before it */
 } zkl_contender;
 
 /** The contenders of a resource, in the order of the queue. */
@@ -87,28 +89,29 @@ typedef struct zkl_queue {
 } zkl_queue;
 
 /**
- * Describes the queue of a resource: one list, and one read for each contender. Contenders that
- * left between the two are omitted, and those that came are not yet included; who holds and who
- * waits for whom is decided among the rest. Children that are no contenders are omitted too.
+ * Describes the queue of a resource. It takes one list, and one read for each contender. Contenders
+ * that left between the two are omitted, and those that came are not included yet. `holds` and
+ * `waits_for` are worked out among the contenders of the result. Children that are no contenders
+ * are omitted too.
  *
  * resource  as for zkl_lock_open, or a stripe, such as "hot/stripe-0003". A resource that does not
  *           exist has an empty queue. So has a striped lock itself: its stripes have the queues.
  * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
  *
- * Returns ZKL_OK, or a status named above.
+ * Returns ZKL_OK, or a status of those at the top of this header.
  */
 ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                                zkl_queue **queue);
 
-/** NULL is allowed. */
+/** Frees a result. NULL is allowed. */
 ZKL_API void zkl_queue_free(zkl_queue *queue);
 
 /* ---- All resources ---------------------------------------------------------- */
 
 typedef struct zkl_resource {
     size_t struct_size; /* of the library's struct; later versions append */
-    const char *name;
-    size_t contenders;
+    const char *name;   /* below the lock root, as zkl_lock_open takes it; or a stripe */
+    size_t contenders;  /* how many hold it or wait for it */
 } zkl_resource;
 
 typedef struct zkl_resource_list {
@@ -121,9 +124,13 @@ typedef struct zkl_resource_list {
  * stripes that have a node ("hot", "hot/stripe-0000", "hot/stripe-0003"), with the number of
  * contenders of each. Resources elsewhere, named by an absolute path, are not included. Costs one
  * list for each resource and stripe.
+ *
+ * list  receives the result on ZKL_OK; free it with zkl_resources_free.
+ *
+ * Returns ZKL_OK, or a status of those at the top of this header.
  */
 ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
-/** NULL is allowed. */
+/** Frees a result. NULL is allowed. */
 ZKL_API void zkl_resources_free(zkl_resource_list *list);
 
 /* ---- Deadlocks -------------------------------------------------------------- */
@@ -131,7 +138,7 @@ ZKL_API void zkl_resources_free(zkl_resource_list *list);
 /** Most deadlocks that one call finds: a tangle can have more circles than anybody could read. */
 #define ZKL_DEADLOCKS_MAX 64
 
-/** An owner that waits for the next one of its deadlock; the last for the first. */
+/** One owner of a deadlock. It waits for the next one in the array; the last one for the first. */
 typedef struct zkl_deadlock_wait {
     size_t struct_size;   /* of the library's struct; later versions append */
     const char *resource; /* a name under the lock root, or a stripe, such as "hot/stripe-0003" */
@@ -141,9 +148,10 @@ typedef struct zkl_deadlock_wait {
     zkl_identity identity;
 } zkl_deadlock_wait;
 
+/** One circle of owners. */
 typedef struct zkl_deadlock {
     size_t struct_size; /* of the library's struct; later versions append */
-    size_t length;
+    size_t length;      /* how many owners it has */
     const zkl_deadlock_wait *const *waits;
 } zkl_deadlock;
 
@@ -157,34 +165,40 @@ typedef struct zkl_deadlocks {
  * Finds owners that wait for each other in a circle, each for a lock that the next one holds, or
  * waits for before it in the queue: none of them can proceed until another gives up.
  *
- * An owner is a session plus the owner that its node names: by default the acquiring thread (see
- * `owner` of zkl_lock_options; set it if you acquire for several jobs in one thread). If a node
- * names none, like those of other libraries and those that somebody has asked for, the session is
- * taken for the owner. If that session's threads only happen to wait for each other, the result may
- * be no deadlock: look at identity.owner. A job whose nodes are in several sessions is not
- * recognised as one owner. A waiter for one of several permits proceeds when any holder leaves, and
- * is never part of a circle. A node whose owner has given it up counts until it is deleted. A
- * holder that is upgrading can therefore briefly be reported as waiting for itself.
+ * An owner is a session together with the owner that the node names: by default the thread that
+ * acquires (see `owner` of zkl_lock_options; set it if you acquire for several jobs in one thread).
+ * - Some nodes name no owner: those of other libraries, and those that somebody has asked for. Then
+ *   the whole session counts as one owner. If several threads share that session, the circle may be
+ *   no deadlock: identity.owner is "" there.
+ * - A job whose nodes are in several sessions is not recognised as one owner.
+ * - A waiter for one of several permits proceeds when any holder leaves, so it is never part of a
+ *   circle.
+ * - A node that is being deleted counts until it is gone. So a holder that is upgrading can briefly
+ *   be reported as waiting for itself.
  *
- * All resources directly under the lock root are read, and their stripes. Their lists are of
+ * All resources directly under the lock root are read, and their stripes. Their lists show
  * different moments, so a circle is reported only if a second look finds all of its nodes still
- * there: then they all were there at one moment between the two. It may still end on its own, when
- * a deadline of one of its owners passes. Each circle is reported once, up to ZKL_DEADLOCKS_MAX of
- * them.
+ * there: then they all were there at one moment between the two looks. The circle may still end on
+ * its own, when the deadline of one of its owners passes. Each circle is reported once, up to
+ * ZKL_DEADLOCKS_MAX of them.
  *
- * Reads one list for each resource and stripe, and the data of all contenders of those
- * that have more than one. It changes nothing.
+ * Costs one list for each resource and stripe, and a read of each contender of those that have more
+ * than one. It changes nothing.
+ *
+ * deadlocks  receives the result on ZKL_OK; free it with zkl_deadlocks_free.
+ *
+ * Returns ZKL_OK, or a status of those at the top of this header.
  */
 ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
-/** NULL is allowed. */
+/** Frees a result. NULL is allowed. */
 ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
 
 /* ---- Asking a holder to give its lock up ----------------------------------------- */
 
 /**
- * Asks the contender that made a node to give up its lock. This is only a request. A holder of
- * zklock hears of it in its state callback (ZKL_STATE_REVOKE_REQUESTED), a Curator holder that
- * called makeRevocable in its listener. kazoo and go-zookeeper do not support it.
+ * Asks the contender that made a node to give up its lock. This is only a request. A zklock holder
+ * receives ZKL_STATE_REVOKE_REQUESTED in its state callback. A Curator holder is told if it called
+ * makeRevocable. kazoo and go-zookeeper do not support it.
  *
  * It replaces the node's data by __REVOKE__, as Curator's Revoker does, so the contender's identity
  * can no longer be read from its node.
@@ -193,8 +207,8 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
  * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_INVALID_ARGUMENT (also if the
- * name is not that of a contender), or a status named above. After ZKL_TIMEOUT it may have been
- * asked, or not.
+ * name is not that of a contender), or a status of those at the top of this header. After
+ * ZKL_TIMEOUT the contender may have been asked, or not.
  */
 ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
                             int64_t timeout_ms);
@@ -212,15 +226,15 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
  */
 
 /**
- * Deletes the node of any contender. A waiter of zklock joins the queue again at its tail; a holder
+ * Deletes the node of any contender. A zklock waiter joins the queue again at its tail; a holder
  * has lost the lock.
  *
  * resource  as for zkl_queue_describe.
  * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK (it is gone), ZKL_NO_NODE (the resource has no such node),
- * ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status named
- * above. After ZKL_TIMEOUT it may have been deleted, or not.
+ * ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status of those
+ * at the top of this header. After ZKL_TIMEOUT the node may have been deleted, or not.
  */
 ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
                            int64_t timeout_ms);
@@ -235,12 +249,13 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
  * go: the servers refuse to delete a node that has children, and a contender that finds the node
  * missing makes it again. Sequence numbers then restart at 0; fencing tokens keep rising.
  *
- * idle_ms     from 0 (does not wait) to below timeout_ms. Use a minute or more. With a short value
- * a contender can lose its parent twice in a row, and then pauses for up to 5 s. removed receives
- * how many nodes were removed, whatever is returned; may be NULL.
+ * idle_ms  from 0 (does not wait) to below timeout_ms. Use a minute or more: with a short value a
+ *          contender can lose its parent twice in a row, and then pauses for up to 5 s.
+ * removed  receives how many nodes were removed, whatever is returned; may be NULL.
  *
- * Returns ZKL_OK or a status named above. Keep other empty nodes without data away from the lock
- * root, and nodes named like stripes away from its resources: they look like parents.
+ * Returns ZKL_OK, or a status of those at the top of this header. Keep other empty nodes without
+ * data away from the lock root, and nodes named like stripes away from its resources: they look
+ * like unused resources.
  */
 ZKL_API int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                                     size_t *removed);

@@ -1,7 +1,7 @@
 /*
- * Leader election: at most one of all candidates of a resource leads, and the others wait for their
- * turn. It is the exclusive lock of zklock.h in other words. Everything zklock.h says of a lock,
- * its fencing token and its loss is true here:
+ * Leader election: at most one of the candidates of a resource leads, and the others wait for their
+ * turn. An election is an exclusive lock of zklock.h under other names. Everything that zklock.h
+ * says about a lock, its fencing token and its loss is true here:
  *
  *     to campaign    to acquire the lock: first come, first elected
  *     to lead        to hold it
@@ -16,11 +16,11 @@
  *    (docs/guarantees.md).
  * 2. Without a lease (lease_tick_ms of the client) the next leader can be elected before this one
  *    knows that it has lost: the servers end the session of a process that is cut off, and cannot
- *    tell it. Until it hears of that, zkl_lock_check returns ZKL_SUSPECT there. With a lease the
- *    loss is known here, by the clock of this machine, before anybody else is elected. The callback
- *    is posted then too, but when it runs is up to the machine.
- * 3. A leader that has lost is no longer a candidate, until it has resigned (which says that it has
- *    stopped its work) and campaigns again. Nothing begins a second term on its own.
+ *    tell it. Until that process hears of it, its zkl_lock_check returns ZKL_SUSPECT. With a lease
+ *    a leader knows of its loss, by the clock of its machine, before anybody else is elected:
+ *    zkl_lock_check returns ZKL_LOST from then on. The callback may run a little later.
+ * 3. A leader that has lost its term is no longer a candidate. It must resign, which says that it
+ *    has stopped its work, and then campaign again. No second term begins on its own.
  *
  * The conventions are those of zklock.h. An election is one candidate: one campaign or one term
  * at a time.
@@ -41,10 +41,11 @@ extern "C" {
 /** One candidate for one resource. */
 typedef struct zkl_election zkl_election;
 
-/** This candidate leads. term: the fencing token. */
+/** This candidate now leads. term: the fencing token of its grant. */
 typedef void zkl_elected_callback(void *arg, int64_t term);
 
-/** It no longer leads. reason: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED or ZKL_NODE_DELETED. */
+/** This candidate no longer leads. reason: ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED or
+ *  ZKL_NODE_DELETED. */
 typedef void zkl_leadership_lost_callback(void *arg, int64_t term, int reason);
 
 /** Somebody asks the leader to resign, with zkl_node_revoke of administration.h or with Curator's
@@ -57,9 +58,9 @@ typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
  * thread, or in zkl_client_dispatch. They may make any call that does not block, including
  * zkl_election_resign with a timeout of 0 and zkl_election_close.
  *
- * - elected comes exactly once for each term, however it was campaigned for, unless the term was
- *   resigned, or the election or the client closed, before the callback's turn came: then never.
- *   It may come before zkl_election_campaign has returned, but not before the callback of
+ * - elected comes exactly once for each term, after a blocking or an asynchronous campaign. If the
+ *   term was resigned, or the election or the client closed, before the callback's turn, it never
+ *   comes. It may come before zkl_election_campaign has returned, but not before the callback of
  *   zkl_election_campaign_async.
  * - lost comes exactly once for each term that elected reported and that was lost, after elected,
  *   even if zkl_election_resign has returned ZKL_LOST meanwhile. It never comes for a term that was
@@ -72,9 +73,9 @@ typedef void zkl_resignation_asked_callback(void *arg, int64_t term);
  */
 typedef struct zkl_election_options {
     size_t struct_size;
-    /** What observers receive while it leads, for example an address. It is the line note= of its
-     *  node's data. At most ZKL_NOTE_MAX bytes of UTF-8 without control characters. NULL:
-     *  "". */
+    /** A text for observers, for example an address: they receive it while this candidate leads.
+     *  It is stored as the line note= in the data of the candidate's node. At most ZKL_NOTE_MAX
+     *  bytes of UTF-8 without control characters. NULL: "". */
     const char *candidate;
     /** Each may be NULL. */
     zkl_elected_callback *elected;
@@ -113,8 +114,8 @@ ZKL_CHECKED_API int zkl_election_open(zkl_client *client, const char *resource,
  * ZKL_LEASE_ENDED, ZKL_NODE_DELETED, ZKL_ALREADY_HELD (it leads; or it has led and lost: call
  * zkl_election_resign first), ZKL_HANDLE_IN_USE, ZKL_TOO_MANY_REQUESTS, ZKL_LEASE_IMPOSSIBLE,
  * ZKL_NO_PERMISSION, ZKL_QUOTA_EXCEEDED, ZKL_AUTH_FAILED, ZKL_SERVER_REFUSED or
- * ZKL_SEQUENCE_EXHAUSTED. On ZKL_ALREADY_HELD nothing has changed. On every other status but ZKL_OK
- * it does not lead, and elected does not come.
+ * ZKL_SEQUENCE_EXHAUSTED. On ZKL_ALREADY_HELD, ZKL_INVALID_ARGUMENT and ZKL_IN_CALLBACK nothing has
+ * changed. On every other status but ZKL_OK it does not lead, and elected does not come.
  *
  * ZKL_SESSION_EXPIRED, ZKL_LEASE_ENDED and ZKL_NODE_DELETED mean: elected, but lost before this
  * call returned. Campaign again, at once; no resign is needed, because there is no term to end.
@@ -180,9 +181,9 @@ ZKL_API int zkl_election_resign(zkl_election *election, int64_t timeout_ms);
  * comes, and nothing has happened.
  *
  * timeout_ms  as in zkl_election_resign(); with 0 the callback comes as soon as possible.
- * callback    receives what zkl_election_resign would have returned. May be NULL; timeout_ms is
- *             then ignored. Such a call takes no memory, and the election can campaign again at
- *             once; otherwise it can when the callback begins.
+ * callback    receives what zkl_election_resign would have returned. May be NULL: then nothing is
+ *             reported, and timeout_ms has no effect. Such a call takes no memory, and the
+ *             election can campaign again at once. With a callback it can when the callback begins.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called, with
  * ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD
@@ -207,20 +208,20 @@ ZKL_API void zkl_election_close(zkl_election *election);
 /** Follows who leads, without being a candidate. */
 typedef struct zkl_observer zkl_observer;
 
-/** Who leads: the contender that is first in the queue, according to the servers. If the first one
- *  holds for reading, or holds a permit, it shares with others: then nobody leads. Valid during the
- *  callback only. */
+/** Who leads: the contender that is first in the queue, according to the servers. Nobody leads if
+ *  the first contender is a reader, or has a permit, because it shares with others. Valid during
+ *  the callback only. */
 typedef struct zkl_leader {
     size_t struct_size;    /* of the library's struct; later versions append */
-    int status;            /* ZKL_OK; or it cannot be seen: ZKL_NO_PERMISSION or ZKL_SERVER_REFUSED
-                              (it looks again); ZKL_AUTH_FAILED or ZKL_CLOSED (the client is being
-                              closed): this is the last call */
+    int status;            /* ZKL_OK; or why the leader cannot be seen: ZKL_NO_PERMISSION or
+                              ZKL_SERVER_REFUSED (the observer looks again); ZKL_AUTH_FAILED or
+                              ZKL_CLOSED (the client is being closed): this is the last call */
     int64_t term;          /* 0: nobody leads. Otherwise the leader's own token */
     int64_t session_id;    /* of the leader's ZooKeeper session */
-    const char *node;      /* full path of the leader's node; "" */
-    const char *candidate; /* the leader's text, as first seen; "" if there is none: in nodes of
-                              other libraries, or if somebody had already asked for the leader's
-                              resignation, which overwrites the text */
+    const char *node;      /* full path of the leader's node; "" if nobody leads */
+    const char *candidate; /* the leader's text, as first seen. "" if it has none: nodes of other
+                              libraries have none, and a request for the leader's resignation
+                              overwrites it */
 } zkl_leader;
 
 /**
@@ -234,10 +235,10 @@ typedef struct zkl_leader {
  *   terms may start lower again: then open a new observer.) After reconnecting to a lagging server
  *   in a new session, an observer may hear "nobody leads" and then the same leader again.
  * - It is the state of a moment ago. It reports that the leader's node has gone, not that the
- *   leader has stopped its work; and a leader that is reported may not know it yet, or may still
- *   wait for its lease.
- * - Without a connection nothing is reported; after reconnecting, what has changed. It continues in
- *   later sessions of the client too.
+ *   leader has stopped its work. A leader that is reported may not know it yet, or may still wait
+ *   for its lease.
+ * - While there is no connection nothing is reported. After a reconnect it reports what has
+ *   changed. It continues in later sessions of the client too.
  */
 typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
 
@@ -249,11 +250,12 @@ typedef void zkl_leader_callback(void *arg, const zkl_leader *leader);
  * observer  receives the handle on ZKL_OK, else NULL. Close it with zkl_observer_close, before or
  *           after its client.
  *
- * What it costs: for each new leader, three reads by each observer, one of them a list. While
- * somebody leads, one watch at the servers, on the leader's node, and no request except the
- * client's own probe of its connection, three times in a session timeout. So candidates that come
- * and go wake no observer, and observers wake no candidate. While nobody leads, it lists after
- * pauses of at most ZKL_LEADER_PAUSE_MS, so a new leader may be reported that much later.
+ * What it costs: for each new leader, each observer makes three reads, one of them a list. While
+ * somebody leads, an observer has one watch at the servers, on the leader's node, and makes no
+ * request except the client's probe of its connection, three times in a session timeout. So
+ * candidates that come and go wake no observer, and observers wake no candidate. While nobody
+ * leads, an observer lists after pauses of at most ZKL_LEADER_PAUSE_MS, so a new leader may be
+ * reported that much later.
  *
  * Does not block; may be called from a callback. Returns ZKL_OK, ZKL_TOO_MANY_REQUESTS (an observer
  * counts as a request for what its client can watch), ZKL_AUTH_FAILED or ZKL_SYSTEM (no thread for

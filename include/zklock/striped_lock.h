@@ -3,12 +3,12 @@
  *
  * A resource with N stripes lets N holders in at once, each with a part of it: for
  * example the stock of a hot product divided into N portions, each with its own
- * counter. A contender acquires the stripe of a key (equal keys meet at the same
- * stripe), any free stripe, or all of them (to count or redivide the whole). Each
- * stripe is a lock of its own, whose node below the resource's is named by its number
- * with four digits: stripe-0000, stripe-0001 and so on. All of them together are a set,
- * so contenders for all do not wait for each other in a circle. administration.h
- * reports and accepts stripe 3 of "hot" as "hot/stripe-0003".
+ * counter. A contender acquires the stripe of a key (equal keys have the same stripe),
+ * any free stripe, or all of them (to count or redivide the whole). Each stripe is a
+ * lock of its own. Its node is a child of the resource's node, named by its number with
+ * four digits: stripe-0000, stripe-0001 and so on. All stripes together are a set
+ * (zkl_lock_open_set), so contenders for all do not wait for each other in a circle.
+ * administration.h reports and accepts stripe 3 of "hot" as "hot/stripe-0003".
  *
  * Everything else is as with zkl_lock: the caveats, the conventions and the meaning of
  * each status are in zklock.h.
@@ -37,7 +37,8 @@ typedef struct zkl_striped_lock zkl_striped_lock;
 
 /**
  * The stripe of a key: the same for all versions and machines (64-bit FNV-1a of its bytes,
- * modulo the number of stripes). Any thread; does not block. stripes: >= 1, else it is 0.
+ * modulo the number of stripes). stripes: >= 1; for any other number it returns 0. Any thread;
+ * does not block.
  */
 ZKL_API int32_t zkl_stripe_of_key(const void *key, size_t size, int32_t stripes);
 
@@ -65,8 +66,8 @@ ZKL_CHECKED_API int zkl_striped_lock_open(zkl_client *client, const char *resour
  * stripe  a number from 0 on, for example of zkl_stripe_of_key with the number of stripes that the
  *         handle was opened with; ZKL_ANY_STRIPE or ZKL_ALL_STRIPES.
  * grant   receives the grant on ZKL_OK; may be NULL. Its `stripe` is the one that was acquired, or
- *         ZKL_ALL_STRIPES; `node` is then the first one's. `waited_ms` includes all that were
- *         tried.
+ *         ZKL_ALL_STRIPES; `node` is then the first one's. `waited_ms` includes the time for all
+ *         stripes that were tried.
  *
  * mode, timeout_ms and the statuses are as in zkl_lock_acquire(). zkl_striped_lock_held() returns
  * the lock that holds what was acquired.
@@ -97,10 +98,10 @@ ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 
 /**
  * Closes a handle: ends an asynchronous acquire, and releases what is held as zkl_lock_release()
- * does with a timeout of 0. No other thread may use the handle any more, except a callback of one
- * of its calls that is running: close waits for it. NULL is allowed. May be called from a callback.
- * Callbacks of asynchronous calls that are still owed come later, as with zkl_lock_close. In a
- * forked child it does nothing.
+ * does with a timeout of 0. No other thread may be in a call on the handle. If a callback of one of
+ * its calls is running in another thread, close waits for it. NULL is allowed. May be called from a
+ * callback. Callbacks of asynchronous calls that are still owed come later, as with zkl_lock_close.
+ * In a forked child it does nothing.
  */
 ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
 
@@ -113,8 +114,8 @@ ZKL_API void zkl_striped_lock_close(zkl_striped_lock *striped_lock);
  * comes later, with ZKL_CANCELLED: so `arg` must live until then. If it returns anything else, the
  * callback never comes.
  *
- * With ZKL_ANY_STRIPE it asks for the next stripe where the client's callbacks run: with
- * ZKL_DISPATCH_CALLER each try that fails is a turn of zkl_client_dispatch, and counted there.
+ * With ZKL_ANY_STRIPE the next stripe is tried on the thread that runs the client's callbacks. With
+ * ZKL_DISPATCH_CALLER each failed try counts as one callback of zkl_client_dispatch.
  *
  * callback  not NULL.
  *

@@ -7,7 +7,7 @@
  *
  *     zkl_testing_begin(NULL);
  *     ... your own code, which opens clients with any host list, and locks ...
- *     zkl_testing_expire_session(client);   and what does your code do now?
+ *     zkl_testing_expire_session(client);   what does your code do now?
  *     zkl_testing_end();
  *
  * What you must know
@@ -22,10 +22,10 @@
  * 3. There is one thread. Your threads are tasks here (zkl_testing_start): each runs until
  *    it waits in zklock or in one of the functions below, and only then does another one
  *    run. zklock's callbacks run as tasks, too. So your code must not wait for another task
- *    by any other means, such as its own condition variable or mutex: that hangs. Whatever
- *    is thread-local (errno, zkl_error_message) is shared by all tasks: read it at once.
+ *    by any other means, such as its own condition variable or mutex: that hangs. Thread-local
+ *    data (errno, zkl_error_message) is shared by all tasks: read it at once.
  * 4. Nothing goes wrong unless you ask for it. But nothing is instant either: a message
- *    takes up to half a millisecond, a commit up to two more.
+ *    takes up to half a millisecond, a commit up to two milliseconds more.
  *
  * Conventions
  * -----------
@@ -64,7 +64,7 @@ typedef struct zkl_testing_options {
     /** 10 to 60000: tickTime. Session timeouts are clamped to 2 to 20 ticks, as real servers
      *  do, and sessions end at the end of a tick. */
     int32_t tick_ms;
-    /** >= 1. A longer run ends the program: somebody waits for ever. */
+    /** >= 1, in virtual time. A longer run ends the program, because some task waits for ever. */
     int64_t time_limit_ms;
 } zkl_testing_options;
 
@@ -77,9 +77,9 @@ typedef struct zkl_testing_options {
  *
  * options  NULL for ZKL_TESTING_OPTIONS_INIT.
  *
- * Ends the program if libzklock is linked beside this library, and takes its place. Ends the
- * previous simulation, if zkl_testing_end was not called. Call it from the program's main only (or
- * from one other thread of the system: a simulation belongs to the thread that begins it).
+ * Ends the program if libzklock is linked too, because its functions would then replace those of
+ * this library. Ends the previous simulation, if zkl_testing_end was not called. Call it from main
+ * (or from one other thread of the system: a simulation belongs to the thread that begins it).
  */
 ZKL_API void zkl_testing_begin(const zkl_testing_options *options);
 
@@ -115,8 +115,8 @@ ZKL_API uint64_t zkl_testing_seed(void);
 ZKL_API uint64_t zkl_testing_random(uint64_t bound);
 
 /**
- * An assertion that ends the program if it does not hold, and prints the seed and the moment. You
- * can use any other test framework, if it prints zkl_testing_seed.
+ * An assertion. If it fails it prints the condition, the seed and the moment, and ends the program.
+ * You can use any other test framework, if it prints zkl_testing_seed.
  */
 #define ZKL_TESTING_EXPECT(condition)                                                              \
     ((condition) ? (void)0 : zkl_testing_expectation_failed(__FILE__, __LINE__, #condition))
@@ -174,8 +174,8 @@ typedef struct zkl_testing_process zkl_testing_process;
 /** Makes one more process. Main is in the first one, process 0 in the trace. */
 ZKL_API zkl_testing_process *zkl_testing_process_make(void);
 
-/** Whatever the calling task (or main) opens and starts from now on belongs to this process. NULL:
- *  the first. */
+/** Moves the calling task (or main) to a process: whatever it opens and starts from now on belongs
+ *  to that process. NULL: the first one. */
 ZKL_API void zkl_testing_process_enter(zkl_testing_process *process);
 
 /**
@@ -210,9 +210,9 @@ ZKL_API void zkl_testing_expire_session(zkl_client *client);
 ZKL_API void zkl_testing_disconnect(zkl_client *client, int64_t ms);
 
 /**
- * The same, but nobody notices, as when a switch fails or a firewall forgets a connection: messages
- * vanish. The client finds out when it has had no answer for two thirds of its session timeout. Its
- * old connections stay dead.
+ * Cuts the client's connections silently for `ms`, as when a switch fails or a firewall forgets a
+ * connection: messages vanish, and neither side notices. The client finds out when it has had no
+ * answer for two thirds of its session timeout. Its old connections stay dead.
  */
 ZKL_API void zkl_testing_partition(zkl_client *client, int64_t ms);
 
@@ -222,10 +222,10 @@ typedef enum zkl_testing_request {
 } zkl_testing_request;
 
 /**
- * When the client's next request of this kind gets to a server, its connection breaks, and it can
- * connect again at once. Of several such orders the latest counts. The first acquire of a resource
- * also makes the resource's own node, and the ones above it, and tries to queue before they exist:
- * those creates do not count, and the order waits for the one that matters.
+ * Breaks the client's connection when its next request of this kind gets to a server; the client
+ * can connect again at once. Only the latest such order is kept. The first acquire of a resource
+ * also makes the resource's own node, and the ones above it, and tries to queue before they exist.
+ * Those creates do not count: the order waits for the create of the contender's node.
  *
  * carried_out  1: the request is carried out, and only its reply is lost (a create that makes
  *              no node does not count); 0: it is not carried out.
@@ -279,8 +279,8 @@ ZKL_API void zkl_testing_add_contender(const char *resource_path, zkl_mode mode,
  */
 ZKL_API int zkl_testing_delete_node(const char *path);
 
-/** How many children a node has, at the servers: the requests for a lock, including its holder's. 0
- *  if there is no such node. */
+/** How many children a node has, at the servers. For a resource these are the requests for its
+ *  lock, including the holder's. 0 if there is no such node. */
 ZKL_API size_t zkl_testing_count_children(const char *path);
 
 /** How many watches the servers keep for a client; NULL: for all of them. */
@@ -291,9 +291,9 @@ ZKL_API size_t zkl_testing_count_watches(zkl_client *client);
 ZKL_API size_t zkl_testing_count_sessions(void);
 
 /**
- * Expects that everything has been tidied up: within within_ms no client has a node or a watch at
- * the servers any more, and all tasks that the test has started have ended. Otherwise it ends the
- * program, and reports what is left. Waits. Clients may still be open.
+ * Expects that everything is tidied up: within within_ms no client has a node or a watch at the
+ * servers any more, and all tasks that the test has started have ended. Otherwise it reports what
+ * is left, and ends the program. Waits. Clients may still be open.
  */
 ZKL_API void zkl_testing_expect_clean(int64_t within_ms);
 

@@ -1,6 +1,19 @@
 /*
  * zklock: distributed locks in C on Apache ZooKeeper.
  *
+ * ZooKeeper in a few words
+ * ------------------------
+ * An ensemble is a group of servers, mostly three or five, that agree on a tree of small nodes. A
+ * node has a path, data, a version and children. Each change is a transaction with a number, the
+ * zxid; the czxid of a node is the number of the transaction that made it. A client has a session
+ * with the ensemble. When the servers have not heard from the client for the session timeout, they
+ * expire the session and delete its ephemeral nodes. The servers count time in ticks (tickTime,
+ * 2,000 ms by default). A watch asks the servers to report once when a node changes or goes.
+ *
+ * A resource is a node. Each contender for it makes an ephemeral child with a sequence number; the
+ * children in the order of their numbers are the queue. A contender whose child has no conflicting
+ * child before it is granted the lock; the others watch the child before them.
+ *
  * What you must know before you bet data on it
  * --------------------------------------------
  * 1. A distributed lock is not a mutex. The holder is a process on a machine
@@ -19,21 +32,21 @@
  * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread
  *    that competes opens its own handle; handles of one client exclude one
  *    another just as those of different machines do.
- * 4. A timeout or a cancel ends the wait at once. The node in the queue is
+ * 4. A timeout or a cancel ends the wait at once. The contender's node is
  *    deleted in the background, with retries, until a server has confirmed it
  *    or the session has ended.
  * 5. After fork() the child must not use any handle of the parent: every call
  *    on one returns ZKL_FORKED there, and touches nothing. It may open a client
  *    of its own.
  * 6. pthread_cancel() does not take effect inside a zklock call, nor in a callback that
- *    zkl_client_dispatch runs: it would leave the client's mutex locked. The thread continues
- *    until the call returns, so also end the call (zkl_lock_cancel, a deadline, a close of the
- *    handle, but not of a striped lock's). Do not use PTHREAD_CANCEL_ASYNCHRONOUS.
+ *    zkl_client_dispatch runs: it would leave the client's mutex locked. The thread ends when the
+ *    call returns. To make a waiting acquire return, cancel it (zkl_lock_cancel,
+ *    zkl_striped_lock_cancel) or give it a deadline. Do not use PTHREAD_CANCEL_ASYNCHRONOUS.
  * 7. Programs that the process executes (exec) do not inherit a client's connections, event
  *    descriptor or files. They do inherit a connection that is just being made, and for each
  *    session the two ends of one of libzookeeper's pipes (docs/operations.md).
- * 8. zklock sees the locks of other libraries on the same node, all of them. Not all of those
- *    libraries see zklock's locks. A lock that does not see a holder is granted beside it:
+ * 8. zklock sees all locks of Curator and kazoo on the same node. Those libraries do not see all
+ *    of zklock's locks. A lock that does not see a holder is granted beside it:
  *
  *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  ZKL_PERMIT
  *      Curator InterProcessMutex            yes            NO         NO        NO
@@ -46,23 +59,24 @@
  *            "__WRIT__")                    yes            yes        yes       NO
  *
  *    So share a resource with Curator's mutex by ZKL_EXCLUSIVE, with its read/write lock by
- *    ZKL_READ and ZKL_WRITE, and with kazoo only if it is given these patterns.
+ *    ZKL_READ and ZKL_WRITE, and with kazoo only if every kazoo contender has these patterns.
  *
  * Conventions
  * -----------
- * - Functions return ZKL_OK (0) or a negative zkl_status. zkl_strerror() gives
- *   its text; zkl_error_message() adds the details: which input was wrong, who was in the way, what
- *   the servers refused.
+ * - Functions return ZKL_OK (0) or a negative zkl_status. zkl_strerror() returns the text of a
+ *   status; zkl_error_message() adds the details: which input was wrong, how many requests were in
+ *   the way, what the servers refused.
  * - Every duration is in milliseconds and its name ends in _ms.
- * - Structs that a program passes in begin with struct_size and are initialised with their _INIT
- *   macro, so that a program built today runs with a later library, which reads and fills only the
- *   fields that the program has.
- * - Strings passed in are copied. Of what is returned only handles must be freed.
+ * - A struct that a program passes in begins with struct_size and is initialised with its _INIT
+ *   macro. So a program that is built today runs with a later library, which reads and fills only
+ *   the fields that the program knows.
+ * - Strings passed in are copied. Only handles, and results that have a _free function, must be
+ *   freed.
  * - A call on a handle that is closed, or was never opened, returns ZKL_INVALID_ARGUMENT, with a
  *   message, unless a newer handle has the same address. This finds mistakes; it does not make it
  *   safe to close a handle that another thread is about to use.
- * - Unless said otherwise, any thread may call any function at any time, and
- *   blocking calls must not be made from a zklock callback.
+ * - Unless stated otherwise, any thread may call any function at any time.
+ * - A zklock callback must not make a call that blocks: such a call returns ZKL_IN_CALLBACK.
  *
  * Copyright 2026 the zklock authors. Licensed under the Apache License 2.0.
  */
@@ -126,7 +140,8 @@ extern "C" {
 #define ZKL_RESOURCE_CLASS_OVERFLOW "_overflow"
 /** How often the owner of a reentrant handle can acquire it without a release. */
 #define ZKL_HOLDS_MAX 65535
-/** Most permits of a semaphore. A request that waits for one watches as many nodes. */
+/** Most permits of a semaphore. A request that waits for a permit watches as many nodes as the
+ *  semaphore has permits. */
 #define ZKL_PERMITS_MAX 1000
 /** Most resources of a set (zkl_lock_open_set). */
 #define ZKL_LOCK_MEMBERS_MAX 64
@@ -245,7 +260,8 @@ typedef enum zkl_log_level {
     ZKL_LOG_DEBUG = 4
 } zkl_log_level;
 
-/** Every log event, with its name, from this one list. */
+/** Every log event, with its name, from this one list. docs/observability.md says when each is
+ *  logged, and which fields it has. */
 #define ZKL_LOG_EVENT_LIST(X)                                                                      \
     X(ZKL_LOG_CONNECTED, "connected")                                                              \
     X(ZKL_LOG_DISCONNECTED, "disconnected")                                                        \
@@ -284,13 +300,13 @@ typedef struct zkl_log_record {
     const char *resource; /* as the application named it */
     const char *owner;    /* the client's identity label */
     const char *node;     /* the contender's own node, a full path */
-    const char *behind;   /* QUEUED: the node that it waits for, a name */
+    const char *behind;   /* QUEUED, UNKNOWN_CHILD: the name of the node in its way */
     const char *message;  /* ZOOKEEPER: libzookeeper's line; else a detail */
-    int status;           /* why, for NOT_ACQUIRED, RELEASED and LOST */
+    int status;           /* the reason, where there is one; else ZKL_OK */
     int64_t waited_ms;    /* since acquire was called; -1: does not apply */
     int64_t held_ms;      /* since the grant; -1: does not apply */
     int64_t session_id;   /* of the ZooKeeper session; 0 before there is one */
-    int64_t token;        /* of the grant: ACQUIRED, RELEASED, LOST; else 0 */
+    int64_t token;        /* of the grant; 0 where held_ms is -1 */
 } zkl_log_record;
 
 /**
@@ -318,8 +334,8 @@ typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
  */
 typedef struct zkl_client zkl_client;
 
-/** Who runs the callbacks of a client and of its handles. (The log callback always has a thread of
- *  its own.) */
+/** Which thread runs the callbacks of a client and of its handles. (The log callback always has a
+ *  thread of its own.) */
 typedef enum zkl_dispatch {
     ZKL_DISPATCH_THREAD = 0, /* a thread of the client, started when it is needed */
     ZKL_DISPATCH_CALLER = 1  /* the application, in zkl_client_dispatch: no thread is started */
@@ -333,17 +349,17 @@ typedef struct zkl_client_options {
     int32_t session_timeout_ms;
     /** How long zkl_client_open waits for the first connection. >= 1. */
     int32_t connect_timeout_ms;
-    /** The parent of all relative resources, an absolute path of at most
-     *  ZKL_ROOT_MAX bytes. Made when needed, below the chroot. */
+    /** The node above all resources that are given by a name: an absolute path of at most
+     *  ZKL_ROOT_MAX bytes. Made when needed, below the chroot (see zkl_client_open). */
     const char *lock_root;
-    /** Who we are, for people: stored in each node beside host, process id and
+    /** Who this client is, for people: stored in each node beside host, process id and
      *  time, and given in log records. NULL: the program's name. At most
      *  ZKL_LABEL_MAX bytes of UTF-8 without control characters. */
     const char *label;
     /** NULL: silent. */
     zkl_log_callback *log_callback;
     void *log_arg;
-    /** Records of a higher (less important) level are not made. */
+    /** Events of a higher (less important) level are not logged. */
     zkl_log_level log_level;
     /**
      * 0: no lease. Otherwise the tickTime of the servers in milliseconds (as in their
@@ -353,17 +369,19 @@ typedef struct zkl_client_options {
      * runs, zkl_lock_check returns how much of it is left, and a lock is ZKL_LOST when
      * it has run out, even if nothing else is known.
      *
-     * It costs two small committed writes per third of the session timeout while the client holds
-     * or awaits locks, unless its own traffic does the same. If the client has held no lock for a
-     * while, it must earn a lease first: its next acquire takes up to one tick longer, and a try
-     * waits for up to two thirds of the session timeout before it gives up. The session timeout
-     * should be at least five ticks (otherwise a warning is logged), and must be more than three
-     * and a half. Do not use a lease with observers behind observers, or with local sessions.
-     * Clocks may differ in rate by a thousandth. Rule: docs/internals/protocol.md, "Lease".
+     * It costs two small committed writes in each third of the session timeout, while the client
+     * holds or awaits locks. Creates and deletes of its own take the place of these writes. If the
+     * client has held no lock for a while, it must earn a lease first: its next acquire takes up
+     * to one tick longer, and a try waits for up to two thirds of the session timeout before it
+     * gives up. The session timeout should be at least five ticks (otherwise a warning is
+     * logged), and must be more than three and a half. Do not use a lease if the servers are
+     * configured with observers behind observers, or with local sessions. The lease stays true
+     * while clocks differ in rate by at most a thousandth. Rule: docs/internals/protocol.md,
+     * "Lease".
      *
-     * How much is left in calm operation, and the longest disconnection that the
-     * lease survives, from the worst moment for it to the best (measured on
-     * simulated servers with a tick of 2 s, under 50 seeds):
+     * How much of the lease is left in calm operation, and the longest disconnection that it
+     * survives; each from the worst moment to the best (measured on simulated servers with a
+     * tick of 2 s, under 50 seeds):
      *
      *     session timeout    lease left         survives
      *      5 ticks, 10 s     1.1 to  4.4 s      none to  2.0 s
@@ -376,14 +394,14 @@ typedef struct zkl_client_options {
      */
     int32_t lease_tick_ms;
     /**
-     * How many events the client keeps in memory, to show later what led to something
-     * (zkl_client_write_record). Room for this many events of the usual size, 256 bytes,
-     * is allocated when the client is opened; the default is 1,024, 256 KB. An event is
-     * an answer or a watch of the servers, a change of the connection, a timer, or a
-     * call; an acquire and release without contention are five. Each takes about 0.2
-     * microseconds, one with a list of more than 16 waiters 0.03 more for each name
-     * (measured on a virtual machine of 2026). 0: none are kept; otherwise from
-     * ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
+     * How many events the client keeps in memory, to show later what led to a loss or a
+     * grant (zkl_client_write_record). Memory for this many events of the usual size,
+     * 256 bytes, is allocated when the client is opened; the default is 1,024 events, 256 KB.
+     * An event is an answer of the servers, a watch that fires, a change of the connection,
+     * a timer, or a call; an acquire and release without contention are five events. An
+     * event takes about 0.2 microseconds, and one with a list of more than 16 waiters 0.03
+     * more for each name (measured on a virtual machine of 2026). 0: no events are kept;
+     * otherwise from ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX.
      */
     int32_t recorded_events;
     /** If the library detects that its own state is corrupt, it writes the record to
@@ -392,10 +410,10 @@ typedef struct zkl_client_options {
      *  the program if writing takes longer than 5 s.) NULL: the directory that TMPDIR
      *  names, or /tmp. At most ZKL_FILE_NAME_MAX bytes. */
     const char *record_directory;
-    /** Who runs the state callbacks, and those of calls that end in _async. */
+    /** Which thread runs the state callbacks, and those of calls that end in _async. */
     zkl_dispatch dispatch;
-    /** 1: the client counts what becomes of its requests, for zkl_client_metrics. This takes
-     *  18 KB of memory; docs/observability.md has the cost in time. 0: it does not. */
+    /** 1: the client counts its acquires, losses, waits and so on, for zkl_client_metrics. This
+     *  takes 18 KB of memory; docs/observability.md has the cost in time. 0: it does not. */
     int32_t metrics;
     /**
      * 1: if the node of a resource (the parent of its contenders' nodes) is missing, it is made as
@@ -420,8 +438,8 @@ typedef struct zkl_client_options {
  * Opens a client and waits until it has a ZooKeeper session.
  *
  * hosts    "host:port[,host:port...][/chroot]", IPv6 addresses in brackets, no spaces. The chroot
- *          comes once, after the last server. It is prefixed to every path, and created if it is
- *          missing.
+ *          is a path that comes once, after the last server. It is put before every path that the
+ *          client uses, and created if it is missing.
  * options  NULL for ZKL_CLIENT_OPTIONS_INIT.
  * client   receives the handle on ZKL_OK, else NULL. Close it with
  *          zkl_client_close.
@@ -439,13 +457,13 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  * and the session is ended, which deletes every node of the client. NULL is
  * allowed.
  *
- * timeout_ms  how long to wait for the servers to confirm the deletion of our
+ * timeout_ms  how long to wait for the servers to confirm the deletion of the client's
  *             nodes; 0 does not wait for it. In total the call takes up to timeout_ms, plus
- *             5 s for answers that are still to come (1 s if none comes; a connection that
- *             is closed earlier is reset, and the end of the session is lost on the way), plus
- *             5 s to end the session if the servers do not answer. It also waits for a name that
- *             is being resolved, and for callbacks that are still owed; with ZKL_DISPATCH_CALLER
- *             they run in this call.
+ *             5 s for answers that are still to come (1 s if none comes), plus 5 s to end the
+ *             session if the servers do not answer. (Without the wait for answers the machine
+ *             would reset the connection, and the end of the session would be lost.) The call
+ *             also waits for a name that is being resolved, and for callbacks that are still
+ *             owed; with ZKL_DISPATCH_CALLER it runs them itself.
  *
  * Lock handles must still be closed; every other call on them returns ZKL_CLOSED. Do not use the
  * client handle again.
@@ -470,7 +488,7 @@ typedef struct zkl_client_information {
     uint64_t sessions_expired;  /* how many sessions this client has lost */
     uint32_t sessions;          /* how many it has now */
     uint64_t pending_deletions; /* nodes whose deletion is not yet confirmed */
-    const char *lock_root;      /* below the chroot; it is there until the client is closed */
+    const char *lock_root;      /* below the chroot; valid until the client is closed */
 } zkl_client_information;
 
 #define ZKL_CLIENT_INFORMATION_INIT                                                                \
@@ -480,11 +498,11 @@ typedef struct zkl_client_information {
 ZKL_API int zkl_client_info(zkl_client *client, zkl_client_information *information);
 
 /**
- * Writes the client's record to a file: the last events of its requests, what they
+ * Writes the client's record to a file: the last events of its requests, what the requests
  * did about each, and the changes of its sessions, one line each. People can read it, and
- * `tests/simulation/run --replay FILE` of zklock's sources plays it back step by step.
- * Call it when a lock was lost, or granted, or not granted, for no reason that you can
- * see. It needs no connection.
+ * `tests/simulation/run --replay FILE` in zklock's source tree plays it back step by step.
+ * Call it when a lock was lost, granted or not granted for no reason that you can see. It
+ * needs no connection.
  *
  * The file contains the names of resources and of their nodes, the client's label,
  * session ids and times; never a node's data, a password or a credential. Only
@@ -532,8 +550,8 @@ ZKL_API int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, si
 
 /* ---- Lock: one contender ----------------------------------------------- */
 
-/** One contender for one resource, or for a set of them (zkl_lock_open_set). One acquire, hold or
- *  release at a time. */
+/** One contender for one resource, or for a set of resources (zkl_lock_open_set). One acquire, hold
+ *  or release at a time. */
 typedef struct zkl_lock zkl_lock;
 
 typedef enum zkl_mode {
@@ -562,8 +580,8 @@ typedef enum zkl_lock_state {
     ZKL_STATE_ACQUIRING = 1,
     ZKL_STATE_HELD = 2,
     ZKL_STATE_SUSPECT = 3,   /* held, as far as is known, but without a connection or an answer */
-    ZKL_STATE_LOST = 4,      /* was held; final until it is released */
-    ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or a callback is owed */
+    ZKL_STATE_LOST = 4,      /* was held, and is lost; stays so until it is released */
+    ZKL_STATE_RELEASING = 5, /* a thread waits in zkl_lock_release, or its callback is owed */
     /* In state callbacks only: still held, and ... see zkl_lock_state_callback. */
     ZKL_STATE_REVOKE_REQUESTED = 6, /* ... somebody asks for it */
     ZKL_STATE_CONTENDED = 7         /* ... somebody waits for it */
@@ -605,11 +623,11 @@ typedef struct zkl_lock_event {
  * the first time that the queue has a request which must wait for this one. For exclusive and write
  * holders that is any later request; for readers, a later request that is not a reader; for permit
  * holders (all of them), a later request that finds no permit free or is for a plain lock. If such
- * a request exists at the grant already, it comes just after the grant, once a list has shown it.
- * By then the waiter may already have left. A disconnected client reports it when it is connected
- * again. A downgrade is no new grant: from then on the holder counts as a reader, if CONTENDED has
- * not come yet. An upgrade is a new grant, with its own token. For a reentrant handle it comes once
- * for all of its holds.
+ * a request exists at the grant already, CONTENDED comes just after the grant. When it comes, the
+ * waiter may already have left. A disconnected client reports it when it is connected again. A
+ * downgrade is no new grant: from then on the holder counts as a reader, if CONTENDED has not come
+ * yet. An upgrade is a new grant, with its own token. For a reentrant handle it comes once for all
+ * of its holds.
  *
  * For a set, REVOKE_REQUESTED and CONTENDED come for each resource separately. SUSPECT and HELD are
  * about all, because all are in one session. LOST comes once, with the first resource that is lost;
@@ -654,28 +672,28 @@ typedef struct zkl_lock_options {
     int32_t permits;
     /** 0: no limit. Otherwise an acquire that would have to wait fails with ZKL_QUEUE_FULL,
      *  and writes nothing, if this many others wait already. At most ZKL_WAITING_MAX. (If
-     *  several come at once, some may queue before they notice, and leave again.) */
+     *  several come at once, some may queue, find that they are too many, and leave again.) */
     int32_t max_waiting;
     /** Metrics label. Use one per kind of resource ("stock", not "item-4711"): each label is
      *  a time series that is never dropped. At most ZKL_RESOURCE_CLASS_MAX bytes of UTF-8
      *  without control characters, not beginning with an underscore. A client counts
      *  ZKL_RESOURCE_CLASSES_MAX of them separately. NULL or "": the class without a name. */
     const char *resource_class;
-    /** Who acquires, for zkl_queue_describe and zkl_deadlocks_find of administration.h. An
-     *  owner is whatever holds one lock while it waits for another, usually one thread.
-     *  NULL: the process id and a number of the thread that calls zkl_lock_acquire, or of
-     *  the handle for zkl_lock_acquire_async. Set it if one thread acquires for several
-     *  jobs, or if one job acquires in several threads or asynchronously: one value for all
-     *  locks of a job, another for each job. At most ZKL_OWNER_MAX bytes of UTF-8 without
-     *  control characters. */
+    /** The owner of the lock, for zkl_queue_describe and zkl_deadlocks_find of
+     *  administration.h. An owner is a thread or job that may hold one lock while it waits
+     *  for another. NULL: the process id and a number, that of the thread that calls
+     *  zkl_lock_acquire, or that of the handle for zkl_lock_acquire_async. Set it if one
+     *  thread acquires for several jobs, or if one job acquires in several threads or
+     *  asynchronously: one value for all locks of a job, another for each job. At most
+     *  ZKL_OWNER_MAX bytes of UTF-8 without control characters. */
     const char *owner;
     /** 1: the state callback, which must be set, receives ZKL_STATE_CONTENDED when somebody
      *  begins to wait behind this holder. It is for jobs that may continue while nobody minds, and
-     *  for cached locks. While the lock is held, and until the callback is owed, the client
-     *  watches the children of the resource, with one watch for all its handles that ask for this
-     *  (in one session), and lists them at the grant and whenever one has come or gone, one list
-     *  at a time. A grant costs a list and the removal of the watch. Do not use it for resources
-     *  with crowds of short-lived readers or permits: each brings a list. 0: it costs nothing. */
+     *  for cached locks. From the grant until it finds a waiter, the client watches the children
+     *  of the resource, and lists them at the grant and whenever one has come or gone. (All
+     *  handles of one session with this option share the watch, and one list at a time.) A grant
+     *  costs a list and the removal of the watch. Do not use it for resources with crowds of
+     *  short-lived readers or permits: each brings a list. 0: it costs nothing. */
     int32_t tell_contended;
     /** 1: the state callback, which must be set, also receives ZKL_STATE_HELD for each grant:
      *  exactly once, and before all its other callbacks, even if the grant was released or lost
@@ -694,9 +712,9 @@ typedef struct zkl_lock_options {
 typedef struct zkl_grant {
     size_t struct_size; /* set it to sizeof(zkl_grant); see ZKL_GRANT_INIT */
     /** The fencing token: of two conflicting grants of a resource, the later
-     *  one has the greater token. It is the czxid of the lock's node. (After a
-     *  restore of the ensemble from a backup it may start lower again.) Readers do not
-     *  conflict, nor do holders of permits: fence nothing by comparing their tokens. */
+     *  one has the greater token. It is the czxid of the lock's node. (If the
+     *  ensemble is restored from a backup, later tokens may be lower.) Readers do not
+     *  conflict, nor do holders of permits: do not fence by comparing their tokens. */
     int64_t token;
     zkl_mode mode;
     int32_t stripe; /* of a striped lock (striped_lock.h); else 0 */
@@ -717,7 +735,7 @@ typedef struct zkl_grant {
  * resource  a name (1 to ZKL_RESOURCE_MAX bytes of UTF-8 without '/' and
  *           control characters, not "." or ".."), which becomes the node
  *           <lock_root>/<resource>; or an absolute path of such names, which
- *           is used as it is, below the chroot. ZooKeeper refuses private use
+ *           is used as it is, below the chroot. Like ZooKeeper, zklock refuses private use
  *           characters, specials, and everything beyond U+FFFF.
  * options   NULL for ZKL_LOCK_OPTIONS_INIT.
  * lock      receives the handle on ZKL_OK, else NULL. Close it with
@@ -785,8 +803,8 @@ ZKL_CHECKED_API int zkl_lock_open_set(zkl_client *client, const zkl_lock_member 
  * Blocks until granted, cancelled or past the deadline. A try blocks for the
  * replies to its own requests, which end with the connection at the latest.
  *
- * On every status but ZKL_OK the lock was not acquired, and a node that was made is deleted in the
- * background. Returns ZKL_OK, or
+ * On every status but ZKL_OK this call has not acquired the lock, and a node that it made is
+ * deleted in the background. Returns ZKL_OK, or
  *   ZKL_BUSY                only a try
  *   ZKL_TIMEOUT             not granted in time: earlier requests were there, or the servers did
  *                           not answer; zkl_error_message says which
@@ -800,8 +818,8 @@ ZKL_CHECKED_API int zkl_lock_open_set(zkl_client *client, const zkl_lock_member 
  *   ZKL_ALREADY_HELD        also after a loss, until zkl_lock_release; and after ZKL_HOLDS_MAX
  *                           acquires of a reentrant handle
  *   ZKL_HANDLE_IN_USE       another acquire or release of this handle is under way
- *   ZKL_LOST                reentrant handle: its grant was lost; release it as often as it was
- *                           acquired
+ *   ZKL_LOST                reentrant handle: the grant that it had was lost; release it as often
+ *                           as it was acquired
  *   ZKL_QUEUE_FULL          with max_waiting
  *   ZKL_TOO_MANY_REQUESTS   no session of the client has room for the watches
  *   ZKL_PERMITS_DIFFER      see `permits`
@@ -907,9 +925,9 @@ ZKL_API int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *informatio
  *   ZKL_OK             deleted, or the servers reported that the session is over, which deletes it;
  *                      with timeout 0: queued
  *   ZKL_PENDING        released, but not confirmed in time or before the handle was closed;
- *                      deletion continues in the background. Or, with any timeout: the servers did
- *                      not answer for so long that the session was given up; they delete its nodes
- *                      when they end it, after its timeout at the latest
+ *                      deletion continues in the background. Or, with any timeout but 0: the
+ *                      servers did not answer for so long that the session was given up. They
+ *                      delete its nodes when they end it, after its timeout at the latest
  *   ZKL_LOST           the grant had been lost before. The handle can acquire again, and a node
  *                      that is left is deleted in the background
  *   ZKL_CLOSED         the client is closed, or was closed before the deletion was confirmed
@@ -965,7 +983,7 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
 /* ---- Asynchronous calls ------------------------------------------------- */
 
 /*
- * These return at once, and report the result to a callback.
+ * The functions whose names end in _async return at once, and report the result to a callback.
  *
  * - If a call returns ZKL_OK, its callback is called exactly once, whatever happens, even if the
  *   handle or the client is closed. If it returns anything else, the callback is never called: the
@@ -974,7 +992,7 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  * - The callback runs where all callbacks of the client run: on the client's own thread, where it
  *   may begin before the call has returned in the caller's thread; or, with ZKL_DISPATCH_CALLER, in
  *   zkl_client_dispatch. It never runs inside the call itself. Callbacks of one client run one at a
- *   time, in the order of the events they report: a grant comes before its loss.
+ *   time, in the order of the events that they report: a grant comes before its loss.
  * - A callback may make any call that does not block, including these and zkl_lock_close of any
  *   handle. A call that blocks returns ZKL_IN_CALLBACK.
  * - An asynchronous request takes about 4 KB of memory and no thread: thousands may be outstanding.
@@ -982,9 +1000,10 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  *   mode; but any number of verifications and commits.
  * - `owner` says whose call it is, because it may come from any thread. A reentrant handle may be
  *   acquired again, and must be released, by calls with the same owner as the call that acquired
- *   it. Only the pointer is compared; NULL is an owner like any other. A thread that used
- *   zkl_lock_acquire and an owner are never the same: the other one gets ZKL_ALREADY_HELD and
- *   ZKL_NOT_OWNER. Handles that are not reentrant ignore the owner.
+ *   it. Only the pointer is compared; NULL is an owner like any other. A lock that a thread
+ *   acquired with zkl_lock_acquire belongs to that thread, not to any `owner`. Calls of another
+ *   owner or thread return ZKL_ALREADY_HELD (acquire) or ZKL_NOT_OWNER (release). Handles that are
+ *   not reentrant ignore the owner.
  *
  * Which comes first:
  *
@@ -993,17 +1012,17 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  *     loss, and the callback       loss before the callback begins: the callback receives the
  *                                  reason, as zkl_lock_acquire returns it, the lock was never held,
  *                                  and no state callback comes. Later: a state callback follows
- *     release, and a change,       whatever has not been sent, and each change, ends with
- *     verification or commit       ZKL_NOT_HELD, also if the handle is acquired again before the
- *                                  callback begins
+ *     release, and a change,       a change ends with ZKL_NOT_HELD; so does a verification or
+ *     verification or commit       commit that has not been sent. This is so even if the handle is
+ *                                  acquired again before the callback begins
  *     zkl_lock_close               does not wait for callbacks that have not begun. They come
  *                                  later: an acquire's with ZKL_CANCELLED if it was granted or
  *                                  still waited; a release's with ZKL_PENDING if the node is not
  *                                  known to be gone; a change's with ZKL_NOT_HELD; a verification's
  *                                  or a commit's with ZKL_CANCELLED if it was not sent, otherwise
  *                                  with ZKL_SUSPECT or ZKL_UNKNOWN. So `arg` must live until its
- *                                  callback, as with uv_close of libuv. It waits for a callback
- *                                  that is running in another thread, but not for its own
+ *                                  callback. (uv_close of libuv has the same rule.) The close
+ *                                  does wait for a callback that is running in another thread
  *     zkl_client_close             all callbacks have been called when it returns; acquires
  *                                  receive ZKL_CLOSED, at once
  */
@@ -1017,7 +1036,7 @@ ZKL_API void zkl_lock_close(zkl_lock *lock);
  */
 typedef void zkl_acquire_callback(void *arg, int status, const zkl_grant *grant);
 
-/** How a call ended: what the blocking call would have returned. */
+/** How a call ended. status: what the blocking call would have returned. */
 typedef void zkl_status_callback(void *arg, int status);
 /** The same, for a release. */
 typedef zkl_status_callback zkl_release_callback;
@@ -1049,8 +1068,9 @@ ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_
  * On any other status nothing has changed (on ZKL_CLOSED the client is closed).
  *
  * timeout_ms  as in zkl_lock_release(); with 0 the callback comes as soon as possible.
- * callback    may be NULL; timeout_ms is then ignored. Such a call takes no memory, and the
- *             handle can acquire again at once; otherwise it can when the callback begins.
+ * callback    may be NULL: then nothing is reported, and timeout_ms has no effect. Such a call
+ *             takes no memory, and the handle can acquire again at once. With a callback it can
+ *             acquire again when the callback begins.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD,
@@ -1122,8 +1142,8 @@ ZKL_CHECKED_API int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms,
  * Returns a descriptor for the application's own loop (epoll, poll, libuv, libev), for a client
  * that was opened with ZKL_DISPATCH_CALLER. It is readable while callbacks are pending: poll it for
  * POLLIN, level-triggered or edge-triggered, and call zkl_client_dispatch when it is readable. Do
- * not read, write or close it. It is always the same, and zkl_client_close closes it: take it out
- * of the loop before that. It is closed by exec; a forked child must not use it.
+ * not read, write or close it. A client has one such descriptor, and zkl_client_close closes it:
+ * take it out of the loop before that. exec closes it too. A forked child must not use it.
  *
  * descriptor  receives it on ZKL_OK, else -1.
  *
@@ -1138,10 +1158,10 @@ ZKL_API int zkl_client_event_descriptor(zkl_client *client, int *descriptor);
  *
  * count  receives how many it has run; may be NULL.
  *
- * Any thread, but one at a time: while another thread is in this call, it runs none and sets
- * *count to 0, rather than wait. It does not keep the client open: no other thread may call it
- * once zkl_client_close has begun, which runs the remaining callbacks on its own thread (after a
- * running dispatch has ended).
+ * Any thread, but one at a time: if another thread is in this call for the same client, it runs
+ * nothing, sets *count to 0 and returns at once. It does not keep the client open: do not call it
+ * once zkl_client_close has begun. The close waits for a running dispatch, and then runs the
+ * remaining callbacks itself.
  *
  * Does not block, unless a callback does. Returns ZKL_OK, ZKL_INVALID_ARGUMENT (as above) or
  * ZKL_IN_CALLBACK.
@@ -1172,7 +1192,7 @@ ZKL_API int zkl_client_dispatch(zkl_client *client, size_t *count);
  */
 typedef struct zkl_transaction zkl_transaction;
 
-/** Matches every version. (ZooKeeper counts the changes of a node's data from 0.) */
+/** Matches every version. (A node's version is 0 at first; each change of its data adds 1.) */
 #define ZKL_ANY_VERSION (-1)
 
 /** Flags of a create, to be combined. An ephemeral node is deleted at the end of the client's
@@ -1247,7 +1267,7 @@ typedef struct zkl_transaction_result {
  *   ZKL_INVALID_ARGUMENT  also if it was committed already
  *   ZKL_HANDLE_IN_USE     see zkl_transaction_commit_async
  *   ZKL_CLOSED, ZKL_NO_MEMORY, ZKL_FORKED or ZKL_IN_CALLBACK
- * On this either everything was applied, or nothing, or it will be:
+ * On this one everything was applied, or nothing was, or everything may still be applied:
  *   ZKL_UNKNOWN           it was sent, and the reply was lost or late. Once you hold the lock
  *                         (again), read what it should have written before you go on
  *

@@ -19,11 +19,11 @@ void progress_begin(struct progress *progress, const struct run_plan *plan);
 /** Shows how far the run is, if it is time to. */
 void progress_show(struct progress *progress);
 
-/** Tells of one event within the run, in a line of its own. */
+/** Prints one event of the run, on a line of its own. */
 void progress_note(struct progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Tells what came of it. */
+/** Prints the result. */
 void progress_end(struct progress *progress, const struct result *result);
 
 #endif

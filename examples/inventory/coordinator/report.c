@@ -25,7 +25,7 @@ static void print_wait(FILE *out, const struct result *result, double wait_ms) {
     }
 }
 
-/* What a run that did not come to its end has counted means nothing. */
+/* The counts of an unfinished run mean nothing. */
 static void print_incomplete_row(FILE *out, const struct result *result) {
     (void)fprintf(out, head_format, result->scenario->name, guard_name(result->guard), "-", "-",
                   "-", "-", "-", "-", "-", "-", "-", "-", "-", verdict(result));

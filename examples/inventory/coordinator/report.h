@@ -6,7 +6,7 @@
 
 #include "result.h"
 
-/** Prints a row for each result, and below it what is not as it must be. */
+/** Prints a row for each result, and below it whatever is wrong. */
 void report_print(FILE *out, const struct result *results, int count);
 
 #endif

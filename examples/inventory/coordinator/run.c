@@ -144,7 +144,7 @@ static bool is_interrupted(struct run *run) {
     return run->interrupted;
 }
 
-/* Looks after everything that can happen meanwhile; false when the run is over before its time. */
+/* Handles everything that can happen meanwhile; false when the run is over before its time. */
 static bool watch(struct run *run) {
     progress_show(&run->progress);
     if (is_interrupted(run) || !reap_servers(run)) {
