@@ -57,17 +57,13 @@ static void ask(zkl_lock_call *call) {
     note_status(call, call->status);
 }
 
-static bool is_of_thread(const zkl_lock_call *call) {
-    return call->application.ended == NULL;
-}
-
 static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
     if (call->state != ZKL_CALL_WAITS) {
         return;
     }
     call->state = state;
     zkl_timer_stop(&call->limit);
-    if (is_of_thread(call)) {
+    if (call->application.ended == NULL) {
         zkl_condition_broadcast(&call->lock->calls.changed);
     } else {
         zkl_lock_callback_post(&call->callback);

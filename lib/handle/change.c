@@ -1,22 +1,37 @@
 /* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
-#include "handle/change.h"
-
 #include "base/error_message.h"
+#include "base/threads.h"
 #include "base/try.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"
 
-/* ---- What may be changed ---------------------------------------------------------------- */
+/* ---- What both have in common ------------------------------------------------------------- */
 
-static int check_change(const zkl_lock *lock, zkl_lock_owner owner) {
+/* The call is answered at once where the lock is held in that mode already. */
+static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
+    zkl_lock *lock = call->lock;
     ZKL_TRY(zkl_lock_check_held(lock));
-    if (zkl_lock_is_of_other(lock, owner)) {
+    if (zkl_lock_is_of_other(lock, call->owner)) {
         return ZKL_NOT_OWNER;
     }
     if (lock->is_set) {
         return zkl_refuse("lock", NULL, "is a set: the modes of its resources stay");
     }
-    return lock->change.call != NULL ? ZKL_HANDLE_IN_USE : ZKL_OK;
+    if (lock->change.call != NULL || (from == ZKL_READ && zkl_lock_is_downgrading(lock))) {
+        return ZKL_HANDLE_IN_USE;
+    }
+    if (lock->grant.mode == into) {
+        zkl_lock_fill_grant(lock, &call->grant);
+        zkl_call_answer(call, ZKL_OK);
+        return ZKL_OK;
+    }
+    if (lock->grant.mode != from) {
+        return zkl_refuse(
+            "mode", zkl_lock_mode_name((int)lock->grant.mode), "only what is held for %s",
+            from == ZKL_WRITE ? "writing can be downgraded" : "reading can be upgraded");
+    }
+    lock->change = (lock_change){ .call = call, .verdict = ZKL_PENDING };
+    return ZKL_OK;
 }
 
 /* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
@@ -29,39 +44,23 @@ static int find_end(const zkl_lock *lock) {
     return status == ZKL_OK && lock->calls.closing ? ZKL_NOT_HELD : status;
 }
 
-/* ---- A change that goes on ---------------------------------------------------------------- */
-
-static void begin_change(zkl_lock *lock, zkl_lock_call *call) {
-    lock->change = (lock_change){ .call = call, .verdict = ZKL_PENDING };
-}
-
-static int end_change(zkl_lock *lock, int status) {
-    lock->change.call = NULL;
-    return status;
-}
-
 /* ---- Downgrade ---------------------------------------------------------------------------- */
 
 static int begin_downgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
-    ZKL_TRY(check_change(lock, call->owner));
-    if (lock->grant.mode == ZKL_READ) {
-        zkl_call_answer(call, ZKL_OK);
-        return ZKL_OK;
+    ZKL_TRY(begin_change(call, ZKL_WRITE, ZKL_READ));
+    if (lock->change.call == call) {
+        zkl_request_runner_feed(lock->members[0].runner,
+                                &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
     }
-    if (lock->grant.mode != ZKL_WRITE) {
-        return zkl_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
-                          "only what is held for writing can be downgraded");
-    }
-    begin_change(lock, call);
-    zkl_request_runner_feed(lock->members[0].runner, &(zkl_event){ .kind = ZKL_EVENT_DOWNGRADE });
     return ZKL_OK;
 }
 
 static int end_downgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int end = find_end(lock);
-    return end_change(lock, end != ZKL_OK ? end : lock->change.verdict);
+    lock->change.call = NULL;
+    return end != ZKL_OK ? end : lock->change.verdict;
 }
 
 static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_downgrade };
@@ -123,32 +122,10 @@ static int start_upgrade(zkl_lock *lock) {
     return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
 }
 
-static void let_writer_go(zkl_lock *lock) {
-    zkl_lock_dismiss(&lock->change.upgrade, lock->change.verdict == ZKL_OK);
-}
-
-void zkl_lock_withdraw_change(zkl_lock *lock) {
-    let_writer_go(lock);
-    zkl_lock_end_change(lock, ZKL_NOT_HELD);
-}
-
 static int begin_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
-    ZKL_TRY(check_change(lock, call->owner));
-    if (zkl_lock_is_downgrading(lock)) {
-        return ZKL_HANDLE_IN_USE;
-    }
-    if (lock->grant.mode == ZKL_WRITE) {
-        zkl_lock_fill_grant(lock, &call->grant);
-        zkl_call_answer(call, ZKL_OK);
-        return ZKL_OK;
-    }
-    if (lock->grant.mode != ZKL_READ) {
-        return zkl_refuse("mode", zkl_lock_mode_name((int)lock->grant.mode),
-                          "only what is held for reading can be upgraded");
-    }
-    begin_change(lock, call);
-    int status = start_upgrade(lock);
+    ZKL_TRY(begin_change(call, ZKL_READ, ZKL_WRITE));
+    int status = lock->change.call == call ? start_upgrade(lock) : ZKL_OK;
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, 0, status);
         lock->change.call = NULL;
@@ -159,14 +136,14 @@ static int begin_upgrade(zkl_lock_call *call) {
 /* The reader may have been lost, or given back, in the meantime. */
 static int end_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
-    int status = find_end(lock);
-    if (status == ZKL_OK && lock->change.verdict == ZKL_OK) {
+    int end = find_end(lock);
+    lock->change.call = NULL;
+    if (end == ZKL_OK && lock->change.verdict == ZKL_OK) {
         zkl_lock_take_writer(lock);
         zkl_lock_fill_grant(lock, &call->grant);
-        return end_change(lock, ZKL_OK);
     }
-    let_writer_go(lock);
-    return end_change(lock, status != ZKL_OK ? status : lock->change.verdict);
+    zkl_lock_dismiss(&lock->change.upgrade, lock->change.verdict == ZKL_OK);
+    return end != ZKL_OK ? end : lock->change.verdict;
 }
 
 static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,

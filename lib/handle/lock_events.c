@@ -7,7 +7,6 @@
 
 struct zkl_lock_message {
     zkl_lock_callback callback; /* first */
-    zkl_lock_events *events;
     zkl_lock_state_callback *tell;
     void *arg;
     zkl_lock_event event;
@@ -45,18 +44,8 @@ int zkl_lock_events_prepare(zkl_lock_events *events, bool tell_granted) {
 
 /* ---- Out of the queue --------------------------------------------------------------- */
 
-/* The messages of a handle leave in the order in which they came. */
-static void leave_queue(zkl_lock_events *events, const zkl_lock_message *message) {
-    if (events->last_but_one == message) {
-        events->last_but_one = NULL;
-    } else if (events->last == message) {
-        events->last = NULL;
-    }
-}
-
 static void settle(zkl_lock_callback *callback) {
     zkl_lock_message *message = (zkl_lock_message *)callback;
-    leave_queue(message->events, message);
     message->is_undone = message->is_undone || callback->all->closing;
 }
 
@@ -71,23 +60,28 @@ static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell };
 
 /* ---- Into the queue ----------------------------------------------------------------- */
 
-static bool is_of_same_grant(const zkl_lock_message *message, const zkl_lock_event *event) {
-    return message != NULL && message->is_of_connection && message->event.token == event->token;
+static zkl_lock_message *of_same_grant(zkl_lock_callback *callback, const zkl_lock_event *event) {
+    zkl_lock_message *message = (zkl_lock_message *)callback;
+    bool waits = callback != NULL && callback->posted;
+    return waits && message->is_of_connection && message->event.token == event->token ? message
+                                                                                      : NULL;
 }
 
 /* A connection that comes and goes while a callback takes its time leaves two messages of a handle
  * at most: the state that was told last need not be told again, and what is undone need not be told
  * at all. */
 static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_event *event) {
-    zkl_lock_message *last = events->last;
-    if (!is_of_same_grant(last, event)) {
+    zkl_lock_callback *first = events->owed.owed;
+    zkl_lock_message *last = of_same_grant(first != NULL ? first->prev : NULL, event);
+    if (last == NULL) {
         return false;
     }
     if (last->event.state == event->state) {
         last->is_undone = false;
         return true;
     }
-    last->is_undone = last->is_undone || is_of_same_grant(events->last_but_one, event);
+    bool is_second = &last->callback != first && of_same_grant(last->callback.prev, event) != NULL;
+    last->is_undone = last->is_undone || is_second;
     return last->is_undone;
 }
 
@@ -97,13 +91,10 @@ static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
     if (prepare(&message) != ZKL_OK) {
         return;
     }
-    message->events = events;
     message->tell = events->callback;
     message->arg = events->arg;
     message->event = *event;
     message->is_of_connection = is_of_connection;
-    events->last_but_one = events->last;
-    events->last = message;
     zkl_lock_callback_owe(&events->owed, &message->callback, &kind);
     zkl_lock_callback_post(&message->callback);
 }

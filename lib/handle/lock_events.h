@@ -16,7 +16,6 @@ typedef struct zkl_lock_events {
     zkl_lock_state_callback *callback; /* NULL: nobody */
     void *arg;
     zkl_lock_callbacks owed;
-    zkl_lock_message *last, *last_but_one;  /* that wait; NULL: there is none */
     zkl_lock_message *for_grant, *for_loss; /* made beforehand */
 } zkl_lock_events;
 

@@ -14,22 +14,18 @@
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-static int check_told(const zkl_lock_options *options, const char *what, int32_t value) {
-    ZKL_TRY(zkl_validate_range(what, value, 0, 1));
-    if (value != 0 && options->state_callback == NULL) {
-        return zkl_refuse(what, "1", "needs a state_callback, which is told");
-    }
-    return ZKL_OK;
-}
-
 static int check_options(const zkl_lock_options *options) {
     ZKL_TRY(zkl_validate_range("fail_on_session_expiry", options->fail_on_session_expiry, 0, 1));
     ZKL_TRY(zkl_validate_range("reentrant", options->reentrant, 0, 1));
     ZKL_TRY(zkl_validate_range("max_hold_ms", options->max_hold_ms, 0, INT64_MAX));
     ZKL_TRY(zkl_validate_range("permits", options->permits, 0, ZKL_PERMITS_MAX));
     ZKL_TRY(zkl_validate_range("max_waiting", options->max_waiting, 0, ZKL_WAITING_MAX));
-    ZKL_TRY(check_told(options, "tell_contended", options->tell_contended));
-    ZKL_TRY(check_told(options, "tell_granted", options->tell_granted));
+    ZKL_TRY(zkl_validate_range("tell_contended", options->tell_contended, 0, 1));
+    ZKL_TRY(zkl_validate_range("tell_granted", options->tell_granted, 0, 1));
+    if (options->state_callback == NULL && options->tell_contended + options->tell_granted > 0) {
+        return zkl_refuse(options->tell_contended != 0 ? "tell_contended" : "tell_granted", "1",
+                          "needs a state_callback, which is told");
+    }
     if (options->resource_class != NULL) {
         ZKL_TRY(zkl_validate_resource_class(options->resource_class));
     }
