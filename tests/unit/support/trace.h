@@ -51,14 +51,14 @@ enum { TRACE_LINES_MAX = 40 };
     static const char *const name##_lines[TRACE_LINES_MAX]
 
 /* How most conversations begin and end. */
-#define JOINED(me) "start -> CREATE LIST", "created " me " -> "
-#define GRANTED(me) JOINED(me), "listed " me " -> GRANT"
+#define JOINED(me) "start -> CREATE LIST", ("created " me " -> ")
+#define GRANTED(me) JOINED(me), ("listed " me " -> GRANT")
 #define WAITING(blocker, me)                                                                       \
-    JOINED(me), "listed " blocker " " me " -> WATCH " blocker " WATCH_OWN " me, "watched OK -> ",  \
-        "own_watched OK -> "
+    JOINED(me), ("listed " blocker " " me " -> WATCH " blocker " WATCH_OWN " me),                  \
+        "watched OK -> ", "own_watched OK -> "
 #define CREATE_LOST                                                                                \
     "start -> CREATE LIST", "disconnected -> ", "created UNKNOWN -> ", "listed UNKNOWN -> "
-#define RELEASED(me) "released -> DELETE " me, "deleted OK -> END"
+#define RELEASED(me) ("released -> DELETE " me), "deleted OK -> END"
 
 /** A node's czxid in traces, from its sequence. */
 int64_t trace_zxid(int32_t sequence);
