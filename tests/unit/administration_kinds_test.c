@@ -231,19 +231,6 @@ TEST(downgraded_reader_is_asked_anew) {
     end();
 }
 
-TEST(upgraded_writer_says_who_it_is_and_can_be_asked) {
-    begin(6);
-    contender one;
-    hold(&one, "stock", "one", ZKL_READ, 0);
-    EXPECT_INT(zkl_lock_try_upgrade(one.lock, NULL), ZKL_OK);
-    sleep_ms(50);
-    expect_queue("stock", "write one holds");
-    revoke("stock", 0);
-    EXPECT_TEXT(one.heard, "revoke requested;");
-    zkl_lock_close(one.lock);
-    end();
-}
-
 /* ---- Asynchronous calls, sets -------------------------------------------------------- */
 
 static void on_acquired(void *arg, int status, const zkl_grant *grant) {

@@ -276,26 +276,6 @@ TEST(resource_with_a_stripe_in_use_stays) {
     end();
 }
 
-/* Something was written into it, or below it. */
-TEST(resource_with_anything_else_stays) {
-    begin(9);
-    make("/locks", NULL);
-    make("/locks/a", "text");
-    make("/locks/a/stripe-0000", NULL);
-    make("/locks/b", NULL);
-    make("/locks/b/stripe-0000", NULL);
-    make("/locks/b/notes", NULL);
-    make("/locks/c", NULL);
-    make("/locks/c/stripe-0000", "text");
-    make("/locks/c/stripe-0001", NULL);
-    make("/locks/c/stripe-0001/stripe-0000", NULL);
-    expect_removed(0, 2);
-    EXPECT(!has_node("/locks/a/stripe-0000") && !has_node("/locks/b/stripe-0000"));
-    EXPECT(has_node("/locks/a") && has_node("/locks/b/notes"));
-    EXPECT(has_node("/locks/c/stripe-0000") && has_node("/locks/c/stripe-0001/stripe-0000"));
-    end();
-}
-
 static void *use_a_stripe(void *arg) {
     sleep_ms(2000);
     EXPECT_INT(acquire_stripe(arg, 2), ZKL_OK);
@@ -311,23 +291,6 @@ TEST(stripe_that_was_used_meanwhile_is_not_idle) {
     expect_removed(5000, STRIPES - 1);
     expect_resources("hot 0; hot/stripe-0002 0");
     zkl_thread_join(task);
-    zkl_striped_lock_close(lock);
-    end();
-}
-
-TEST(refused_stripes_are_told_and_keep_their_resource) {
-    begin(11);
-    size_t removed = 7777;
-    zkl_striped_lock *lock = use_all_stripes("hot");
-    zkl_lock *idle = hold("idle");
-    EXPECT_INT(zkl_lock_release(idle, ZKL_FOREVER), ZKL_OK);
-    zkl_ensemble_withhold(ensemble, "/locks/hot", ZKL_RIGHT_DELETE, ZKL_FOREVER);
-    EXPECT_INT(zkl_parents_remove_idle(client, 0, WITHIN_MS, &removed), ZKL_NO_PERMISSION);
-    EXPECT(strstr(zkl_error_message(), "path \"/locks/hot/stripe-000") == zkl_error_message());
-    EXPECT_INT(removed, 1); /* the other resource */
-    expect_resources("hot 0; hot/stripe-0000 0; hot/stripe-0001 0; hot/stripe-0002 0; "
-                     "hot/stripe-0003 0");
-    zkl_lock_close(idle);
     zkl_striped_lock_close(lock);
     end();
 }

@@ -177,13 +177,6 @@ TEST(contender_says_who_it_is) {
     end();
 }
 
-TEST(resource_without_a_node_has_an_empty_queue) {
-    begin(3);
-    expect_queue("nothing", "");
-    zkl_queue_free(NULL);
-    end();
-}
-
 static void add_foreign(const char *path, const char *data) {
     EXPECT_INT(zkl_ensemble_create(ensemble, zkl_ensemble_make_session(ensemble), path, data, true,
                                    false, NULL, 0),
@@ -250,27 +243,6 @@ TEST(contender_that_vanishes_meanwhile_is_left_out) {
         end();
     }
     EXPECT(vanished > 0); /* some did so between the list and the reads */
-}
-
-TEST(position_is_how_many_are_before) {
-    begin(5);
-    zkl_lock *first = hold_as("stock", "first", ZKL_READ);
-    zkl_lock *second = hold_as("stock", "second", ZKL_READ);
-    waiter third;
-    begin_to_wait(&third, "stock", "third", ZKL_EXCLUSIVE);
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    EXPECT_INT(zkl_lock_info(third.lock, &information), ZKL_OK);
-    EXPECT_INT(information.position, 2);
-    EXPECT_INT(zkl_lock_release(second, ZKL_FOREVER), ZKL_OK);
-    sleep_ms(50);
-    EXPECT_INT(zkl_lock_info(third.lock, &information), ZKL_OK);
-    EXPECT_INT(information.position, 1);
-    EXPECT_INT(zkl_lock_info(first, &information), ZKL_OK);
-    EXPECT_INT(information.position, -1);
-    stop_waiting(&third);
-    zkl_lock_close(second);
-    zkl_lock_close(first);
-    end();
 }
 
 TEST(bad_owners_are_refused) {
@@ -454,21 +426,6 @@ TEST(who_is_asked_while_it_waits_is_told_when_it_holds) {
     end();
 }
 
-TEST(question_for_the_data_that_is_lost_is_asked_again) {
-    begin(18);
-    ear heard = { "" };
-    zkl_grant grant = ZKL_GRANT_INIT;
-    zkl_lock *lock = open_with_ear(&heard);
-    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, &grant), ZKL_OK);
-    sleep_ms(SESSION_MS);
-    zkl_ensemble_cut_next(ensemble, session_of(), ZKL_CALL_GET, ZKL_CUT_REQUESTS_LOST, 0);
-    EXPECT_INT(zkl_ensemble_set_data(ensemble, grant.node, "__REVOKE__"), ZKL_SERVER_ERROR_NONE);
-    sleep_ms(2 * SESSION_MS);
-    EXPECT_TEXT(heard.text, "suspect;held;revoke requested;");
-    zkl_lock_close(lock);
-    end();
-}
-
 /* ---- Deadlocks ------------------------------------------------------------------------------ */
 
 static void expect_session_of_node(const zkl_deadlock_wait *wait) {
@@ -548,17 +505,6 @@ TEST(circle_through_waiters_and_readers_is_found) {
     zkl_lock_close(three);
     zkl_lock_close(two);
     zkl_lock_close(one);
-    end();
-}
-
-TEST(who_waits_for_its_own_lock_is_found) {
-    begin(21);
-    zkl_lock *held = hold_as("stock", "a", ZKL_EXCLUSIVE);
-    waiter again;
-    begin_to_wait(&again, "stock", "a", ZKL_EXCLUSIVE);
-    expect_deadlocks("a in stock");
-    stop_waiting(&again);
-    zkl_lock_close(held);
     end();
 }
 
@@ -825,23 +771,6 @@ TEST(call_without_servers_ends_with_its_timeout) {
     sleep_ms(5 * SESSION_MS);
     expect_queue("stock", "");
     end();
-}
-
-TEST(lost_questions_are_asked_again) {
-    static const zkl_call_kind kinds[] = { ZKL_CALL_LIST, ZKL_CALL_GET, ZKL_CALL_GET };
-    for (size_t i = 0; i < 3; i++) {
-        begin(28 + i);
-        zkl_lock *held = hold_as("stock", "a", ZKL_EXCLUSIVE);
-        waiter again;
-        begin_to_wait(&again, "stock", "a", ZKL_EXCLUSIVE);
-        zkl_ensemble_cut_next(ensemble, session_of(), kinds[i], ZKL_CUT_REPLIES_LOST, 0);
-        expect_deadlocks("a in stock");
-        zkl_ensemble_cut_next(ensemble, session_of(), kinds[i], ZKL_CUT_REQUESTS_LOST, 0);
-        expect_deadlocks("a in stock");
-        stop_waiting(&again);
-        zkl_lock_close(held);
-        end();
-    }
 }
 
 static int status_of_call;

@@ -199,32 +199,6 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     pthread_mutex_unlock(&self->mutex);
 }
 
-static void wait_until_told(told *self) {
-    pthread_mutex_lock(&self->mutex);
-    while (self->times == 0) {
-        pthread_cond_wait(&self->changed, &self->mutex);
-    }
-    pthread_mutex_unlock(&self->mutex);
-}
-
-TEST(callback_comes_on_the_clients_thread_though_the_caller_waits_elsewhere) {
-    told self = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, pthread_self() };
-    lock_desk *desk = desk_open(NULL);
-    EXPECT_INT(
-        zkl_lock_acquire_async(desk->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired, &self),
-        ZKL_OK);
-    desk_enter_at_calls(desk, 2);
-    EXPECT_INT(self.times, 0);
-    desk_grant(desk);
-    desk_leave(desk);
-    wait_until_told(&self);
-    EXPECT_INT(self.status, ZKL_OK);
-    EXPECT(!pthread_equal(self.thread, pthread_self()));
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    desk_close(desk);
-    EXPECT_INT(self.times, 1);
-}
-
 TEST(close_of_the_client_tells_before_it_returns) {
     told self = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, pthread_self() };
     lock_desk *desk = desk_open(NULL);

@@ -91,20 +91,6 @@ TEST(close_waits_for_replies_no_longer_than_its_bound) {
     end_acquires(locks, told);
 }
 
-/* Nor does anybody wait for those that are lost. */
-TEST(close_without_a_connection_waits_for_no_replies) {
-    zkl_lock *locks[ACQUIRES];
-    int told = 0;
-    begin(1);
-    begin_acquires(locks, &told, 1);
-    zkl_testing_stop_servers();
-    zkl_testing_sleep(1);
-    int64_t begun_ms = zkl_testing_now_ms();
-    EXPECT_INT(zkl_client_close(client, 0), ZKL_PENDING);
-    EXPECT_INT(zkl_testing_now_ms(), begun_ms);
-    end_acquires(locks, told);
-}
-
 /* ---- Handles that are closed in the middle of other calls ------------------------------------ */
 
 /* Nobody is answered: what is asked before the client has found out is sent, and waits for its
@@ -412,22 +398,6 @@ static int close_long_after_a_session_was_given_up(int how, int64_t *took_ms) {
     *took_ms = zkl_testing_now_ms() - begun_ms;
     zkl_testing_end();
     return status;
-}
-
-TEST(close_after_a_session_long_connected_was_given_up_is_pending) {
-    char path[] = STOCK;
-    begin(1);
-    lock = open_lock("stock");
-    wait_in_vain(lock, path);
-    zkl_testing_sleep(5 * SESSION_MS);
-    pthread_mutex_lock(&client->mutex);
-    client->sessions->session.abandon(client->sessions->session.arg);
-    int64_t behind_ms = zkl_session_left_behind_ms(&client->sessions->session);
-    pthread_mutex_unlock(&client->mutex);
-    EXPECT_INT(behind_ms, INT64_MAX);
-    (void)zkl_client_close(client, 0);
-    zkl_lock_close(lock);
-    zkl_testing_end();
 }
 
 TEST(close_long_after_a_give_up_says_ok) {

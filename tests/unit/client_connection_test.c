@@ -91,26 +91,6 @@ TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again) {
     end(ZKL_OK);
 }
 
-/* As before, but none of the other servers answers: libzookeeper says nothing of that either, as it
- * takes itself for one that connects. */
-TEST(connection_that_nobody_told_of_and_does_not_come_back_is_suspect) {
-    begin_with(LONG_TIMEOUT_MS);
-    uint32_t before = server_of_session();
-    char *addresses = NULL;
-    zkl_names_lead_to(~(UINT32_C(1) << before));
-    EXPECT_INT(zkl_resolve_servers("server:2181", &addresses), ZKL_OK);
-    zkl_names_move(); /* these lead nowhere from now on */
-    zkl_connection_set_servers(holder.client->sessions->connection, addresses);
-    free(addresses);
-    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect ");
-    (void)time_to_connect(LOOK_UP_AGAIN_MS + 2000);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect held ");
-    end(ZKL_OK);
-}
-
 TEST(look_up_that_ends_after_the_reconnect_leaves_the_connection_alone) {
     begin_with(LONG_TIMEOUT_MS);
     zkl_names_take(5 * (int64_t)SECOND_US);
@@ -136,19 +116,6 @@ TEST(servers_that_have_moved_are_found_again_in_the_same_session) {
     EXPECT_INT(zkl_names_looked_up(), 2);
     zkl_testing_sleep(SOON_MS);
     EXPECT_TEXT(holder.news, "suspect held ");
-    end(ZKL_OK);
-}
-
-/* The first look-up is in vain, as the names of the new place are not known yet. */
-TEST(servers_that_have_moved_are_looked_up_until_they_are_found) {
-    begin_with(LONG_TIMEOUT_MS);
-    zkl_names_move();
-    zkl_names_fail((LOOK_UP_AGAIN_MS + 5000) * (int64_t)1000);
-    zkl_testing_disconnect(holder.client, 1);
-    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
-    int64_t taken_ms = time_to_connect(3LL * LOOK_UP_AGAIN_MS);
-    EXPECT(taken_ms > 2 * LOOK_UP_AGAIN_MS - SOON_MS);
-    EXPECT_INT(zkl_names_looked_up(), 3);
     end(ZKL_OK);
 }
 

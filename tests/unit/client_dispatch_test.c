@@ -69,31 +69,6 @@ TEST(descriptor_is_readable_while_callbacks_wait) {
     EXPECT_INT(fcntl(its, F_GETFD), -1); /* it has ended with the client */
 }
 
-TEST(descriptor_that_is_asked_for_late_is_readable_at_once) {
-    begin(ZKL_DISPATCH_CALLER);
-    acquire_and_wait();
-    int its = descriptor();
-    EXPECT(is_readable(its));
-    EXPECT_INT(async_dispatch(&self), 1);
-    EXPECT(!is_readable(its));
-    ASYNC_HEARD(&self, "acquired ");
-    end();
-}
-
-TEST(descriptor_is_not_to_be_had_where_there_are_no_more) {
-    begin(ZKL_DISPATCH_CALLER);
-    struct rlimit before;
-    EXPECT_INT(getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit none = { .rlim_cur = 0, .rlim_max = before.rlim_max };
-    int its = 0;
-    EXPECT_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
-    EXPECT_INT(zkl_client_event_descriptor(self.client, &its), ZKL_SYSTEM);
-    EXPECT_INT(setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_INT(its, -1);
-    (void)descriptor();
-    end();
-}
-
 /* ---- Dispatch ----------------------------------------------------------------------------- */
 
 TEST(nothing_runs_unless_it_is_dispatched) {
@@ -234,13 +209,6 @@ static void flap(int times) {
     }
 }
 
-/* And stays so, for less than the session timeout. */
-static void disconnect(void) {
-    zkl_testing_disconnect(self.client, ASYNC_TIMEOUT_MS / 2);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_SUSPECT);
-}
-
 TEST(flapping_connection_leaves_two_news_of_a_handle) {
     begin_held();
     flap(100);
@@ -249,19 +217,6 @@ TEST(flapping_connection_leaves_two_news_of_a_handle) {
     flap(1);
     EXPECT_INT(async_dispatch(&self), 2);
     ASYNC_HEARD(&self, "suspect held ");
-    end();
-}
-
-TEST(flapping_connection_that_stays_away_ends_with_suspect) {
-    begin_held();
-    flap(3);
-    disconnect();
-    EXPECT_INT(async_dispatch(&self), 2);
-    ASYNC_HEARD(&self, "suspect ");
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_HELD, ASYNC_TIMEOUT_MS), 1);
-    flap(3);
-    EXPECT_INT(async_dispatch(&self), 2);
-    ASYNC_HEARD(&self, "held ");
     end();
 }
 
@@ -283,17 +238,5 @@ TEST(news_of_the_next_grant_are_not_taken_for_those_of_the_last) {
     flap(2);
     EXPECT_INT(async_dispatch(&self), 4);
     ASYNC_HEARD(&self, "suspect held suspect held ");
-    end();
-}
-
-TEST(request_for_the_lock_is_told_in_its_place) {
-    begin_held();
-    flap(2);
-    const char *node = strrchr(self.grant.node, '/') + 1;
-    EXPECT_INT(zkl_node_revoke(self.client, "stock", node, ASYNC_TIMEOUT_MS), ZKL_OK);
-    zkl_testing_sleep(ASYNC_TIMEOUT_MS / 2);
-    flap(2);
-    EXPECT_INT(async_dispatch(&self), 5);
-    ASYNC_HEARD(&self, "suspect held revoke requested suspect held ");
     end();
 }

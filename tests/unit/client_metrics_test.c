@@ -8,7 +8,7 @@
 
 #include "support/lock_desk.h"
 
-enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, TEXT_SIZE = 64 * 1024 };
+enum { TEXT_SIZE = 64 * 1024 };
 
 static lock_desk *open_counting(zkl_lock_options *options, int32_t lease_tick_ms) {
     options->resource_class = "shop";
@@ -89,35 +89,6 @@ TEST(requests_are_counted_by_their_kind) {
     desk_close(desk);
 }
 
-TEST(probe_of_a_holder_counts_as_exists_and_its_watch_as_watch) {
-    lock_desk *desk = open_plain();
-    desk_hold(desk);
-    desk_pass(desk, 3333);
-    EXPECT_SERIES(desk, "zklock_requests_total{client=\"label\",kind=\"exists\"}", "1");
-    EXPECT_SERIES(desk, "zklock_requests_total{client=\"label\",kind=\"watch\"}", "1");
-    EXPECT_SERIES(desk, "zklock_watches" CLIENT, "1");
-    desk_enter(desk);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    desk_enter(desk);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_SERIES(desk, "zklock_requests_total{client=\"label\",kind=\"remove_watches\"}", "1");
-    desk_close(desk);
-}
-
-TEST(request_that_is_not_sent_is_not_counted) {
-    lock_desk *desk = open_plain();
-    desk_enter(desk);
-    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    desk_leave(desk);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_SERVER_REFUSED);
-    EXPECT_SERIES(desk, "zklock_requests_total{client=\"label\",kind=\"list\"}", "0");
-    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "1");
-    desk_close(desk);
-}
-
 TEST(pauses_are_counted_as_retries) {
     lock_desk *desk = open_plain();
     desk_enter(desk);
@@ -132,29 +103,6 @@ TEST(pauses_are_counted_as_retries) {
     EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
     EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"cancelled\"", "1");
     EXPECT_SERIES(desk, "zklock_wait_seconds_count|", "0");
-    desk_close(desk);
-}
-
-TEST(busy_try_is_counted) {
-    lock_desk *desk = open_plain();
-    desk_begin(desk, desk_acquire, 0);
-    desk_enter_at_calls(desk, 1);
-    const char *other = "lock-0000000001";
-    FAKE_ANSWER(&desk->fake, "list", .children = { &other, 1 });
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_BUSY);
-    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"busy\"", "1");
-    desk_close(desk);
-}
-
-TEST(acquire_that_cannot_begin_counts_as_failed) {
-    lock_desk *desk = open_plain();
-    desk_enter(desk);
-    desk->fake.random_fails = true;
-    desk_leave(desk);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_SYSTEM);
-    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"failed\"", "1");
-    EXPECT_SERIES(desk, "zklock_waiting|", "0");
     desk_close(desk);
 }
 
@@ -218,33 +166,6 @@ TEST(expiry_while_held_is_a_loss_and_no_release) {
     desk_close(desk);
 }
 
-TEST(end_of_a_lease_is_a_loss) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    lock_desk *desk = open_counting(&options, TICK_MS);
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    EXPECT_SERIES(desk, "zklock_losses_total|,reason=\"lease_ended\"", "1");
-    EXPECT_SERIES(desk, "zklock_held|", "0");
-    EXPECT_SERIES(desk, "zklock_waiting|", "0");
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_answer_remove(desk);
-    desk_close(desk);
-}
-
-TEST(hold_limit_is_a_loss) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_hold_ms = 500;
-    lock_desk *desk = open_counting(&options, 0);
-    desk_hold(desk);
-    desk_pass(desk, 500);
-    desk_answer_remove(desk);
-    EXPECT_SERIES(desk, "zklock_losses_total|,reason=\"hold_limit\"", "1");
-    EXPECT_SERIES(desk, "zklock_hold_seconds_bucket|,le=\"0.2\"", "0");
-    EXPECT_SERIES(desk, "zklock_hold_seconds_bucket|,le=\"0.5\"", "1");
-    desk_close(desk);
-}
-
 TEST(expiry_while_waiting_is_a_rejoin) {
     lock_desk *desk = open_plain();
     desk_begin(desk, desk_acquire, 10000);
@@ -269,21 +190,6 @@ TEST(disconnection_and_reconnect_are_counted) {
     EXPECT_SERIES(desk, "zklock_sessions_opened_total" CLIENT, "1");
     EXPECT_SERIES(desk, "zklock_sessions" CLIENT, "1");
     EXPECT_SERIES(desk, "zklock_sessions_connected" CLIENT, "1");
-    desk_close(desk);
-}
-
-TEST(second_acquire_of_a_reentrant_handle_is_no_grant) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.reentrant = 1;
-    lock_desk *desk = open_counting(&options, 0);
-    desk_hold(desk);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"granted\"", "1");
-    EXPECT_SERIES(desk, "zklock_releases_total|", "0");
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    EXPECT_SERIES(desk, "zklock_releases_total|", "1");
-    desk_answer_remove(desk);
     desk_close(desk);
 }
 

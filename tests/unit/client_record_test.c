@@ -139,19 +139,6 @@ TEST(written_record_tells_what_the_client_did) {
     desk_close(desk);
 }
 
-TEST(record_replaces_the_one_before) {
-    make_directory();
-    lock_desk *desk = desk_open(NULL);
-    const char *path = path_of("record");
-    EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
-    EXPECT_INT(play(path)->counts.steps, 0);
-    desk_hold(desk);
-    EXPECT_INT(zkl_client_write_record(desk->client, path), ZKL_OK);
-    EXPECT_INT(play(path)->counts.steps, 3);
-    remove_directory();
-    desk_close(desk);
-}
-
 /* Else each acquire of the client, and its session, would wait for 16 MB of fresh pages. */
 TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     make_directory();
@@ -163,15 +150,6 @@ TEST(memory_is_allocated_before_the_clients_mutex_is_taken) {
     EXPECT(pieces_taken);
     EXPECT_INT(large_allocations_after, 0);
     pieces_taken = false;
-    remove_directory();
-    desk_close(desk);
-}
-
-TEST(record_needs_no_connection) {
-    make_directory();
-    lock_desk *desk = desk_open_offline(NULL);
-    EXPECT_INT(zkl_client_write_record(desk->client, path_of("record")), ZKL_OK);
-    (void)play(path_of("record"));
     remove_directory();
     desk_close(desk);
 }
@@ -255,19 +233,6 @@ TEST(file_may_have_the_longest_name) {
     remove_directory();
 }
 
-TEST(file_without_a_directory_is_written_where_we_are) {
-    char back[PATH_MAX];
-    char found[256];
-    make_directory();
-    EXPECT(getcwd(back, sizeof(back)) != NULL);
-    EXPECT_INT(chdir(directory), 0);
-    EXPECT(zkl_record_file_write("record", "new", 3));
-    EXPECT_INT(chdir(back), 0);
-    EXPECT(contains(path_of("record"), "new"));
-    EXPECT_INT(count_files(found), 1);
-    remove_directory();
-}
-
 TEST(bad_arguments_are_named) {
     char long_path[ZKL_FILE_NAME_MAX + 2];
     memset(long_path, 'p', sizeof(long_path) - 1);
@@ -331,47 +296,6 @@ typedef struct closing_desk {
     sem_t told;
     int status;
 } lossy_desk;
-
-static void write_when_lost(void *arg, const zkl_lock_event *event) {
-    lossy_desk *self = arg;
-    if (event->state == ZKL_STATE_LOST) {
-        self->status = zkl_client_write_record(self->desk->client, path_of("lost"));
-        sem_post(&self->told);
-    }
-}
-
-TEST(record_can_be_written_in_a_callback) {
-    make_directory();
-    lossy_desk lossy = { .status = 1 };
-    EXPECT_INT(sem_init(&lossy.told, 0, 0), 0);
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.state_callback = write_when_lost;
-    options.state_arg = &lossy;
-    lossy.desk = desk_open(&options);
-    desk_hold(lossy.desk);
-    desk_expire(lossy.desk);
-    while (sem_wait(&lossy.told) != 0) {
-    }
-    EXPECT_INT(lossy.status, ZKL_OK);
-    EXPECT(contains(path_of("lost"), "LOSE status=ZKL_SESSION_EXPIRED"));
-    EXPECT(contains(path_of("lost"), "session=1 EXPIRED"));
-    sem_destroy(&lossy.told);
-    remove_directory();
-    desk_close(lossy.desk);
-}
-
-TEST(closed_client_that_a_handle_keeps_still_has_its_record) {
-    make_directory();
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    zkl_client *client = desk->client; /* its memory is the handle's as well */
-    (void)desk_close_client(desk);
-    EXPECT_INT(zkl_client_write_record(client, path_of("record")), ZKL_OK);
-    EXPECT(contains(path_of("record"), " RELEASED status=ZKL_CLOSED -> DELETE "));
-    (void)play(path_of("record"));
-    remove_directory();
-    desk_close(desk);
-}
 
 /* ---- Broken assertions -------------------------------------------------------------------- */
 
@@ -453,23 +377,6 @@ TEST(record_of_a_broken_assertion_replaces_nothing) {
     EXPECT(!zkl_record_file_dump(recorder, path, 10)); /* no room for the name */
     zkl_recorder_close(recorder);
     remove_directory();
-}
-
-static void break_assertion_where_nothing_can_be_written(void) {
-    zkl_client *client = open_client_of_child("/nowhere/at/all");
-    zkl_assert(client->recorder, client->references == 99);
-}
-
-static void break_assertion_without_a_recorder(void) {
-    zkl_assert(NULL, directory[0] == '\0');
-}
-
-TEST(broken_assertion_without_a_record_says_so_and_aborts) {
-    static char said[8192];
-    expect_aborted(break_assertion_where_nothing_can_be_written, said, sizeof(said));
-    EXPECT(strstr(said, "; it left no record\n") != NULL);
-    expect_aborted(break_assertion_without_a_recorder, said, sizeof(said));
-    EXPECT(strstr(said, "; it left no record\n") != NULL);
 }
 
 static void break_assertion_on_a_full_disk(void) {
@@ -601,9 +508,4 @@ TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record) {
         expect_owner_only(path_of(name));
         remove_directory();
     }
-}
-
-TEST(assertion_that_holds_does_nothing) {
-    zkl_assert(NULL, directory[0] != '\0');
-    EXPECT(true);
 }

@@ -64,15 +64,6 @@ static void close_emptied(lock_desk *desk) {
 
 /* ---- What a request needs ------------------------------------------------------- */
 
-/* Two paths of 85 bytes and more, each with its length: a blocker and our own. */
-TEST(need_of_a_request_covers_two_watches) {
-    size_t longest_name = strlen("_c_12345678-1234-1234-1234-123456789012-__READ__-2147483648");
-    size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
-    EXPECT(needed >= 2 * (strlen(path) + 1 + longest_name + 4));
-    EXPECT_INT(zkl_request_runner_watched_bytes("/app/locks/stock+10bytes++", exclusive),
-               needed + 20);
-}
-
 /* The header says "about 2,500 requests at once". */
 TEST(session_has_room_for_about_2500_requests) {
     size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock", exclusive);
@@ -119,31 +110,6 @@ TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full) {
     EXPECT_INT(session_count(desk), 2);
     fill(desk, 0, 0);
     EXPECT_INT(choose(desk), 0); /* the first has room again */
-    close_emptied(desk);
-}
-
-TEST(session_is_opened_at_once_where_none_was_opened_ahead) {
-    lock_desk *desk = desk_open(NULL);
-    fill(desk, 0, FULL);
-    EXPECT_INT(choose(desk), 1);
-    EXPECT_INT(session_count(desk), 2);
-    close_emptied(desk);
-}
-
-TEST(longer_resource_goes_where_it_fits) {
-    lock_desk *desk = desk_open(NULL);
-    char name[ZKL_RESOURCE_MAX + 1];
-    zkl_session *chosen = NULL;
-    memset(name, 'x', sizeof(name));
-    name[ZKL_RESOURCE_MAX] = '\0';
-    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive));
-    EXPECT_INT(choose(desk), 0); /* opens one ahead as well */
-    desk_enter(desk);
-    EXPECT_INT(zkl_client_choose_session(
-                   desk->client, zkl_request_runner_watched_bytes(name, exclusive), &chosen),
-               ZKL_OK);
-    desk_leave(desk);
-    EXPECT(chosen == &nth_session(desk, 1)->session);
     close_emptied(desk);
 }
 
@@ -201,25 +167,6 @@ TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it) {
         EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
         close_emptied(desk);
     }
-}
-
-TEST(session_that_cannot_be_opened_ahead_is_missed_by_nobody) {
-    lock_desk *desk = desk_open(NULL);
-    desk_let_service_return(ZKL_NO_MEMORY);
-    fill(desk, 0, THREE_QUARTERS + 1);
-    EXPECT_INT(choose(desk), 0);
-    EXPECT_INT(session_count(desk), 1);
-    desk_let_service_return(ZKL_OK);
-    EXPECT_INT(choose(desk), 0);
-    EXPECT_INT(session_count(desk), 2); /* tried again */
-    close_emptied(desk);
-}
-
-TEST(session_whose_authentication_failed_takes_no_request) {
-    lock_desk *desk = desk_open(NULL);
-    desk_tell(desk, ZKL_SESSION_STATE_AUTH_FAILED);
-    EXPECT_INT(choose(desk), ZKL_AUTH_FAILED);
-    desk_close(desk);
 }
 
 /* ---- Requests on a further session ------------------------------------------------------ */

@@ -13,8 +13,7 @@ enum {
     PAUSE_MS = ZKL_LEADER_PAUSE_MS + CANDIDATE_SOON_MS,
     SEEDS = 150,
     TERMS_OF_A_SEED = 8,
-    FAILURES_PER_MILLION = 20000,
-    HEARD_MAX = 64
+    FAILURES_PER_MILLION = 20000
 };
 
 typedef struct watcher watcher;
@@ -195,48 +194,6 @@ TEST(leader_that_was_there_before_is_told) {
     end();
 }
 
-TEST(candidates_that_wait_are_not_told_and_cost_nothing) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    expect_told(one.term);
-    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
-    size_t told = self.told;
-    for (int i = 0; i < 5; i++) {
-        EXPECT_INT(candidate_campaign(&other, 1000), ZKL_TIMEOUT);
-    }
-    EXPECT_INT(self.told, told);
-    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
-    zkl_testing_task *task = candidate_start(&other, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_join(task);
-    zkl_testing_sleep(CANDIDATE_SOON_MS); /* nobody to wait for: at once */
-    EXPECT_INT(self.term, other.term);
-    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
-    end();
-}
-
-/* Its callback takes longer than the changes. */
-TEST(changes_become_one_and_the_last_is_told) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_sleep(PAUSE_MS);
-    for (int i = 0; i < 5; i++) {
-        EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-        zkl_testing_sleep(PAUSE_MS);
-        EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
-        zkl_testing_sleep(PAUSE_MS);
-    }
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(PAUSE_MS);
-    EXPECT_INT(self.told, 0);
-    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
-    EXPECT_INT(self.told, 1);
-    EXPECT_INT(self.term, one.term);
-    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
-    EXPECT_INT(self.told, 1);
-    end();
-}
-
 TEST(change_during_a_callback_is_told_after_it) {
     begin(ZKL_DISPATCH_THREAD);
     expect_told(0);
@@ -268,20 +225,6 @@ TEST(leader_that_dies_is_followed) {
 }
 
 /* ---- Faults of its own -------------------------------------------------------------- */
-
-TEST(change_without_a_connection_is_told_with_the_next) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    expect_told(one.term);
-    zkl_testing_disconnect(self.client, CANDIDATE_TIMEOUT_MS / 2);
-    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(candidate_campaign(&other, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(self.term, one.term);
-    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS);
-    EXPECT_INT(self.term, other.term);
-    end();
-}
 
 TEST(observer_goes_on_in_the_next_session) {
     begin(ZKL_DISPATCH_THREAD);
@@ -354,23 +297,6 @@ TEST(close_leaves_no_watch) {
     EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
     zkl_testing_sleep(LONG_MS);
     EXPECT_INT(self.told, told);
-    end();
-}
-
-TEST(close_while_it_looks) {
-    begin(ZKL_DISPATCH_THREAD);
-    leave();
-    zkl_testing_sleep(LONG_MS);
-    EXPECT_INT(self.told, 0);
-    end();
-}
-
-TEST(close_before_the_callback) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    leave();
-    EXPECT_INT(zkl_client_dispatch(self.client, NULL), ZKL_OK);
-    EXPECT_INT(self.told, 0);
     end();
 }
 

@@ -144,22 +144,6 @@ TEST(deletion_by_hand_is_told_as_lost) {
     end();
 }
 
-TEST(leader_that_lost_campaigns_again_once_it_has_resigned) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    int64_t first = one.term;
-    zkl_testing_expire_session(one.client);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected lost(-9) ");
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_ALREADY_HELD);
-    EXPECT_INT(one.term, 0);
-    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_LOST);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    EXPECT(one.term > first);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected ");
-    end();
-}
-
 /* ---- Who knows first ------------------------------------------------------------------ */
 
 static void look_at_the_other(candidate *self) {
@@ -222,34 +206,6 @@ TEST(campaign_is_cancelled) {
     end();
 }
 
-TEST(close_ends_a_campaign_that_waits) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
-    zkl_testing_task *task = candidate_start(&one, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    candidate_leave(&one);
-    zkl_testing_join(task);
-    EXPECT_INT(one.status, ZKL_CANCELLED);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 1);
-    end();
-}
-
-TEST(close_ends_an_asynchronous_campaign) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
-    candidate_begin(&one, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    candidate_leave(&one);
-    EXPECT_TEXT(one.heard, "");
-    EXPECT_INT(candidate_dispatch(&one), 1);
-    CANDIDATE_HEARD(&one, "campaign(-3) ");
-    EXPECT_INT(one.term, 0);
-    end();
-}
-
 TEST(end_of_a_campaign_is_told_before_its_term) {
     begin(ZKL_DISPATCH_CALLER);
     candidate_begin(&one, ZKL_FOREVER);
@@ -261,16 +217,6 @@ TEST(end_of_a_campaign_is_told_before_its_term) {
     EXPECT_INT(candidate_check(&one), ZKL_OK);
     EXPECT_INT(candidate_dispatch(&one), 1);
     CANDIDATE_HEARD(&one, "elected ");
-    end();
-}
-
-TEST(asynchronous_campaign_ends_at_its_deadline) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
-    candidate_begin(&one, 5000);
-    zkl_testing_sleep(LONG_MS);
-    CANDIDATE_HEARD(&one, "campaign(-2) ");
     end();
 }
 
@@ -289,30 +235,6 @@ TEST(asynchronous_resignation_hands_over_and_is_told_once) {
     end_both();
 }
 
-TEST(asynchronous_resignation_is_pending_at_its_deadline) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    zkl_testing_disconnect(one.client, 3000);
-    candidate_resign(&one, 1000);
-    zkl_testing_sleep(990);
-    CANDIDATE_HEARD(&one, "elected ");
-    zkl_testing_sleep(20);
-    CANDIDATE_HEARD(&one, "resigned(-13) ");
-    zkl_testing_sleep(5000);
-    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0); /* it went on */
-    end();
-}
-
-TEST(asynchronous_resignation_of_a_term_that_is_lost_says_so) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_expire_session(one.client);
-    zkl_testing_sleep(2 * CANDIDATE_TIMEOUT_MS);
-    candidate_resign(&one, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected lost(-9) resigned(-7) ");
-    end();
-}
-
 TEST(election_closed_in_its_resignation_is_told_pending) {
     begin_leading(ZKL_DISPATCH_CALLER);
     (void)candidate_dispatch(&one);
@@ -320,24 +242,6 @@ TEST(election_closed_in_its_resignation_is_told_pending) {
     candidate_leave(&one);
     EXPECT_INT(candidate_dispatch(&one), 1);
     CANDIDATE_HEARD(&one, "elected resigned(-13) ");
-    end();
-}
-
-static void campaign_on_resignation(candidate *self) {
-    self->react = NULL;
-    EXPECT_INT(zkl_election_resign(self->election, ZKL_FOREVER), ZKL_IN_CALLBACK);
-    candidate_begin(self, ZKL_FOREVER);
-}
-
-TEST(campaign_again_when_resigned) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    one.react = campaign_on_resignation;
-    candidate_resign(&one, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected resigned(0) campaign(0) elected ");
-    EXPECT_INT(zkl_election_resign_async(one.election, 0, NULL, NULL), ZKL_OK); /* nobody is told */
-    EXPECT_INT(zkl_election_resign_async(one.election, 0, NULL, NULL), ZKL_NOT_HELD);
     end();
 }
 
@@ -379,21 +283,6 @@ TEST(term_that_was_lost_and_resigned_before_its_turn_is_never_told) {
     end();
 }
 
-TEST(loss_is_told_after_a_resignation_that_came_too_late) {
-    lead_untold();
-    (void)candidate_dispatch(&one);
-    zkl_testing_expire_session(one.client);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_LOST);
-    int64_t first = one.term;
-    zkl_testing_join(candidate_start(&one, ZKL_FOREVER));
-    (void)candidate_dispatch(&one);
-    CANDIDATE_HEARD(&one, "elected lost(-9) elected ");
-    EXPECT_INT(one.lost_term, first);
-    EXPECT(one.term > first);
-    end();
-}
-
 TEST(closed_election_tells_nothing) {
     lead_untold();
     candidate_leave(&one);
@@ -414,28 +303,6 @@ TEST(closed_client_tells_no_term) {
 }
 
 /* ---- In callbacks ----------------------------------------------------------------------- */
-
-TEST(close_in_elected_resigns) {
-    begin(ZKL_DISPATCH_THREAD);
-    one.react = candidate_leave;
-    EXPECT_INT(zkl_election_campaign(one.election, ZKL_FOREVER, NULL), ZKL_OK);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT(one.election == NULL);
-    CANDIDATE_HEARD(&one, "elected ");
-    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0);
-    end();
-}
-
-TEST(close_in_lost) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    one.react = candidate_leave;
-    zkl_testing_expire_session(one.client);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT(one.election == NULL);
-    CANDIDATE_HEARD(&one, "elected lost(-9) ");
-    end();
-}
 
 TEST(close_in_the_callback_of_a_campaign_tells_no_term) {
     begin(ZKL_DISPATCH_THREAD);

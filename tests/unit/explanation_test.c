@@ -74,22 +74,6 @@ TEST(deadline_without_a_connection_has_a_status_of_its_own_and_says_for_how_long
     end();
 }
 
-/* It was behind somebody, and lost the connection on the way. */
-TEST(deadline_after_a_disconnection_counts_from_there) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
-    self.react = keep_message;
-    async_acquire(&self, WAIT_MS);
-    zkl_testing_sleep(WAIT_MS - 3000);
-    zkl_testing_stop_servers();
-    async_wait(&self);
-    ASYNC_HEARD(&self, "acquired(-30) ");
-    EXPECT_SAID(said, "resource \"stock\": not connected for ", 3000, "");
-    zkl_testing_start_servers();
-    end();
-}
-
 /* Nothing was held for so long that a lease has to be earned first. */
 TEST(deadline_without_a_lease_says_that_nobody_is_before_us) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
@@ -140,17 +124,6 @@ TEST(members_and_stripes_and_candidates_say_so_too) {
     zkl_striped_lock_close(stripes);
     zkl_lock_close(set);
     end();
-}
-
-TEST(open_without_servers_says_so) {
-    zkl_client *client = NULL;
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.connect_timeout_ms = 2000;
-    zkl_testing_begin(NULL);
-    zkl_testing_stop_servers();
-    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_DISCONNECTED);
-    EXPECT_SAID(zkl_error_message(), "host list \"server:2181\": not connected for ", 2000, "");
-    zkl_testing_end();
 }
 
 /* ---- A refusal ------------------------------------------------------------------------ */
@@ -212,25 +185,6 @@ TEST(callback_says_why_permits_differ) {
                 "resource \"other\": an earlier request in its queue asks for another number of "
                 "permits, or for a lock");
     zkl_lock_close(permit);
-    end();
-}
-
-/* What was decided before the close is told after it; and close leaves its own thread's alone. */
-TEST(message_outlives_the_handle) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
-    self.react = keep_message;
-    async_acquire(&self, 1000);
-    zkl_testing_sleep(1000 + SOON_MS);
-    EXPECT_REFUSED(zkl_lock_verify(self.lock, 0), "timeout_ms");
-    EXPECT_TEXT(zkl_error_message(), "timeout_ms 0: must be at least 1");
-    zkl_lock_close(self.lock);
-    self.lock = NULL;
-    EXPECT_TEXT(zkl_error_message(), "timeout_ms 0: must be at least 1");
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "acquired(-2) ");
-    EXPECT_SAID(said, "resource \"stock\": behind 1 request for ", 1000, "");
     end();
 }
 

@@ -50,19 +50,6 @@ TEST(lock_that_is_closed_is_named) {
     end();
 }
 
-TEST(client_that_is_closed_is_named) {
-    zkl_lock *lock = NULL;
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    zkl_testing_begin(NULL);
-    EXPECT_INT(zkl_client_open("server:2181", NULL, &client), ZKL_OK);
-    EXPECT_INT(zkl_client_close(client, WAIT_MS), ZKL_OK);
-    CLOSED(zkl_lock_open(client, "stock", NULL, &lock), "client");
-    CLOSED(zkl_client_info(client, &information), "client");
-    CLOSED(zkl_client_write_record(client, "/nowhere"), "client");
-    CLOSED(zkl_client_close(client, WAIT_MS), "client");
-    zkl_testing_end();
-}
-
 /* Its memory is there for as long as its handles. */
 TEST(client_that_is_closed_before_its_handles_says_so) {
     zkl_lock *lock = NULL;
@@ -99,20 +86,6 @@ TEST(transaction_whose_lock_is_closed_or_that_is_freed_is_named) {
     zkl_transaction_free(transaction);
     CLOSED(zkl_transaction_commit(transaction, WAIT_MS, NULL), "transaction");
     zkl_transaction_free(transaction);
-    end();
-}
-
-static void on_leader(void *arg, const zkl_leader *leader) {
-    (void)arg;
-    (void)leader;
-}
-
-TEST(observer_that_is_closed_twice_is_closed_once) {
-    zkl_observer *observer = NULL;
-    begin();
-    EXPECT_INT(zkl_election_observe(client, "service", on_leader, NULL, &observer), ZKL_OK);
-    zkl_observer_close(observer);
-    zkl_observer_close(observer);
     end();
 }
 

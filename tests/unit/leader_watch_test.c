@@ -82,22 +82,6 @@ TEST(next_is_seen_when_the_first_goes) {
     end();
 }
 
-TEST(nobody_is_looked_for_again_and_again) {
-    begin();
-    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
-    EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
-    stage_listed(stage, "foreign", NULL);
-    FAKE_HEARD(&stage->fake, "list /r; sees nobody");
-    stage->fake.jitter = UINT32_MAX;
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
-    listed();
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001");
-    expect_no_timer();
-    end();
-}
-
 /* Its term may be higher than those behind it: it was a writer, and is made anew. */
 TEST(reader_that_is_first_leads_nobody) {
     begin();
@@ -113,16 +97,6 @@ TEST(reader_that_is_first_leads_nobody) {
 }
 
 /* ---- What happens in between ----------------------------------------------------------- */
-
-TEST(first_that_went_before_its_watch_is_passed) {
-    begin();
-    listed();
-    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
-    stage_answer(stage, "get", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
-                             "unwatch /r/x-lock-0000000001; list /r");
-    end();
-}
 
 /* Its data were set: the watch is gone with that, and the answer says nothing of it. */
 TEST(change_before_the_answer_is_looked_at) {
@@ -167,14 +141,6 @@ TEST(lost_reply_is_asked_for_again_with_the_connection) {
     end();
 }
 
-TEST(reconnect_leaves_what_is_followed) {
-    begin_following();
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "");
-    end();
-}
-
 TEST(watch_that_could_not_be_armed_is_asked_for_later) {
     begin();
     listed();
@@ -187,55 +153,12 @@ TEST(watch_that_could_not_be_armed_is_asked_for_later) {
     end();
 }
 
-TEST(reply_of_an_ended_session_is_void) {
-    begin();
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_connect(stage, OTHER_SESSION_ID);
-    FAKE_HEARD(&stage->fake, "list /r");
-    listed();
-    FAKE_HEARD(&stage->fake, "list /r");
-    end();
-}
-
 TEST(refusal_is_told_and_tried_again) {
     begin();
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);
     FAKE_HEARD(&stage->fake, "list /r; sees no more: -32");
     stage_pass(stage, ZKL_LEADER_PAUSE_MS);
     FAKE_HEARD(&stage->fake, "list /r");
-    end();
-}
-
-TEST(request_that_cannot_be_sent_is_sent_later) {
-    begin_following();
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    stage_fire(stage, true);
-    FAKE_HEARD(&stage->fake, "unsent list /r");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    listed();
-    FAKE_HEARD(&stage->fake, "unsent watch /r/x-lock-0000000001");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
-    FAKE_HEARD(&stage->fake, "list /r");
-    end();
-}
-
-TEST(end_of_all_sessions_is_told) {
-    begin_following();
-    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
-    FAKE_HEARD(&stage->fake, "unwatch /r/x-lock-0000000001; sees no more: -31");
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    zkl_leader_watch_close(watch);
-    stage_close(stage);
-}
-
-TEST(closed_one_pauses_no_more) {
-    begin();
-    stage_answer(stage, "list", ZKL_OUTCOME_NO_NODE);
-    EXPECT_INT(stage_next_timer_in(stage), ZKL_LEADER_PAUSE_MS);
     end();
 }
 

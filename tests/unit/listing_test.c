@@ -89,26 +89,6 @@ TEST(list_that_was_sent_before_a_create_does_not_serve_it) {
     stage_close(stage);
 }
 
-/* Its own create went out before the list that another waits for. */
-TEST(waiter_that_is_woken_joins_the_list_under_way) {
-    run_stage *stage = stage_open();
-    stage_wait_behind(stage, &stage->a, "x-__WRIT__0000000002");
-    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    uint64_t watch = stage->fake.last_watch_id;
-    start(stage, &stage->b);
-    stage_hush(stage);
-    zkl_session_on_watch_fired(&stage->session, watch, true);
-    FAKE_HEARD(&stage->fake, "");
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    EXPECT_INT(stage->a.verdict, ZKL_OK);
-    stage_created(stage, 2, "lock-0000000004", 901);
-    stage_listed_own(stage, 2, "lock-0000000004", NULL);
-    EXPECT_INT(stage->b.verdict, ZKL_OK);
-    stage_release(stage, &stage->a);
-    stage_release(stage, &stage->b);
-    stage_close(stage);
-}
-
 /* It might be sent on the next connection, before the write that it must come behind. */
 TEST(list_that_is_lost_is_lost_for_all_who_wait_for_the_next_one) {
     run_stage *stage = stage_open();
@@ -209,36 +189,6 @@ TEST(waiter_that_was_stopped_behind_another_list_has_a_write_before_its_own) {
     while (stage->fake.call_count > 0) {
         fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     }
-    stage_hush(stage);
-    stage_close(stage);
-}
-
-/* Replies come in the order of the requests: that of the list before that of the create which was
- * sent after it. So when the next list is sent, after the stop, who waits for it has no node yet.
- */
-TEST(create_of_before_a_stop_is_not_judged_by_a_list_of_after_it_without_a_write) {
-    run_stage *stage = stage_open_live(10000, 0, NULL);
-    stage_connect(stage, SESSION_ID);
-    EXPECT_INT(stage_start(stage, &stage->b, "/r", 0), ZKL_OK);
-    start(stage, &stage->a);
-    FAKE_HEARD(&stage->fake, "list /r; create /r/#2-lock-");
-    stage->fake.now_ms += 15000;
-    stage_listed(stage, "x-lock-0000000002", NULL);
-    EXPECT_INT(stage->b.verdict, ZKL_BUSY);
-    stage_created(stage, 2, "lock-0000000003", 900);
-    if (strstr(stage->fake.heard, "check /locks; list /r") == NULL) {
-        stage_listed_own(stage, 2, "lock-0000000003", NULL);
-        EXPECT_INT(stage->a.verdict, 1);
-    }
-    EXPECT(strstr(stage->fake.heard, "check /locks; list /r") != NULL);
-    if (stage->a.verdict == 1) {
-        stage_answer(stage, "check /locks", ZKL_OUTCOME_OK);
-        stage_listed_own(stage, 2, "lock-0000000003", NULL);
-    }
-    EXPECT_INT(stage->a.verdict, ZKL_OK);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
-    stage_release(stage, &stage->a);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     stage_hush(stage);
     stage_close(stage);
 }

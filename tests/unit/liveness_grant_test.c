@@ -49,24 +49,6 @@ TEST(lock_acquired_at_any_time_of_a_session_of_four_ticks_is_not_lost_either) {
     }
 }
 
-/* Each answered request is a probe, and may take the place of a better one. */
-TEST(reads_between_the_probes_lose_no_lease) {
-    for (int64_t every_ms = 50; every_ms <= 3350; every_ms += 150) {
-        served_stage *served = served_open(TIMEOUT_OF_FOUR_TICKS_MS, TICK_MS);
-        acquire(served);
-        served_pass(served, 10);
-        snprintf(served->nodes[served->node_count++], FAKE_CALL_SIZE, "/q/lock-0000000001");
-        while (served_now(served) < HOLD_MS) {
-            served->stage->b.verdict = 1;
-            stage_start(served->stage, &served->stage->b, "/q", 0); /* a try: one read */
-            served_pass(served, every_ms);
-            EXPECT_INT(served->stage->b.verdict, ZKL_BUSY);
-        }
-        unit_check(is_held(served), __FILE__, __LINE__, "a read every %d ms", (int)every_ms);
-        served_close(served);
-    }
-}
-
 /* Between two holds the session has nothing to do, and its lease nearly runs out. */
 TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well) {
     for (int64_t pause_ms = 1000; pause_ms <= 7000; pause_ms += 1000) {
@@ -101,54 +83,6 @@ TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension) {
     served_close(served);
 }
 
-TEST(acquire_on_a_lease_that_lasts_until_its_extension_does_not_wait) {
-    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-    served_pass_until(served, served_lease_end(served) - TICK_MS - 500);
-    acquire(served);
-    served_pass(served, 2 * (int64_t)SERVED_LATENCY_MS);
-    EXPECT_INT(served->stage->a.verdict, ZKL_OK);
-    served_close(served);
-}
-
-/* ---- Timers and answers that do not come to the millisecond -------------------------- */
-
-TEST(probe_one_ms_early_after_the_wake_keeps_the_lease) {
-    for (unsigned look = 1; look <= 12; look++) {
-        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-        served_tick_at_look(served, look);
-        acquire(served);
-        served_pass(served, 3 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
-        unit_check(is_held(served), __FILE__, __LINE__, "the clock ticked at look %u", look);
-        served_close(served);
-    }
-}
-
-TEST(probe_one_ms_early_after_a_reconnect_keeps_the_lease) {
-    for (unsigned look = 1; look <= 12; look++) {
-        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-        acquire(served);
-        served_pass_until(served, HOLD_MS);
-        served_disconnect(served);
-        served_pass(served, 50);
-        served_tick_at_look(served, look);
-        served_reconnect(served, TIMEOUT_OF_FIVE_TICKS_MS);
-        served_pass(served, 3 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
-        unit_check(is_held(served), __FILE__, __LINE__, "the clock ticked at look %u", look);
-        served_close(served);
-    }
-}
-
-TEST(slow_answers_do_not_lose_a_lease_of_five_ticks) {
-    for (int64_t latency_ms = 10; latency_ms <= 370; latency_ms += 40) {
-        served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-        served->latency_ms = latency_ms;
-        acquire(served);
-        served_pass(served, 4 * (int64_t)TIMEOUT_OF_FIVE_TICKS_MS);
-        unit_check(is_held(served), __FILE__, __LINE__, "answers after %d ms", (int)latency_ms);
-        served_close(served);
-    }
-}
-
 /* ---- Another timeout after a reconnect ------------------------------------------------- */
 
 /* The servers count it from the reconnect on at the latest. */
@@ -160,16 +94,6 @@ static served_stage *hold_and_reconnect(int32_t before_ms, int32_t after_ms) {
     served_pass(served, 100);
     served_reconnect(served, after_ms);
     return served;
-}
-
-TEST(shorter_timeout_at_a_reconnect_caps_the_lease_at_once) {
-    served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
-    int64_t end =
-        served_lease_end(served); /* by the last answer before the loss, which was at 25000 */
-    EXPECT(end > 25000 && end <= 25000 + 10000 - 3333 - 10);
-    served_pass(served, 100);
-    EXPECT_INT(served_lease_end(served), end);
-    served_close(served);
 }
 
 /* Cut off at any time after it, for good. */
@@ -185,25 +109,6 @@ TEST(shorter_timeout_at_a_reconnect_bounds_all_later_leases) {
     served_close(served);
 }
 
-TEST(longer_timeout_at_a_reconnect_lengthens_only_what_is_earned_after_it) {
-    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-    acquire(served);
-    served_pass_until(served, HOLD_MS);
-    int64_t earned = served_lease_end(served);
-    while (served_lease_end(served) == earned) {
-        served_pass(served, 1); /* it has just been extended */
-    }
-    earned = served_lease_end(served);
-    int64_t reconnected = served_now(served);
-    served_disconnect(served);
-    served_reconnect(served, 30000);
-    EXPECT_INT(served_lease_end(served), earned);
-    served_pass_until(served, earned - 1);
-    EXPECT_INT(served_lease_end(served), reconnected + 30000 - 10000 - 30);
-    EXPECT(is_held(served));
-    served_close(served);
-}
-
 /* ---- Sessions that are too short ----------------------------------------------------------- */
 
 TEST(request_in_a_session_too_short_for_a_lease_is_not_started) {
@@ -214,17 +119,6 @@ TEST(request_in_a_session_too_short_for_a_lease_is_not_started) {
     EXPECT(stage->a.runner == NULL);
     FAKE_HEARD(&stage->fake, "");
     stage_close(stage);
-}
-
-/* Started before the servers have said what they grant. */
-TEST(request_that_waits_for_a_session_too_short_for_a_lease_is_given_up) {
-    run_stage *stage = stage_open_live(TIMEOUT_OF_FIVE_TICKS_MS, 60000, NULL);
-    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_OK);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, SESSION_ID);
-    EXPECT_INT(stage->a.verdict, ZKL_LEASE_IMPOSSIBLE);
-    EXPECT_INT(stage->a.verdicts, 1);
-    stage_cancel_and_close(stage);
 }
 
 TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node) {
@@ -261,27 +155,5 @@ TEST(reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock) {
     served_pass(served, 10);
     EXPECT(a->ended);
     EXPECT_INT(served->node_count, 0);
-    served_close(served);
-}
-
-/* ---- The timer thread ---------------------------------------------------------------------- */
-
-/* Their deadlines and limits are none of the next timer's. */
-TEST(short_locks_with_a_lease_hardly_ever_wake_the_timer_thread) {
-    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-    lock_owner *b = &served->stage->b;
-    acquire(served);
-    served_pass(served, 10);
-    unsigned before = served->stage->fake.wakes;
-    b->max_hold_ms = 60000;
-    for (unsigned i = 0; i < 500; i++) {
-        EXPECT_INT(stage_start(served->stage, b, "/q", i % 2 == 0 ? ZKL_FOREVER : 60000), ZKL_OK);
-        served_pass(served, 6);
-        EXPECT_INT(b->verdict, ZKL_OK);
-        stage_feed(b, ZKL_EVENT_RELEASED);
-        served_pass(served, 6);
-        EXPECT(b->ended);
-    }
-    EXPECT(served->stage->fake.wakes - before <= 12); /* 6 s: two periods */
     served_close(served);
 }

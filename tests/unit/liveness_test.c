@@ -8,14 +8,6 @@
 
 /* ---- Probes ---------------------------------------------------------------------- */
 
-TEST(session_without_requests_is_not_probed) {
-    run_stage *stage = live_open(TICK_MS);
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_pass(stage, (int64_t)10 * SESSION_TIMEOUT_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage_close(stage);
-}
-
 TEST(session_with_a_request_is_probed_three_times_in_its_timeout) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
@@ -46,77 +38,6 @@ TEST(probes_end_with_the_last_request) {
     live_finish(stage);
 }
 
-TEST(further_requests_do_not_put_the_probe_off) {
-    run_stage *stage = live_open(0);
-    stage_hold(stage, &stage->a);
-    stage_pass(stage, PERIOD_MS / 2);
-    stage_hold(stage, &stage->b);
-    stage_pass(stage, PERIOD_MS / 2);
-    EXPECT(live_is_asked(stage, PROBE));
-    live_finish(stage);
-}
-
-TEST(probe_that_is_not_answered_is_not_sent_twice) {
-    run_stage *stage = live_open(0);
-    stage_hold(stage, &stage->a);
-    stage_pass(stage, PERIOD_MS);
-    stage_hush(stage);
-    stage_pass(stage, PERIOD_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
-    stage_pass(stage, PERIOD_MS);
-    FAKE_HEARD(&stage->fake, PROBE);
-    live_finish(stage);
-}
-
-TEST(probe_that_cannot_be_sent_is_sent_a_period_later) {
-    run_stage *stage = live_open(0);
-    stage_hold(stage, &stage->a);
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    stage_pass(stage, PERIOD_MS);
-    FAKE_HEARD(&stage->fake, "unsent " PROBE "; unsent watch " OWN_NODE);
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, PERIOD_MS);
-    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
-    live_finish(stage);
-}
-
-TEST(nothing_is_probed_while_disconnected_and_all_at_once_when_connected) {
-    run_stage *stage = live_open(0);
-    stage_hold(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_pass(stage, 2 * (int64_t)PERIOD_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, PROBE);
-    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
-    stage_pass(stage, PERIOD_MS - 1);
-    FAKE_HEARD(&stage->fake, "");
-    stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
-    live_finish(stage);
-}
-
-TEST(new_connection_without_requests_is_not_probed) {
-    run_stage *stage = live_open(0);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "");
-    stage_close(stage);
-}
-
-/* The requests first: the probe is to be no earlier than what they ask. */
-TEST(request_begun_offline_is_sent_before_the_probe) {
-    run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, 0, NULL);
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; " PROBE);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    live_finish(stage);
-}
-
 /* ---- Fresh and silent --------------------------------------------------------------------- */
 
 TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent) {
@@ -136,18 +57,6 @@ TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent) {
     live_finish(stage);
 }
 
-TEST(probes_keep_it_fresh) {
-    run_stage *stage = live_open(0);
-    unsigned probes = 0;
-    stage_hold(stage, &stage->a);
-    for (unsigned i = 0; i < 10; i++) {
-        live_pass_served(stage, PERIOD_MS / 2, &probes);
-        EXPECT(live_is_fresh(stage));
-        EXPECT(!live_is_silent(stage));
-    }
-    live_finish(stage);
-}
-
 TEST(failures_that_are_not_the_servers_make_nothing_fresh) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_SESSION_OVER };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
@@ -161,19 +70,6 @@ TEST(failures_that_are_not_the_servers_make_nothing_fresh) {
         stage_hush(stage);
         stage_close(stage);
     }
-}
-
-TEST(request_that_is_turned_away_has_been_answered) {
-    run_stage *stage = live_open(0);
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_answer(stage, "list", ZKL_OUTCOME_NOT_NOW);
-    EXPECT(live_is_fresh(stage));
-    EXPECT(!live_is_silent(stage));
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    stage_hush(stage);
-    stage_close(stage);
 }
 
 TEST(nothing_is_fresh_on_a_new_connection_before_a_write_is_committed) {
@@ -223,64 +119,6 @@ TEST(end_of_the_session_ends_lease_and_timers) {
     stage_close(stage);
 }
 
-TEST(next_session_begins_with_a_lease_of_its_own) {
-    run_stage *stage = live_open(TICK_MS);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_pass(stage, SESSION_TIMEOUT_MS);
-    zkl_session_connecting(&stage->session);
-    stage_pass(stage, 200);
-    stage_connect(stage, OTHER_SESSION_ID);
-    EXPECT_INT(live_lease_left(stage), LEASE_MS - 200);
-    stage_hold(stage, &stage->a);
-    live_finish(stage);
-}
-
-TEST(waiter_is_granted_by_the_lease_of_the_next_session) {
-    run_stage *stage = live_open(TICK_MS);
-    stage_pass(stage, SESSION_TIMEOUT_MS);
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    zkl_session_connecting(&stage->session);
-    stage_hush(stage);
-    stage_connect(stage, OTHER_SESSION_ID);
-    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r; " PROBE);
-    stage_created(stage, 2, "lock-0000000007", 1);
-    stage_listed_own(stage, 2, "lock-0000000007", NULL);
-    FAKE_HEARD(&stage->fake, "decided 0");
-    live_finish(stage);
-}
-
-TEST(waiter_whose_session_ended_before_its_lease_is_granted_by_the_next) {
-    run_stage *stage = live_open(TICK_MS);
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    zkl_session_connecting(&stage->session);
-    stage_connect(stage, OTHER_SESSION_ID);
-    stage_created(stage, 2, "lock-0000000007", 1);
-    stage_hush(stage);
-    stage_listed_own(stage, 2, "lock-0000000007", NULL);
-    FAKE_HEARD(&stage->fake, "decided 0");
-    live_finish(stage);
-}
-
-TEST(session_that_took_too_long_to_begin_has_no_lease) {
-    run_stage *stage = stage_open_live(SESSION_TIMEOUT_MS, TICK_MS, NULL);
-    zkl_session_connecting(&stage->session);
-    stage_pass(stage, LEASE_MS);
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_connect(stage, SESSION_ID);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    EXPECT_INT(live_lease_left(stage), 0);
-    EXPECT_INT(stage->a.verdicts, 0);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    stage_hush(stage);
-    live_finish(stage);
-}
-
 /* The probe and the write of the last session are answered in the next. */
 TEST(own_calls_of_the_last_session_prove_nothing_in_the_next) {
     run_stage *stage = live_open(TICK_MS);
@@ -299,20 +137,6 @@ TEST(own_calls_of_the_last_session_prove_nothing_in_the_next) {
     EXPECT(stage->session.timers.earliest == NULL); /* no write is due */
     stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
     stage_hush(stage);
-    live_finish(stage);
-}
-
-TEST(probe_of_the_last_session_does_not_stop_those_of_the_next_for_ever) {
-    run_stage *stage = live_open(0);
-    stage_hold(stage, &stage->a);
-    stage_pass(stage, PERIOD_MS);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_connect(stage, OTHER_SESSION_ID);
-    stage_answer(stage, PROBE, ZKL_OUTCOME_SESSION_OVER);
-    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
-    stage_hold(stage, &stage->b);
-    stage_pass(stage, PERIOD_MS);
-    EXPECT(live_is_asked(stage, PROBE));
     live_finish(stage);
 }
 

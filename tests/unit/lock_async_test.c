@@ -65,17 +65,6 @@ TEST(acquire_is_granted_in_the_callback_and_released_in_another) {
     end();
 }
 
-TEST(acquire_that_waits_is_granted_when_its_turn_comes) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin_waiting(ZKL_DISPATCH_THREAD, ZKL_FOREVER, node);
-    EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "acquired ");
-    EXPECT(self.grant.waited_ms >= SOON_MS);
-    end();
-}
-
 TEST(acquire_ends_at_its_deadline) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(ZKL_DISPATCH_THREAD, 5000, node);
@@ -87,13 +76,6 @@ TEST(acquire_ends_at_its_deadline) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_NOT_HELD);
     ASYNC_HEARD(&self, "acquired(-2) ");
-    end();
-}
-
-TEST(try_is_told_busy) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin_waiting(ZKL_DISPATCH_THREAD, 0, node);
-    ASYNC_HEARD(&self, "acquired(-1) ");
     end();
 }
 
@@ -199,20 +181,6 @@ TEST(loss_is_told_after_the_grant) {
     end();
 }
 
-/* A process that stood still: no timer has told. */
-TEST(hold_limit_that_passed_before_the_callback_is_the_verdict) {
-    zkl_testing_begin(NULL);
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_hold_ms = 1000;
-    async_open(&self, ZKL_DISPATCH_CALLER, &options);
-    async_acquire(&self, ZKL_FOREVER);
-    zkl_testing_sleep(3000);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "acquired(-11) ");
-    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
-    end();
-}
-
 /* ---- Close of the handle ---------------------------------------------------------------- */
 
 static void close_handle(void) {
@@ -248,15 +216,6 @@ TEST(handle_closed_between_grant_and_callback_gives_the_lock_back) {
     EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "acquired(-3) ");
-    end();
-}
-
-TEST(verdict_that_came_before_the_close_is_told) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin_waiting(ZKL_DISPATCH_CALLER, 0, node);
-    close_handle();
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "acquired(-1) ");
     end();
 }
 
@@ -438,15 +397,6 @@ TEST(release_that_is_refused_has_released_nothing) {
     EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_OK);
     EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 1);
     ASYNC_HEARD(&self, "acquired ");
-    end();
-}
-
-TEST(release_with_a_timeout_is_told_once) {
-    begin_held(ZKL_DISPATCH_THREAD);
-    async_release(&self, 1000);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "released ");
-    zkl_testing_sleep(5000);
     end();
 }
 

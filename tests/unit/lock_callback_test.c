@@ -38,34 +38,6 @@ bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 /* ---- Inside the callback ------------------------------------------------------------------------
  */
 
-static void call_what_does_not_block(news_ear *ear, const zkl_lock_event *event) {
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
-    ear->said[0] = zkl_lock_check(event->lock, NULL);
-    ear->said[1] = zkl_lock_info(event->lock, &information);
-    ear->said[2] = (int)information.state;
-    ear->said[3] = zkl_lock_cancel(event->lock);
-    ear->said[4] = zkl_client_info(ear->desk->client, &client);
-    ear->said[5] = zkl_lock_release(event->lock, 0);
-    ear->said[6] = zkl_lock_check(event->lock, NULL);
-}
-
-TEST(calls_that_do_not_block_are_fine_inside) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    ear.reaction = call_what_does_not_block;
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    TOLD(desk, &ear, "suspect 4711");
-    EXPECT_INT(ear.said[0], ZKL_SUSPECT);
-    EXPECT_INT(ear.said[1], ZKL_OK);
-    EXPECT_INT(ear.said[2], ZKL_STATE_SUSPECT);
-    EXPECT_INT(ear.said[3], ZKL_NOT_WAITING);
-    EXPECT_INT(ear.said[4], ZKL_OK);
-    EXPECT_INT(ear.said[5], ZKL_OK);
-    EXPECT_INT(ear.said[6], ZKL_NOT_HELD);
-    ear_close_desk(desk, &ear);
-}
-
 static void call_what_blocks(news_ear *ear, const zkl_lock_event *event) {
     zkl_client *client = NULL;
     ear->said[0] = zkl_lock_acquire(event->lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL);
@@ -109,16 +81,6 @@ TEST(handle_can_be_closed_inside_and_is_told_no_more) {
     ear_set_gate(&ear, false);
     TOLD(desk, &ear, "suspect 4711");
     DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
-    ear_close_desk(desk, &ear);
-}
-
-TEST(lost_handle_can_be_closed_inside) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    ear.reaction = close_inside;
-    desk_expire(desk);
-    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
-    EXPECT(desk->lock == NULL);
     ear_close_desk(desk, &ear);
 }
 
@@ -250,63 +212,6 @@ TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest) {
     ear_close_desk(desk, &ear);
 }
 
-static void check_and_look_at_handle(news_ear *ear, const zkl_lock_event *event) {
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    int64_t left = -99;
-    ear->said[0] = zkl_lock_check(event->lock, &left);
-    ear->said[1] = (int)left;
-    ear->said[2] = zkl_lock_info(event->lock, &information);
-    ear->said[3] = (int)information.state;
-}
-
-/* The close has let its request go, and waits for this very callback. */
-TEST(check_in_a_callback_that_close_waits_for_is_not_held) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, 2000, 0);
-    desk_hold(desk);
-    ear.reaction = check_and_look_at_handle;
-    ear_set_gate(&ear, true);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    ear_wait_until_entered(&ear, 1);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    desk_enter(desk);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    desk_begin(desk, close_handle, 0);
-    desk_enter_at_calls(desk, 1); /* its deletion is sent */
-    desk_leave(desk);
-    ear_set_gate(&ear, false);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(ear.said[0], ZKL_NOT_HELD);
-    EXPECT_INT(ear.said[1], 0);
-    EXPECT_INT(ear.said[2], ZKL_OK);
-    EXPECT_INT(ear.said[3], ZKL_STATE_IDLE);
-    ear_close_desk(desk, &ear);
-}
-
-TEST(closed_handle_does_not_silence_the_others) {
-    news_ear ear;
-    news_ear other_ear;
-    lock_desk *desk = ear_hold(&ear);
-    zkl_lock *first = desk->lock;
-    ear_begin(&other_ear);
-    zkl_lock_options options = ear_options(&other_ear);
-    EXPECT_INT(zkl_lock_open(desk->client, "stock", &options, &desk->lock), ZKL_OK);
-    desk_hold(desk); /* two may hold at this desk: the test plays the servers */
-    ear_set_gate(&ear, true);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    ear_wait_until_entered(&ear, 1);
-    ear_set_gate(&ear, false);
-    zkl_lock_close(first);
-    desk_expire(desk);
-    TOLD(desk, &other_ear, "suspect 4711; lost 4711 ZKL_SESSION_EXPIRED");
-    EXPECT(other_ear.lock == desk->lock);
-    TOLD(desk, &ear, "suspect 4711");
-    desk_close(desk);
-    ear_end(&other_ear);
-    ear_end(&ear);
-}
-
 static int close_client_and_look(lock_desk *desk) {
     (void)zkl_client_close(desk->client, 0);
     bool waited = ear_has_returned(closing_ear, 2);
@@ -329,46 +234,6 @@ TEST(client_close_waits_for_the_callbacks_and_tells_no_loss) {
     desk->client = NULL;
     EXPECT_TEXT(ear.heard, "suspect 4711; held 4711");
     EXPECT_INT(ear.entered, 2);
-    ear_close_desk(desk, &ear);
-}
-
-static zkl_client *closing_client;
-
-static void look_at_client(news_ear *ear, const zkl_lock_event *event) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    ear->said[0] = zkl_client_info(closing_client, &information);
-    ear->said[1] = (int)information.session_timeout_ms;
-    ear->said[2] = zkl_lock_check(event->lock, NULL);
-}
-
-static void wait_until_sessions_are_finished(lock_desk *desk) {
-    for (bool finished = false; !finished; sched_yield()) {
-        desk_enter(desk);
-        finished = desk->client->sessions == NULL || desk->client->sessions->session.finished;
-        desk_leave(desk);
-    }
-}
-
-TEST(client_info_in_a_callback_that_client_close_waits_for_is_fine) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    ear.reaction = look_at_client;
-    closing_client = desk->client;
-    closing_ear = &ear;
-    ear_set_gate(&ear, true);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    ear_wait_until_entered(&ear, 1);
-    begin_close(desk, close_client_and_look, true);
-    wait_until_sessions_are_finished(desk);
-    wait_until_close_waits_or_has_returned();
-    ear_set_gate(&ear, false);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    desk->client = NULL;
-    EXPECT_INT(ear.entered, 2);
-    EXPECT_INT(ear.said[0], ZKL_OK);
-    EXPECT_INT(ear.said[1], DESK_SESSION_TIMEOUT_MS);
-    EXPECT_INT(ear.said[2], ZKL_CLOSED);
     ear_close_desk(desk, &ear);
 }
 
@@ -436,22 +301,6 @@ TEST(handle_without_memory_is_not_opened) {
     ear_close_desk(desk, &ear);
 }
 
-TEST(handle_without_a_thread_for_its_callback_is_not_opened) {
-    news_ear ear;
-    ear_begin(&ear);
-    zkl_lock_options options = ear_options(&ear);
-    lock_desk *desk = desk_open(NULL);
-    zkl_lock *lock = desk->lock;
-    atomic_store(&no_threads, true);
-    int status = zkl_lock_open(desk->client, "other", &options, &lock);
-    atomic_store(&no_threads, false);
-    EXPECT_INT(status, ZKL_SYSTEM);
-    EXPECT(lock == NULL);
-    EXPECT_INT(zkl_lock_open(desk->client, "other", &options, &lock), ZKL_OK);
-    zkl_lock_close(lock);
-    ear_close_desk(desk, &ear);
-}
-
 /* ---- The same, of asynchronous calls ---------------------------------------------------- */
 
 static atomic_int calls_told;
@@ -498,20 +347,6 @@ TEST(asynchronous_acquire_without_memory_is_refused_and_not_told) {
     EXPECT_INT(status, ZKL_OK);
     EXPECT_INT(atomic_load(&last_told), ZKL_DISCONNECTED);
     EXPECT(number > 3); /* its callback, its news and its request at least */
-}
-
-TEST(asynchronous_release_without_memory_leaves_the_lock_held) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    desk_forget_heard(desk);
-    atomic_store(&no_memory, true);
-    EXPECT_INT(zkl_lock_release_async(desk->lock, 0, NULL, on_released, NULL), ZKL_NO_MEMORY);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    DESK_HEARD(desk, "");
-    EXPECT_INT(zkl_lock_release_async(desk->lock, 0, NULL, NULL, NULL), ZKL_OK);
-    atomic_store(&no_memory, false);
-    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
-    ear_close_desk(desk, &ear);
 }
 
 static void on_committed(void *arg, int status, zkl_transaction *transaction,

@@ -74,15 +74,6 @@ TEST(downgrade_is_told_in_the_callback_and_lets_readers_in) {
     end();
 }
 
-TEST(downgrade_of_a_reader_is_told_later_all_the_same) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
-    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
-    EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "downgraded ");
-    end();
-}
-
 TEST(downgrade_without_an_answer_in_time_is_pending_and_goes_on) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
     zkl_testing_disconnect(self.client, 3000);
@@ -103,16 +94,6 @@ TEST(downgrade_without_an_answer_in_time_is_pending_and_goes_on) {
     end();
 }
 
-TEST(downgrade_that_does_not_wait_is_told_at_once) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
-    EXPECT_INT(downgrade(0), ZKL_OK);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "downgraded(-13) ");
-    zkl_testing_sleep(SOON_MS);
-    expect_held(ZKL_READ);
-    end();
-}
-
 /* Another hold is none of its business. */
 TEST(downgrade_that_the_lock_is_released_under_is_over_for_good) {
     begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
@@ -127,18 +108,6 @@ TEST(downgrade_that_the_lock_is_released_under_is_over_for_good) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "downgraded ");
-    end();
-}
-
-TEST(downgrade_in_a_session_that_expires_says_lost) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_WRITE);
-    zkl_testing_disconnect(self.client, 1000);
-    EXPECT_INT(downgrade(ZKL_FOREVER), ZKL_OK);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(LONG_MS);
-    (void)async_dispatch(&self);
-    ASYNC_HEARD(&self, "suspect downgraded(-7) lost(-9) ");
-    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
     end();
 }
 
@@ -162,17 +131,6 @@ TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token) {
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "upgraded ");
     EXPECT_INT(info().token, self.grant.token);
-    end();
-}
-
-TEST(upgrade_beside_another_reader_is_told_busy) {
-    begin(ZKL_DISPATCH_THREAD, ZKL_READ);
-    open_other(ZKL_READ);
-    EXPECT_INT(upgrade(), ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "upgraded(-1) ");
-    zkl_testing_sleep(SOON_MS);
-    expect_held(ZKL_READ);
     end();
 }
 
@@ -303,34 +261,7 @@ TEST(changes_can_be_begun_in_the_callback_of_another) {
     end();
 }
 
-static void react_by_close(async_caller *caller) {
-    caller->react = NULL;
-    close_handle();
-}
-
-TEST(handle_can_be_closed_in_the_callback_of_its_change) {
-    begin(ZKL_DISPATCH_THREAD, ZKL_READ);
-    self.react = react_by_close;
-    EXPECT_INT(upgrade(), ZKL_OK);
-    zkl_testing_sleep(5000);
-    ASYNC_HEARD(&self, "upgraded ");
-    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
-    end();
-}
-
 /* ---- What is refused ----------------------------------------------------------------- */
-
-TEST(one_change_at_a_time) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
-    EXPECT_INT(upgrade(), ZKL_OK);
-    EXPECT_INT(upgrade(), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(downgrade(0), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_try_upgrade(self.lock, NULL), ZKL_HANDLE_IN_USE);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "upgraded ");
-    end();
-}
 
 TEST(refused_changes_are_not_told) {
     begin(ZKL_DISPATCH_CALLER, ZKL_EXCLUSIVE);
@@ -349,30 +280,5 @@ TEST(refused_changes_are_not_told) {
     EXPECT_INT(downgrade(0), ZKL_NOT_HELD);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(async_dispatch(&self), 0);
-    end();
-}
-
-TEST(reentrant_handle_is_changed_by_its_owner) {
-    static int owner;
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.reentrant = 1;
-    zkl_testing_begin(NULL);
-    other = NULL;
-    async_open(&self, ZKL_DISPATCH_THREAD, &options);
-    EXPECT_INT(
-        zkl_lock_acquire_async(self.lock, ZKL_WRITE, ZKL_FOREVER, &owner, async_on_acquired, &self),
-        ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "acquired ");
-    EXPECT_INT(downgrade(0), ZKL_NOT_OWNER);
-    EXPECT_INT(upgrade(), ZKL_NOT_OWNER);
-    EXPECT_INT(zkl_lock_downgrade(self.lock, 0), ZKL_NOT_OWNER);
-    EXPECT_INT(zkl_lock_downgrade_async(self.lock, ZKL_FOREVER, &owner, async_on_downgraded, &self),
-               ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "downgraded ");
-    EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, &owner, async_on_upgraded, &self), ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "upgraded ");
     end();
 }

@@ -108,13 +108,6 @@ TEST(writer_that_waited_first_waits_for_the_downgraded_reader) {
     end();
 }
 
-TEST(downgrade_of_what_is_held_for_reading_asks_for_nothing) {
-    begin_held(ZKL_READ, NULL);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(relative_count(&writer, ZKL_CALL_MULTI), 0);
-    end();
-}
-
 TEST(downgrade_whose_reply_is_lost_is_found_out) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
@@ -128,16 +121,6 @@ TEST(downgrade_whose_reply_is_lost_is_found_out) {
         EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
         end();
     }
-}
-
-/* Applied only when the next connection has looked for it already. */
-TEST(downgrade_that_is_applied_late_is_waited_for) {
-    begin_held(ZKL_WRITE, NULL);
-    lose_next_multi(ZKL_CUT_REPLIES_LOST, 300 * 1000);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
-    expect_reader(writer.grant.token);
-    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
-    end();
 }
 
 TEST(downgrade_goes_on_after_its_time_and_is_no_way_back) {
@@ -157,44 +140,6 @@ TEST(downgrade_goes_on_after_its_time_and_is_no_way_back) {
                3); /* one to settle it, and that of verify */
     EXPECT_INT(relative_release(&writer), ZKL_OK);
     EXPECT_INT(relative_release(&writer), ZKL_OK);
-    end();
-}
-
-TEST(downgrade_that_the_lock_is_released_under_is_over) {
-    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
-    for (size_t i = 0; i <= COUNT_OF(cuts); i++) {
-        begin_held(ZKL_WRITE, NULL);
-        if (i < COUNT_OF(cuts)) {
-            lose_next_multi(cuts[i], 0);
-        }
-        relative_start_downgrade(&writer, ZKL_FOREVER);
-        EXPECT_INT(zkl_lock_release(writer.lock, ZKL_FOREVER), ZKL_OK);
-        EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
-        EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
-        EXPECT_INT(relative_acquire(&writer, ZKL_FOREVER), ZKL_OK);
-        EXPECT_INT(relative_info(&writer).mode, ZKL_WRITE);
-        end();
-    }
-}
-
-TEST(downgrade_of_a_lock_that_is_lost_meanwhile_says_so) {
-    begin_held(ZKL_WRITE, NULL);
-    zkl_testing_disconnect(writer.client, RELATIVE_SOON_MS);
-    relative_start_downgrade(&writer, ZKL_FOREVER);
-    EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 1);
-    EXPECT_INT(relative_join(&writer), ZKL_LOST);
-    EXPECT_INT(relative_info(&writer).lost_reason, ZKL_NODE_DELETED);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_LOST);
-    EXPECT_INT(relative_release(&writer), ZKL_LOST);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_NOT_HELD);
-    end();
-}
-
-TEST(downgrade_of_a_session_that_ends_says_lost) {
-    begin_held(ZKL_WRITE, NULL);
-    zkl_testing_disconnect(writer.client, 2 * RELATIVE_SESSION_MS);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_LOST);
-    EXPECT_INT(relative_release(&writer), ZKL_LOST);
     end();
 }
 
@@ -341,22 +286,6 @@ TEST(upgrade_is_told_as_the_grant_that_it_is) {
     end();
 }
 
-TEST(reader_with_others_there_stays_a_reader) {
-    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        begin_held(ZKL_READ, NULL);
-        open_one(&other, modes[i], NULL);
-        relative_start_acquire(&other, ZKL_FOREVER);
-        uint64_t creates = relative_count(&writer, ZKL_CALL_CREATE);
-        EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_BUSY);
-        EXPECT_INT(relative_count(&writer, ZKL_CALL_CREATE), creates);
-        expect_holds_for_reading(writer.grant.token);
-        EXPECT_INT(relative_release(&writer), ZKL_OK);
-        EXPECT_INT(relative_join(&other), ZKL_OK);
-        end();
-    }
-}
-
 TEST(two_readers_that_upgrade_at_once_both_stay_readers) {
     begin_held(ZKL_READ, NULL);
     open_one(&reader, ZKL_READ, NULL);
@@ -371,40 +300,6 @@ TEST(two_readers_that_upgrade_at_once_both_stay_readers) {
     end();
 }
 
-TEST(upgrade_that_the_lock_is_released_under_leaves_nothing) {
-    begin_held(ZKL_READ, NULL);
-    relative_start_upgrade(&writer);
-    EXPECT_INT(zkl_lock_release(writer.lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
-    EXPECT_INT(relative_acquire(&writer, 0), ZKL_OK);
-    end();
-}
-
-TEST(upgrade_ends_when_its_handle_is_closed) {
-    begin_held(ZKL_READ, NULL);
-    relative_start_upgrade(&writer);
-    zkl_lock_close(writer.lock);
-    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
-    writer.lock = NULL;
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
-    end();
-}
-
-TEST(upgrade_in_a_session_that_ends_leaves_nothing) {
-    begin_held(ZKL_READ, NULL);
-    zkl_testing_partition(writer.client, 2 * RELATIVE_SESSION_MS);
-    relative_start_upgrade(&writer);
-    EXPECT_INT(relative_join(&writer), ZKL_DISCONNECTED);
-    EXPECT_INT(relative_info(&writer).mode, ZKL_READ);
-    zkl_testing_sleep(3 * RELATIVE_SESSION_MS);
-    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_LOST);
-    EXPECT_INT(relative_release(&writer), ZKL_LOST);
-    end();
-}
-
 /* Others may have written since then: what was read does not count any more. */
 TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
     begin_held(ZKL_READ, NULL);
@@ -414,15 +309,6 @@ TEST(upgrade_of_a_reader_whose_node_is_gone_is_refused) {
     zkl_testing_sleep(RELATIVE_SESSION_MS);
     EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 0);
     EXPECT_INT(relative_release(&writer), ZKL_LOST);
-    end();
-}
-
-TEST(upgrade_without_a_connection_leaves_the_reader) {
-    begin_held(ZKL_READ, NULL);
-    zkl_testing_disconnect(writer.client, 1000);
-    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_DISCONNECTED);
-    zkl_testing_sleep(3000);
-    expect_holds_for_reading(writer.grant.token);
     end();
 }
 

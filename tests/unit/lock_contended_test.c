@@ -121,16 +121,6 @@ TEST(fellow_readers_and_foreign_children_are_no_news) {
     end();
 }
 
-TEST(who_came_and_went_before_the_grant_is_no_news) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_EXCLUSIVE);
-    add(ZKL_EXCLUSIVE, node);
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    expect_told(&first_ear, "");
-    end();
-}
-
 TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none) {
     begin_held(ZKL_PERMIT);
     zkl_lock_options options = listening(&second_ear);
@@ -224,45 +214,6 @@ TEST(what_is_known_before_the_grant_is_told_comes_after_it) {
     end();
 }
 
-TEST(acquire_that_waits_returns_and_is_told) {
-    char before[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_WRITE);
-    add(ZKL_EXCLUSIVE, before);
-    relative_start_acquire(&holder, ZKL_FOREVER);
-    add(ZKL_READ, NULL);
-    EXPECT_INT(zkl_testing_delete_node(before), 1);
-    EXPECT_INT(relative_join(&holder), ZKL_OK);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(first_ear.token, holder.grant.token);
-    end();
-}
-
-TEST(holder_may_release_as_it_is_told) {
-    begin_held(ZKL_EXCLUSIVE);
-    first_ear.releases = holder.lock;
-    relative_open(&other, ZKL_EXCLUSIVE, NULL);
-    relative_start_acquire(&other, ZKL_FOREVER);
-    EXPECT_INT(relative_join(&other), ZKL_OK);
-    expect_told(&first_ear, "contended");
-    relative_close(&other);
-    end();
-}
-
-TEST(reentrant_handle_is_told_once_for_all_its_holds) {
-    zkl_testing_begin(NULL);
-    zkl_lock_options options = listening(&first_ear);
-    options.reentrant = 1;
-    relative_open(&holder, ZKL_EXCLUSIVE, &options);
-    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    add(ZKL_EXCLUSIVE, NULL);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(relative_release(&holder), ZKL_OK);
-    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    expect_told(&first_ear, "");
-    end();
-}
-
 /* ---- What it costs ----------------------------------------------------------------------------
  */
 
@@ -275,19 +226,6 @@ TEST(uncontended_grant_costs_a_list_and_a_removal) {
     EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
     EXPECT_INT(relative_count(&holder, ZKL_CALL_REMOVE_WATCHES), 1);
     EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists);
-    end();
-}
-
-TEST(room_for_the_watch_is_kept_while_it_may_be_needed) {
-    begin(ZKL_EXCLUSIVE);
-    const zkl_session *session = &holder.client->sessions->session;
-    zkl_contender_kind kind = { ZKL_EXCLUSIVE, 0 };
-    size_t needed = zkl_request_runner_watched_bytes(RELATIVE_RESOURCE, kind);
-    EXPECT_INT(zkl_contention_watched_bytes("/r12345678"), zkl_contention_watched_bytes("/r") + 8);
-    EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(session->watched_bytes, needed + zkl_contention_watched_bytes(RELATIVE_RESOURCE));
-    EXPECT_INT(relative_release(&holder), ZKL_OK);
-    EXPECT_INT(session->watched_bytes, 0);
     end();
 }
 
@@ -305,32 +243,6 @@ TEST(after_it_was_told_nothing_more_is_asked) {
     EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists);
     EXPECT_INT(relative_release(&holder), ZKL_OK);
     EXPECT_INT(relative_count(&holder, ZKL_CALL_REMOVE_WATCHES), removals);
-    end();
-}
-
-/* Of one client. */
-TEST(readers_share_one_watch_and_its_lists) {
-    enum { READERS = 20, PERIOD_MS = RELATIVE_SESSION_MS / 3 };
-    zkl_lock *locks[READERS];
-    begin_held(ZKL_READ);
-    zkl_lock_options options = listening(&second_ear);
-    for (size_t i = 0; i < READERS; i++) {
-        EXPECT_INT(zkl_lock_open(holder.client, "stock", &options, &locks[i]), ZKL_OK);
-        EXPECT_INT(zkl_lock_acquire(locks[i], ZKL_READ, ZKL_FOREVER, NULL), ZKL_OK);
-    }
-    zkl_testing_sleep(2 * PERIOD_MS); /* each has a watch on its own node, and one for all */
-    EXPECT_INT(zkl_testing_count_watches(holder.client), READERS + 2);
-    uint64_t lists = relative_count(&holder, ZKL_CALL_LIST);
-    add(ZKL_READ, NULL);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists + 1);
-    add(ZKL_WRITE, NULL);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(relative_count(&holder, ZKL_CALL_LIST), lists + 2);
-    EXPECT_INT(strlen(second_ear.heard), READERS * strlen("contended ") - 1);
-    for (size_t i = 0; i < READERS; i++) {
-        zkl_lock_close(locks[i]);
-    }
     end();
 }
 
@@ -362,34 +274,6 @@ TEST(list_that_was_lost_is_sent_again) {
     }
 }
 
-TEST(lost_lock_is_told_nothing_more) {
-    begin_held(ZKL_EXCLUSIVE);
-    zkl_testing_expire_session(holder.client);
-    add(ZKL_EXCLUSIVE, NULL);
-    zkl_testing_sleep(RELATIVE_SESSION_MS);
-    expect_told(&first_ear, "suspect lost");
-    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
-    end();
-}
-
-TEST(node_deleted_by_hand_leaves_no_watch) {
-    begin_held(ZKL_EXCLUSIVE);
-    EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
-    zkl_testing_sleep(RELATIVE_SESSION_MS);
-    expect_told(&first_ear, "lost");
-    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
-    end();
-}
-
-TEST(close_of_the_handle_takes_the_watch_away) {
-    begin_held(ZKL_EXCLUSIVE);
-    zkl_lock_close(holder.lock);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_watches(holder.client), 0);
-    EXPECT_INT(zkl_client_close(holder.client, RELATIVE_SESSION_MS), ZKL_OK);
-    finish();
-}
-
 static void news_come_for_hundreds_of_seeds_of_chance(void *arg) {
     (void)arg;
     zkl_lock_options options = listening(&first_ear);
@@ -419,18 +303,6 @@ TEST(told_whatever_goes_wrong) {
 
 /* ---- Another mode ---------------------------------------------------------------------------- */
 
-TEST(downgraded_reader_is_judged_anew_if_it_was_not_told) {
-    begin_held(ZKL_WRITE);
-    int64_t token = holder.grant.token;
-    EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
-    add(ZKL_READ, NULL);
-    expect_told(&first_ear, "");
-    add(ZKL_WRITE, NULL);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(first_ear.token, token);
-    end();
-}
-
 TEST(downgraded_reader_is_not_told_again) {
     char reader[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_WRITE);
@@ -440,20 +312,6 @@ TEST(downgraded_reader_is_not_told_again) {
     add(ZKL_WRITE, NULL);
     expect_told(&first_ear, "");
     end();
-}
-
-TEST(downgrade_whose_reply_is_lost_goes_on_looking) {
-    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
-    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
-        begin_held(ZKL_WRITE);
-        zkl_ensemble_cut_next(zkl_ensemble_current(), relative_session(&holder), ZKL_CALL_MULTI,
-                              cuts[i], 0);
-        EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
-        add(ZKL_WRITE, NULL);
-        zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
-        expect_told(&first_ear, "suspect held contended");
-        end();
-    }
 }
 
 static int is_suspect(void *arg) {
@@ -472,16 +330,6 @@ TEST(waiter_that_comes_while_a_downgrades_reply_is_lost_is_told_of) {
     EXPECT_INT(relative_join(&holder), ZKL_OK);
     zkl_testing_sleep(RELATIVE_SESSION_MS / 2);
     expect_told(&first_ear, "suspect held contended");
-    end();
-}
-
-TEST(upgrade_is_no_contender_and_a_grant_of_its_own) {
-    begin_held(ZKL_READ);
-    EXPECT_INT(zkl_lock_try_upgrade(holder.lock, &holder.grant), ZKL_OK);
-    expect_told(&first_ear, "");
-    add(ZKL_READ, NULL);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(first_ear.token, holder.grant.token);
     end();
 }
 

@@ -72,18 +72,6 @@ TEST(node_that_was_only_changed_is_no_news) {
     ear_close_desk(desk, &ear);
 }
 
-TEST(hold_limit_is_told_once) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, 0, 500);
-    desk_hold(desk);
-    desk_pass(desk, 500);
-    TOLD(desk, &ear, "lost 4711 ZKL_HOLD_LIMIT");
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_expire(desk);
-    TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
 TEST(end_of_the_lease_is_told_by_its_timer) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
@@ -97,35 +85,6 @@ TEST(end_of_the_lease_is_told_by_its_timer) {
     desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
     desk_expire(desk);
     TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
-TEST(end_of_the_lease_is_told_by_a_check_before_its_timer) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    desk_pass(desk, 0);
-    TOLD(desk, &ear, "lost 4711 ZKL_LEASE_ENDED");
-    ear_close_desk(desk, &ear);
-}
-
-TEST(each_grant_has_its_own_loss) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    desk_expire(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_answer_create(desk, DESK_NODE, 4712);
-    desk_answer_list(desk, DESK_NODE, NULL);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    desk_expire(desk);
-    TOLD(desk, &ear, "lost 4712 ZKL_SESSION_EXPIRED");
     ear_close_desk(desk, &ear);
 }
 
@@ -148,48 +107,6 @@ TEST(disconnection_between_grant_and_return_is_told_after_it) {
 
 /* ---- What is not told ------------------------------------------------------------------------ */
 
-TEST(waiter_is_told_nothing) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, 0, 0);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_leave(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    desk_expire(desk);
-    TOLD(desk, &ear, "");
-    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
-    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
-    TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
-TEST(released_handle_is_told_nothing) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, TICK_MS, 500);
-    desk_hold(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    desk_pass(desk, 500);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_pass(desk, LEASE_MS);
-    desk_expire(desk);
-    TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
-TEST(handle_in_a_release_is_told_nothing) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    desk_begin(desk, desk_release, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 1);
-    desk_leave(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_expire(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK); /* gone with its session */
-    TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
 /* With the mutex held from the grant to the loss. */
 TEST(loss_before_the_return_is_the_acquires_to_tell) {
     news_ear ear;
@@ -203,14 +120,4 @@ TEST(loss_before_the_return_is_the_acquires_to_tell) {
     EXPECT_INT(desk_join(desk), ZKL_LEASE_ENDED);
     TOLD(desk, &ear, "");
     ear_close_desk(desk, &ear);
-}
-
-TEST(handle_without_a_callback_needs_no_thread) {
-    lock_desk *desk = desk_open(NULL);
-    EXPECT(desk->client->callbacks == NULL);
-    desk_hold(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_expire(desk);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    desk_close(desk);
 }

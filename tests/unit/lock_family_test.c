@@ -86,17 +86,6 @@ TEST(waiter_for_a_permit_that_leaves_wakes_nobody_for_good) {
     end(4);
 }
 
-TEST(permit_is_free_when_its_holders_session_ends) {
-    begin_semaphore(3);
-    EXPECT_INT(relative_acquire(&all[0], 0), ZKL_OK);
-    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_OK);
-    relative_start_acquire(&all[2], ZKL_FOREVER);
-    zkl_testing_expire_session(all[0].client);
-    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
-    EXPECT_INT(zkl_lock_check(all[1].lock, NULL), ZKL_OK);
-    end(3);
-}
-
 /* Each wait for one of so many may come to watch them all; who holds watches nobody. */
 TEST(one_client_holds_as_many_permits_as_there_are) {
     enum { PERMITS = 300 };
@@ -212,38 +201,6 @@ static void wear_out(void) {
 static long sequence_of(const relative *self) {
     size_t length = strlen(self->grant.node);
     return strtol(self->grant.node + length - 10, NULL, 10);
-}
-
-TEST(resource_that_is_used_up_begins_anew_and_all_get_the_lock) {
-    begin();
-    for (size_t i = 0; i < CONTENDERS; i++) {
-        relative_open(&all[i], ZKL_EXCLUSIVE, NULL);
-    }
-    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK); /* makes the resource */
-    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
-    wear_out();
-    for (size_t i = 0; i < CONTENDERS; i++) {
-        relative_start_acquire(&all[i], ZKL_FOREVER);
-    }
-    int64_t last_token = 0;
-    bool had[CONTENDERS] = { false };
-    for (size_t turn = 0; turn < CONTENDERS; turn++) {
-        zkl_testing_sleep(60000);
-        size_t holder = CONTENDERS;
-        for (size_t i = 0; i < CONTENDERS; i++) {
-            if (!had[i] && all[i].status == ZKL_OK) {
-                EXPECT_INT(holder, CONTENDERS); /* one at a time */
-                holder = i;
-            }
-        }
-        EXPECT(holder < CONTENDERS);
-        had[holder % CONTENDERS] = true;
-        EXPECT(all[holder % CONTENDERS].grant.token > last_token);
-        last_token = all[holder % CONTENDERS].grant.token;
-        EXPECT(sequence_of(&all[holder % CONTENDERS]) < 1000);
-        EXPECT_INT(relative_release(&all[holder % CONTENDERS]), ZKL_OK);
-    }
-    end(CONTENDERS);
 }
 
 TEST(resource_that_is_used_up_and_never_empty_says_so_at_the_deadline) {

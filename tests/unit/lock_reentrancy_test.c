@@ -49,20 +49,6 @@ TEST(owner_acquires_again_without_a_request) {
     desk_close(desk);
 }
 
-TEST(waited_time_is_that_of_each_acquire) {
-    lock_desk *desk = open_reentrant();
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk->fake.now_ms += 30;
-    desk_grant(desk);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(desk->grant.waited_ms, 30);
-    EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(desk->grant.waited_ms, 0);
-    desk_close(desk);
-}
-
 TEST(lock_is_held_until_the_last_of_as_many_releases) {
     lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
     EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
@@ -78,26 +64,6 @@ TEST(lock_is_held_until_the_last_of_as_many_releases) {
     DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_NOT_HELD);
-    desk_close(desk);
-}
-
-TEST(released_handle_counts_from_one_again) {
-    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    desk_answer_remove(desk);
-    EXPECT_INT(holds(desk), 0);
-    desk_hold(desk);
-    EXPECT_INT(holds(desk), 1);
-    desk_close(desk);
-}
-
-TEST(owner_that_is_disconnected_acquires_again) {
-    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_SUSPECT);
     desk_close(desk);
 }
 
@@ -151,16 +117,6 @@ TEST(other_thread_cannot_release_what_was_lost) {
     EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_ALREADY_HELD);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
     EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_LOST);
-    desk_close(desk);
-}
-
-TEST(released_handle_is_anybodys) {
-    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD);
-    desk_answer_remove(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_DISCONNECTED);
     desk_close(desk);
 }
 
@@ -226,34 +182,5 @@ TEST(lock_lost_in_the_middle_is_lost_for_each_release) {
     EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_NOT_HELD);
     desk_hold(desk);
     EXPECT_INT(holds(desk), 1);
-    desk_close(desk);
-}
-
-TEST(close_releases_all_holds_at_once) {
-    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    zkl_lock_close(desk->lock); /* by a thread that is not the owner */
-    desk->lock = NULL;
-    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
-    desk_close(desk);
-}
-
-TEST(closed_client_is_told_to_the_owner_as_well) {
-    lock_desk *desk = hold_as(ZKL_EXCLUSIVE);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    (void)desk_close_client(desk);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_CLOSED);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_CLOSED);
-    desk_close(desk);
-}
-
-TEST(handle_that_is_not_reentrant_is_held_already_for_its_owner) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK); /* and any thread may release it */
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
     desk_close(desk);
 }

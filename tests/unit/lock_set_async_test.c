@@ -8,7 +8,7 @@
 
 #include "support/set_caller.h"
 
-enum { SOON_MS = 200, LONG_MS = 60000 };
+enum { SOON_MS = 200 };
 
 static set_caller self;
 static char other[ZKL_NODE_PATH_SIZE]; /* another's node, which is in the way */
@@ -76,35 +76,6 @@ static int release(int64_t timeout_ms) {
 
 /* ---- Acquire ------------------------------------------------------------------------------ */
 
-TEST(acquire_is_granted_in_the_callback_and_released_in_another) {
-    begin(ZKL_DISPATCH_THREAD);
-    set_acquire(&self, ZKL_FOREVER);
-    EXPECT_TEXT(self.heard, "");
-    set_wait(&self);
-    SET_HEARD(&self, "acquired ");
-    EXPECT(self.grant.token > 0);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
-    set_expect_nodes(1, 1);
-    set_release(&self, ZKL_FOREVER);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_NOT_HELD);
-    EXPECT_INT(acquire(0), ZKL_HANDLE_IN_USE);
-    set_wait(&self);
-    SET_HEARD(&self, "released ");
-    set_expect_nodes(0, 0);
-    end();
-}
-
-TEST(acquire_that_waits_is_granted_when_its_turn_comes) {
-    begin_waiting(ZKL_DISPATCH_THREAD, ZKL_FOREVER);
-    set_expect_nodes(2, 1);
-    EXPECT_TEXT(self.heard, "");
-    other_goes();
-    set_wait(&self);
-    SET_HEARD(&self, "acquired ");
-    EXPECT(self.grant.waited_ms >= SOON_MS);
-    end();
-}
-
 /* What was granted of it, and what waits, must not wait for a loop that is late. */
 TEST(acquire_that_has_failed_leaves_before_it_is_dispatched) {
     begin_waiting(ZKL_DISPATCH_CALLER, 5000);
@@ -122,20 +93,6 @@ TEST(try_is_told_busy) {
     EXPECT_INT(set_dispatch(&self), 1);
     SET_HEARD(&self, "acquired(-1) ");
     other_goes();
-    end();
-}
-
-TEST(try_without_a_connection_is_told_later_all_the_same) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_stop_servers();
-    zkl_testing_sleep(SOON_MS);
-    set_acquire(&self, 0);
-    EXPECT_TEXT(self.heard, "");
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-30) ");
-    zkl_testing_start_servers();
-    zkl_testing_sleep(2 * SET_SESSION_MS);
     end();
 }
 
@@ -170,35 +127,9 @@ TEST(refused_calls_are_not_told) {
 
 /* ---- Races ---------------------------------------------------------------------------------- */
 
-TEST(cancel_before_the_grant_wins) {
-    begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
-    other_goes();
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(0, 0);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-3) ");
-    end();
-}
-
 TEST(cancel_after_the_grant_is_too_late) {
     begin_granted();
     EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired ");
-    end();
-}
-
-TEST(locks_lost_before_their_callback_were_never_held) {
-    begin_granted();
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_NOT_HELD);
-    EXPECT_INT(set_dispatch(&self), 1); /* and no news of it */
-    SET_HEARD(&self, "acquired(-9) ");
-    set_acquire(&self, ZKL_FOREVER);
-    zkl_testing_sleep(SOON_MS);
     EXPECT_INT(set_dispatch(&self), 1);
     SET_HEARD(&self, "acquired ");
     end();
@@ -242,36 +173,6 @@ TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired) {
 
 /* ---- Expiry while it waits ------------------------------------------------------------------ */
 
-TEST(session_that_expires_while_waiting_joins_all_queues_again) {
-    begin_waiting(ZKL_DISPATCH_CALLER, ZKL_FOREVER);
-    char first[ZKL_NODE_PATH_SIZE];
-    char second[ZKL_NODE_PATH_SIZE];
-    set_last_of(SET_ORDERS, first);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(2 * SET_SESSION_MS);
-    EXPECT_INT(set_dispatch(&self), 0);
-    set_expect_nodes(2, 1);
-    set_last_of(SET_ORDERS, second);
-    EXPECT(strcmp(first, second) != 0);
-    other_goes();
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired ");
-    EXPECT(self.grant.waited_ms >= 2 * SET_SESSION_MS);
-    end();
-}
-
-TEST(session_that_expires_is_the_verdict_where_that_is_asked_for) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.fail_on_session_expiry = 1;
-    begin_waiting_with(ZKL_DISPATCH_THREAD, ZKL_FOREVER, &options);
-    zkl_testing_expire_session(self.client);
-    set_wait(&self);
-    SET_HEARD(&self, "acquired(-9) ");
-    other_goes();
-    end();
-}
-
 TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline) {
     begin_waiting(ZKL_DISPATCH_THREAD, 10000);
     int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
@@ -287,121 +188,12 @@ TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_dead
     end();
 }
 
-/* ---- Close of the handle --------------------------------------------------------------------- */
-
-static void closed_handle_is_told_cancelled_by(zkl_dispatch dispatch) {
-    begin_waiting(dispatch, ZKL_FOREVER);
-    set_close_handle(&self);
-    EXPECT_TEXT(self.heard, ""); /* not inside of it */
-    if (dispatch == ZKL_DISPATCH_CALLER) {
-        EXPECT_INT(set_dispatch(&self), 1);
-    }
-    set_wait(&self);
-    SET_HEARD(&self, "acquired(-3) ");
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(1, 0);
-    end();
-}
-
-TEST(handle_closed_while_it_waits_is_told_cancelled) {
-    closed_handle_is_told_cancelled_by(ZKL_DISPATCH_THREAD);
-    closed_handle_is_told_cancelled_by(ZKL_DISPATCH_CALLER);
-}
-
-TEST(handle_closed_between_grant_and_callback_gives_all_back) {
-    begin_granted();
-    set_close_handle(&self);
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(0, 0);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-3) ");
-    end();
-}
-
-TEST(handle_closed_in_its_release_is_told_pending_or_done) {
-    begin_held(ZKL_DISPATCH_CALLER);
-    set_release(&self, ZKL_FOREVER);
-    set_close_handle(&self);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "released(-13) ");
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(0, 0);
-    end();
-    begin_held(ZKL_DISPATCH_CALLER);
-    set_release(&self, ZKL_FOREVER);
-    zkl_testing_sleep(SOON_MS);
-    set_close_handle(&self);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "released ");
-    end();
-}
-
-static void react_by_close(set_caller *caller) {
-    caller->react = NULL;
-    set_close_handle(caller);
-}
-
-TEST(handle_can_be_closed_in_its_own_callback) {
-    begin(ZKL_DISPATCH_THREAD);
-    self.react = react_by_close;
-    set_acquire(&self, ZKL_FOREVER);
-    set_wait(&self);
-    zkl_testing_sleep(SOON_MS);
-    SET_HEARD(&self, "acquired ");
-    set_expect_nodes(0, 0);
-    end();
-    begin_held(ZKL_DISPATCH_THREAD);
-    self.react = react_by_close;
-    set_release(&self, ZKL_FOREVER);
-    set_wait(&self);
-    zkl_testing_sleep(SOON_MS);
-    SET_HEARD(&self, "released ");
-    end();
-}
-
-static void react_slowly_and_try_again(set_caller *caller) {
-    caller->react = NULL;
-    zkl_testing_sleep(5000);
-    EXPECT_INT(zkl_lock_check(caller->set, NULL), ZKL_OK);
-    EXPECT_INT(zkl_lock_release_async(caller->set, 0, NULL, NULL, NULL), ZKL_OK);
-    caller->said = acquire(ZKL_FOREVER);
-}
-
-TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire) {
-    begin(ZKL_DISPATCH_THREAD);
-    self.react = react_slowly_and_try_again;
-    set_acquire(&self, ZKL_FOREVER);
-    set_wait(&self);
-    zkl_lock_close(self.set);
-    EXPECT_INT(self.said, ZKL_HANDLE_IN_USE);
-    self.set = NULL;
-    zkl_testing_sleep(SOON_MS);
-    SET_HEARD(&self, "acquired ");
-    set_expect_nodes(0, 0);
-    end();
-}
-
 /* ---- Close of the client --------------------------------------------------------------------- */
 
 static void close_client(int64_t timeout_ms, int status) {
     zkl_client *client = self.client;
     self.client = NULL;
     EXPECT_INT(zkl_client_close(client, timeout_ms), status);
-}
-
-static void client_close_tells_who_waits(zkl_dispatch dispatch) {
-    begin_waiting(dispatch, ZKL_FOREVER);
-    close_client(LONG_MS, ZKL_OK);
-    SET_HEARD(&self, "acquired(-29) ");
-    EXPECT_INT(acquire(0), ZKL_CLOSED);
-    EXPECT_INT(release(0), ZKL_CLOSED);
-    set_expect_nodes(1, 0);
-    end();
-}
-
-TEST(callbacks_are_called_before_client_close_returns) {
-    client_close_tells_who_waits(ZKL_DISPATCH_THREAD);
-    client_close_tells_who_waits(ZKL_DISPATCH_CALLER);
 }
 
 /* Whatever it is about at that moment: it asks, it waits, it leaves to join again. */
@@ -417,17 +209,6 @@ TEST(client_that_closes_while_its_nodes_come_and_go_tells_once) {
         set_close_handle(&self);
         zkl_testing_end();
     }
-}
-
-TEST(release_under_way_is_told_in_client_close) {
-    begin_held(ZKL_DISPATCH_CALLER);
-    zkl_testing_stop_servers();
-    zkl_testing_sleep(SOON_MS);
-    set_release(&self, ZKL_FOREVER);
-    close_client(0, ZKL_PENDING);
-    SET_HEARD(&self, "suspect released(-29) ");
-    set_close_handle(&self);
-    zkl_testing_end();
 }
 
 /* ---- Release ----------------------------------------------------------------------------------
@@ -447,33 +228,6 @@ TEST(release_is_told_pending_when_it_takes_too_long) {
     SET_HEARD(&self, "released(-13) ");
     zkl_testing_sleep(5000);
     set_expect_nodes(0, 0); /* it went on */
-    end();
-}
-
-/* The end of the one is not the next one's. */
-TEST(deadline_of_a_release_ends_with_it) {
-    begin_held(ZKL_DISPATCH_CALLER);
-    set_release(&self, 1000);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "released ");
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
-    set_acquire(&self, ZKL_FOREVER);
-    zkl_testing_sleep(5000);
-    EXPECT_INT(set_dispatch(&self), 0);
-    other_goes();
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired ");
-    end();
-}
-
-TEST(release_with_a_timeout_of_0_is_told_as_soon_as_it_can) {
-    begin_held(ZKL_DISPATCH_CALLER);
-    set_release(&self, 0);
-    EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "released ");
     end();
 }
 

@@ -65,28 +65,6 @@ TEST(loss_of_one_names_it_and_is_the_last_news) {
     end();
 }
 
-TEST(connection_is_told_once_for_all) {
-    begin_held();
-    zkl_testing_disconnect(self.client, SOON_MS);
-    zkl_testing_sleep(SET_SESSION_MS / 2);
-    EXPECT_INT(set_dispatch(&self), 2);
-    SET_HEARD(&self, "suspect held ");
-    end();
-}
-
-TEST(grant_without_a_connection_is_told_to_be_suspect) {
-    begin_granted();
-    zkl_testing_disconnect(self.client, SOON_MS);
-    zkl_testing_sleep(SOON_MS / 2);
-    EXPECT_INT(set_dispatch(&self), 1);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired suspect ");
-    zkl_testing_sleep(SET_SESSION_MS / 2);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "held ");
-    end();
-}
-
 static void revoke_last_of(const char *resource) {
     char path[ZKL_NODE_PATH_SIZE];
     set_last_of(resource, path);
@@ -101,15 +79,5 @@ TEST(holder_is_told_which_resource_is_asked_for) {
     zkl_testing_sleep(SET_SESSION_MS);
     EXPECT_INT(set_dispatch(&self), 2);
     SET_HEARD(&self, "revoke requested of orders revoke requested of stock ");
-    end();
-}
-
-TEST(what_was_asked_for_before_the_callback_is_told_after_it) {
-    begin_granted();
-    revoke_last_of(SET_ORDERS);
-    zkl_testing_sleep(SET_SESSION_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired revoke requested of orders ");
     end();
 }

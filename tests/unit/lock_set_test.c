@@ -82,17 +82,6 @@ TEST(all_are_held_with_one_token_and_released) {
     end(&self);
 }
 
-TEST(next_one_has_a_greater_token) {
-    caller self;
-    begin(&self);
-    acquire(&self);
-    int64_t token = self.grant.token;
-    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
-    acquire(&self);
-    EXPECT(self.grant.token > token);
-    end(&self);
-}
-
 TEST(members_have_their_own_modes) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(0);
@@ -146,42 +135,6 @@ TEST(deadline_that_passes_leaves_nothing) {
     end(&self);
 }
 
-TEST(cancel_leaves_nothing) {
-    caller self;
-    begin(&self);
-    char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
-    zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(2, 1);
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(self.status, ZKL_CANCELLED);
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(1, 0);
-    EXPECT_INT(zkl_testing_delete_node(other), 1);
-    end(&self);
-}
-
-TEST(close_ends_the_wait) {
-    caller self;
-    begin(&self);
-    char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
-    zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_client_close(self.client, LONG_MS), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(self.status, ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_release(self.set, 0), ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_CLOSED);
-    zkl_lock_close(self.set);
-    set_expect_nodes(1, 0);
-    zkl_testing_end();
-}
-
 /* Whichever of them it is: a caller would try again where the servers had only turned it away. */
 TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits) {
     static const char *const forbidden[] = { SET_STOCK, SET_ORDERS };
@@ -203,41 +156,6 @@ TEST(member_that_is_forbidden_is_told_as_such_to_a_try_and_to_who_waits) {
 }
 
 /* ---- Circles -------------------------------------------------------------------------------- */
-
-TEST(two_that_name_them_the_other_way_round_both_get_them) {
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
-        options.seed = seed;
-        zkl_testing_begin(&options);
-        caller callers[4];
-        zkl_testing_task *tasks[4];
-        for (size_t i = 0; i < COUNT_OF(callers); i++) {
-            open_caller(&callers[i], i % 2 == 0 ? "stock" : "orders",
-                        i % 2 == 0 ? "orders" : "stock");
-        }
-        for (size_t i = 0; i < COUNT_OF(callers); i++) {
-            tasks[i] = zkl_testing_start(acquire, &callers[i]);
-        }
-        for (size_t done = 0; done < COUNT_OF(callers); done++) {
-            zkl_testing_sleep(SOON_MS);
-            size_t holders = 0;
-            for (size_t i = 0; i < COUNT_OF(callers); i++) {
-                if (zkl_lock_check(callers[i].set, NULL) == ZKL_OK) {
-                    holders++;
-                    EXPECT_INT(zkl_lock_release(callers[i].set, ZKL_FOREVER), ZKL_OK);
-                    break;
-                }
-            }
-            EXPECT_INT(holders, 1);
-        }
-        for (size_t i = 0; i < COUNT_OF(callers); i++) {
-            zkl_testing_join(tasks[i]);
-            EXPECT_INT(callers[i].status, ZKL_OK);
-            close_caller(&callers[i]);
-        }
-        zkl_testing_end();
-    }
-}
 
 typedef struct two_locks {
     zkl_client *client;
@@ -289,26 +207,6 @@ TEST(single_requests_of_two_callers_wait_in_a_circle) {
 
 /* ---- Failures ------------------------------------------------------------------------------- */
 
-TEST(lost_replies_leave_no_half) {
-    for (int applied = 0; applied <= 1; applied++) {
-        for (uint64_t seed = 0; seed < 50; seed++) {
-            zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
-            options.seed = seed;
-            zkl_testing_begin(&options);
-            caller self;
-            open_caller(&self, "stock", "orders");
-            acquire(&self); /* the resources are there */
-            EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
-            zkl_testing_lose_reply(self.client, ZKL_TESTING_CREATE, applied);
-            acquire(&self);
-            EXPECT_INT(self.status, ZKL_OK);
-            set_expect_nodes(1, 1);
-            EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_OK);
-            end(&self);
-        }
-    }
-}
-
 TEST(session_that_expires_while_waiting_joins_all_queues_again) {
     caller self;
     begin(&self);
@@ -344,25 +242,6 @@ TEST(one_deadline_is_over_all_attempts) {
     end(&self);
 }
 
-TEST(node_that_is_deleted_by_hand_while_waiting_is_made_again_with_all_others) {
-    caller self;
-    begin(&self);
-    caller holder;
-    open_caller(&holder, "stock", "orders");
-    acquire(&holder);
-    zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    zkl_testing_sleep(SOON_MS);
-    set_delete_last_of(SET_ORDERS);
-    set_expect_nodes(2, 1);
-    EXPECT_INT(zkl_lock_release(holder.set, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(self.status, ZKL_OK);
-    set_expect_nodes(1, 1);
-    EXPECT(self.grant.token > holder.grant.token);
-    close_caller(&holder);
-    end(&self);
-}
-
 /* Who has lost the reply finds one of its two nodes, and nothing else may wait for that one. */
 TEST(half_that_is_left_of_a_lost_transaction_is_given_up) {
     caller self;
@@ -382,21 +261,6 @@ TEST(half_that_is_left_of_a_lost_transaction_is_given_up) {
     end(&self);
 }
 
-TEST(session_that_expires_while_held_is_a_loss) {
-    caller self;
-    begin(&self);
-    acquire(&self);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(2 * SESSION_MS);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_LOST);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_LOST);
-    EXPECT_INT(zkl_lock_release(self.set, ZKL_FOREVER), ZKL_NOT_HELD);
-    acquire(&self);
-    EXPECT_INT(self.status, ZKL_OK);
-    end(&self);
-}
-
 TEST(lease_runs_for_all) {
     zkl_testing_begin(NULL);
     zkl_client *client = open_client(100);
@@ -411,25 +275,6 @@ TEST(lease_runs_for_all) {
     EXPECT_INT(left, 0);
     zkl_testing_start_servers();
     EXPECT_INT(zkl_lock_release(set, LONG_MS), ZKL_LOST);
-    zkl_lock_close(set);
-    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
-    zkl_testing_end();
-}
-
-TEST(stuck_holder_loses_all) {
-    zkl_testing_begin(NULL);
-    zkl_client *client = open_client(0);
-    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
-    members[0].resource = "stock";
-    members[1].resource = "orders";
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_hold_ms = SOON_MS;
-    zkl_lock *set = NULL;
-    EXPECT_INT(zkl_lock_open_set(client, members, 2, &options, &set), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, LONG_MS, NULL), ZKL_OK);
-    zkl_testing_sleep(2 * SOON_MS);
-    EXPECT_INT(zkl_lock_check(set, NULL), ZKL_LOST);
-    set_expect_nodes(0, 0);
     zkl_lock_close(set);
     EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
     zkl_testing_end();
@@ -510,24 +355,6 @@ TEST(resources_that_are_used_up_begin_anew_and_all_are_held) {
     wear_out("/locks/stock");
     self.timeout_ms = LONG_MS;
     acquire(&self);
-    EXPECT_INT(self.status, ZKL_OK);
-    end(&self);
-}
-
-TEST(resource_that_is_used_up_is_waited_for_until_it_is_empty) {
-    caller self;
-    begin_with_one_used_up(&self);
-    EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), "/locks/orders", 1));
-    char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender("/locks/orders", ZKL_EXCLUSIVE, other);
-    wear_out("/locks/orders");
-    self.timeout_ms = LONG_MS;
-    self.status = 1;
-    zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    zkl_testing_sleep(LONG_MS / 2);
-    EXPECT_INT(self.status, 1);
-    EXPECT_INT(zkl_testing_delete_node(other), 1);
-    zkl_testing_join(task);
     EXPECT_INT(self.status, ZKL_OK);
     end(&self);
 }

@@ -56,25 +56,6 @@ TEST(information_is_of_all_that_is_held) {
     end();
 }
 
-TEST(position_is_that_in_the_longest_queue) {
-    char nodes[3][ZKL_NODE_PATH_SIZE];
-    begin(NULL);
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, nodes[0]);
-    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[1]);
-    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[2]);
-    set_acquire(&self, ZKL_FOREVER);
-    EXPECT_INT(look().position, -1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(look().position, 2);
-    for (size_t i = 0; i < 3; i++) {
-        EXPECT_INT(zkl_testing_delete_node(nodes[i]), 1);
-    }
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired ");
-    end();
-}
-
 /* ---- Verification and transactions ----------------------------------------------------------- */
 
 TEST(set_that_is_held_is_verified) {
@@ -134,26 +115,6 @@ TEST(operation_that_fails_is_counted_without_the_guards) {
 }
 
 /* ---- Events, and holds ---------------------------------------------------------------------- */
-
-TEST(contention_is_told_for_each_resource) {
-    char nodes[2][ZKL_NODE_PATH_SIZE];
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.tell_contended = 1;
-    begin(&options);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
-    zkl_testing_add_contender(SET_ORDERS, ZKL_EXCLUSIVE, nodes[0]);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "contended of orders ");
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, nodes[1]);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "contended of stock ");
-    for (size_t i = 0; i < 2; i++) {
-        EXPECT_INT(zkl_testing_delete_node(nodes[i]), 1);
-    }
-    end();
-}
 
 TEST(owner_acquires_a_reentrant_set_again) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;

@@ -55,31 +55,6 @@ TEST(silence_of_two_thirds_of_the_timeout_is_suspect) {
     desk_close(desk);
 }
 
-TEST(answer_after_a_silence_ends_the_suspicion) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_pass(desk, SILENCE_MS);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_SUSPECT);
-    desk_enter(desk);
-    FAKE_ANSWER(&desk->fake, "exists /app/locks", .outcome = ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    EXPECT_INT(information_of(desk).state, ZKL_STATE_HELD);
-    desk_close(desk);
-}
-
-TEST(without_a_lease_none_is_left) {
-    lock_desk *desk = desk_open(NULL);
-    EXPECT_INT(lease_left(desk, ZKL_NOT_HELD), -1);
-    desk_hold(desk);
-    EXPECT_INT(lease_left(desk, ZKL_OK), -1);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    EXPECT_INT(lease_left(desk, ZKL_SUSPECT), -1);
-    desk_expire(desk);
-    EXPECT_INT(lease_left(desk, ZKL_LOST), -1);
-    desk_close(desk);
-}
-
 TEST(lease_runs_down_connected_or_not) {
     lock_desk *desk = open_with_lease();
     EXPECT_INT(lease_left(desk, ZKL_NOT_HELD), 0);
@@ -106,43 +81,6 @@ TEST(lock_is_lost_with_its_lease_though_no_timer_fired) {
     desk_close(desk);
 }
 
-TEST(info_finds_the_end_of_a_lease_as_well) {
-    lock_desk *desk = open_with_lease();
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(information_of(desk).state, ZKL_STATE_LOST);
-    desk_close(desk);
-}
-
-TEST(release_finds_the_end_of_a_lease_as_well) {
-    lock_desk *desk = open_with_lease();
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-    desk_close(desk);
-}
-
-TEST(reentrant_acquire_finds_the_end_of_a_lease_as_well) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.reentrant = 1;
-    lock_desk *desk = desk_open_with(&(desk_options){ &options, .lease_tick_ms = TICK_MS });
-    desk_hold(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_LOST);
-    desk_close(desk);
-}
-
-TEST(check_of_the_lease_after_the_client_closed_is_closed) {
-    lock_desk *desk = open_with_lease();
-    desk_hold(desk);
-    (void)desk_close_client(desk);
-    int64_t left = -99;
-    EXPECT_INT(zkl_lock_check(desk->lock, &left), ZKL_CLOSED);
-    EXPECT_INT(left, 0);
-    desk_close(desk);
-}
-
 TEST(lease_of_an_earlier_session_is_none) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
@@ -156,16 +94,6 @@ TEST(lease_of_an_earlier_session_is_none) {
 }
 
 /* ---- Information --------------------------------------------------------------------- */
-
-TEST(idle_handle_has_nothing_to_tell) {
-    lock_desk *desk = desk_open(NULL);
-    zkl_lock_information information = information_of(desk);
-    EXPECT_INT(information.state, ZKL_STATE_IDLE);
-    EXPECT_INT(information.lease_left_ms, -1);
-    EXPECT_INT(information.pending_deletions, 0);
-    expect_no_grant(&information);
-    desk_close(desk);
-}
 
 TEST(waiting_handle_is_acquiring) {
     lock_desk *desk = desk_open(NULL);
@@ -203,16 +131,6 @@ TEST(held_lock_is_told_in_full) {
     desk_close(desk);
 }
 
-TEST(held_time_is_that_since_the_grant) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_enter(desk);
-    desk->fake.now_ms += 5000;
-    desk_leave(desk);
-    EXPECT_INT(information_of(desk).held_ms, 5000);
-    desk_close(desk);
-}
-
 TEST(lost_lock_tells_its_grant_and_the_reason) {
     lock_desk *desk = desk_open(NULL);
     desk->mode = ZKL_READ;
@@ -230,18 +148,6 @@ TEST(lost_lock_tells_its_grant_and_the_reason) {
     information = information_of(desk);
     EXPECT_INT(information.state, ZKL_STATE_IDLE);
     expect_no_grant(&information);
-    desk_close(desk);
-}
-
-TEST(reason_of_a_loss_is_not_that_of_the_next_grant) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_expire(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_hold(desk);
-    EXPECT_INT(information_of(desk).state, ZKL_STATE_HELD);
-    EXPECT_INT(information_of(desk).lost_reason, ZKL_OK);
     desk_close(desk);
 }
 
@@ -295,18 +201,6 @@ TEST(node_of_a_wait_that_was_given_up_is_pending) {
     desk_close(desk);
 }
 
-TEST(deletions_of_another_handle_are_not_ours) {
-    lock_desk *desk = desk_open(NULL);
-    zkl_lock *first = desk->lock;
-    desk_hold(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    EXPECT_INT(zkl_lock_open(desk->client, "stock", NULL, &desk->lock), ZKL_OK);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    zkl_lock_close(first);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    desk_close(desk);
-}
-
 /* ---- Losses, and what is left to do after them ------------------------------------------- */
 
 TEST(node_of_a_lost_lease_stays_until_the_release) {
@@ -320,18 +214,6 @@ TEST(node_of_a_lost_lease_stays_until_the_release) {
     EXPECT_INT(zkl_lock_release(desk->lock, ZKL_FOREVER), ZKL_LOST); /* without a wait */
     DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
     EXPECT_INT(information_of(desk).pending_deletions, 1);
-    desk_close(desk);
-}
-
-TEST(node_of_a_lost_lease_is_deleted_by_close) {
-    lock_desk *desk = open_with_lease();
-    desk_hold(desk);
-    desk_forget_heard(desk);
-    desk_stand_still(desk, LEASE_MS);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    zkl_lock_close(desk->lock);
-    desk->lock = NULL;
-    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE);
     desk_close(desk);
 }
 
@@ -367,48 +249,7 @@ TEST(hold_limit_is_for_each_grant_and_ends_with_the_release) {
     desk_close(desk);
 }
 
-TEST(hold_limit_while_disconnected_deletes_the_node_after_the_reconnect) {
-    lock_desk *desk = open_with_hold_limit(500);
-    desk_hold(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_forget_heard(desk);
-    desk_pass(desk, 500);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    EXPECT_INT(information_of(desk).pending_deletions, 1);
-    DESK_HEARD(desk, "");
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    DESK_HEARD(desk, "remove /app/locks/stock/#1-" DESK_NODE "; exists /app/locks");
-    desk_close(desk);
-}
-
-TEST(node_deleted_by_somebody_is_lost_without_a_deletion) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_pass(desk, 3333); /* the first probe watches the node */
-    desk_enter(desk);
-    FAKE_ANSWER(&desk->fake, "watch /app/locks/stock", .outcome = ZKL_OUTCOME_NO_NODE);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    EXPECT_INT(information_of(desk).lost_reason, ZKL_NODE_DELETED);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_close(desk);
-}
-
 /* ---- Who comes first wins -------------------------------------------------------------------- */
-
-TEST(deadline_after_the_grant_comes_too_late) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, 500);
-    desk_enter_at_calls(desk, 2);
-    desk_grant(desk);
-    desk->fake.now_ms += 500; /* the mutex is still ours */
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    desk_close(desk);
-}
 
 TEST(grant_after_the_cancel_is_given_back) {
     lock_desk *desk = desk_open(NULL);

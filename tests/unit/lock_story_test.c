@@ -14,7 +14,7 @@
 
 #include "support/news_ear.h"
 
-enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, PROBE_MS = 3333, STORY_SIZE = 2048 };
+enum { TICK_MS = 2000, LEASE_MS = 10000 - 3333 - 10, STORY_SIZE = 2048 };
 
 /* Written on the log's thread; read once the client is closed. */
 typedef struct story {
@@ -161,19 +161,6 @@ TEST(waiter_that_loses_its_place_joins_again) {
 
 /* ---- It does not ---------------------------------------------------------------------------- */
 
-TEST(busy_try_has_no_node) {
-    story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
-    desk_begin(desk, desk_acquire, 0);
-    desk_enter_at_calls(desk, 1);
-    const char *other = "lock-0000000001";
-    desk->fake.now_ms += 2;
-    FAKE_ANSWER(&desk->fake, "list", .children = { &other, 1 });
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_BUSY);
-    TELLS(&self, BEGIN "not_acquired BUSY waited 2");
-}
-
 TEST(acquire_that_cannot_begin_says_why) {
     story self;
     lock_desk *desk = open_story(&self, NULL, 0);
@@ -184,61 +171,7 @@ TEST(acquire_that_cannot_begin_says_why) {
     TELLS(&self, "not_acquired SYSTEM waited 0");
 }
 
-TEST(waiter_that_is_cancelled_says_how_long_it_waited) {
-    story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk->fake.now_ms += 60;
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
-    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
-    desk_expire(desk);
-    TELLS(&self, BEGIN "not_acquired CANCELLED waited 60");
-}
-
-TEST(waiter_whose_client_is_closed_is_told_so) {
-    story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_leave(desk);
-    (void)desk_close_client(desk);
-    EXPECT_INT(desk_join(desk), ZKL_CLOSED);
-    TELLS(&self, BEGIN "not_acquired CLOSED waited 0");
-}
-
 /* ---- It is given back ----------------------------------------------------------------------- */
-
-static void release_in_the_callback(news_ear *ear, const zkl_lock_event *event) {
-    ear->said[0] = zkl_lock_release(event->lock, 0);
-}
-
-TEST(release_from_a_callback_is_told) {
-    news_ear ear;
-    story self;
-    ear_begin(&ear);
-    zkl_lock_options options = ear_options(&ear);
-    lock_desk *desk = open_held(&self, &options, 0);
-    ear.desk = desk;
-    ear.reaction = release_in_the_callback;
-    desk_stand_still(desk, 15);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    TOLD(desk, &ear, "suspect 4711");
-    EXPECT_INT(ear.said[0], ZKL_OK);
-    TELLS(&self, HELD "released waited 0 held 15 node 3 token 4711");
-    ear_end(&ear);
-}
-
-TEST(close_of_a_held_handle_is_a_release) {
-    story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
-    desk_stand_still(desk, 20);
-    zkl_lock_close(desk->lock);
-    desk->lock = NULL;
-    desk_answer_remove(desk);
-    TELLS(&self, HELD "released waited 0 held 20 node 3 token 4711");
-}
 
 TEST(close_of_a_client_releases_what_is_held) {
     story self;
@@ -249,31 +182,8 @@ TEST(close_of_a_client_releases_what_is_held) {
     TELLS(&self, HELD "released waited 0 held 30 node 3 token 4711");
 }
 
-TEST(nested_acquires_and_releases_are_not_told) {
-    story self;
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.reentrant = 1;
-    lock_desk *desk = open_held(&self, &options, 0);
-    EXPECT_INT(desk_do(desk, desk_acquire, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    EXPECT_INT(desk_do(desk, desk_release, 0), ZKL_OK);
-    desk_answer_remove(desk);
-    TELLS(&self, HELD "released waited 0 held 0 node 3 token 4711");
-}
-
 /* ---- It is lost -------------------------------------------------------------------------------
  */
-
-TEST(loss_with_the_session_and_its_release) {
-    story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
-    desk_stand_still(desk, 100);
-    desk_expire(desk);
-    desk_stand_still(desk, 50);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 100 node 3 token 4711; "
-                      "released LOST held 150 token 4711");
-}
 
 TEST(loss_with_the_lease_and_its_release) {
     story self;
@@ -287,31 +197,6 @@ TEST(loss_with_the_lease_and_its_release) {
                       "released LOST held 6657 token 4711");
 }
 
-TEST(loss_by_the_hold_limit_and_its_release) {
-    story self;
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_hold_ms = 500;
-    lock_desk *desk = open_held(&self, &options, 0);
-    desk_pass(desk, 500);
-    desk_answer_remove(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    TELLS(&self, HELD "lost HOLD_LIMIT waited 0 held 500 node 3 token 4711; "
-                      "released LOST held 500 token 4711");
-}
-
-TEST(loss_by_a_deletion_and_its_release) {
-    story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
-    desk_pass(desk, PROBE_MS);
-    desk_enter(desk);
-    FAKE_ANSWER(&desk->fake, "watch /app/locks/stock", .outcome = ZKL_OUTCOME_NO_NODE);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    TELLS(&self, HELD "lost NODE_DELETED waited 0 held 3333 node 3 token 4711; "
-                      "released LOST held 3333 token 4711");
-}
-
 TEST(close_of_a_lost_handle_gives_it_back) {
     story self;
     lock_desk *desk = open_held(&self, NULL, 0);
@@ -321,23 +206,4 @@ TEST(close_of_a_lost_handle_gives_it_back) {
     desk->lock = NULL;
     TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 10 node 3 token 4711; "
                       "released LOST held 10 token 4711");
-}
-
-TEST(close_of_a_lost_handle_after_its_client_tells_nobody) {
-    story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
-    desk_expire(desk);
-    (void)desk_close_client(desk);
-    TELLS(&self, HELD "lost SESSION_EXPIRED waited 0 held 0 node 3 token 4711");
-}
-
-/* "The session timeout should be at least five ticks." */
-TEST(session_shorter_than_five_ticks_is_warned_of) {
-    story self;
-    (void)open_story(&self, NULL, 2001);
-    TELLS(&self, "");
-    EXPECT(strstr(self.warning, "10000 ms is shorter than 5 ticks of 2001 ms") != NULL);
-    (void)open_story(&self, NULL, 2000);
-    TELLS(&self, "");
-    EXPECT_TEXT(self.warning, "");
 }

@@ -26,23 +26,6 @@ TEST(acquire_returns_with_the_grant) {
     desk_close(desk);
 }
 
-TEST(grant_tells_the_mode) {
-    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE };
-    static const char *const rests[] = { "__READ__0000000001", "__WRIT__0000000001" };
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        lock_desk *desk = desk_open(NULL);
-        desk->mode = modes[i];
-        desk_begin(desk, desk_acquire, ZKL_FOREVER);
-        desk_enter_at_calls(desk, 2);
-        desk_answer_create(desk, rests[i], 1);
-        desk_answer_list(desk, rests[i], NULL);
-        desk_leave(desk);
-        EXPECT_INT(desk_join(desk), ZKL_OK);
-        EXPECT_INT(desk->grant.mode, modes[i]);
-        desk_close(desk);
-    }
-}
-
 TEST(absolute_resource_stands_below_the_chroot_only) {
     lock_desk *desk = desk_open(NULL);
     zkl_lock_close(desk->lock);
@@ -77,22 +60,6 @@ static int acquire_and_keep_the_message(lock_desk *desk) {
     return status;
 }
 
-TEST(deadline_without_a_connection_names_the_last_failure) {
-    lock_desk *desk = desk_open_offline(NULL);
-    desk_stand_still(desk, 700);
-    desk_begin(desk, acquire_and_keep_the_message, 500);
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    while (information.state != ZKL_STATE_ACQUIRING) {
-        sched_yield();
-        EXPECT_INT(zkl_lock_info(desk->lock, &information), ZKL_OK);
-    }
-    desk_pass(desk, 500);
-    EXPECT_INT(desk_join(desk), ZKL_DISCONNECTED);
-    EXPECT_TEXT(message, "resource \"stock\": not connected for 1200 ms; last: 127.0.0.1:2181: "
-                         "Connection refused");
-    desk_close(desk);
-}
-
 TEST(refusal_names_the_node_that_was_not_made) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, acquire_and_keep_the_message, ZKL_FOREVER);
@@ -118,28 +85,6 @@ TEST(try_returns_without_a_wait) {
     FAKE_ANSWER(&desk->fake, "list", .children = { names, 1 });
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_BUSY);
-    desk_close(desk);
-}
-
-TEST(acquire_refuses_bad_arguments_and_changes_nothing) {
-    lock_desk *desk = desk_open(NULL);
-    zkl_grant grant = ZKL_GRANT_INIT;
-    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)7, 0, NULL), "mode");
-    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, -2, NULL), "timeout_ms");
-    grant.struct_size--;
-    EXPECT_REFUSED(zkl_lock_acquire(desk->lock, ZKL_READ, 0, &grant), "struct_size");
-    EXPECT_REFUSED(zkl_lock_release(desk->lock, -2), "timeout_ms");
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-    FAKE_HEARD(&desk->fake, "");
-    desk_close(desk);
-}
-
-TEST(acquire_without_random_numbers_leaves_the_handle_idle) {
-    lock_desk *desk = desk_open(NULL);
-    desk->fake.random_fails = true;
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_SYSTEM);
-    desk->fake.random_fails = false;
-    desk_hold(desk);
     desk_close(desk);
 }
 
@@ -212,18 +157,6 @@ TEST(cancel_is_for_those_who_wait) {
     desk_close(desk);
 }
 
-TEST(cancel_after_the_grant_comes_too_late) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_answer_create(desk, "lock-0000000003", 1);
-    desk_answer_list(desk, "lock-0000000003", NULL);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_NOT_WAITING);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    desk_close(desk);
-}
-
 /* ---- Check -------------------------------------------------------------------------------- */
 
 TEST(check_follows_the_session) {
@@ -293,17 +226,6 @@ TEST(release_that_is_not_confirmed_in_time_is_pending) {
 
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-TEST(close_releases_in_the_background) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk->fake.heard[0] = '\0';
-    zkl_lock_close(desk->lock);
-    desk->lock = NULL;
-    FAKE_HEARD(&desk->fake, "remove /app/locks/stock/#1-lock-0000000003");
-    EXPECT_INT(desk->client->sessions->session.runner_count, 1);
-    desk_close(desk);
-}
-
 TEST(close_ends_an_acquire_of_another_thread) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);
@@ -361,17 +283,6 @@ TEST(acquire_that_is_granted_when_its_client_closes_has_nothing) {
     desk_close(desk);
 }
 
-TEST(release_that_waits_ends_with_its_client) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_begin(desk, desk_release, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 1);
-    desk_leave(desk);
-    EXPECT_INT(desk_close_client(desk), ZKL_PENDING);
-    EXPECT_INT(desk_join(desk), ZKL_CLOSED);
-    desk_close(desk);
-}
-
 static int close_client_patiently(lock_desk *desk) {
     return zkl_client_close(desk->client, desk->timeout_ms);
 }
@@ -391,11 +302,5 @@ TEST(handle_of_a_client_that_closes_is_not_opened) {
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     desk->client = NULL;
-    desk_close(desk);
-}
-
-TEST(client_without_requests_closes_at_once) {
-    lock_desk *desk = desk_open(NULL);
-    EXPECT_INT(desk_close_client(desk), ZKL_OK);
     desk_close(desk);
 }

@@ -58,20 +58,6 @@ TEST(callback_says_what_the_servers_say) {
     end();
 }
 
-TEST(lost_reply_is_asked_for_again) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
-    zkl_ensemble_cut_next(zkl_ensemble_current(), information.session_id, ZKL_CALL_MULTI,
-                          ZKL_CUT_WHEN_ANSWERED, 0);
-    EXPECT_INT(verify(LONG_MS), ZKL_OK);
-    zkl_testing_sleep(5000);
-    (void)async_dispatch(&self);
-    EXPECT(strstr(self.heard, "verified ") != NULL);
-    self.heard[0] = '\0';
-    end();
-}
-
 TEST(no_answer_in_time_is_suspect) {
     begin_disconnected(3000);
     EXPECT_INT(verify(1000), ZKL_OK);
@@ -86,37 +72,6 @@ TEST(no_answer_in_time_is_suspect) {
     end();
 }
 
-TEST(deadline_ends_with_the_answer) {
-    begin(ZKL_DISPATCH_CALLER);
-    EXPECT_INT(verify(1000), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "verified ");
-    zkl_testing_sleep(5000);
-    EXPECT_INT(async_dispatch(&self), 0);
-    end();
-}
-
-TEST(session_that_expires_meanwhile_says_lost) {
-    begin_disconnected(1000);
-    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(LONG_MS);
-    (void)async_dispatch(&self);
-    ASYNC_HEARD(&self, "verified(-7) lost(-9) ");
-    end();
-}
-
-TEST(release_meanwhile_is_told_not_held) {
-    begin_disconnected(1000);
-    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "verified(-20) ");
-    zkl_testing_sleep(5000);
-    end();
-}
-
 /* The release waits for its node to be gone; what was not sent before it is not sent behind it. */
 TEST(release_that_waits_ends_what_was_not_sent) {
     begin_disconnected(1000);
@@ -127,18 +82,6 @@ TEST(release_that_waits_ends_what_was_not_sent) {
     zkl_testing_sleep(5000);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "released ");
-    end();
-}
-
-/* It asks for the writer's node, which the downgrade that is before it has replaced. */
-TEST(downgrade_meanwhile_is_no_loss) {
-    begin(ZKL_DISPATCH_CALLER);
-    EXPECT_INT(zkl_lock_downgrade_async(self.lock, ZKL_FOREVER, NULL, async_on_downgraded, &self),
-               ZKL_OK);
-    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 2);
-    ASYNC_HEARD(&self, "downgraded verified ");
     end();
 }
 
@@ -156,31 +99,6 @@ TEST(handle_closed_meanwhile_is_told_so) {
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "verified(-8) "); /* it was */
     zkl_testing_sleep(5000);
-    end();
-}
-
-TEST(client_closed_meanwhile_is_told_so) {
-    begin_disconnected(LONG_MS);
-    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
-    EXPECT_TEXT(self.heard, "verified(-29) ");
-    zkl_lock_close(self.lock);
-    zkl_testing_end();
-}
-
-static void react_by_another(async_caller *caller) {
-    EXPECT_INT(zkl_lock_verify(caller->lock, LONG_MS), ZKL_IN_CALLBACK);
-    if (caller->said++ < 2) {
-        EXPECT_INT(verify(LONG_MS), ZKL_OK);
-    }
-}
-
-TEST(another_can_be_begun_in_the_callback) {
-    begin(ZKL_DISPATCH_THREAD);
-    self.react = react_by_another;
-    EXPECT_INT(verify(LONG_MS), ZKL_OK);
-    zkl_testing_sleep(5000);
-    ASYNC_HEARD(&self, "verified verified verified ");
     end();
 }
 

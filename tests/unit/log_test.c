@@ -151,30 +151,6 @@ TEST(less_important_records_are_not_made) {
     }
 }
 
-TEST(no_log_wants_nothing) {
-    EXPECT(!zkl_log_wants(NULL, ZKL_LOG_ERROR));
-    write_message(NULL, ZKL_LOG_ERROR, "lost");
-    zkl_log_stop(NULL);
-    zkl_log_free(NULL);
-}
-
-TEST(record_begins_with_everything_empty) {
-    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_LOST);
-    EXPECT_INT(record.struct_size, sizeof(zkl_log_record));
-    EXPECT_INT(record.level, ZKL_LOG_WARN);
-    EXPECT_INT(record.event, ZKL_LOG_LOST);
-    EXPECT_TEXT(record.resource, "");
-    EXPECT_TEXT(record.owner, "");
-    EXPECT_TEXT(record.node, "");
-    EXPECT_TEXT(record.behind, "");
-    EXPECT_TEXT(record.message, "");
-    EXPECT_INT(record.status, ZKL_OK);
-    EXPECT_INT(record.waited_ms, -1);
-    EXPECT_INT(record.held_ms, -1);
-    EXPECT_INT(record.session_id, 0);
-    EXPECT_INT(record.token, 0);
-}
-
 static void keep_whole_record(void *arg, const zkl_log_record *record) {
     snprintf(arg, 256, "%zu|%d|%s|%s|%s|%s|%s|%d|%lld|%lld|%lld|%lld", record->struct_size,
              (int)record->event, record->resource, record->owner, record->node, record->behind,
@@ -235,19 +211,6 @@ static void stand_at_the_gate(log_bench *bench) {
     shut_gate(bench->listener);
     write_numbered(bench->log, 0, 1);
     wait_until_at_the_gate(bench->listener);
-}
-
-TEST(queue_that_is_just_full_drops_nothing) {
-    log_bench bench = open_bench(ZKL_LOG_INFO);
-    stand_at_the_gate(&bench);
-    write_numbered(bench.log, 1, ZKL_LOG_QUEUE_MAX);
-    open_gate(bench.listener);
-    finish(&bench);
-    EXPECT_INT(bench.listener->count, ZKL_LOG_QUEUE_MAX + 1);
-    for (size_t i = 0; i < bench.listener->count; i++) {
-        EXPECT_INT(atoi(bench.listener->records[i].message), i);
-    }
-    close_bench(&bench);
 }
 
 TEST(dropped_records_are_counted_and_told_once) {
@@ -351,65 +314,11 @@ TEST(flood_of_zookeepers_lines_leaves_half_of_the_queue_to_ours) {
 
 /* ---- The callback thread -------------------------------------------------------------------- */
 
-enum { POSTERS = 4, POSTS_EACH = 500 };
-
 typedef struct numbered_post {
     zkl_callback link;
     int poster;
     int number;
 } numbered_post;
-
-static zkl_callback_queue *shared_thread;
-static int last_number[POSTERS];
-static int out_of_order;
-static int outside;
-static size_t runs;
-
-/* Runs on the one callback thread, so the counters need no lock. */
-static void run_post(zkl_callback *callback) {
-    numbered_post *self = (numbered_post *)callback;
-    out_of_order += self->number != last_number[self->poster] + 1 ? 1 : 0;
-    last_number[self->poster] = self->number;
-    outside += zkl_callback_is_running() ? 0 : 1;
-    runs++;
-    free(self);
-}
-
-static void *post_many(void *arg) {
-    int poster = *(const int *)arg;
-    for (int i = 1; i <= POSTS_EACH; i++) {
-        numbered_post *made = calloc(1, sizeof(*made));
-        if (made == NULL) {
-            abort();
-        }
-        *made = (numbered_post){ .link = { .run = run_post }, .poster = poster, .number = i };
-        zkl_callback_queue_post(shared_thread, &made->link);
-    }
-    return NULL;
-}
-
-TEST(callbacks_run_in_the_order_of_each_poster) {
-    pthread_t threads[POSTERS];
-    int posters[POSTERS];
-    shared_thread = zkl_callback_queue_start();
-    for (int i = 0; i < POSTERS; i++) {
-        posters[i] = i;
-        EXPECT_INT(pthread_create(&threads[i], NULL, post_many, &posters[i]), 0);
-    }
-    for (int i = 0; i < POSTERS; i++) {
-        pthread_join(threads[i], NULL);
-    }
-    zkl_callback_queue_close(shared_thread); /* runs what is queued */
-    EXPECT_INT(runs, POSTERS * POSTS_EACH);
-    EXPECT_INT(out_of_order, 0);
-    EXPECT_INT(outside, 0);
-}
-
-TEST(thread_without_work_stops) {
-    zkl_callback_queue_close(zkl_callback_queue_start());
-    zkl_callback_queue_close(NULL);
-    EXPECT(!zkl_callback_is_running());
-}
 
 static sigset_t signals_in_callback;
 

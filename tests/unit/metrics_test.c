@@ -29,18 +29,6 @@ static bool has_line(const zkl_metrics *metrics, const char *line) {
 
 /* ---- Classes ---------------------------------------------------------------------- */
 
-TEST(class_is_made_when_it_is_first_named) {
-    zkl_metrics *metrics = zkl_metrics_open("me");
-    EXPECT_INT(metrics->class_count, 1);
-    EXPECT(zkl_metrics_class(metrics, "") == &metrics->classes[0]);
-    zkl_class_metrics *stock = zkl_metrics_class(metrics, "stock");
-    EXPECT_TEXT(stock->name, "stock");
-    EXPECT(zkl_metrics_class(metrics, "stock") == stock);
-    EXPECT(zkl_metrics_class(metrics, "") == &metrics->classes[0]);
-    EXPECT_INT(metrics->class_count, 2);
-    free(metrics);
-}
-
 TEST(classes_beyond_the_limit_are_one) {
     zkl_metrics *metrics = zkl_metrics_open("me");
     for (int i = 0; i < ZKL_RESOURCE_CLASSES_MAX; i++) {
@@ -55,13 +43,6 @@ TEST(classes_beyond_the_limit_are_one) {
     EXPECT_TEXT(zkl_metrics_class(metrics, "")->name, "");
     EXPECT_INT(metrics->class_count, ZKL_RESOURCE_CLASSES_MAX + 2);
     free(metrics);
-}
-
-TEST(client_that_counts_nothing_has_no_classes) {
-    EXPECT(zkl_metrics_class(NULL, "stock") == NULL);
-    zkl_metrics_decided(NULL, ZKL_OK, 1);
-    zkl_metrics_released(NULL, 1);
-    zkl_metrics_lost(NULL, ZKL_LOST, 1);
 }
 
 /* ---- Numbers ---------------------------------------------------------------------- */
@@ -170,19 +151,5 @@ TEST(numbers_are_written_with_their_labels) {
 TEST(label_values_are_escaped) {
     zkl_metrics *metrics = zkl_metrics_open("a\"b\\c\nd");
     EXPECT_LINE(metrics, "zklock_sessions{client=\"a\\\"b\\\\c\\nd\"} 0");
-    free(metrics);
-}
-
-/* One text for the length, and one for a buffer that is cut anywhere. */
-TEST(length_does_not_depend_on_the_buffer) {
-    zkl_metrics *metrics = zkl_metrics_open("me");
-    size_t length = zkl_metrics_write(metrics, NULL, 0);
-    EXPECT(length > 1000);
-    for (size_t size = 1; size <= length + 1; size += 97) {
-        char *buffer = malloc(size); /* so that valgrind and ASan see its end */
-        EXPECT_INT(zkl_metrics_write(metrics, buffer, size), length);
-        free(buffer);
-    }
-    EXPECT_INT(strlen(write_down(metrics)), length);
     free(metrics);
 }

@@ -144,14 +144,6 @@ TEST(prefixes_are_those_of_curator) {
     EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
 }
 
-TEST(longest_name_of_ours_fits) {
-    char text[ZKL_NODE_NAME_SIZE];
-    char name[128];
-    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_PERMIT, ZKL_PERMITS_MAX });
-    int length = snprintf(name, sizeof(name), "%s%010" PRId32, text, INT32_MIN);
-    EXPECT(length < ZKL_NODE_NAME_SIZE);
-}
-
 TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that) {
     static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
                                            [ZKL_READ] = ZKL_NODE_READ,
@@ -169,18 +161,6 @@ TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that) {
     }
 }
 
-TEST(permits_are_read_as_they_are_written) {
-    static const unsigned counts[] = { 1, 2, 10, 999, ZKL_PERMITS_MAX };
-    char name[128];
-    for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        char prefix[ZKL_NODE_NAME_SIZE];
-        zkl_node_name_prefix(prefix, GUID, (zkl_contender_kind){ ZKL_PERMIT, counts[i] });
-        snprintf(name, sizeof(name), "%s-000000001", prefix);
-        EXPECT_NAME(name, ZKL_NODE_PERMIT, -1);
-        EXPECT_INT(zkl_node_name_parse(name).permits, counts[i]);
-    }
-}
-
 TEST(permits_that_no_semaphore_has_make_an_unknown_kind) {
     EXPECT_NAME("_c_" GUID "-permit-0-0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("_c_" GUID "-permit-07-0000000001", ZKL_NODE_UNKNOWN, 1);
@@ -189,12 +169,6 @@ TEST(permits_that_no_semaphore_has_make_an_unknown_kind) {
     EXPECT_NAME("_c_" GUID "-permit--0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("permits-3-0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("3-0000000001", ZKL_NODE_UNKNOWN, 1);
-}
-
-TEST(reader_in_a_writers_place_has_its_guid_and_sequence) {
-    char reader[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_downgrade(reader, "_c_" GUID "-__WRIT__-000000017");
-    EXPECT_TEXT(reader, "_c_" GUID "-__READ__-000000017");
 }
 
 TEST(guid_is_found_whole_and_in_its_place_only) {

@@ -203,15 +203,6 @@ TEST(states_are_held_to_their_rules) {
     expect_refused(rows, COUNT_OF(rows));
 }
 
-TEST(line_longer_than_any_is_refused) {
-    static char text[sizeof(HEADER) + ZKL_RECORD_LINE_MAX + 8];
-    size_t length = sizeof(HEADER) - 1;
-    memcpy(text, HEADER, length);
-    memset(text + length, 'x', ZKL_RECORD_LINE_MAX);
-    text[length + ZKL_RECORD_LINE_MAX] = '\n';
-    EXPECT_TEXT(error_of(text), "line 2: must not be longer than 8192 bytes");
-}
-
 TEST(file_of_a_killed_program_may_end_in_half_a_line) {
     static const char text[] = HEADER STATE "\n2 0 request=1 START -> nothing\n" END(2);
     for (size_t length = sizeof(HEADER) - 1; length < sizeof(text) - 1; length++) {

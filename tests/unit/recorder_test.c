@@ -59,38 +59,6 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_close(&bench);
 }
 
-TEST(empty_record_is_a_record) {
-    record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    PLAYED(bench_text(&bench), 0, 0, 0);
-    bench_close(&bench);
-}
-
-TEST(probe_that_does_nothing_is_left_out) {
-    record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
-    EXPECT(strstr(bench_text(&bench), "PROBE") == NULL);
-    PLAYED(bench_text(&bench), 1, 1, 0);
-    bench_close(&bench);
-}
-
-TEST(news_of_each_kind_come_through) {
-    record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    for (int state = 0; state <= ZKL_SESSION_STATE_AUTH_FAILED; state++) {
-        zkl_recorder_add_news(bench.recorder, 1, state,
-                              &(zkl_session_news){ (zkl_session_state)state, INT64_MIN, 1 });
-    }
-    const char *text = bench_text(&bench);
-    EXPECT(strstr(text, "1 0 session=1 DISCONNECTED\n2 1 session=1 CONNECTED "
-                        "id=0x8000000000000000 timeout_ms=1\n3 2 session=1 EXPIRED\n"
-                        "4 3 session=1 AUTH_FAILED\n") != NULL);
-    PLAYED(text, 0, 0, 0);
-    bench_close(&bench);
-}
-
 /* ---- What it forgets ---------------------------------------------------------------- */
 
 static uint64_t dropped(const char *text) {
@@ -134,27 +102,6 @@ TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state) {
     EXPECT(result->counts.states > 5);
     EXPECT(result->counts.steps > ZKL_RECORDED_EVENTS_MIN);
     bench_close(&bench);
-}
-
-/* It is told something once in a while, and others fill the ring meanwhile. */
-TEST(quiet_request_can_be_played_in_the_newer_half_of_the_ring) {
-    record_bench quiet;
-    bench_open(&quiet, ZKL_RECORDED_EVENTS_MIN, NULL);
-    bench_step(&quiet, &(zkl_event){ .kind = ZKL_EVENT_START });
-    record_bench busy = quiet;
-    for (int i = 0; i < 30; i++) {
-        for (int k = 0; k < 17; k++) { /* some 13 KB: most of the ring */
-            bench_begin_request(&busy, NULL);
-            bench_acquire_and_release(&busy);
-        }
-        bench_step(&quiet, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
-        const char *text = bench_text(&quiet);
-        const playback_result *result = bench_play(text);
-        unit_check(result->verdict == PLAYBACK_SAME, __FILE__, __LINE__, "%s", result->message);
-        const char *before_last = strstr(text, " request=1 STATE");
-        EXPECT(before_last != NULL); /* of request 1, just before its last event */
-    }
-    bench_close(&quiet);
 }
 
 /* ---- Long lists ------------------------------------------------------------------------ */
@@ -382,23 +329,6 @@ TEST(state_with_the_longest_path_has_room) {
 
 static bool is_same_text(const char *one, const char *other) {
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
-}
-
-TEST(every_event_and_action_has_its_own_name) {
-    const zkl_record_names *const all[] = { &zkl_record_events, &zkl_record_actions,
-                                            zkl_record_names_of(ZKL_RECORD_OUTCOME),
-                                            &zkl_record_sessions };
-    EXPECT_INT(zkl_record_events.count, ZKL_EVENT_DOWNGRADE + 1);
-    EXPECT_INT(zkl_record_actions.count, ZKL_ACTION_END + 1);
-    EXPECT_INT(zkl_record_names_of(ZKL_RECORD_OUTCOME)->count, ZKL_OUTCOME_NOT_EMPTY + 1);
-    for (size_t n = 0; n < COUNT_OF(all); n++) {
-        for (size_t i = 0; i < all[n]->count; i++) {
-            EXPECT(all[n]->names[i] != NULL);
-            for (size_t k = 0; k < i; k++) {
-                EXPECT(!is_same_text(all[n]->names[i], all[n]->names[k]));
-            }
-        }
-    }
 }
 
 /* For what no request ever does: it is not to be played back when it is closed. */

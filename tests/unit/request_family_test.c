@@ -11,11 +11,6 @@ static const trace_setup upgrade = { .mode = ZKL_WRITE, .only_try = true, .compa
 
 /* ---- Permits ------------------------------------------------------------------------------ */
 
-CONVERSATION(permit_is_granted_while_fewer_are_earlier, permit) = {
-    JOINED("me3"),
-    "listed p1 me3 -> GRANT",
-};
-
 CONVERSATION(permit_waits_and_lists_again_when_one_of_those_before_it_goes, permit) = {
     JOINED("me3"),
     "listed p1 p2 me3    -> WATCH p2",
@@ -90,13 +85,6 @@ CONVERSATION(queue_that_others_filled_meanwhile_is_left, limited) = {
     "deleted OK          -> END",
 };
 
-CONVERSATION(free_lock_is_granted_whatever_the_limit, limited) = {
-    "start         -> LIST",
-    "listed nobody -> CREATE LIST",
-    "created me1   -> ",
-    "listed me1    -> GRANT",
-};
-
 /* ---- Members of a set ---------------------------------------------------------------- */
 
 CONVERSATION(member_inspects_its_node_for_the_token, member) = {
@@ -130,15 +118,6 @@ CONVERSATION(member_that_lost_its_place_does_not_join_again, member) = {
     "created me3 in_transaction -> INSPECT me3",
     "inspected ours             -> LIST",
     "listed x1                  -> FAIL NODE_DELETED END",
-};
-
-CONVERSATION(member_whose_node_is_gone_before_it_is_inspected_asks_for_all_again, member) = {
-    "start                      -> CREATE",
-    "created me3 in_transaction -> INSPECT me3",
-    "inspected NO_NODE          -> SETTLE LIST",
-    "settled OK                 -> ",
-    "listed nobody              -> CREATE",
-    "created REFUSED silently   -> FAIL SERVER_REFUSED END", /* the others have theirs */
 };
 
 /* Then all begin anew. */
@@ -214,14 +193,6 @@ CONVERSATION(node_that_is_gone_before_the_downgrade_is_a_loss, writer) = {
     "downgraded NO_NODE  -> WATCH_OWN me3",
     "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED BACK_OFF",
     "backed_off          -> END",
-};
-
-CONVERSATION(refused_downgrade_leaves_the_writer, writer) = {
-    HELD_FOR_WRITING,
-    "downgrade          -> DOWNGRADE r3",
-    "downgraded REFUSED -> DOWNGRADE_ENDED NO_PERMISSION WATCH_OWN me3",
-    "own_watched OK     -> ",
-    "released           -> DELETE me3",
 };
 
 CONVERSATION(session_that_ends_during_a_downgrade_loses_the_lock, writer) = {

@@ -10,9 +10,6 @@
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = true };
 static const trace_setup try_reader = { .mode = ZKL_READ, .only_try = true };
-static const trace_setup try_offline = { .mode = ZKL_EXCLUSIVE,
-                                         .only_try = true,
-                                         .disconnected = true };
 
 /* ---- Timeout and cancel ---------------------------------------------------------------------- */
 
@@ -81,23 +78,6 @@ CONVERSATION(fired_watch_after_the_timeout_is_no_grant, exclusive) = {
     "watch_fired -> ",    "listed me3  -> DELETE me3", "deleted OK  -> END",
 };
 
-CONVERSATION(timeout_and_cancel_give_one_verdict_the_first, exclusive) = {
-    WAITING("x2", "me3"), "timed_out  -> FAIL TIMEOUT UNWATCH DELETE me3",
-    "cancelled  -> ",     "timed_out  -> ",
-    "deleted OK -> END",
-};
-
-CONVERSATION(cancel_while_waiting_leaves_the_queue, exclusive) = {
-    WAITING("x2", "me3"),
-    "cancelled  -> FAIL CANCELLED UNWATCH DELETE me3",
-    "deleted OK -> END",
-};
-
-CONVERSATION(cancel_while_create_is_outstanding_deletes_the_node_when_it_is_known, exclusive) = {
-    "start          -> CREATE LIST", "cancelled      -> FAIL CANCELLED", "created me3    -> ",
-    "listed NOT_NOW -> BACK_OFF",    "backed_off     -> DELETE me3",     "deleted OK     -> END",
-};
-
 CONVERSATION(leaving_request_makes_no_parent, exclusive) = {
     "start           -> CREATE LIST",
     "cancelled       -> FAIL CANCELLED",
@@ -116,12 +96,6 @@ CONVERSATION(try_on_a_free_lock_queues_and_is_granted, try_exclusive) = {
     "start         -> LIST", "listed nobody -> CREATE LIST",
     "created me3   -> ",     "listed me3    -> GRANT",
     RELEASED("me3"),
-};
-
-CONVERSATION(try_of_a_resource_without_parent_makes_it, try_exclusive) = {
-    "start           -> LIST",        "listed NO_NODE  -> CREATE LIST", "created NO_NODE -> ",
-    "listed NO_NODE  -> MAKE_PARENT", "parent_made OK  -> CREATE LIST", "created me0     -> ",
-    "listed me0      -> GRANT",
 };
 
 TEST(try_of_a_reader_passes_readers_but_no_writer) {
@@ -150,12 +124,6 @@ CONVERSATION(loser_of_two_tries_is_not_kept_by_a_disconnect, try_exclusive) = {
     "connected       -> DELETE me4", "deleted OK      -> END",
 };
 
-CONVERSATION(loser_of_two_tries_is_not_kept_by_the_end_of_its_session, try_exclusive) = {
-    "start                -> LIST", "listed nobody        -> CREATE LIST",
-    "created me4          -> ",     "listed x3 me4        -> DELETE me4",
-    "session_ended        -> ",     "deleted SESSION_OVER -> FAIL BUSY END",
-};
-
 /* A try waits for the replies to its requests, and no longer. */
 CONVERSATION(loser_of_two_tries_is_not_kept_by_a_refused_delete, try_exclusive) = {
     "start           -> LIST",
@@ -165,21 +133,6 @@ CONVERSATION(loser_of_two_tries_is_not_kept_by_a_refused_delete, try_exclusive) 
     "deleted REFUSED -> FAIL BUSY WARN NO_PERMISSION BACK_OFF",
     "backed_off      -> DELETE me4",
     "deleted OK      -> END",
-};
-
-CONVERSATION(loser_of_two_tries_that_is_cancelled_says_so, try_exclusive) = {
-    "start         -> LIST",       "listed nobody -> CREATE LIST",    "created me4   -> ",
-    "listed x3 me4 -> DELETE me4", "cancelled     -> FAIL CANCELLED", "deleted OK    -> END",
-};
-
-CONVERSATION(try_offline_fails_at_once, try_offline) = {
-    "start -> FAIL DISCONNECTED END",
-};
-
-CONVERSATION(try_that_is_cut_off_fails_at_once, try_exclusive) = {
-    "start          -> LIST",
-    "disconnected   -> FAIL DISCONNECTED",
-    "listed UNKNOWN -> END",
 };
 
 CONVERSATION(try_that_is_cut_off_while_it_queues_cleans_up, try_exclusive) = {
@@ -208,11 +161,6 @@ CONVERSATION(try_that_holds_does_not_fail_by_a_disconnect, try_exclusive) = {
     "created me3   -> ",           "listed me3    -> GRANT",
     "disconnected  -> ",           "connected     -> ",
     "released      -> DELETE me3",
-};
-
-CONVERSATION(try_of_a_forbidden_list_fails, try_exclusive) = {
-    "start          -> LIST",
-    "listed REFUSED -> FAIL NO_PERMISSION END",
 };
 
 CONVERSATION(try_that_the_server_does_not_take_now_gives_up, try_exclusive) = {

@@ -9,7 +9,6 @@
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup reader = { .mode = ZKL_READ };
 static const trace_setup writer = { .mode = ZKL_WRITE };
-static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = true };
 
 /* ---- Handed over ------------------------------------------------------------- */
 
@@ -40,24 +39,6 @@ CONVERSATION(last_reader_hands_over_to_a_writer, writer) = {
     "watch_fired deleted -> GRANT",
 };
 
-CONVERSATION(exclusive_lock_hands_over_to_a_reader, reader) = {
-    WAITING("x2", "me3"),
-    "watch_fired deleted -> GRANT",
-};
-
-TEST(kazoo_nodes_hand_over) {
-    static const char *const lock[] = {
-        WAITING("k2", "me3"),
-        "watch_fired deleted -> GRANT",
-    };
-    static const char *const read_lock[] = {
-        WAITING("q2", "me3"),
-        "watch_fired deleted -> GRANT",
-    };
-    PLAY(exclusive, lock);
-    PLAY(exclusive, read_lock);
-}
-
 CONVERSATION(waiter_that_has_moved_up_is_handed_over_to, exclusive) = {
     JOINED("me3"),
     "listed x1 x2 me3    -> WATCH x2",
@@ -73,14 +54,6 @@ CONVERSATION(waiter_that_has_moved_up_is_handed_over_to, exclusive) = {
 CONVERSATION(blocker_that_was_changed_hands_over_later, exclusive) = {
     WAITING("x2", "me3"),      "watch_fired changed -> LIST",  "listed x2 me3       -> WATCH x2",
     "watched OK          -> ", "watch_fired deleted -> GRANT",
-};
-
-CONVERSATION(handed_over_lock_is_watched_already, exclusive) = {
-    WAITING("x2", "me3"),
-    "watch_fired deleted -> GRANT",
-    "probe               -> ",
-    "own_watch_fired     -> WATCH_OWN me3",
-    "own_watched NO_NODE -> LOSE NODE_DELETED END",
 };
 
 /* ---- Not next in line ----------------------------------------------------------- */
@@ -111,13 +84,6 @@ CONVERSATION(writer_that_became_a_reader_is_found_by_a_list, exclusive) = {
     "watch_fired deleted -> GRANT",
 };
 
-CONVERSATION(writer_and_its_reader_are_two, writer) = {
-    JOINED("me3"),
-    "listed w2 r2 me3    -> WATCH r2",
-    "watched OK          -> ",
-    "watch_fired deleted -> LIST",
-};
-
 CONVERSATION(deletion_of_an_unknown_kind_is_no_hand_off, exclusive) = {
     JOINED("me3"),
     "listed u2 me3       -> REPORT u2 WATCH u2",
@@ -133,11 +99,6 @@ CONVERSATION(reader_with_readers_before_it_lists, reader) = {
     "watched OK          -> ",
     "watch_fired deleted -> LIST",
     "listed r1 me3       -> GRANT",
-};
-
-CONVERSATION(try_never_waits_for_a_hand_off, try_exclusive) = {
-    "start         -> LIST",       "listed nobody -> CREATE LIST",   "created me3   -> ",
-    "listed x2 me3 -> DELETE me3", "deleted OK    -> FAIL BUSY END",
 };
 
 /* ---- News that does not count ------------------------------------------------------ */
@@ -180,11 +141,6 @@ CONVERSATION(deletion_after_a_reconnect_is_no_hand_off, exclusive) = {
     "listed nobody       -> REJOIN",
 };
 
-CONVERSATION(deletion_while_disconnected_lists_when_connected, exclusive) = {
-    WAITING("x2", "me3"),          "disconnected        -> ",      "watch_fired deleted -> ",
-    "connected           -> LIST", "listed me3          -> GRANT",
-};
-
 /* The list on the new connection makes us next in line again. */
 CONVERSATION(list_after_a_reconnect_allows_the_hand_off_again, exclusive) = {
     WAITING("x2", "me3"),           "disconnected        -> ",         "connected           -> ",
@@ -213,15 +169,6 @@ CONVERSATION(own_watch_whose_reply_was_lost_proves_nothing, exclusive) = {
     "listed me3          -> GRANT",
 };
 
-CONVERSATION(own_watch_that_the_server_does_not_take_now_proves_nothing, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "own_watched NOT_NOW -> ",
-    "watched OK          -> ",
-    "watch_fired deleted -> LIST",
-    "listed me3          -> GRANT",
-};
-
 CONVERSATION(refused_own_watch_does_not_fail_the_request, exclusive) = {
     JOINED("me3"),
     "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
@@ -231,27 +178,12 @@ CONVERSATION(refused_own_watch_does_not_fail_the_request, exclusive) = {
     "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* and is tried again */
 };
 
-CONVERSATION(deletion_before_the_own_watch_is_answered_is_no_hand_off, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "watch_fired deleted -> ",
-    "own_watched OK      -> LIST",
-    "listed me3          -> GRANT",
-};
-
 /* It is not yet known what happened to our node. */
 CONVERSATION(deletion_after_the_own_watch_fired_is_no_hand_off, exclusive) = {
     WAITING("x2", "me3"),
     "own_watch_fired     -> WATCH_OWN me3",
     "watch_fired deleted -> ",
     "own_watched NO_NODE -> REJOIN CREATE LIST",
-};
-
-CONVERSATION(deletion_while_a_changed_own_node_is_watched_again_lists, exclusive) = {
-    WAITING("x2", "me3"),           "own_watch_fired     -> WATCH_OWN me3",
-    "watch_fired deleted -> ",      "own_watched OK      -> LIST",
-    "listed me3          -> GRANT",
 };
 
 CONVERSATION(own_node_that_was_changed_and_is_watched_again_is_handed_over_to, exclusive) = {
@@ -273,29 +205,4 @@ CONVERSATION(own_watch_that_could_not_be_armed_again_proves_nothing, exclusive) 
 CONVERSATION(timeout_after_the_hand_off_comes_too_late, exclusive) = {
     WAITING("x2", "me3"),      "watch_fired deleted -> GRANT",      "timed_out           -> ",
     "cancelled           -> ", "released            -> DELETE me3",
-};
-
-CONVERSATION(deletion_after_the_timeout_is_no_hand_off, exclusive) = {
-    WAITING("x2", "me3"),         "timed_out           -> FAIL TIMEOUT UNWATCH DELETE me3",
-    "watch_fired deleted -> ",    "own_watch_fired     -> ",
-    "deleted OK          -> END",
-};
-
-CONVERSATION(deletion_after_a_cancel_offline_is_no_hand_off, exclusive) = {
-    WAITING("x2", "me3"),
-    "disconnected        -> ",
-    "cancelled           -> FAIL CANCELLED UNWATCH",
-    "connected           -> DELETE me3",
-    "watch_fired deleted -> ",
-    "deleted OK          -> END",
-};
-
-CONVERSATION(cancel_while_the_own_watch_is_being_set_waits_for_its_reply, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "cancelled           -> FAIL CANCELLED",
-    "watch_fired deleted -> ",
-    "own_watched OK      -> DELETE me3",
-    "deleted OK          -> END",
 };

@@ -20,19 +20,6 @@ CONVERSATION(probe_watches_the_own_node_of_a_held_lock_once, exclusive) = {
     "probe          -> ",
 };
 
-CONVERSATION(probe_asks_nothing_of_a_request_that_does_not_hold, exclusive) = {
-    "start            -> CREATE LIST",
-    "probe            -> ",
-    "created me3      -> ",
-    "probe            -> ",
-    "listed x1 x2 me3 -> WATCH x2",
-    "watched OK       -> ",
-    "probe            -> ",
-    "timed_out        -> FAIL TIMEOUT UNWATCH DELETE me3",
-    "probe            -> ",
-    "deleted OK       -> END",
-};
-
 CONVERSATION(node_found_deleted_by_a_probe_loses_the_lock, exclusive) = {
     GRANTED("me0"),
     "probe               -> WATCH_OWN me0",
@@ -104,32 +91,6 @@ TEST(release_with_the_own_watch_armed_is_no_loss) {
     PLAY(exclusive, without);
 }
 
-CONVERSATION(holder_that_is_disconnected_watches_its_node_on_the_next_connection, exclusive) = {
-    GRANTED("me0"),
-    "probe               -> WATCH_OWN me0",
-    "disconnected        -> ",
-    "own_watched UNKNOWN -> ",
-    "probe               -> ",
-    "connected           -> ",
-    "probe               -> WATCH_OWN me0",
-    "own_watched OK      -> ",
-    "disconnected        -> ",
-    "connected           -> ",
-    "probe               -> ", /* it is kept over the reconnect */
-    "own_watch_fired     -> WATCH_OWN me0",
-    "own_watched NO_NODE -> LOSE NODE_DELETED END",
-};
-
-CONVERSATION(own_watch_that_fires_offline_is_set_again_by_a_probe, exclusive) = {
-    GRANTED("me0"),
-    "probe           -> WATCH_OWN me0",
-    "own_watched OK  -> ",
-    "disconnected    -> ",
-    "own_watch_fired -> ",
-    "connected       -> ",
-    "probe           -> WATCH_OWN me0",
-};
-
 TEST(session_end_of_a_watched_holder_is_told_as_such) {
     static const char *const armed[] = {
         GRANTED("me0"),
@@ -170,48 +131,6 @@ CONVERSATION(hold_limit_offline_deletes_when_connected, exclusive) = {
     "hold_limit   -> LOSE HOLD_LIMIT",
     "connected    -> DELETE me0",
     "deleted OK   -> END",
-};
-
-CONVERSATION(hold_limit_while_the_own_watch_is_being_set_deletes_after_its_reply, exclusive) = {
-    GRANTED("me0"),
-    "probe           -> WATCH_OWN me0",
-    "hold_limit      -> LOSE HOLD_LIMIT",
-    "own_watched OK  -> DELETE me0",
-    "own_watch_fired -> ",
-    "deleted OK      -> END",
-};
-
-CONVERSATION(hold_limit_after_the_release_does_nothing, exclusive) = {
-    GRANTED("me0"),
-    "released   -> DELETE me0",
-    "hold_limit -> ",
-    "deleted OK -> END",
-};
-
-CONVERSATION(hold_limit_twice_loses_once, exclusive) = {
-    GRANTED("me0"),
-    "hold_limit -> LOSE HOLD_LIMIT DELETE me0",
-    "hold_limit -> ",
-    "deleted OK -> END",
-};
-
-CONVERSATION(hold_limit_after_the_session_was_lost_does_nothing, exclusive) = {
-    GRANTED("me0"),
-    "probe                    -> WATCH_OWN me0",
-    "session_ended            -> LOSE SESSION_EXPIRED",
-    "hold_limit               -> ",
-    "own_watched SESSION_OVER -> END",
-};
-
-CONVERSATION(hold_limit_before_the_grant_does_nothing, exclusive) = {
-    "start               -> CREATE LIST",
-    "hold_limit          -> ",
-    "created me3         -> ",
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "own_watched OK      -> ",
-    "hold_limit          -> ",
-    "watch_fired deleted -> GRANT",
 };
 
 CONVERSATION(hold_limit_deletes_the_node_that_was_kept_after_the_lease, leased) = {

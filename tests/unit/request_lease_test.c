@@ -20,9 +20,6 @@ static const trace_setup leased_writing_try = {
     .mode = ZKL_WRITE, .only_try = true, .needs_lease = true, .lease_runs = true
 };
 static const trace_setup without_lease = { .mode = ZKL_EXCLUSIVE, .needs_lease = true };
-static const trace_setup without_lease_or_rejoining = { .mode = ZKL_EXCLUSIVE,
-                                                        .needs_lease = true,
-                                                        .fail_on_session_expiry = true };
 
 /* ---- Granted only while a lease runs ------------------------------------------------- */
 
@@ -45,21 +42,9 @@ CONVERSATION(list_after_the_wait_for_the_lease_decides, without_lease) = {
     "listed r2 me3 -> WATCH r2 WATCH_OWN me3",
 };
 
-CONVERSATION(lease_that_begins_before_the_list_is_enough, without_lease) = {
-    "start       -> CREATE LIST",
-    "lease_begun -> ",
-    "created me0 -> ",
-    "listed me0  -> GRANT",
-};
-
 CONVERSATION(lease_that_ends_before_the_list_is_waited_for, leased) = {
     JOINED("me0"),         "lease_ended -> ",      "listed me0  -> ",
     "lease_begun -> LIST", "listed me0  -> GRANT",
-};
-
-CONVERSATION(lease_that_ends_again_before_the_second_list_is_waited_for, without_lease) = {
-    JOINED("me0"),     "listed me0  -> ",     "lease_begun -> LIST",  "lease_ended -> ",
-    "listed me0  -> ", "lease_begun -> LIST", "listed me0  -> GRANT",
 };
 
 CONVERSATION(hand_off_without_a_lease_waits_and_lists, leased) = {
@@ -70,16 +55,6 @@ CONVERSATION(hand_off_without_a_lease_waits_and_lists, leased) = {
 CONVERSATION(hand_off_while_the_lease_runs_is_a_grant, leased) = {
     WAITING("x2", "me3"),
     "watch_fired deleted -> GRANT",
-};
-
-CONVERSATION(lease_says_nothing_to_a_waiter, without_lease) = {
-    JOINED("me3"),
-    "listed x1 x2 me3 -> WATCH x2",
-    "watched OK       -> ",
-    "lease_begun      -> ",
-    "lease_ended      -> ",
-    "lease_begun      -> ",
-    "watch_fired      -> LIST",
 };
 
 CONVERSATION(lock_without_need_of_a_lease_does_not_mind_its_end, exclusive) = {
@@ -93,48 +68,11 @@ CONVERSATION(timeout_while_waiting_for_the_lease_leaves_the_queue, without_lease
     "lease_begun -> ", "deleted OK  -> END",
 };
 
-CONVERSATION(cancel_while_waiting_for_the_lease_leaves_the_queue, without_lease) = {
-    JOINED("me0"),
-    "listed me0   -> ",
-    "disconnected -> ",
-    "cancelled    -> FAIL CANCELLED",
-    "connected    -> DELETE me0",
-    "deleted OK   -> END",
-};
-
-CONVERSATION(timeout_while_the_list_after_the_lease_is_under_way_is_no_grant, without_lease) = {
-    JOINED("me0"),
-    "listed me0  -> ",
-    "lease_begun -> LIST",
-    "timed_out   -> FAIL TIMEOUT",
-    "listed me0  -> DELETE me0",
-    "deleted OK  -> END",
-};
-
 CONVERSATION(session_end_while_waiting_for_the_lease_joins_again, without_lease) = {
     JOINED("me0"),       "listed me0    -> ",
     "disconnected  -> ", "session_ended -> REJOIN",
     "lease_begun   -> ", "connected     -> CREATE LIST",
     "created me1   -> ", "listed me1    -> GRANT",
-};
-
-/* A session that took long to begin has no lease yet. */
-CONVERSATION(session_end_while_waiting_for_the_lease_waits_again_in_the_next, without_lease) = {
-    JOINED("me0"),
-    "listed me0    -> ",
-    "session_ended -> REJOIN",
-    "connected     -> CREATE LIST",
-    "created me1   -> ",
-    "listed me1    -> ",
-    "lease_begun   -> LIST",
-    "listed me1    -> GRANT",
-};
-
-CONVERSATION(session_end_while_waiting_for_the_lease_fails_where_asked_for,
-             without_lease_or_rejoining) = {
-    JOINED("me0"),
-    "listed me0    -> ",
-    "session_ended -> FAIL SESSION_EXPIRED END",
 };
 
 /* Each session has to earn its own. */
@@ -146,12 +84,6 @@ CONVERSATION(lease_of_the_last_session_does_not_serve_in_the_next, leased) = {
     "connected            -> CREATE LIST",
     "created me1          -> ",
     "listed me1           -> ",
-};
-
-CONVERSATION(place_lost_while_waiting_for_the_lease_is_found_by_the_list, without_lease) = {
-    JOINED("me0"),           "listed me0    -> ",
-    "lease_begun   -> LIST", "listed nobody -> REJOIN CREATE LIST",
-    "created me1   -> ",     "listed me1    -> GRANT",
 };
 
 CONVERSATION(place_lost_while_waiting_for_the_lease_is_told_by_its_watch, without_lease) = {
@@ -176,22 +108,6 @@ CONVERSATION(lease_that_begins_again_does_not_bring_the_lock_back, leased) = {
     GRANTED("me0"),    "lease_ended -> LOSE LEASE_ENDED",
     "lease_begun -> ", "lease_ended -> ",
     "lease_begun -> ", RELEASED("me0"),
-};
-
-CONVERSATION(old_news_of_the_blocker_does_not_bring_the_lock_back, leased) = {
-    WAITING("x2", "me3"),
-    "watch_fired deleted -> GRANT",
-    "lease_ended         -> LOSE LEASE_ENDED",
-    "lease_begun         -> ",
-    "watch_fired deleted -> ",
-    "hold_limit          -> DELETE me3",
-};
-
-CONVERSATION(session_end_while_the_node_is_kept_ends_the_request, leased) = {
-    GRANTED("me0"),
-    "disconnected  -> ",
-    "lease_ended   -> LOSE LEASE_ENDED",
-    "session_ended -> END",
 };
 
 /* Found by the simulation: its holder may be at work. */
@@ -248,18 +164,6 @@ CONVERSATION(kept_node_that_is_deleted_by_hand_ends_the_request, leased) = {
     "own_watched NO_NODE -> END",
 };
 
-CONVERSATION(kept_node_that_was_changed_is_kept, leased) = {
-    GRANTED("me0"),
-    "probe           -> WATCH_OWN me0",
-    "own_watched OK  -> ",
-    "lease_ended     -> LOSE LEASE_ENDED",
-    "own_watch_fired -> WATCH_OWN me0",
-    "own_watched OK  -> ",
-    "released        -> DELETE me0",
-    "own_watch_fired -> ",
-    "deleted OK      -> END",
-};
-
 CONVERSATION(node_gone_by_hand_before_it_is_released_needs_a_delete_only, leased) = {
     GRANTED("me0"),
     "lease_ended     -> LOSE LEASE_ENDED",
@@ -272,12 +176,5 @@ CONVERSATION(close_while_the_node_is_kept_deletes_it, leased) = {
     GRANTED("me0"),
     "lease_ended -> LOSE LEASE_ENDED",
     "cancelled   -> DELETE me0",
-    "deleted OK  -> END",
-};
-
-CONVERSATION(lease_that_ends_after_the_release_is_no_loss, leased) = {
-    GRANTED("me0"),
-    "released    -> DELETE me0",
-    "lease_ended -> ",
     "deleted OK  -> END",
 };

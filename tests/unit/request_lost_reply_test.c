@@ -10,7 +10,6 @@
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup fails_on_expiry = { .mode = ZKL_EXCLUSIVE,
                                              .fail_on_session_expiry = true };
-static const trace_setup offline = { .mode = ZKL_EXCLUSIVE, .disconnected = true };
 
 /* ---- Lost replies --------------------------------------------------------------------- */
 
@@ -172,26 +171,6 @@ CONVERSATION(lost_reply_of_an_inspection_asks_again, exclusive) = {
     "listed me3        -> GRANT",
 };
 
-CONVERSATION(list_reply_lost_lists_again_and_creates_nothing, exclusive) = {
-    JOINED("me3"),
-    "disconnected   -> ",
-    "listed UNKNOWN -> ",
-    "connected      -> LIST",
-    "listed me3     -> GRANT",
-};
-
-CONVERSATION(watch_reply_lost_lists_again_before_it_watches, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "disconnected        -> ",
-    "watched UNKNOWN     -> ",
-    "own_watched UNKNOWN -> ",
-    "connected           -> LIST",
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "own_watched OK      -> ",
-};
-
 CONVERSATION(reply_lost_while_connected_is_resolved_in_the_same_way_after_a_pause, exclusive) = {
     "start           -> CREATE LIST", "created UNKNOWN -> ", "listed nobody   -> BACK_OFF",
     "backed_off      -> CREATE LIST", "created me1     -> ", "listed me0 me1  -> INSPECT me0",
@@ -211,43 +190,11 @@ CONVERSATION(create_refused_after_a_lost_reply_still_looks_for_the_first_node, e
     "listed nobody   -> END",
 };
 
-CONVERSATION(parent_deleted_after_a_lost_create_is_made_again, exclusive) = {
-    CREATE_LOST,
-    "connected       -> CREATE LIST",
-    "created NO_NODE -> ",
-    "listed NO_NODE  -> MAKE_PARENT",
-    "parent_made OK  -> CREATE LIST",
-    "created me0     -> ",
-    "listed me0      -> GRANT",
-};
-
 /* ---- Disconnected ------------------------------------------------------------------------- */
-
-CONVERSATION(request_started_offline_begins_when_connected, offline) = {
-    "start       -> ",
-    "connected   -> CREATE LIST",
-    "created me0 -> ",
-    "listed me0  -> GRANT",
-};
-
-CONVERSATION(timeout_offline_before_anything_was_sent_ends_at_once, offline) = {
-    "start     -> ",
-    "timed_out -> FAIL DISCONNECTED END",
-};
 
 CONVERSATION(waiter_keeps_its_place_and_its_watch_over_a_reconnect, exclusive) = {
     WAITING("x2", "me3"),   "disconnected -> ",      "connected    -> ",
     "watch_fired  -> LIST", "listed me3   -> GRANT",
-};
-
-CONVERSATION(watch_that_fires_offline_lists_when_connected, exclusive) = {
-    WAITING("x2", "me3"),   "disconnected -> ",      "watch_fired  -> ",
-    "connected    -> LIST", "listed me3   -> GRANT",
-};
-
-CONVERSATION(holder_does_nothing_about_a_disconnect, exclusive) = {
-    GRANTED("me3"),     "disconnected -> ", "connected    -> ",
-    "disconnected -> ", "connected    -> ", RELEASED("me3"),
 };
 
 CONVERSATION(news_that_arrives_twice_changes_nothing, exclusive) = {
@@ -290,23 +237,6 @@ CONVERSATION(empty_list_is_no_grant, exclusive) = {
     "listed nobody -> REJOIN CREATE LIST",
 };
 
-CONVERSATION(parent_deleted_under_a_waiter_is_made_again, exclusive) = {
-    WAITING("x2", "me3"),
-    "watch_fired     -> LIST",
-    "listed NO_NODE  -> UNWATCH_OWN REJOIN CREATE LIST",
-    "created NO_NODE -> ",
-    "listed NO_NODE  -> MAKE_PARENT",
-    "parent_made OK  -> CREATE LIST",
-    "created me0     -> ",
-    "listed me0      -> GRANT",
-};
-
-CONVERSATION(own_node_deleted_by_hand_needs_no_delete_on_the_way_out, exclusive) = {
-    GRANTED("me3"),
-    "released        -> DELETE me3",
-    "deleted NO_NODE -> END",
-};
-
 /* ---- The session's end ----------------------------------------------------------------------- */
 
 CONVERSATION(session_end_while_waiting_rejoins_with_a_fresh_guid, exclusive) = {
@@ -327,11 +257,6 @@ CONVERSATION(session_end_while_waiting_fails_where_asked_for, fails_on_expiry) =
     WAITING("x2", "me3"),
     "disconnected  -> ",
     "session_ended -> FAIL SESSION_EXPIRED END",
-};
-
-CONVERSATION(session_end_before_there_was_a_place_is_no_rejoining, offline) = {
-    "start         -> ", "session_ended -> ",      "connected     -> CREATE LIST",
-    "created me0   -> ", "listed me0    -> GRANT",
 };
 
 CONVERSATION(session_end_while_holding_loses_the_lock_for_ever, exclusive) = {
@@ -382,20 +307,6 @@ CONVERSATION(session_end_while_a_twin_is_inspected_forgets_both, exclusive) = {
     "listed me5             -> GRANT",
 };
 
-CONVERSATION(session_end_while_the_surplus_is_deleted_forgets_both, exclusive) = {
-    CREATE_LOST,
-    "connected            -> CREATE LIST",
-    "created me4          -> ",
-    "listed me3 me4       -> INSPECT me3",
-    "inspected ours       -> DELETE me4",
-    "session_ended        -> REJOIN",
-    "deleted SESSION_OVER -> ",
-    "connected            -> CREATE LIST",
-    "created me5          -> ",
-    "listed me5           -> GRANT",
-    RELEASED("me5"),
-};
-
 CONVERSATION(session_end_ends_a_pause, exclusive) = {
     "start           -> CREATE LIST",
     "created NOT_NOW -> ",
@@ -406,23 +317,4 @@ CONVERSATION(session_end_ends_a_pause, exclusive) = {
     "backed_off      -> ", /* its timer may still be running */
     "created me0     -> ",
     "listed me0      -> GRANT",
-};
-
-CONVERSATION(session_end_while_the_watch_is_being_set_joins_again, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3            -> WATCH x2 WATCH_OWN me3",
-    "session_ended            -> REJOIN",
-    "watched SESSION_OVER     -> ",
-    "own_watched SESSION_OVER -> ",
-    "connected                -> CREATE LIST",
-};
-
-CONVERSATION(session_ends_twice_in_a_row, exclusive) = {
-    WAITING("x2", "me3"),
-    "session_ended -> REJOIN",
-    "session_ended -> ",
-    "connected     -> CREATE LIST",
-    "created me0   -> ",
-    "listed me0    -> GRANT",
-    "session_ended -> LOSE SESSION_EXPIRED END",
 };

@@ -17,13 +17,6 @@ CONVERSATION(own_node_deleted_while_waiting_joins_again_at_once, exclusive) = {
     "listed x2 me5 x4    -> WATCH x4",
 };
 
-CONVERSATION(own_node_gone_before_it_was_watched_joins_again_at_once, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "own_watched NO_NODE -> UNWATCH REJOIN CREATE LIST",
-};
-
 /* The watch on the blocker that is still being set is taken away when it is there. */
 TEST(own_node_gone_while_the_blocker_is_being_watched_joins_again) {
     static const char *const there[] = {
@@ -68,23 +61,6 @@ CONVERSATION(list_without_our_node_takes_the_own_watch_away, exclusive) = {
     "listed x2           -> UNWATCH_OWN REJOIN CREATE LIST",
     "created me4         -> ",
     "listed x2 me4       -> WATCH x2 WATCH_OWN me4",
-};
-
-/* The list finds it out while the own watch is being set again: that answer tells nothing new. */
-CONVERSATION(place_found_lost_by_a_list_and_by_the_own_watch_is_lost_once, exclusive) = {
-    WAITING("x2", "me3"),
-    "watch_fired changed -> LIST",
-    "own_watch_fired     -> WATCH_OWN me3",
-    "listed x2           -> REJOIN",
-    "own_watched NO_NODE -> CREATE LIST",
-};
-
-CONVERSATION(own_node_deleted_on_the_way_out_is_no_rejoining, exclusive) = {
-    WAITING("x2", "me3"),
-    "own_watch_fired     -> WATCH_OWN me3",
-    "timed_out           -> FAIL TIMEOUT",
-    "own_watched NO_NODE -> UNWATCH DELETE me3",
-    "deleted NO_NODE     -> END",
 };
 
 /* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */

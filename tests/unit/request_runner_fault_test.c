@@ -26,27 +26,6 @@ TEST(parent_is_made_from_the_bottom_up_and_down_again) {
     stage_cancel_and_close(stage);
 }
 
-TEST(only_what_is_missing_of_the_parent_is_made) {
-    run_stage *stage = stage_open();
-    begin_without_parent(stage);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "create /a/b/c/#1-lock-; list /a/b/c");
-    stage_cancel_and_close(stage);
-}
-
-TEST(parent_that_vanishes_on_the_way_down_is_made_again) {
-    run_stage *stage = stage_open();
-    begin_without_parent(stage);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
-    stage_answer(stage, "make /a/b", ZKL_OUTCOME_OK);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
-    stage_answer(stage, "make /a/b", ZKL_OUTCOME_OK);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "make /a/b; make /a/b/c; make /a/b; make /a/b/c; "
-                             "create /a/b/c/#1-lock-; list /a/b/c");
-    stage_cancel_and_close(stage);
-}
-
 static run_stage *begin_with_a_refusal_on_the_way_up(void) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
@@ -57,28 +36,11 @@ static run_stage *begin_with_a_refusal_on_the_way_up(void) {
     return stage;
 }
 
-TEST(refusal_on_the_way_up_fails_the_request) {
-    run_stage *stage = begin_with_a_refusal_on_the_way_up();
-    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "decided -32; ended");
-    stage_close(stage);
-}
-
 TEST(refusal_of_what_others_have_made_is_no_obstacle) {
     run_stage *stage = begin_with_a_refusal_on_the_way_up();
     stage_answer(stage, "exists /a/b", ZKL_OUTCOME_OK);
     stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "make /a/b/c; create /a/b/c/#1-lock-; list /a/b/c");
-    stage_cancel_and_close(stage);
-}
-
-TEST(lost_reply_after_a_refusal_begins_anew_at_the_bottom) {
-    run_stage *stage = begin_with_a_refusal_on_the_way_up();
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_UNKNOWN);
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "make /a/b/c");
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
     stage_cancel_and_close(stage);
 }
 
@@ -120,30 +82,6 @@ TEST(inspection_and_removal_that_cannot_be_sent_are_tried_again) {
     FAKE_HEARD(&stage->fake, "exists /r");
     FAKE_ANSWER(&stage->fake, "exists /r", .zxid = 901);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
-    stage_cancel_and_close(stage);
-}
-
-TEST(lost_reply_on_the_way_up_begins_anew_at_the_bottom) {
-    run_stage *stage = stage_open();
-    begin_without_parent(stage);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_answer(stage, "make /a/b", ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&stage->fake, "make /a/b");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "make /a/b/c");
-    stage_cancel_and_close(stage);
-}
-
-TEST(failing_send_on_the_way_up_is_a_pause) {
-    run_stage *stage = stage_open();
-    begin_without_parent(stage);
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "unsent make /a/b");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, 50);
-    FAKE_HEARD(&stage->fake, "make /a/b/c");
     stage_cancel_and_close(stage);
 }
 
@@ -206,49 +144,6 @@ TEST(sends_that_fail_for_now_are_repeated_after_a_pause) {
     stage_close(stage);
 }
 
-TEST(sends_that_fail_as_the_session_is_over_wait_for_the_next) {
-    run_stage *stage = stage_open();
-    stage->fake.sends = ZKL_OUTCOME_SESSION_OVER;
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    FAKE_HEARD(&stage->fake, "unsent create /r/#1-lock-; unsent list /r");
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_connect(stage, OTHER_SESSION_ID);
-    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r");
-    stage_cancel_and_close(stage);
-}
-
-TEST(delete_that_cannot_be_sent_is_sent_later) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    FAKE_HEARD(&stage->fake, "unsent remove /r/#1-lock-0000000003");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, 50);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
-TEST(watch_that_cannot_be_sent_lists_again_after_a_pause) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_hush(stage);
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    stage_listed_own(stage, 1, "lock-0000000003", "__WRIT__0000000002");
-    FAKE_HEARD(&stage->fake, "unsent watch /r/__WRIT__0000000002");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, 50);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
 /* A failure must never be told with the status of a success. */
 
 static void expect_failure(run_stage *stage) {
@@ -261,13 +156,6 @@ static void expect_failure(run_stage *stage) {
     stage_close(stage);
 }
 
-TEST(send_that_is_refused_is_no_grant) {
-    run_stage *stage = stage_open();
-    stage->fake.sends = ZKL_OUTCOME_REFUSED;
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    expect_failure(stage);
-}
-
 TEST(send_that_is_refused_on_the_way_up_is_no_grant) {
     run_stage *stage = stage_open();
     begin_without_parent(stage);
@@ -277,29 +165,6 @@ TEST(send_that_is_refused_on_the_way_up_is_no_grant) {
 }
 
 /* ---- The session's end ---------------------------------------------------------------- */
-
-TEST(holder_is_told_of_its_loss_once) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "");
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "lost -9; ended");
-    EXPECT_INT(stage->a.verdicts, 1);
-    stage_close(stage);
-}
-
-/* Each waiter of the watch that goes with the session has to hear of it. */
-TEST(session_end_while_the_watch_is_being_set_joins_again) {
-    run_stage *stage = stage_open();
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, OTHER_SESSION_ID);
-    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r");
-    stage_cancel_and_close(stage);
-}
 
 TEST(session_end_without_random_numbers_ends_the_request) {
     run_stage *stage = stage_open();
@@ -331,38 +196,6 @@ TEST(finish_with_replies_outstanding_ends_when_they_are_there) {
     zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
     FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -31");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
-TEST(finish_while_the_watch_is_being_set_ends_the_request) {
-    run_stage *stage = stage_open();
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    EXPECT(stage->a.ended);
-    FAKE_HEARD(&stage->fake, "decided -31; ended");
-    stage_close(stage);
-}
-
-/* Nobody drives the timers after that: a pause that is under way is over. */
-TEST(finish_in_a_pause_ends_the_request) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_NOT_NOW);
-    stage_hush(stage);
-    zkl_session_finish(&stage->session, ZKL_CLOSED);
-    EXPECT(stage->a.ended);
-    FAKE_HEARD(&stage->fake, "decided -29; ended");
-    stage_close(stage);
-}
-
-TEST(finish_ends_what_was_being_deleted) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    zkl_session_finish(&stage->session, ZKL_CLOSED);
     FAKE_HEARD(&stage->fake, "ended");
     stage_close(stage);
 }

@@ -72,30 +72,6 @@ TEST(release_in_time_takes_the_hold_limit_away) {
     stage_close(stage);
 }
 
-TEST(hold_limit_while_the_deletion_is_under_way_is_no_loss) {
-    run_stage *stage = stage_open();
-    stage->a.max_hold_ms = MAX_HOLD_MS;
-    stage_hold(stage, &stage->a);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    stage_pass(stage, MAX_HOLD_MS);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
-TEST(request_that_fails_has_no_hold_limit) {
-    run_stage *stage = stage_open();
-    stage->a.max_hold_ms = MAX_HOLD_MS;
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    EXPECT(stage->session.timers.earliest == NULL);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
-    stage_hush(stage);
-    stage_close(stage);
-}
-
 TEST(longest_hold_limit_does_not_overflow) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = INT64_MAX;
@@ -139,24 +115,6 @@ TEST(own_node_changed_before_its_watch_is_answered_is_no_loss) {
     FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
     stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
     FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -12; ended");
-    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
-    stage_close(stage);
-}
-
-TEST(own_watch_that_cannot_be_sent_waits_for_the_next_probe) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    probe(stage);
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    FAKE_HEARD(&stage->fake, "unsent watch /r/#1-lock-0000000003");
-    probe(stage);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; ended");
     stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
     stage_close(stage);
 }
@@ -249,25 +207,6 @@ TEST(end_of_the_session_is_no_hand_off_between_two_of_its_requests) {
     stage_close(stage);
 }
 
-TEST(end_of_the_session_leaves_no_own_watch_behind) {
-    run_stage *stage = stage_open();
-    hold_and_watch(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "lost -9; ended");
-    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
-    stage_close(stage);
-}
-
-TEST(session_end_while_the_own_watch_is_being_set_is_told_once) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    probe(stage);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; lost -9; ended");
-    stage_close(stage);
-}
-
 /* ---- The hand-off ------------------------------------------------------------------ */
 
 /* Next in line, with both watches armed; the blocker's number is returned. */
@@ -296,15 +235,6 @@ TEST(deletion_is_a_hand_off_without_a_list) {
     uint64_t blocker_watch = wait_next_in_line(stage);
     zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
     FAKE_HEARD(&stage->fake, "decided 0");
-    end_handed_over(stage);
-}
-
-TEST(change_is_no_hand_off) {
-    run_stage *stage = stage_open();
-    uint64_t blocker_watch = wait_next_in_line(stage);
-    zkl_session_on_watch_fired(&stage->session, blocker_watch, false);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
     end_handed_over(stage);
 }
 
@@ -435,83 +365,9 @@ TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     end_handed_over(stage);
 }
 
-/* ---- The connection ------------------------------------------------------------------ */
-
-TEST(connection_is_told_while_the_lock_is_held) {
-    run_stage *stage = stage_open();
-    stage->a.listens = true;
-    stage_hold(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "disconnected");
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "connected");
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
-TEST(connection_is_not_told_of_a_lock_that_is_not_held) {
-    run_stage *stage = stage_open();
-    stage->a.listens = stage->b.listens = true;
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    stage_hold(stage, &stage->b);
-    stage_feed(&stage->b, ZKL_EVENT_RELEASED);
-    stage_hush(stage);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_answer(stage, "remove", ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&stage->fake, "");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "remove /r/#2-lock-0000000003");
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "b ended");
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "decided -3; unwatch /r/__WRIT__0000000002; "
-                             "remove /r/#1-lock-0000000003; ended");
-    stage_close(stage);
-}
-
-/* Of a lock that is lost the loss is the last that is told. */
-TEST(connection_is_not_told_after_the_loss) {
-    run_stage *stage = stage_open();
-    stage->a.listens = true;
-    stage->a.max_hold_ms = MAX_HOLD_MS;
-    stage_hold(stage, &stage->a);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_pass(stage, MAX_HOLD_MS);
-    FAKE_HEARD(&stage->fake, "disconnected; lost -11");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
-TEST(owner_that_went_is_not_told_of_the_connection) {
-    run_stage *stage = stage_open();
-    stage->a.listens = true;
-    stage_hold(stage, &stage->a);
-    zkl_request_runner *runner = stage->a.runner;
-    zkl_request_runner_disown(runner);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "");
-    stage_close(stage);
-}
-
 /* ---- What the watches may come to need --------------------------------------------------- */
 
 static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
-
-/* A watch on the blocker and one on our own node: path, slash, name, length. */
-TEST(watched_bytes_are_those_of_two_paths) {
-    size_t shortest = zkl_request_runner_watched_bytes("/r", exclusive);
-    size_t node_max = ZKL_NODE_NAME_SIZE - 1;
-    EXPECT(shortest >= 2 * (strlen("/r/") + node_max + 4));
-    EXPECT_INT(zkl_request_runner_watched_bytes("/r12345678", exclusive), shortest + 2 * 8);
-}
 
 TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end) {
     run_stage *stage = stage_open();
@@ -531,13 +387,5 @@ TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end) {
     EXPECT(stage->b.ended);
     EXPECT_INT(stage->session.watched_bytes, 0);
     stage_hush(stage);
-    stage_close(stage);
-}
-
-TEST(request_that_is_not_started_needs_no_watches) {
-    run_stage *stage = stage_open();
-    stage->fake.random_fails = true;
-    EXPECT_INT(stage_start(stage, &stage->a, "/r", ZKL_FOREVER), ZKL_SYSTEM);
-    EXPECT_INT(stage->session.watched_bytes, 0);
     stage_close(stage);
 }

@@ -131,21 +131,6 @@ TEST(lost_create_is_told_from_another_sessions_node_by_its_owner) {
     }
 }
 
-TEST(lost_create_is_settled_by_a_write_that_changes_nothing) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_UNKNOWN);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -3");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "check /locks; list /r");
-    FAKE_ANSWER(&stage->fake, "check", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
 /* ---- Deadlines ------------------------------------------------------------------------ */
 
 TEST(deadline_fires_and_the_node_is_removed) {
@@ -188,26 +173,6 @@ TEST(deadline_does_not_move_when_the_session_expires) {
     stage_close(stage);
 }
 
-TEST(grant_stops_the_deadline) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_pass(stage, 10 * TIMEOUT_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
-TEST(request_without_a_deadline_sets_no_timer) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
 TEST(longest_deadline_does_not_overflow) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", INT64_MAX);
@@ -220,24 +185,6 @@ TEST(longest_deadline_does_not_overflow) {
     stage_answer(stage, "check", ZKL_OUTCOME_OK);
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
-TEST(try_lists_first_and_sets_no_timer) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", 0);
-    EXPECT(stage->session.timers.earliest == NULL);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_listed(stage, "lock-0000000001", NULL);
-    FAKE_HEARD(&stage->fake, "decided -1; ended");
-    stage_close(stage);
-}
-
-TEST(try_offline_has_its_verdict_before_start_returns) {
-    run_stage *stage = stage_open_offline();
-    EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
-    FAKE_HEARD(&stage->fake, "decided -30; ended");
-    EXPECT(stage->a.runner == NULL);
     stage_close(stage);
 }
 
@@ -298,85 +245,12 @@ TEST(jitter_shortens_pauses_by_up_to_half) {
     end_by_cancel_in_a_pause(stage);
 }
 
-TEST(jitter_reaches_half_the_pause_exactly) {
-    run_stage *stage = stage_open();
-    stage->fake.jitter = 25; /* of 50 ms */
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    EXPECT_INT(next_pause(stage), 25);
-    end_by_cancel_in_a_pause(stage);
-}
-
 TEST(failing_random_numbers_do_not_shorten_the_pause) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     stage->fake.random_fails = true;
     EXPECT_INT(next_pause(stage), 50);
     end_by_cancel_in_a_pause(stage);
-}
-
-TEST(deadline_in_a_pause_is_told_at_once) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", 20);
-    EXPECT_INT(next_pause(stage), 20); /* the deadline is nearer */
-    stage_pass(stage, 20);
-    FAKE_HEARD(&stage->fake, "decided -2");
-    stage_pass(stage, 30);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_close(stage);
-}
-
-/* ---- Several requests ----------------------------------------------------------------- */
-
-TEST(two_waiters_of_one_client_share_the_watch_of_their_blocker) {
-    run_stage *stage = stage_open();
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    stage_start(stage, &stage->b, "/r", TIMEOUT_MS);
-    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    stage_created(stage, 2, "__READ__0000000004", 1);
-    stage_hush(stage);
-    stage_listed_own(stage, 2, "__READ__0000000004", "__WRIT__0000000002");
-    FAKE_HEARD(&stage->fake, ""); /* shared, and armed at once */
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    FAKE_HEARD(&stage->fake, "decided -3; remove /r/#1-lock-0000000003"); /* no unwatch */
-    FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "ended");
-    stage_fire(stage, true);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_listed_own(stage, 2, "__READ__0000000004", NULL);
-    FAKE_HEARD(&stage->fake, "b decided 0");
-    stage_release(stage, &stage->b);
-    stage_close(stage);
-}
-
-TEST(each_waiter_has_a_fresh_guid_of_its_own_in_the_next_session) {
-    run_stage *stage = stage_open();
-    stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    stage_wait_behind(stage, &stage->b, "__WRIT__0000000002");
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "");
-    EXPECT_INT(stage->session.expired_count, 1);
-    stage_connect(stage, OTHER_SESSION_ID);
-    FAKE_HEARD(&stage->fake, "create /r/#3-lock-; list /r; create /r/#4-lock-");
-    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
-    stage_cancel_and_close(stage);
-}
-
-TEST(disconnect_is_told_once_and_to_all) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", 0);
-    stage_start(stage, &stage->b, "/r", 0);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "decided -30; b decided -30");
-    EXPECT(!stage->session.connected);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    FAKE_HEARD(&stage->fake, "");
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&stage->fake, "ended; b ended");
-    EXPECT_INT(stage->requests_ended, 2);
-    stage_close(stage);
 }
 
 /* ---- Owners that go ------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup reader = { .mode = ZKL_READ };
-static const trace_setup writer = { .mode = ZKL_WRITE };
 static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = true };
 
 /* ---- The good case --------------------------------------------------------- */
@@ -55,17 +54,7 @@ CONVERSATION(blocker_gone_between_list_and_watch_lists_again, exclusive) = {
     "listed me3       -> GRANT",
 };
 
-CONVERSATION(sequences_are_compared_as_numbers, exclusive) = {
-    JOINED("me1000000000"),
-    "listed x999999999 me1000000000 x1000000001 -> WATCH x999999999 WATCH_OWN me1000000000",
-};
-
 /* ---- Modes ------------------------------------------------------------------- */
-
-CONVERSATION(reader_passes_earlier_readers, reader) = {
-    JOINED("me3"),
-    "listed r1 q2 me3 -> GRANT",
-};
 
 CONVERSATION(reader_waits_behind_waiting_writer, reader) = {
     JOINED("me5"),
@@ -75,35 +64,12 @@ CONVERSATION(reader_waits_behind_waiting_writer, reader) = {
     "listed r1 r3 r4 me5    -> GRANT",
 };
 
-CONVERSATION(reader_waits_for_the_nearest_of_two_writers, reader) = {
-    JOINED("me5"),
-    "listed w4 r1 w2 me5 r3 -> WATCH w4",
-    "watched OK             -> ",
-    "watch_fired            -> LIST",
-    "listed r1 w2 me5 r3    -> WATCH w2",
-};
-
-CONVERSATION(reader_waits_for_an_exclusive_lock, reader) = {
-    JOINED("me3"),
-    "listed x1 r2 me3 -> WATCH x1",
-};
-
-CONVERSATION(writer_waits_for_the_last_reader, writer) = {
-    JOINED("me5"),
-    "listed r2 r1 w3 r4 me5 -> WATCH r4",
-};
-
 CONVERSATION(kazoo_and_curator_nodes_are_waited_for, exclusive) = {
     JOINED("me5"),
     "listed k1 q2 w3 q4 me5 k6 -> WATCH q4",
     "watched OK                -> ",
     "watch_fired               -> LIST",
     "listed k1 me5 k6          -> WATCH k1 WATCH_OWN me5",
-};
-
-CONVERSATION(child_without_a_sequence_is_ignored, exclusive) = {
-    JOINED("me3"),
-    "listed junk me3 -> GRANT",
 };
 
 CONVERSATION(unknown_kind_blocks_a_reader_and_is_reported_once, reader) = {
@@ -115,11 +81,6 @@ CONVERSATION(unknown_kind_blocks_a_reader_and_is_reported_once, reader) = {
     "watched OK       -> ",
     "watch_fired      -> LIST",
     "listed r2 me3    -> GRANT",
-};
-
-CONVERSATION(later_unknown_kind_is_nobodys_concern, exclusive) = {
-    JOINED("me3"),
-    "listed me3 u4 -> GRANT",
 };
 
 /* ---- The parent ---------------------------------------------------------------- */
@@ -183,14 +144,6 @@ CONVERSATION(nothing_is_made_above_the_topmost_parent, exclusive) = {
     "backed_off          -> MAKE_PARENT",
 };
 
-CONVERSATION(failure_above_the_parent_begins_with_the_parent_again, exclusive) = {
-    "start                    -> CREATE LIST",   "created NO_NODE          -> ",
-    "listed NO_NODE           -> MAKE_PARENT",   "parent_made NO_NODE      -> MAKE_PARENT 1",
-    "parent_made NOT_NOW      -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
-    "parent_made NO_NODE      -> MAKE_PARENT 1", "parent_made REFUSED      -> INSPECT_PARENT 1",
-    "parent_inspected NOT_NOW -> BACK_OFF",      "backed_off               -> MAKE_PARENT",
-};
-
 CONVERSATION(lost_reply_about_the_parent_asks_again_when_connected, exclusive) = {
     "start               -> CREATE LIST",
     "created NO_NODE     -> ",
@@ -201,11 +154,6 @@ CONVERSATION(lost_reply_about_the_parent_asks_again_when_connected, exclusive) =
     "parent_made NOT_NOW -> BACK_OFF",
     "backed_off          -> MAKE_PARENT",
     "parent_made OK      -> CREATE LIST",
-};
-
-CONVERSATION(timeout_while_the_parent_is_made_ends_without_a_node, exclusive) = {
-    "start           -> CREATE LIST",  "created NO_NODE -> ",    "listed NO_NODE  -> MAKE_PARENT",
-    "timed_out       -> FAIL TIMEOUT", "parent_made OK  -> END",
 };
 
 /* ---- Refusals and servers that are busy -------------------------------------------- */
@@ -255,11 +203,6 @@ CONVERSATION(busy_server_is_asked_again_after_a_pause, exclusive) = {
     "deleted OK      -> END",
 };
 
-CONVERSATION(timeout_in_a_pause_gives_the_verdict_at_once, exclusive) = {
-    "start           -> CREATE LIST",  "created NOT_NOW -> ",    "listed NOT_NOW  -> BACK_OFF",
-    "timed_out       -> FAIL TIMEOUT", "backed_off      -> END",
-};
-
 CONVERSATION(refused_delete_is_tried_again_and_again, exclusive) = {
     GRANTED("me1"),
     "released        -> DELETE me1",
@@ -286,28 +229,11 @@ CONVERSATION(release_lost_in_disconnect_is_deleted_after_reconnect, exclusive) =
                                                                    through */
 };
 
-CONVERSATION(release_offline_is_sent_when_connected, exclusive) = {
-    GRANTED("me3"),        "disconnected -> ", "released     -> ", "connected    -> DELETE me3",
-    "deleted OK   -> END",
-};
-
 CONVERSATION(release_whose_session_ends_is_over, exclusive) = {
     GRANTED("me3"),
     "disconnected  -> ",
     "released      -> ",
     "session_ended -> END",
-};
-
-CONVERSATION(session_end_during_the_delete_waits_for_its_reply, exclusive) = {
-    GRANTED("me3"),
-    "released             -> DELETE me3",
-    "session_ended        -> ",
-    "deleted SESSION_OVER -> END",
-};
-
-CONVERSATION(release_twice_deletes_once, exclusive) = {
-    GRANTED("me3"),      "released   -> DELETE me3", "released   -> ",
-    "deleted OK -> END", "released   -> ",
 };
 
 CONVERSATION(timeout_and_cancel_after_the_grant_come_too_late, exclusive) = {
@@ -387,11 +313,6 @@ CONVERSATION(resource_that_others_have_made_anew_is_joined, exclusive) = {
     "listed x0 me1            -> WATCH x0 WATCH_OWN me1",
 };
 
-CONVERSATION(resource_that_is_gone_when_it_is_looked_at_is_made_again, exclusive) = {
-    DRAINS,
-    "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
-};
-
 /* It is an application's own node. */
 TEST(resource_that_holds_data_is_never_removed) {
     static const char *const joining[] = {
@@ -406,12 +327,6 @@ TEST(resource_that_holds_data_is_never_removed) {
     PLAY(exclusive, joining);
     PLAY(exclusive, leaving);
 }
-
-CONVERSATION(resource_that_may_not_be_removed_fails_the_request, exclusive) = {
-    DRAINS,
-    "parent_inspected older -> REMOVE_PARENT",
-    "parent_removed REFUSED -> FAIL NO_PERMISSION END",
-};
 
 CONVERSATION(lost_removal_of_the_resource_is_sent_again, exclusive) = {
     DRAINS,

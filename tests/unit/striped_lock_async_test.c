@@ -177,20 +177,6 @@ TEST(every_way_is_granted_in_the_callback_and_released_in_another) {
     end();
 }
 
-TEST(release_that_nobody_is_told_of_lets_the_handle_acquire_at_once) {
-    begin(ZKL_DISPATCH_THREAD);
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        EXPECT_INT(ways[i](LONG_MS), ZKL_OK);
-        wait_for_callback();
-        HEARD("acquired ");
-        EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(self), 0, NULL, NULL, NULL),
-                   ZKL_OK);
-    }
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(count_nodes(), 0);
-    end();
-}
-
 TEST(any_takes_the_stripe_that_is_free) {
     begin(ZKL_DISPATCH_THREAD);
     others_take_one();
@@ -200,41 +186,6 @@ TEST(any_takes_the_stripe_that_is_free) {
         HEARD("acquired ");
         EXPECT(granted.stripe != zkl_stripe_of_key("a", 1, STRIPES));
         EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(self), ZKL_FOREVER), ZKL_OK);
-    }
-    end();
-}
-
-TEST(who_finds_all_taken_waits_and_is_told_once) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_CALLER);
-        others_take_all();
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        dispatch_for(SOON_MS);
-        EXPECT_TEXT(heard, "");
-        others_go();
-        dispatch_for(SOON_MS);
-        HEARD("acquired ");
-        EXPECT(granted.waited_ms >= SOON_MS);
-        end();
-    }
-}
-
-TEST(try_is_told_busy_and_a_deadline_timeout) {
-    begin(ZKL_DISPATCH_CALLER);
-    others_take_all();
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        EXPECT_INT(ways[i](0), ZKL_OK);
-        dispatch_for(SOON_MS);
-        HEARD("acquired(-1) ");
-        int64_t began_ms = zkl_testing_now_ms();
-        EXPECT_INT(ways[i](SESSION_MS), ZKL_OK);
-        while (heard[0] == '\0') {
-            dispatch_for(1);
-        }
-        HEARD("acquired(-2) ");
-        EXPECT(zkl_testing_now_ms() - began_ms >= SESSION_MS);
-        EXPECT(zkl_testing_now_ms() - began_ms <= SESSION_MS + 50);
-        EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_NOT_HELD);
     }
     end();
 }
@@ -366,22 +317,6 @@ TEST(grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost) {
 
 /* ---- Close of the handle ------------------------------------------------------------------- */
 
-TEST(handle_closed_while_it_waits_is_told_cancelled) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_THREAD);
-        others_take_all();
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        zkl_testing_sleep(SOON_MS);
-        close_handle();
-        EXPECT_TEXT(heard, ""); /* not inside of it */
-        wait_for_callback();
-        HEARD("acquired(-3) ");
-        zkl_testing_sleep(SOON_MS);
-        EXPECT_INT(count_nodes(), STRIPES);
-        end();
-    }
-}
-
 TEST(handle_closed_before_its_callback_gives_back_what_was_granted) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);
@@ -407,52 +342,12 @@ TEST(handle_closed_between_two_stripes_is_told_cancelled) {
     end();
 }
 
-TEST(handle_closed_in_its_release_is_told_pending) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_CALLER);
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        dispatch_for(SOON_MS);
-        HEARD("acquired ");
-        EXPECT_INT(release(ZKL_FOREVER), ZKL_OK);
-        close_handle();
-        EXPECT_INT(dispatch(), 1);
-        HEARD("released(-13) ");
-        zkl_testing_sleep(SOON_MS);
-        EXPECT_INT(count_nodes(), 0);
-        end();
-    }
-}
-
-static void react_by_close(void) {
-    react = NULL;
-    close_handle();
-}
-
-TEST(handle_can_be_closed_in_its_own_callback) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_THREAD);
-        react = react_by_close;
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        wait_for_callback();
-        zkl_testing_sleep(SOON_MS);
-        HEARD("acquired ");
-        EXPECT_INT(count_nodes(), 0);
-        end();
-    }
-}
-
 static void react_slowly_and_try_again(void) {
     react = NULL;
     zkl_testing_sleep(SESSION_MS);
     EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(self), NULL), ZKL_OK);
     EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(self), 0, NULL, NULL, NULL), ZKL_OK);
     said = acquire_any(ZKL_FOREVER);
-}
-
-static void react_slowly_and_release(void) {
-    react = NULL;
-    zkl_testing_sleep(SESSION_MS);
-    said = release(ZKL_FOREVER);
 }
 
 TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire) {
@@ -466,23 +361,6 @@ TEST(close_waits_for_a_callback_that_runs_and_that_begins_no_acquire) {
         self = NULL;
         zkl_testing_sleep(SOON_MS);
         HEARD("acquired ");
-        EXPECT_INT(count_nodes(), 0);
-        end();
-    }
-}
-
-/* The callback of that release comes when the handle has gone. */
-TEST(callback_that_close_waits_for_can_release) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_THREAD);
-        react = react_slowly_and_release;
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        wait_for_callback();
-        zkl_striped_lock_close(self);
-        EXPECT_INT(said, ZKL_OK);
-        self = NULL;
-        zkl_testing_sleep(SOON_MS);
-        HEARD("acquired released(-13) ");
         EXPECT_INT(count_nodes(), 0);
         end();
     }
@@ -548,56 +426,8 @@ TEST(callbacks_are_called_before_client_close_returns) {
 
 /* ---- Many ---------------------------------------------------------------------------------- */
 
-enum { MANY = 1000 };
-
 typedef struct request {
     zkl_striped_lock *striped_lock;
     unsigned granted;
     unsigned released;
 } request;
-
-static unsigned holders[STRIPES];
-static unsigned done;
-
-static void on_many_released(void *arg, int status) {
-    request *its = arg;
-    its->released += status == ZKL_OK;
-    done++;
-}
-
-static void on_many_granted(void *arg, int status, const zkl_grant *grant) {
-    request *its = arg;
-    EXPECT_INT(status, ZKL_OK);
-    EXPECT_INT(++holders[grant->stripe], 1);
-    its->granted++;
-    holders[grant->stripe]--;
-    EXPECT_INT(zkl_lock_release_async(zkl_striped_lock_held(its->striped_lock), ZKL_FOREVER, NULL,
-                                      on_many_released, its),
-               ZKL_OK);
-}
-
-static int all_are_done(void *arg) {
-    (void)arg;
-    return done == MANY;
-}
-
-TEST(thousand_of_one_client_are_granted_once_each) {
-    begin(ZKL_DISPATCH_THREAD);
-    request *requests = calloc(MANY, sizeof(*requests));
-    done = 0;
-    for (unsigned i = 0; i < MANY; i++) {
-        requests[i].striped_lock = open_striped(client);
-        EXPECT_INT(zkl_striped_lock_acquire_async(requests[i].striped_lock, ZKL_ANY_STRIPE,
-                                                  ZKL_EXCLUSIVE, ZKL_FOREVER, on_many_granted,
-                                                  &requests[i]),
-                   ZKL_OK);
-    }
-    EXPECT_INT(zkl_testing_wait_until(all_are_done, NULL, 3000000), 1);
-    for (unsigned i = 0; i < MANY; i++) {
-        EXPECT_INT(requests[i].granted, 1);
-        EXPECT_INT(requests[i].released, 1);
-        zkl_striped_lock_close(requests[i].striped_lock);
-    }
-    free(requests);
-    end();
-}

@@ -186,29 +186,6 @@ TEST(all_wait_for_each_and_keep_each_out) {
     end();
 }
 
-TEST(cancel_ends_every_wait) {
-    static void (*const waits[])(void *arg) = { wait_for_all, wait_for_any };
-    for (size_t i = 0; i < COUNT_OF(waits); i++) {
-        begin();
-        waiter self = { open_striped(), 1 };
-        zkl_striped_lock *holder = open_striped();
-        EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
-                   ZKL_OK);
-        EXPECT_INT(zkl_striped_lock_cancel(self.striped_lock), ZKL_NOT_WAITING);
-        zkl_testing_task *task = zkl_testing_start(waits[i], &self);
-        zkl_testing_sleep(SOON_MS);
-        EXPECT_INT(zkl_striped_lock_cancel(self.striped_lock), ZKL_OK);
-        zkl_testing_join(task);
-        EXPECT_INT(self.status, ZKL_CANCELLED);
-        zkl_striped_lock_close(holder);
-        EXPECT_INT(zkl_striped_lock_acquire(self.striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE,
-                                            LONG_MS, NULL),
-                   ZKL_OK);
-        zkl_striped_lock_close(self.striped_lock);
-        end();
-    }
-}
-
 TEST(handle_that_waits_is_in_use) {
     begin();
     zkl_striped_lock *holder = open_striped();
@@ -300,30 +277,5 @@ TEST(bad_input_is_refused) {
     EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(striped_lock), NULL), ZKL_OK);
     zkl_striped_lock_close(striped_lock);
     zkl_striped_lock_close(NULL);
-    end();
-}
-
-static void wear_out_all_stripes(zkl_striped_lock *striped_lock) {
-    EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
-               ZKL_OK);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(striped_lock), ZKL_FOREVER), ZKL_OK);
-    for (int i = 0; i < STRIPES; i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "/locks/stock/stripe-%04d", i);
-        EXPECT(zkl_ensemble_set_creates(zkl_ensemble_current(), path, INT32_MAX - 9));
-    }
-}
-
-TEST(stripes_that_are_used_up_begin_anew) {
-    begin();
-    zkl_striped_lock *striped_lock = open_striped();
-    wear_out_all_stripes(striped_lock);
-    EXPECT_INT(zkl_striped_lock_acquire(striped_lock, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL),
-               ZKL_OK);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(striped_lock), ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(
-        zkl_striped_lock_acquire(striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, LONG_MS, NULL),
-        ZKL_OK);
-    zkl_striped_lock_close(striped_lock);
     end();
 }

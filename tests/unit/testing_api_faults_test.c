@@ -65,14 +65,6 @@ TEST(expired_session_loses_the_lock_to_the_waiter) {
     end_handed_over(ZKL_LOST);
 }
 
-TEST(session_expired_without_a_leader_is_ended_by_the_next_one) {
-    begin_with(0, false);
-    zkl_testing_elect_leader();
-    zkl_testing_expire_session(holder.client);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
-    end_handed_over(ZKL_LOST);
-}
-
 static void start_servers_later(void *arg) {
     (void)arg;
     zkl_testing_sleep(TIMEOUT_MS);
@@ -115,46 +107,6 @@ TEST(hiccup_is_suspect_and_then_held_again) {
     end_held();
 }
 
-TEST(disconnection_past_the_session_is_suspect_and_lost_when_it_ends) {
-    begin_with(0, false);
-    const int64_t ms = TIMEOUT_MS + 3LL * TICK_MS;
-    zkl_testing_disconnect(holder.client, ms);
-    zkl_testing_sleep(ms - SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect ");
-    zkl_testing_join(waiting); /* has it meanwhile */
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, 1000), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect " LOST_BY_EXPIRY);
-    end_handed_over(ZKL_LOST);
-}
-
-TEST(other_clients_stay_connected) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    begin_with(0, false);
-    zkl_testing_disconnect(holder.client, 1000);
-    zkl_testing_sleep(500);
-    EXPECT_INT(zkl_client_info(waiter.client, &information), ZKL_OK);
-    EXPECT_INT(information.connected, 1);
-    EXPECT_INT(zkl_client_info(holder.client, &information), ZKL_OK);
-    EXPECT_INT(information.connected, 0);
-    zkl_testing_sleep(1000);
-    end_held();
-}
-
-TEST(partition_is_noticed_by_silence) {
-    begin_with(0, false);
-    zkl_testing_sleep(TIMEOUT_MS);
-    zkl_testing_partition(holder.client, TIMEOUT_MS / 3);
-    zkl_testing_sleep(TIMEOUT_MS / 6);
-    EXPECT_TEXT(holder.news, "");
-    /* Its last answer came a third of the timeout before, or later. */
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, TIMEOUT_MS), 1);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, 1000), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect held ");
-    end_held();
-}
-
 TEST(partition_past_the_session_is_lost) {
     begin_with(0, false);
     zkl_testing_partition(holder.client, 3LL * TIMEOUT_MS);
@@ -174,27 +126,7 @@ TEST(pause_past_the_session_is_found_out_afterwards) {
     end_handed_over(ZKL_LOST);
 }
 
-TEST(short_pause_goes_unpunished) {
-    begin_with(0, false);
-    zkl_testing_pause(NULL, TIMEOUT_MS / 3);
-    zkl_testing_sleep(SOON_MS);
-    end_held();
-}
-
 /* ---- LOST for other reasons --------------------------------------------------------- */
-
-TEST(lease_ends_while_disconnected) {
-    begin_with(0, true);
-    int64_t left_ms = 0;
-    EXPECT_INT(zkl_lock_check(holder.lock, &left_ms), ZKL_OK);
-    EXPECT(left_ms > 0);
-    zkl_testing_disconnect(holder.client, 2LL * TIMEOUT_MS);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, left_ms + 1000), 1);
-    EXPECT_INT(zkl_testing_has_ended(waiting), 0); /* nobody can have it before */
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect lost(the lease ran out before it could be extended) ");
-    end_handed_over(ZKL_LOST);
-}
 
 TEST(slow_commits_end_the_lease) {
     begin_with(0, true);
@@ -212,43 +144,7 @@ TEST(hold_limit_takes_the_lock_away) {
     end_handed_over(ZKL_LOST);
 }
 
-TEST(node_deleted_by_hand_is_lost) {
-    begin_with(0, false);
-    EXPECT_INT(zkl_testing_delete_node(holder.grant.node), 1);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "lost(the lock's node was deleted by somebody else) ");
-    end_handed_over(ZKL_LOST);
-}
-
 /* ---- Timeouts and lost replies ------------------------------------------------------ */
-
-TEST(waiter_times_out_and_leaves_no_node) {
-    participant late;
-    begin_with(0, false);
-    participant_open(&late, 0, false);
-    int64_t before_ms = zkl_testing_now_ms();
-    EXPECT_INT(participant_acquire(&late, 1000), ZKL_TIMEOUT);
-    EXPECT(zkl_testing_now_ms() - before_ms <= 1002);
-    EXPECT_INT(participant_acquire(&late, 0), ZKL_BUSY);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(PARTICIPANT_RESOURCE), 2);
-    participant_close(&late);
-    end_held();
-}
-
-TEST(slow_servers_make_an_acquire_time_out) {
-    participant self;
-    zkl_testing_begin(NULL);
-    participant_open(&self, 0, false);
-    zkl_testing_slow_servers(3000, 10000);
-    EXPECT_INT(participant_acquire(&self, 1000), ZKL_TIMEOUT);
-    zkl_testing_sleep(20000);
-    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
-    participant_close(&self);
-    zkl_testing_expect_clean(0);
-    zkl_testing_end();
-}
 
 static size_t count(const char *text, const char *words) {
     size_t found = 0;
@@ -297,16 +193,6 @@ TEST(lost_create_ends_in_one_grant) {
     }
 }
 
-TEST(lost_delete_ends_in_a_release) {
-    for (int carried_out = 0; carried_out <= 1; carried_out++) {
-        char *text = trace_of_loss(ZKL_TESTING_DELETE, carried_out, false);
-        EXPECT_INT(count(text, "reply to delete: lost"), 1);
-        EXPECT_INT(count(text, "reply to delete: NoNode"), carried_out);
-        EXPECT_INT(count(text, "reply to create: lost"), 0);
-        free(text);
-    }
-}
-
 TEST(lost_delete_makes_a_release_that_does_not_wait_pending) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     begin_with(0, false);
@@ -350,20 +236,6 @@ TEST(trace_tells_what_the_application_is_told) {
 }
 
 /* ---- Servers ------------------------------------------------------------------------ */
-
-TEST(stopped_servers_make_holders_suspect_until_they_start) {
-    zkl_client *none = NULL;
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.connect_timeout_ms = 1000;
-    begin_with(0, false);
-    zkl_testing_stop_servers();
-    EXPECT_INT(zkl_client_open("server:2181", &options, &none), ZKL_DISCONNECTED);
-    zkl_testing_sleep(3LL * TIMEOUT_MS); /* no session ends meanwhile: who would end it? */
-    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
-    zkl_testing_start_servers();
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
-    end_held();
-}
 
 TEST(election_is_a_hiccup) {
     begin_with(0, false);

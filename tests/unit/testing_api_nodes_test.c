@@ -30,31 +30,6 @@ TEST(contender_by_hand_holds_until_it_is_deleted) {
     end();
 }
 
-TEST(readers_share_with_a_reader_and_wait_for_a_writer) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin();
-    zkl_testing_add_contender(PARTICIPANT_RESOURCE, ZKL_READ, node);
-    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, 1000, NULL), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
-    zkl_testing_add_contender(PARTICIPANT_RESOURCE, ZKL_WRITE, NULL);
-    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, 1000, NULL), ZKL_TIMEOUT);
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    end();
-}
-
-TEST(by_hand_waits_for_an_election) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin();
-    zkl_testing_elect_leader();
-    zkl_testing_add_contender("/locks/of/others", ZKL_EXCLUSIVE, node);
-    EXPECT(zkl_testing_now_ms() >= 200);
-    zkl_testing_elect_leader();
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    EXPECT_INT(zkl_testing_delete_node("/locks/of/others"), 1);
-    EXPECT_INT(zkl_testing_delete_node("/locks"), 0); /* has a child */
-    end();
-}
-
 static void acquire(void *arg) {
     (void)participant_acquire(arg, 5000);
 }
@@ -78,17 +53,6 @@ TEST(watches_of_waiters_are_counted_and_go_with_them) {
     EXPECT_INT(zkl_testing_count_watches(NULL), 0);
     participant_close(&other);
     end();
-}
-
-TEST(sessions_are_counted_from_opening_to_closing) {
-    zkl_testing_begin(NULL);
-    EXPECT_INT(zkl_testing_count_sessions(), 0);
-    participant_open(&self, 0, false);
-    zkl_testing_add_contender(PARTICIPANT_RESOURCE, ZKL_EXCLUSIVE, NULL); /* is no client */
-    EXPECT_INT(zkl_testing_count_sessions(), 1);
-    participant_close(&self);
-    EXPECT_INT(zkl_testing_count_sessions(), 0);
-    zkl_testing_end();
 }
 
 TEST(clean_is_waited_for) {

@@ -27,21 +27,6 @@ static void set_flag(void *arg) {
     *flag = true;
 }
 
-TEST(sleep_of_zero_lets_the_others_take_their_turns) {
-    bool ran = false;
-    zkl_testing_begin(NULL);
-    zkl_testing_task *task = zkl_testing_start(set_flag, &ran);
-    EXPECT(!ran);
-    EXPECT_INT(zkl_testing_has_ended(task), 0);
-    for (int i = 0; i < 10 && !ran; i++) {
-        zkl_testing_sleep(0);
-    }
-    EXPECT(ran);
-    EXPECT_INT(zkl_testing_has_ended(task), 1);
-    EXPECT_INT(zkl_testing_now_ms(), 0);
-    zkl_testing_end();
-}
-
 static int is_three_seconds_later(void *arg) {
     (void)arg;
     return zkl_testing_now_ms() >= 3000;
@@ -77,22 +62,6 @@ TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go) {
 
 /* ---- Tasks and processes ------------------------------------------------------------ */
 
-static void sleep_a_second(void *arg) {
-    zkl_testing_sleep(1000);
-    set_flag(arg);
-}
-
-TEST(join_waits_for_the_end_of_a_task) {
-    bool ran = false;
-    zkl_testing_begin(NULL);
-    zkl_testing_task *task = zkl_testing_start(sleep_a_second, &ran);
-    zkl_testing_join(task);
-    EXPECT(ran);
-    EXPECT_INT(zkl_testing_now_ms(), 1000);
-    zkl_testing_join(task);
-    zkl_testing_end();
-}
-
 static void use_much_stack(void *arg) {
     volatile char large[512 * 1024];
     for (size_t i = 0; i < sizeof(large); i += 1024) {
@@ -101,50 +70,6 @@ static void use_much_stack(void *arg) {
     zkl_testing_sleep(1);
     large[0]++;
     set_flag(arg);
-}
-
-TEST(task_has_a_large_stack) {
-    bool ran = false;
-    zkl_testing_begin(NULL);
-    zkl_testing_join(zkl_testing_start(use_much_stack, &ran));
-    EXPECT(ran);
-    zkl_testing_end();
-}
-
-static jmp_buf way_out;
-
-static void jump_out(int depth) {
-    char text[512];
-    snprintf(text, sizeof(text), "%d", depth);
-    if (depth > 0) {
-        jump_out(depth - 1);
-    } else if (text[0] == '0') {
-        longjmp(way_out, 1);
-    }
-}
-
-static void fill(size_t size) {
-    char text[size];
-    memset(text, 'x', size);
-    EXPECT_INT(text[size - 1], 'x');
-}
-
-static void jump_and_go_on(void *arg) {
-    if (setjmp(way_out) == 0) {
-        jump_out(20);
-    }
-    zkl_testing_sleep(1);
-    fill(10000);
-    set_flag(arg);
-}
-
-/* As test frameworks do it; sanitizers must know the bounds of its stack. */
-TEST(task_may_leave_functions_by_a_jump) {
-    bool ran = false;
-    zkl_testing_begin(NULL);
-    zkl_testing_join(zkl_testing_start(jump_and_go_on, &ran));
-    EXPECT(ran);
-    zkl_testing_end();
 }
 
 static void sleep_in_deep_frames(void *arg) {
@@ -202,18 +127,6 @@ TEST(pause_stops_one_process_and_no_other) {
     zkl_testing_sleep(5000);
     EXPECT(paused.longest_ms >= 1000 && paused.longest_ms <= 1010);
     EXPECT_INT(other.longest_ms, 10);
-    zkl_testing_end();
-}
-
-TEST(pause_of_ones_own_process_waits) {
-    zkl_testing_begin(NULL);
-    zkl_testing_pause(NULL, 700);
-    EXPECT_INT(zkl_testing_now_ms(), 700);
-    zkl_testing_process_enter(zkl_testing_process_make());
-    zkl_testing_pause(NULL, 0);
-    zkl_testing_pause(NULL, 300);
-    EXPECT_INT(zkl_testing_now_ms(), 1000);
-    zkl_testing_process_enter(NULL);
     zkl_testing_end();
 }
 
@@ -366,24 +279,4 @@ TEST(run_seeds_runs_each_seed_once_or_the_one_of_the_environment) {
     (void)unsetenv("ZKLOCK_TESTING_SEED");
     EXPECT_INT(seen_count, 1);
     EXPECT_INT(seen[0], 77);
-}
-
-TEST(random_numbers_are_the_seeds) {
-    zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
-    uint64_t numbers[2][20];
-    for (int run = 0; run < 2; run++) {
-        zkl_testing_begin(&options);
-        for (int i = 0; i < 20; i++) {
-            numbers[run][i] = zkl_testing_random(10);
-            EXPECT(numbers[run][i] < 10);
-        }
-    }
-    EXPECT_INT(memcmp(numbers[0], numbers[1], sizeof(numbers[0])), 0);
-    options.seed = 2;
-    zkl_testing_begin(&options);
-    for (int i = 0; i < 20; i++) {
-        numbers[1][i] = zkl_testing_random(10);
-    }
-    EXPECT(memcmp(numbers[0], numbers[1], sizeof(numbers[0])) != 0);
-    zkl_testing_end();
 }

@@ -93,21 +93,6 @@ TEST(watch_fires_once_and_before_the_answer_that_shows_why) {
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-TEST(timeout_is_granted_between_2_and_20_ticks) {
-    static const int32_t wishes[] = { 1, 600, 100000 };
-    static const int32_t granted[] = { 2 * TICK_MS, 600, 20 * TICK_MS };
-    begin();
-    for (size_t i = 0; i < COUNT_OF(wishes); i++) {
-        caller self;
-        caller_open(&self, wishes[i]);
-        run_ms(20);
-        EXPECT_INT(self.timeout_ms, granted[i]);
-        EXPECT_INT(zkl_ensemble_session_timeout_ms(ensemble, self.session_id), granted[i]);
-        caller_close(&self);
-    }
-    caller_world_end();
-}
-
 TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes) {
     caller self;
     begin();
@@ -176,29 +161,6 @@ TEST(pings_wait_for_a_server_that_is_cut_off) {
     caller_world_end();
 }
 
-TEST(new_leader_gives_sessions_their_full_timeout_and_keeps_what_is_committed) {
-    caller self;
-    begin();
-    zkl_process *process = zkl_process_begin(0);
-    zkl_process *before = zkl_process_enter(process);
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    (void)zkl_process_enter(before);
-    caller_create(&self, "/mine-");
-    run_ms(10);
-    zkl_process_stop(process);
-    run_ms(TIMEOUT_MS - 100);
-    zkl_ensemble_change_leader(ensemble);
-    EXPECT(!zkl_ensemble_has_leader(ensemble));
-    EXPECT(!zkl_ensemble_server_serves(ensemble, follower));
-    run_ms(300 + TIMEOUT_MS - 50); /* an election, and nearly another timeout */
-    EXPECT(is_alive(&self) && exists("/mine-0000000000"));
-    run_ms(3 * TICK_MS);
-    EXPECT(!is_alive(&self));
-    zkl_process_continue(process);
-    caller_close(&self);
-    caller_world_end();
-}
-
 /* ---- Writes that come late, or never --------------------------------------------------------- */
 
 TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it) {
@@ -240,37 +202,6 @@ TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_
     run_ms(100);
     EXPECT(!exists("/p"));
     EXPECT(is_alive(&self));
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(write_on_a_follower_that_is_mended_in_time_is_carried_out) {
-    caller self;
-    begin();
-    caller_open_on(&self, 20 * TICK_MS, follower);
-    zkl_ensemble_cut_off_server(ensemble, follower);
-    caller_make_parent(&self, "/p");
-    caller_list(&self, "/"); /* and a read behind it waits for it */
-    run_ms(TICK_MS);
-    EXPECT_NO_LOG(&self);
-    EXPECT(!exists("/p"));
-    zkl_ensemble_mend_server(ensemble, follower);
-    run_ms(10);
-    EXPECT_LOG(&self, "parent OK", "list OK p");
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(request_cut_before_it_arrives_is_never_carried_out) {
-    caller self;
-    begin();
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    zkl_ensemble_cut_next(ensemble, self.session_id, ZKL_CALL_CREATE, ZKL_CUT_REQUESTS_LOST, 0);
-    caller_list(&self, "/");
-    caller_make_parent(&self, "/p");
-    run_ms(100);
-    EXPECT(!exists("/p"));
-    EXPECT(strstr(self.log, "parent UNKNOWN\nconnected\n") != NULL);
     caller_close(&self);
     caller_world_end();
 }
@@ -318,65 +249,7 @@ TEST(leader_that_is_cut_off_is_replaced_and_joins_the_next_one) {
     caller_world_end();
 }
 
-TEST(server_that_is_started_again_knows_all) {
-    caller self;
-    begin();
-    zkl_ensemble_stop_server(ensemble, follower);
-    EXPECT(!zkl_ensemble_server_serves(ensemble, follower));
-    make("/p");
-    zkl_ensemble_start_server(ensemble, follower);
-    run_ms(50);
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    caller_list(&self, "/");
-    run_ms(5);
-    EXPECT_LOG(&self, "list OK p");
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(client_is_turned_away_by_a_server_that_has_seen_less_than_it) {
-    caller self;
-    begin();
-    caller_open_on(&self, 20 * TICK_MS, leader);
-    zkl_ensemble_slow_server(ensemble, follower, 500 * MS, 1000 * MS);
-    zkl_ensemble_slow_server(ensemble, other, 200 * MS, 1000 * MS);
-    caller_make_parent(&self, "/p");
-    run_ms(5);
-    EXPECT_LOG(&self, "parent OK");
-    zkl_ensemble_refuse_connections(ensemble, leader, 1000 * MS);
-    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REPLIES_LOST));
-    run_ms(100);
-    EXPECT_LOG(&self, "connecting");
-    run_ms(200);
-    EXPECT_LOG(&self, "connected");
-    EXPECT_INT(zkl_ensemble_session_server(ensemble, self.session_id), other);
-    caller_close(&self);
-    caller_world_end();
-}
-
 /* ---- Servers that refuse --------------------------------------------------------------------- */
-
-TEST(path_without_permission_is_refused_for_its_time) {
-    caller self;
-    begin();
-    make("/p");
-    make("/q");
-    caller_open_on(&self, TIMEOUT_MS, leader);
-    zkl_ensemble_withhold(ensemble, "/p", ZKL_RIGHT_CREATE, 50 * MS);
-    caller_create(&self, "/p/n-");
-    caller_create(&self, "/q/n-");
-    caller_delete(&self, "/p");
-    run_ms(10);
-    EXPECT_LOG(&self, "create REFUSED", "create OK /q/n-0000000000", "delete OK");
-    zkl_ensemble_withhold(ensemble, "/q", ZKL_RIGHT_DELETE, 50 * MS);
-    caller_delete(&self, "/q/n-0000000000");
-    run_ms(60);
-    caller_delete(&self, "/q/n-0000000000");
-    run_ms(10);
-    EXPECT_LOG(&self, "delete REFUSED", "delete OK");
-    caller_close(&self);
-    caller_world_end();
-}
 
 /* The parent's rights are looked at before the node is looked for, and a node's own only where it
  * is there. */
@@ -436,22 +309,6 @@ TEST(early_refusal_that_overtakes_an_answer_breaks_the_connection) {
     caller_world_end();
 }
 
-TEST(busy_server_turns_requests_away_unapplied) {
-    caller self;
-    begin();
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    zkl_ensemble_throttle(ensemble, follower, 50 * MS);
-    caller_make_parent(&self, "/p");
-    caller_list(&self, "/");
-    run_ms(60);
-    EXPECT_LOG(&self, "parent NOT_NOW", "list NOT_NOW");
-    caller_list(&self, "/");
-    run_ms(5);
-    EXPECT_LOG(&self, "list OK");
-    caller_close(&self);
-    caller_world_end();
-}
-
 TEST(mute_connection_answers_pings_and_nothing_else) {
     caller self;
     begin();
@@ -473,30 +330,6 @@ TEST(mute_connection_answers_pings_and_nothing_else) {
     run_ms(TIMEOUT_MS); /* an open request keeps libzookeeper from pinging: it gives up */
     EXPECT_LOG(&self, "connecting", "list UNKNOWN", "connected");
     caller_close(&self);
-    caller_world_end();
-}
-
-/* ---- By hand --------------------------------------------------------------------------------- */
-
-TEST(others_make_and_delete_what_they_like) {
-    char path[64] = "";
-    begin();
-    int64_t foreign = zkl_ensemble_make_session(ensemble);
-    make("/p");
-    EXPECT_INT(zkl_ensemble_create(ensemble, foreign, "/p/x-", "hi", true, true, path, sizeof path),
-               ZKL_SERVER_ERROR_NONE);
-    EXPECT_TEXT(path, "/p/x-0000000000");
-    const zkl_node *node = zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID);
-    EXPECT_TEXT(zkl_node_data(node), "hi");
-    EXPECT_INT(zkl_node_get_stat(node).ephemeral_owner, foreign);
-    EXPECT_INT(zkl_ensemble_delete(ensemble, "/p"), ZKL_SERVER_ERROR_NOT_EMPTY);
-    run_ms(100LL * TICK_MS);
-    EXPECT(exists(path)); /* it lives until it is told to end */
-    (void)zkl_ensemble_expire(ensemble, foreign);
-    run_ms(10);
-    EXPECT(!exists(path));
-    EXPECT_INT(zkl_ensemble_delete(ensemble, "/p"), ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(zkl_ensemble_session_at(ensemble, 0), 0);
     caller_world_end();
 }
 
@@ -675,17 +508,6 @@ static void run_adversity(uint64_t seed) {
     EXPECT_INT(zkl_tree_session_count(zkl_ensemble_tree(ensemble)), 0);
     EXPECT_INT(zkl_tree_node_count(zkl_ensemble_tree(ensemble)), 1);
     caller_world_end();
-}
-
-TEST(same_seed_gives_the_same_stream_of_deliveries_and_another_another) {
-    static char first[TRACE_SIZE];
-    run_adversity(7);
-    memcpy(first, trace, sizeof(first));
-    run_adversity(8);
-    EXPECT(strcmp(trace, first) != 0);
-    run_adversity(7);
-    EXPECT(strcmp(trace, first) == 0);
-    EXPECT(trace_used > 4096);
 }
 
 TEST(all_faults_at_once_leave_nothing_behind) {

@@ -197,20 +197,6 @@ TEST(sequence_counts_all_children_ever_made) {
     end();
 }
 
-TEST(sequence_sticks_for_creates_one_after_the_other) {
-    begin();
-    create("/p");
-    EXPECT(zkl_tree_set_creates(tree, "/p", INT32_MAX - 1));
-    create_sequential("/p/n-");
-    EXPECT_TEXT(made, "/p/n-2147483646");
-    create_sequential("/p/n-");
-    EXPECT_TEXT(made, "/p/n-2147483647");
-    EXPECT_INT(create_sequential("/p/n-"), ZKL_SERVER_ERROR_NODE_EXISTS);
-    create_sequential("/p/m-");
-    EXPECT_TEXT(made, "/p/m-2147483647");
-    end();
-}
-
 TEST(sequence_of_pipelined_creates_turns_negative_and_comes_back) {
     begin();
     create("/p");
@@ -225,19 +211,6 @@ TEST(sequence_of_pipelined_creates_turns_negative_and_comes_back) {
     seen_zxid = -1;
     create_sequential("/p/m-");
     EXPECT_TEXT(made, "/p/m-2147483647");
-    end();
-}
-
-TEST(pipelined_creates_below_the_end_count_as_any) {
-    begin();
-    create("/p");
-    seen_zxid = zxid;
-    create_sequential("/p/n-");
-    create_sequential("/p/n-");
-    EXPECT_TEXT(made, "/p/n-0000000001");
-    seen_zxid = -1;
-    create_sequential("/p/n-");
-    EXPECT_TEXT(made, "/p/n-0000000002");
     end();
 }
 
@@ -257,29 +230,6 @@ TEST(negative_count_goes_up_to_zero) {
 
 static zkl_tree_transaction *multi(const zkl_write *operations, size_t count) {
     return write_all(OWNER, ZKL_WRITE_MULTI, operations, count);
-}
-
-TEST(multi_makes_and_deletes_all_at_one_zxid) {
-    begin();
-    create("/p");
-    create("/old");
-    const zkl_write operations[] = {
-        { .kind = ZKL_WRITE_CHECK, .path = "/p", .version = ZKL_ANY_VERSION },
-        { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
-        { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
-        { .kind = ZKL_WRITE_DELETE, .path = "/old", .version = ZKL_ANY_VERSION },
-    };
-    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
-    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(transaction->result_count, 4);
-    EXPECT_TEXT(transaction->results[1].path, "/p/n-0000000000");
-    EXPECT_TEXT(transaction->results[2].path, "/p/n-0000000001");
-    EXPECT_INT(transaction->change_count, 3);
-    zkl_tree_transaction_free(transaction);
-    EXPECT(!exists("/old"));
-    EXPECT_INT(count_children("/p", zxid - 1), 0);
-    EXPECT_INT(count_children("/p", zxid), 2);
-    end();
 }
 
 TEST(multi_that_fails_changes_nothing_and_names_the_operation) {
@@ -341,53 +291,6 @@ static const zkl_node *node_at(const char *path) {
     return zkl_tree_find(tree, path, zxid);
 }
 
-TEST(set_replaces_the_data_and_counts_the_versions) {
-    begin();
-    create("/p");
-    EXPECT_TEXT(zkl_node_data(node_at("/p")), "");
-    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(set("/p", "two", 0), ZKL_SERVER_ERROR_BAD_VERSION);
-    EXPECT_TEXT(zkl_node_data(node_at("/p")), "one");
-    EXPECT_INT(zkl_node_get_stat(node_at("/p")).mzxid, zxid - 1);
-    EXPECT_INT(set("/p", "three", ZKL_ANY_VERSION), ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(zkl_node_get_stat(node_at("/p")).version, 2);
-    EXPECT_INT(zkl_node_data_size(node_at("/p")), 5);
-    EXPECT_INT(set("/none", "one", ZKL_ANY_VERSION), ZKL_SERVER_ERROR_NO_NODE);
-    end();
-}
-
-static zkl_node_view look(int64_t as_of_zxid) {
-    return zkl_node_look(zkl_tree_find(tree, "/p", as_of_zxid), as_of_zxid);
-}
-
-/* A server that lags tells what it knows. */
-TEST(data_and_children_are_seen_as_of_a_zxid) {
-    begin();
-    create("/p");
-    int64_t made_zxid = zxid;
-    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(set("/p", "three", 1), ZKL_SERVER_ERROR_NONE);
-    create("/p/x");
-    EXPECT_INT(delete ("/p/x"), ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(look(made_zxid).data_size, 0);
-    EXPECT_INT(look(made_zxid).version, 0);
-    EXPECT_INT(look(made_zxid).mzxid, made_zxid);
-    EXPECT_INT(look(made_zxid).changed_ms, TIME_STEP_MS * made_zxid);
-    EXPECT_TEXT((const char *)look(made_zxid + 1).data, "one");
-    EXPECT_INT(look(made_zxid + 1).version, 1);
-    EXPECT_INT(look(made_zxid + 2).pzxid, made_zxid);
-    EXPECT_INT(look(made_zxid + 3).child_count, 1);
-    EXPECT_INT(look(made_zxid + 3).pzxid, made_zxid + 3);
-    EXPECT_TEXT((const char *)look(zxid).data, "three");
-    EXPECT_INT(look(zxid).mzxid, made_zxid + 2);
-    EXPECT_INT(look(zxid).made_ms, TIME_STEP_MS * made_zxid);
-    EXPECT_INT(look(zxid).changed_ms, TIME_STEP_MS * (made_zxid + 2));
-    EXPECT_INT(look(zxid).child_count, 0);
-    zkl_tree_forget(tree, zxid);
-    EXPECT_INT(look(zxid).pzxid, made_zxid + 4);
-    end();
-}
-
 TEST(multi_that_fails_leaves_data_and_versions) {
     begin();
     create("/p");
@@ -411,29 +314,5 @@ TEST(multi_that_fails_leaves_data_and_versions) {
     EXPECT_INT(transaction->changes[1].kind, ZKL_CHANGE_SET);
     zkl_tree_transaction_free(transaction);
     EXPECT_TEXT(zkl_node_data(node_at("/p")), "three");
-    end();
-}
-
-TEST(node_deleted_and_made_anew_in_a_multi_is_two_nodes) {
-    begin();
-    create("/p");
-    int64_t first_zxid = zxid;
-    const zkl_write operations[] = {
-        { .kind = ZKL_WRITE_DELETE, .path = "/p", .version = ZKL_ANY_VERSION },
-        { .kind = ZKL_WRITE_CREATE, .path = "/p" },
-        { .kind = ZKL_WRITE_CREATE, .path = "/p/n-", .sequential = true },
-    };
-    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
-    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(transaction->change_count, 3);
-    EXPECT_INT(transaction->changes[0].kind, ZKL_CHANGE_DELETED);
-    EXPECT_INT(transaction->changes[1].kind, ZKL_CHANGE_CREATED);
-    EXPECT_TEXT(transaction->results[2].path, "/p/n-0000000000");
-    zkl_tree_transaction_free(transaction);
-    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid - 1)).czxid, first_zxid);
-    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid);
-    EXPECT_INT(count_children("/p", zxid - 1), 0);
-    zkl_tree_forget(tree, zxid);
-    EXPECT_INT(count_children("/p", zxid), 1);
     end();
 }

@@ -49,26 +49,6 @@ static void note_event(void *arg) {
     note(arg, 0);
 }
 
-TEST(events_happen_by_moment_and_then_in_order) {
-    trace[0] = '\0';
-    zkl_world_begin(1);
-    zkl_world_event events[5] = {
-        { .run = note_event, .arg = "a" }, { .run = note_event, .arg = "b" },
-        { .run = note_event, .arg = "c" }, { .run = note_event, .arg = "d" },
-        { .run = note_event, .arg = "e" },
-    };
-    zkl_world_schedule(&events[0], 30);
-    zkl_world_schedule(&events[1], 10);
-    zkl_world_schedule(&events[2], 10);
-    zkl_world_schedule(&events[3], 20);
-    zkl_world_schedule(&events[4], 5);
-    zkl_world_schedule(&events[1], 20); /* moved, behind d */
-    zkl_world_unschedule(&events[4]);
-    zkl_world_sleep_us(50);
-    EXPECT_TEXT(trace, "10 c0\n20 d0\n20 b0\n30 a0\n");
-    zkl_world_end();
-}
-
 TEST(stopped_process_gets_its_events_in_order_when_it_goes_on) {
     trace[0] = '\0';
     zkl_world_begin(1);
@@ -88,29 +68,6 @@ TEST(stopped_process_gets_its_events_in_order_when_it_goes_on) {
     zkl_process_continue(process);
     zkl_world_sleep_us(1);
     EXPECT_TEXT(trace, "100 a0\n100 c0\n");
-    zkl_world_end();
-}
-
-static void *note_after_ten_ms(void *arg) {
-    zkl_world_sleep_us(10 * MS);
-    note("woke", 0);
-    return arg;
-}
-
-TEST(task_of_a_stopped_process_does_not_wake_up) {
-    trace[0] = '\0';
-    zkl_world_begin(1);
-    zkl_process *process = zkl_process_begin(0);
-    zkl_process *mine = zkl_process_enter(process);
-    (void)zkl_task_start(note_after_ten_ms, NULL);
-    (void)zkl_process_enter(mine);
-    zkl_world_sleep_us(1);
-    zkl_process_stop(process);
-    zkl_world_sleep_us(50 * MS);
-    EXPECT_TEXT(trace, "");
-    zkl_process_continue(process);
-    zkl_world_sleep_us(1);
-    EXPECT_TEXT(trace, "50001 woke0\n");
     zkl_world_end();
 }
 
@@ -165,21 +122,5 @@ TEST(wait_ends_after_its_time_and_little_more) {
     pthread_mutex_unlock(&mutex);
     int64_t passed = zkl_clock_ms() - start;
     EXPECT(passed == 250 || passed == 251);
-    zkl_world_end();
-}
-
-TEST(threads_have_numbers_and_marks_of_their_own) {
-    zkl_world_begin(1);
-    uint64_t mine = zkl_thread_number();
-    EXPECT(!zkl_thread_is_for_callbacks());
-    zkl_thread_runs_callbacks(true);
-    EXPECT(zkl_thread_is_for_callbacks());
-    EXPECT_INT(zkl_thread_number(), mine);
-    zkl_thread_runs_callbacks(false);
-    EXPECT(!zkl_thread_is_for_callbacks());
-    zkl_thread_runs_callbacks(true);
-    zkl_world_end();
-    zkl_world_begin(1);
-    EXPECT(!zkl_thread_is_for_callbacks());
     zkl_world_end();
 }

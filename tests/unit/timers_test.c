@@ -48,83 +48,6 @@ static int64_t earliest(const probe *probes, size_t count) {
     return result;
 }
 
-TEST(no_timer_means_no_deadline) {
-    zkl_timers timers = { 0 };
-    zkl_timer idle = { 0 };
-    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
-    zkl_timer_stop(&idle);
-    zkl_timers_fire_due(&timers, INT64_MAX - 1);
-    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
-}
-
-TEST(timers_fire_in_the_order_of_their_deadlines) {
-    static const int64_t deadlines[] = { 50, 10, 40, 20, 30, 60, 5 };
-    static const unsigned turns_expected[] = { 6, 2, 5, 3, 4, 7, 1 };
-    zkl_timers timers = { 0 };
-    probe probes[COUNT_OF(deadlines)];
-    unsigned turns = 0;
-    begin(probes, COUNT_OF(deadlines), &timers, &turns);
-    for (size_t i = 0; i < COUNT_OF(deadlines); i++) {
-        zkl_timers_set(&timers, &probes[i].timer, deadlines[i]);
-    }
-    zkl_timers_fire_due(&timers, 60);
-    for (size_t i = 0; i < COUNT_OF(deadlines); i++) {
-        EXPECT_INT(probes[i].turn, turns_expected[i]);
-    }
-}
-
-TEST(timer_fires_at_its_deadline_and_not_before) {
-    zkl_timers timers = { 0 };
-    probe probes[2];
-    unsigned turns = 0;
-    begin(probes, 2, &timers, &turns);
-    zkl_timers_set(&timers, &probes[0].timer, 100);
-    zkl_timers_set(&timers, &probes[1].timer, 101);
-    EXPECT_INT(zkl_timers_next(&timers), 100);
-    zkl_timers_fire_due(&timers, 99);
-    EXPECT_INT(turns, 0);
-    zkl_timers_fire_due(&timers, 100);
-    EXPECT_INT(probes[0].fired, 1);
-    EXPECT_INT(probes[1].fired, 0);
-    EXPECT_INT(zkl_timers_next(&timers), 101);
-    zkl_timers_fire_due(&timers, 5000);
-    EXPECT_INT(probes[0].fired, 1);
-    EXPECT_INT(probes[1].fired, 1);
-    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX);
-}
-
-TEST(timer_that_is_set_again_moves) {
-    zkl_timers timers = { 0 };
-    probe probes[3];
-    unsigned turns = 0;
-    begin(probes, 3, &timers, &turns);
-    zkl_timers_set(&timers, &probes[0].timer, 10);
-    zkl_timers_set(&timers, &probes[1].timer, 20);
-    zkl_timers_set(&timers, &probes[2].timer, 30);
-    zkl_timers_set(&timers, &probes[0].timer, 40);
-    zkl_timers_set(&timers, &probes[2].timer, 15);
-    zkl_timers_fire_due(&timers, 100);
-    EXPECT_INT(probes[2].turn, 1);
-    EXPECT_INT(probes[1].turn, 2);
-    EXPECT_INT(probes[0].turn, 3);
-}
-
-TEST(stopped_timer_does_not_fire) {
-    zkl_timers timers = { 0 };
-    probe probes[3];
-    unsigned turns = 0;
-    begin(probes, 3, &timers, &turns);
-    for (size_t i = 0; i < 3; i++) {
-        zkl_timers_set(&timers, &probes[i].timer, 10 * (int64_t)(i + 1));
-    }
-    zkl_timer_stop(&probes[0].timer);
-    zkl_timer_stop(&probes[0].timer);
-    EXPECT_INT(zkl_timers_next(&timers), 20);
-    zkl_timers_fire_due(&timers, 100);
-    EXPECT_INT(probes[0].fired, 0);
-    EXPECT_INT(turns, 2);
-}
-
 TEST(timer_may_stop_another_and_set_itself_as_it_fires) {
     zkl_timers timers = { 0 };
     probe probes[3];
@@ -140,32 +63,6 @@ TEST(timer_may_stop_another_and_set_itself_as_it_fires) {
     EXPECT_INT(probes[1].fired, 0);
     EXPECT_INT(probes[2].fired, 1);
     EXPECT_INT(zkl_timers_next(&timers), 500);
-}
-
-TEST(timer_that_is_set_to_the_past_as_it_fires_fires_in_the_same_round) {
-    zkl_timers timers = { 0 };
-    probe probes[1];
-    unsigned turns = 0;
-    begin(probes, 1, &timers, &turns);
-    probes[0].sets_again_at = 20;
-    zkl_timers_set(&timers, &probes[0].timer, 10);
-    zkl_timers_fire_due(&timers, 100);
-    EXPECT_INT(probes[0].fired, 2);
-}
-
-TEST(extreme_deadlines_keep_their_order) {
-    zkl_timers timers = { 0 };
-    probe probes[3];
-    unsigned turns = 0;
-    begin(probes, 3, &timers, &turns);
-    zkl_timers_set(&timers, &probes[0].timer, INT64_MAX - 1);
-    zkl_timers_set(&timers, &probes[1].timer, INT64_MIN);
-    zkl_timers_set(&timers, &probes[2].timer, 0);
-    zkl_timers_fire_due(&timers, 0);
-    EXPECT_INT(probes[1].turn, 1);
-    EXPECT_INT(probes[2].turn, 2);
-    EXPECT_INT(probes[0].fired, 0);
-    EXPECT_INT(zkl_timers_next(&timers), INT64_MAX - 1);
 }
 
 TEST(equal_deadlines_fire_in_the_order_in_which_they_were_set) {

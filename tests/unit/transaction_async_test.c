@@ -6,7 +6,7 @@
 #include "support/async_caller.h"
 #include "testing/ensemble.h"
 
-enum { SOON_MS = 200, LONG_MS = 60000, US_PER_MS = 1000 };
+enum { SOON_MS = 200, LONG_MS = 60000 };
 
 static async_caller self;
 static zkl_transaction *transaction;
@@ -67,12 +67,6 @@ static const char *data_at(const char *path) {
     return node != NULL ? zkl_node_data(node) : "(no node)";
 }
 
-static void cut_next_commit(zkl_cut cut) {
-    zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
-    EXPECT_INT(zkl_client_info(self.client, &information), ZKL_OK);
-    zkl_ensemble_cut_next(zkl_ensemble_current(), information.session_id, ZKL_CALL_MULTI, cut, 0);
-}
-
 /* ---- How it ends ---------------------------------------------------------------------- */
 
 TEST(commit_is_told_in_the_callback_with_what_it_made) {
@@ -94,25 +88,6 @@ TEST(commit_is_told_in_the_callback_with_what_it_made) {
     end();
 }
 
-TEST(failed_operation_is_named_and_it_can_be_committed_again) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(zkl_transaction_check(transaction, "/none", ZKL_ANY_VERSION), ZKL_OK);
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "committed(-15) ");
-    EXPECT_INT(self.result.failed_operation, 1);
-    EXPECT_INT(self.result.failed_status, ZKL_NO_NODE);
-    EXPECT_TEXT(data_at("/data"), "old");
-    EXPECT_INT(zkl_ensemble_create(zkl_ensemble_current(), 0, "/none", "", false, false, NULL, 0),
-               ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "committed ");
-    EXPECT_INT(self.result.failed_operation, -1);
-    EXPECT_TEXT(data_at("/data"), "new");
-    end();
-}
-
 TEST(commits_of_one_handle_are_applied_in_order) {
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(commit(LONG_MS), ZKL_OK);
@@ -124,32 +99,6 @@ TEST(commits_of_one_handle_are_applied_in_order) {
     EXPECT_INT(async_dispatch(&self), 2);
     ASYNC_HEARD(&self, "committed committed ");
     EXPECT_TEXT(data_at("/data"), "newer");
-    end();
-}
-
-TEST(lost_lock_is_told_and_nothing_is_written) {
-    begin(ZKL_DISPATCH_CALLER);
-    EXPECT_INT(zkl_testing_delete_node(self.grant.node), 1);
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    (void)async_dispatch(&self);
-    EXPECT(strstr(self.heard, "committed(-7) ") != NULL);
-    self.heard[0] = '\0';
-    EXPECT_TEXT(data_at("/data"), "old");
-    EXPECT_INT(commit(LONG_MS), ZKL_LOST);
-    end();
-}
-
-TEST(lost_reply_leaves_it_unknown) {
-    begin(ZKL_DISPATCH_CALLER);
-    cut_next_commit(ZKL_CUT_WHEN_ANSWERED);
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    zkl_testing_sleep(5000);
-    (void)async_dispatch(&self);
-    EXPECT(strstr(self.heard, "committed(-14) ") != NULL);
-    self.heard[0] = '\0';
-    EXPECT_TEXT(data_at("/data"), "new");
-    EXPECT_INT(commit(LONG_MS), ZKL_INVALID_ARGUMENT);
     end();
 }
 
@@ -180,28 +129,6 @@ TEST(nothing_is_sent_behind_the_deadline) {
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "committed ");
-    end();
-}
-
-TEST(session_that_expires_meanwhile_says_lost) {
-    begin_disconnected(1000);
-    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(LONG_MS);
-    (void)async_dispatch(&self);
-    ASYNC_HEARD(&self, "committed(-7) lost(-9) ");
-    EXPECT_TEXT(data_at("/data"), "old");
-    end();
-}
-
-TEST(release_meanwhile_is_told_not_held) {
-    begin_disconnected(1000);
-    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
-    zkl_testing_sleep(5000);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "committed(-20) ");
-    EXPECT_TEXT(data_at("/data"), "old");
     end();
 }
 
@@ -236,21 +163,6 @@ TEST(transaction_that_is_freed_at_once_is_committed_all_the_same) {
     ASYNC_HEARD(&self, "committed ");
     EXPECT_TEXT(self.created[1], "/data/n-0000000000");
     EXPECT_TEXT(data_at("/data"), "new");
-    end();
-}
-
-static void react_by_free(async_caller *caller) {
-    caller->react = NULL;
-    zkl_transaction_free(caller->transaction);
-    transaction = NULL;
-}
-
-TEST(transaction_can_be_freed_in_the_callback) {
-    begin(ZKL_DISPATCH_THREAD);
-    self.react = react_by_free;
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "committed ");
     end();
 }
 

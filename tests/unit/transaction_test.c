@@ -120,17 +120,6 @@ static void cut_next_commit(zkl_cut cut) {
 
 /* ---- Verify ---------------------------------------------------------------------- */
 
-TEST(verify_says_what_the_servers_say) {
-    begin();
-    uint64_t asked = zkl_ensemble_request_count(ensemble, session_of(client), ZKL_CALL_MULTI);
-    EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_verify(lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_ensemble_request_count(ensemble, session_of(client), ZKL_CALL_MULTI), asked + 2);
-    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
-    EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_NOT_HELD);
-    end();
-}
-
 /* The deletion is committed, but the news of it has not come yet. */
 TEST(verify_after_the_deletion_of_the_node_is_lost) {
     begin();
@@ -152,16 +141,6 @@ TEST(verify_by_a_server_that_lags_is_not_stale) {
     end();
 }
 
-TEST(verify_whose_reply_is_lost_is_asked_again) {
-    static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
-    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
-        begin();
-        cut_next_commit(cuts[i]);
-        EXPECT_INT(zkl_lock_verify(lock, ENOUGH_MS), ZKL_OK);
-        end();
-    }
-}
-
 TEST(verify_without_an_answer_is_suspect) {
     begin();
     zkl_ensemble_slow_commits(ensemble, 600 * US_PER_MS, 600 * US_PER_MS);
@@ -171,17 +150,6 @@ TEST(verify_without_an_answer_is_suspect) {
     EXPECT_INT(zkl_lock_verify(lock, 100), ZKL_SUSPECT); /* it was not */
     zkl_ensemble_heal(ensemble);
     EXPECT_INT(zkl_lock_verify(lock, ZKL_FOREVER), ZKL_OK);
-    end();
-}
-
-TEST(verify_that_waits_ends_with_the_session) {
-    begin();
-    stop_servers();
-    zkl_ensemble_heal(ensemble);
-    for (uint32_t i = 0; i < SERVERS; i++) {
-        zkl_ensemble_refuse_connections(ensemble, i, 4 * SESSION_MS * US_PER_MS);
-    }
-    EXPECT_INT(zkl_lock_verify(lock, ZKL_FOREVER), ZKL_LOST);
     end();
 }
 
@@ -327,18 +295,6 @@ TEST(failed_operation_is_named_and_nothing_is_applied) {
     end();
 }
 
-TEST(transaction_that_failed_can_be_committed_again) {
-    begin();
-    zkl_transaction *transaction = begin_write();
-    EXPECT_INT(zkl_transaction_create(transaction, "/more/x", NULL, 0, 0), ZKL_OK);
-    EXPECT_INT(commit(transaction), ZKL_OPERATION_FAILED);
-    make("/more");
-    EXPECT_INT(commit(transaction), ZKL_OK);
-    EXPECT_TEXT(data_at("/data"), "new");
-    zkl_transaction_free(transaction);
-    end();
-}
-
 TEST(transaction_is_refused_once_the_node_is_gone) {
     begin();
     zkl_transaction *transaction = begin_write();
@@ -434,18 +390,6 @@ TEST(lost_reply_leaves_it_unknown) {
     }
 }
 
-TEST(answer_after_the_deadline_leaves_it_unknown) {
-    begin();
-    zkl_transaction *transaction = begin_write();
-    zkl_ensemble_slow_commits(ensemble, 300 * US_PER_MS, 100 * US_PER_MS);
-    EXPECT_INT(zkl_transaction_commit(transaction, 50, NULL), ZKL_UNKNOWN);
-    EXPECT_TEXT(data_at("/data"), "old");
-    zkl_transaction_free(transaction); /* the servers' answer finds nobody */
-    sleep_ms(500);
-    EXPECT_TEXT(data_at("/data"), "new");
-    end();
-}
-
 TEST(nothing_is_sent_without_a_connection) {
     begin();
     zkl_transaction *transaction = begin_write();
@@ -488,21 +432,9 @@ static int release_at_once(void) {
     return zkl_lock_release(lock, 1);
 }
 
-static int close_client(void) {
-    return zkl_client_close(client, 1);
-}
-
 TEST(wait_ends_with_the_release_of_the_lock) {
     expect_end_of_the_wait(release_at_once, ZKL_PENDING, ZKL_NOT_HELD);
     end();
-}
-
-TEST(wait_ends_with_the_close_of_the_client) {
-    expect_end_of_the_wait(close_client, ZKL_PENDING, ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_verify(lock, 1), ZKL_CLOSED);
-    zkl_lock_close(lock);
-    zkl_ensemble_end();
-    zkl_world_end();
 }
 
 /* ---- Input ------------------------------------------------------------------------- */
@@ -598,22 +530,6 @@ TEST(downgrade_whose_reply_was_lost_is_no_loss) {
         EXPECT_INT(ask_servers(i % 2 == 0, transaction), ZKL_OK);
         EXPECT_INT(ask_servers(i % 2 != 0, transaction), ZKL_OK);
         EXPECT_INT(zkl_lock_downgrade(lock, ZKL_FOREVER), ZKL_OK);
-        zkl_transaction_free(transaction);
-        end();
-    }
-}
-
-/* Neither of the two is there: it ends, and does not ask for the one and the other for ever. */
-TEST(lock_that_is_lost_in_a_downgrade_is_lost) {
-    for (int i = 0; i < 2; i++) {
-        hold_for_writing();
-        zkl_transaction *transaction = begin_write();
-        cut_next_commit(ZKL_CUT_REPLIES_LOST);
-        EXPECT_INT(zkl_lock_downgrade(lock, 1), ZKL_PENDING);
-        sleep_ms(100);
-        delete_lock_node();
-        EXPECT_INT(ask_servers(i == 0, transaction), ZKL_LOST);
-        EXPECT_TEXT(data_at("/data"), "old");
         zkl_transaction_free(transaction);
         end();
     }

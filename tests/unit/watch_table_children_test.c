@@ -171,19 +171,6 @@ TEST(list_of_before_the_watch_is_not_for_who_waits_with_it) {
     leave_last(desk, &desk->a);
 }
 
-TEST(node_and_its_children_are_watched_apart) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r");
-    arm(desk, &desk->b);
-    watch_desk_fire(desk, false);
-    FAKE_HEARD(&desk->fake, "changed b");
-    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unwatch /r");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
 TEST(end_of_the_session_tells_who_waits_for_a_list) {
     watch_desk *desk = watch_desk_open();
     arm(desk, &desk->a);

@@ -21,17 +21,6 @@ TEST(news_before_the_reply_is_left_to_the_reply) {
     watch_desk_close(desk);
 }
 
-TEST(watch_that_fires_while_it_is_being_removed_tells_nobody) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
 TEST(newcomer_is_not_told_of_the_old_watch) {
     watch_desk *desk = watch_desk_open();
     watch_desk_arm(desk, &desk->a, "/r/x");
@@ -72,37 +61,6 @@ TEST(removal_lost_in_disconnect_is_sent_again_after_reconnect) {
         zkl_watch_table_remove_again(&desk->session.watches);
         FAKE_HEARD(&desk->fake, "unwatch /r/x");
     }
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(removal_that_cannot_be_sent_is_sent_after_reconnect) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unsent unwatch /r/x");
-    desk->fake.sends = ZKL_OUTCOME_OK;
-    zkl_watch_table_remove_again(&desk->session.watches);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(reconnect_leaves_watches_and_running_removals_alone) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_arm(desk, &desk->b, "/r/y");
-    watch_desk_add(desk, &desk->c, "/r/z");
-    watch_desk_leave(desk, &desk->b);
-    FAKE_HEARD(&desk->fake, "watch /r/z; unwatch /r/y");
-    zkl_watch_table_remove_again(&desk->session.watches);
-    FAKE_HEARD(&desk->fake, "");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&desk->fake, "armed c UNKNOWN");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
 }
@@ -149,19 +107,6 @@ TEST(session_end_forgets_watches_in_every_state) {
     watch_desk_close(desk);
 }
 
-TEST(waiters_may_leave_after_the_sessions_end) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_add(desk, &desk->b, "/r/y");
-    desk->fake.heard[0] = '\0';
-    zkl_watch_table_clear(&desk->session.watches);
-    watch_desk_leave(desk, &desk->a);
-    watch_desk_leave(desk, &desk->b);
-    FAKE_HEARD(&desk->fake, "armed b SESSION_OVER"); /* who waits for a reply gets one */
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_SESSION_OVER);
-    watch_desk_close(desk);
-}
-
 TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
@@ -179,31 +124,5 @@ TEST(reply_of_the_last_session_does_not_touch_the_watch_of_the_next) {
     FAKE_HEARD(&desk->fake, "armed b OK");
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired b");
-    watch_desk_close(desk);
-}
-
-/* ---- Many ------------------------------------------------------------------------------------ */
-
-TEST(many_watches_are_told_apart) {
-    enum { MANY = 200 };
-    static table_user waiters[MANY];
-    static uint64_t ids[MANY];
-    static char names[MANY][16];
-    watch_desk *desk = watch_desk_open();
-    for (size_t i = 0; i < MANY; i++) {
-        char path[32];
-        snprintf(path, sizeof(path), "/r/%zu", i);
-        snprintf(names[i], sizeof(names[i]), "%zu", i);
-        watch_desk_begin_waiter(&waiters[i], desk, names[i]);
-        watch_desk_arm(desk, &waiters[i], path);
-        ids[i] = desk->fake.last_watch_id;
-    }
-    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), MANY);
-    for (size_t i = 0; i < MANY; i++) {
-        char expected[32];
-        snprintf(expected, sizeof(expected), "fired %zu", MANY - 1 - i);
-        zkl_watch_table_fired(&desk->session.watches, ids[MANY - 1 - i], true);
-        FAKE_HEARD(&desk->fake, expected);
-    }
     watch_desk_close(desk);
 }

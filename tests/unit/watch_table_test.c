@@ -19,36 +19,6 @@ TEST(watch_is_armed_by_its_reply_and_fires_once) {
     watch_desk_close(desk);
 }
 
-TEST(fired_watch_needs_no_removal) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired a");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "");
-    watch_desk_close(desk);
-}
-
-TEST(waiter_that_leaves_takes_its_watch_away) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "");
-    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "");
-    watch_desk_close(desk);
-}
-
-TEST(waiter_that_waits_for_nothing_may_leave) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "");
-    watch_desk_close(desk);
-}
-
 TEST(node_that_is_gone_leaves_a_watch_that_is_removed) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add(desk, &desk->a, "/r/x");
@@ -75,16 +45,6 @@ TEST(failed_watch_is_told_and_forgotten) {
     }
 }
 
-TEST(watch_that_cannot_be_sent_changes_nothing) {
-    watch_desk *desk = watch_desk_open();
-    desk->fake.sends = ZKL_OUTCOME_SESSION_OVER;
-    EXPECT_INT(watch_desk_add(desk, &desk->a, "/r/x"), ZKL_WATCH_NOT_SENT);
-    FAKE_HEARD(&desk->fake, "unsent watch /r/x");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "");
-    watch_desk_close(desk);
-}
-
 TEST(waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
@@ -100,34 +60,6 @@ TEST(waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch) {
     }
 }
 
-TEST(waiter_may_leave_as_it_is_told) {
-    watch_desk *desk = watch_desk_open();
-    desk->a.leaves = true;
-    watch_desk_add(desk, &desk->a, "/r/x");
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed a OK; unwatch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(waiter_may_wait_again_as_it_is_told) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    uint64_t first = desk->fake.last_watch_id;
-    desk->a.adds = "/r/x";
-    zkl_watch_table_fired(&desk->session.watches, first, true);
-    FAKE_HEARD(&desk->fake, "fired a; watch /r/x");
-    EXPECT(desk->fake.last_watch_id != first);
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed a OK");
-    zkl_watch_table_fired(&desk->session.watches, first, true); /* of the old watch, late */
-    FAKE_HEARD(&desk->fake, "");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired a");
-    watch_desk_close(desk);
-}
-
 /* ---- Siblings ----------------------------------------------------------------- */
 
 TEST(siblings_share_one_watch) {
@@ -139,31 +71,6 @@ TEST(siblings_share_one_watch) {
     EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 1);
     watch_desk_fire(desk, true);
     FAKE_HEARD(&desk->fake, "fired a; fired b; fired c");
-    watch_desk_close(desk);
-}
-
-TEST(siblings_that_come_before_the_reply_are_all_told) {
-    watch_desk *desk = watch_desk_open();
-    EXPECT_INT(watch_desk_add(desk, &desk->a, "/r/x"), ZKL_WATCH_ARMING);
-    EXPECT_INT(watch_desk_add(desk, &desk->b, "/r/x"), ZKL_WATCH_ARMING);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed a OK; armed b OK");
-    watch_desk_leave(desk, &desk->a);
-    watch_desk_leave(desk, &desk->b);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(siblings_are_all_told_of_a_node_that_is_gone) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_add(desk, &desk->a, "/r/x");
-    watch_desk_add(desk, &desk->b, "/r/x");
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE; armed b NO_NODE");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
 }
 
@@ -188,46 +95,6 @@ TEST(last_of_the_siblings_takes_the_watch_away) {
     FAKE_HEARD(&desk->fake, "");
     watch_desk_leave(desk, &desk->a);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(sibling_that_leaves_before_the_reply_does_not_disarm_the_other) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_add(desk, &desk->a, "/r/x");
-    watch_desk_add(desk, &desk->b, "/r/x");
-    watch_desk_leave(desk, &desk->a);
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed b OK");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired b");
-    watch_desk_close(desk);
-}
-
-TEST(first_sibling_may_leave_as_all_are_told) {
-    watch_desk *desk = watch_desk_open();
-    desk->a.leaves = true;
-    watch_desk_add(desk, &desk->a, "/r/x");
-    watch_desk_add(desk, &desk->b, "/r/x");
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed a OK; armed b OK");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired b");
-    watch_desk_close(desk);
-}
-
-TEST(watches_of_other_paths_are_left_alone) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    uint64_t first = desk->fake.last_watch_id;
-    watch_desk_arm(desk, &desk->b, "/r/xy");
-    EXPECT_INT(zkl_watch_table_count(&desk->session.watches), 2);
-    zkl_watch_table_fired(&desk->session.watches, first, true);
-    FAKE_HEARD(&desk->fake, "fired a");
-    watch_desk_leave(desk, &desk->b);
-    FAKE_HEARD(&desk->fake, "unwatch /r/xy");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     watch_desk_close(desk);
 }
@@ -305,20 +172,5 @@ TEST(newcomer_whose_watch_cannot_be_sent_leaves_the_removal_to_be_sent_again) {
     zkl_watch_table_remove_again(&desk->session.watches);
     FAKE_HEARD(&desk->fake, "unwatch /r/x");
     FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    watch_desk_close(desk);
-}
-
-TEST(waiter_of_a_node_that_is_gone_may_come_back_at_once) {
-    watch_desk *desk = watch_desk_open();
-    desk->a.adds = "/r/x";
-    watch_desk_add(desk, &desk->a, "/r/x");
-    FAKE_HEARD(&desk->fake, "watch /r/x");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&desk->fake, "unwatch /r/x; armed a NO_NODE; watch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed a OK");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired a");
     watch_desk_close(desk);
 }
