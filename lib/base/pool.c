@@ -1,5 +1,6 @@
 #include "base/pool.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,11 +50,20 @@ char *zkl_pool_text(void *pool, const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-char *zkl_pool_path(void *pool, const char *parent, const char *name) {
-    size_t size = parent != NULL ? strlen(parent) + strlen(name) + 2 : 0;
-    char *path = parent != NULL ? zkl_pool_take(pool, size) : NULL;
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s", parent, name);
+char *zkl_pool_print(void *pool, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = zkl_pool_take(pool, (size_t)length + 1);
+    if (text != NULL) {
+        va_start(arguments, format);
+        vsnprintf(text, (size_t)length + 1, format, arguments);
+        va_end(arguments);
     }
-    return path;
+    return text;
+}
+
+char *zkl_pool_path(void *pool, const char *parent, const char *name) {
+    return parent != NULL ? zkl_pool_print(pool, "%s/%s", parent, name) : NULL;
 }

@@ -14,6 +14,8 @@ void zkl_pool_free(void *pool);
 
 /** A copy of a text. NULL: out of memory. */
 char *zkl_pool_text(void *pool, const char *text);
+/** A text, as printf makes it. NULL: out of memory. */
+__attribute__((format(printf, 2, 3))) char *zkl_pool_print(void *pool, const char *format, ...);
 /** "<parent>/<name>", taken from the pool. NULL: out of memory, or `parent` is NULL. */
 char *zkl_pool_path(void *pool, const char *parent, const char *name);
 

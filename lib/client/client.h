@@ -1,4 +1,4 @@
-/* The client as lock handles see it. */
+/* What the threads, the sessions and the handles of a client share. */
 #ifndef ZKLOCK_CLIENT_H
 #define ZKLOCK_CLIENT_H
 
@@ -27,9 +27,9 @@ typedef struct zkl_client_session {
     zkl_connection *connection;
     zkl_session session;
     bool is_over;           /* tells its thread to open another */
+    int connect_status;     /* ZKL_OK, or why its thread could not begin to connect */
     pthread_cond_t changed; /* for its thread: the connection, or is_over */
     pthread_t thread;
-    bool thread_runs;
     struct zkl_client_session *next;
 } zkl_client_session;
 
@@ -70,18 +70,13 @@ struct zkl_client {
     zkl_client_session *sessions; /* the first is always there */
     zkl_close_listener *close_listeners;
     pthread_t timer_thread;
+    bool timer_thread_runs;
 };
 
 /** Lock handles keep the client's memory, with the mutex held. */
 void zkl_client_keep(zkl_client *client);
 /** Without the mutex. */
 void zkl_client_drop(zkl_client *client);
-
-/** Closes it, as zkl_client_close does, which has checked that it may. */
-int zkl_client_end(zkl_client *client, int64_t timeout_ms);
-/** Stops the log and the callbacks, in the order in which news flows, and frees the sessions, when
- *  no thread serves them. */
-void zkl_client_shut_down(zkl_client *client);
 
 /** The calling thread, as the owner of what it acquires, for others to read. */
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
@@ -96,11 +91,6 @@ zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_m
 /** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
  *  had. */
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client);
-
-/** A session that has room for requests that need so much of its watches, with the mutex
- *  held; another one is opened where needed. ZKL_OK, ZKL_TOO_MANY_REQUESTS,
- *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
-int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
 
 /** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
  */

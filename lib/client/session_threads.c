@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/threads.h"
 #include "session/resolve.h"
 #include "session/session_life.h"
@@ -52,7 +53,7 @@ static void tell_closer(zkl_client *client) {
 static void on_answered(void *arg) {
     const zkl_client_session *self = arg;
     self->client->answers++;
-    if (self->client->closed && zkl_service_is_idle(self->client)) {
+    if (self->client->closed && zkl_sessions_are_idle(self->client)) {
         tell_closer(self->client);
     }
 }
@@ -84,9 +85,7 @@ static void *fire_timers(void *arg) {
         for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
             zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
         }
-        int64_t next = next_deadline(client);
-        int64_t wait = next == INT64_MAX ? INT64_MAX : next - zkl_clock_ms();
-        zkl_condition_wait(&client->timers_changed, &client->mutex, wait);
+        (void)zkl_wait_until(&client->timers_changed, &client->mutex, next_deadline(client));
     }
     pthread_mutex_unlock(&client->mutex);
     return NULL;
@@ -109,13 +108,9 @@ static int connect_session(zkl_client_session *self) {
 
 /* Waits, with the mutex held, until told to stop or for so long. */
 static void pause_connecting(zkl_client_session *self, int64_t ms) {
-    int64_t start = zkl_clock_ms();
-    while (!self->client->stopping) {
-        int64_t left = ms - (zkl_clock_ms() - start);
-        if (left <= 0) {
-            return;
-        }
-        zkl_condition_wait(&self->changed, &self->client->mutex, left);
+    int64_t deadline_ms = zkl_deadline(ms);
+    while (!self->client->stopping &&
+           zkl_wait_until(&self->changed, &self->client->mutex, deadline_ms)) {
     }
 }
 
@@ -127,8 +122,10 @@ static void open_next_session(zkl_client_session *self) {
     zkl_connection_close(self->connection);
     int status = connect_session(self);
     pthread_mutex_lock(&self->client->mutex);
+    self->connect_status = status;
     if (status != ZKL_OK) {
         self->is_over = true;
+        tell_threads(self);
         pause_connecting(self, RETRY_PAUSE_MS);
     }
 }
@@ -150,14 +147,13 @@ static void look_up_again(zkl_client_session *self) {
 }
 
 static void wait_for_connection(zkl_client_session *self) {
-    int64_t start = zkl_clock_ms();
-    int64_t left = LOOK_UP_AGAIN_MS;
-    while (left > 0 && !self->client->stopping && !self->is_over && !self->session.connected &&
+    int64_t deadline_ms = zkl_deadline(LOOK_UP_AGAIN_MS);
+    bool in_time = true;
+    while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
            !self->session.auth_failed) {
-        zkl_condition_wait(&self->changed, &self->client->mutex, left);
-        left = LOOK_UP_AGAIN_MS - (zkl_clock_ms() - start);
+        in_time = zkl_wait_until(&self->changed, &self->client->mutex, deadline_ms);
     }
-    if (left <= 0) {
+    if (!in_time) {
         look_up_again(self);
     }
 }
@@ -167,9 +163,7 @@ static void stop_connecting(zkl_client_session *self) {
     pthread_mutex_unlock(&self->client->mutex);
     zkl_connection_close(self->connection);
     pthread_mutex_lock(&self->client->mutex);
-    while (!self->client->stopping) {
-        zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
-    }
+    pause_connecting(self, INT64_MAX);
 }
 
 static void *keep_connected(void *arg) {
@@ -207,6 +201,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     }
     zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
     self->client = client;
+    self->is_over = true;
     self->connection = zkl_connection_make(&client->mutex, &listener, on_wake, self);
     if (self->connection == NULL) {
         free(self);
@@ -230,20 +225,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     return self;
 }
 
-static bool start_thread(zkl_client_session *self) {
-    self->thread_runs = zkl_thread_start(&self->thread, keep_connected, self);
-    return self->thread_runs;
-}
-
-static void append_session(zkl_client *client, zkl_client_session *self) {
-    zkl_client_session **place = &client->sessions;
-    while (*place != NULL) {
-        place = &(*place)->next;
-    }
-    *place = self;
-}
-
-bool zkl_service_is_idle(const zkl_client *client) {
+bool zkl_sessions_are_idle(const zkl_client *client) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         if (!zkl_connection_is_idle(one->connection)) {
             return false;
@@ -252,17 +234,20 @@ bool zkl_service_is_idle(const zkl_client *client) {
     return true;
 }
 
-int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
+int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
     zkl_client_session *self = make_session(client);
     if (self == NULL) {
         return ZKL_NO_MEMORY;
     }
-    self->is_over = true;
-    if (!start_thread(self)) {
+    if (!zkl_thread_start(&self->thread, keep_connected, self)) {
         free_session(self);
         return ZKL_SYSTEM;
     }
-    append_session(client, self);
+    zkl_client_session **place = &client->sessions;
+    while (*place != NULL) {
+        place = &(*place)->next;
+    }
+    *place = self;
     *result = self;
     return ZKL_OK;
 }
@@ -277,38 +262,27 @@ static void stop_threads(zkl_client *client) {
         zkl_condition_signal(&one->changed);
     }
     pthread_mutex_unlock(&client->mutex);
-    zkl_thread_join(client->timer_thread);
+    if (client->timer_thread_runs) {
+        zkl_thread_join(client->timer_thread);
+    }
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->thread_runs) {
-            zkl_thread_join(one->thread);
-        }
+        zkl_thread_join(one->thread);
     }
 }
 
-/* The first one is connected here, so that its failure is that of the client. */
-int zkl_service_start(zkl_client *client) {
-    zkl_client_session *first = make_session(client);
-    if (first == NULL) {
-        return ZKL_NO_MEMORY;
-    }
-    append_session(client, first);
-    int status = connect_session(first);
-    if (status != ZKL_OK) {
-        return status;
-    }
-    if (!zkl_thread_start(&client->timer_thread, fire_timers, client)) {
-        zkl_connection_close(first->connection);
+int zkl_sessions_start(zkl_client *client) {
+    zkl_client_session *first = NULL;
+    client->timer_thread_runs = zkl_thread_start(&client->timer_thread, fire_timers, client);
+    if (!client->timer_thread_runs) {
         return ZKL_SYSTEM;
     }
-    if (!start_thread(first)) {
-        stop_threads(client);
-        zkl_connection_close(first->connection);
-        return ZKL_SYSTEM;
-    }
-    return ZKL_OK;
+    pthread_mutex_lock(&client->mutex);
+    int status = zkl_sessions_add(client, &first);
+    pthread_mutex_unlock(&client->mutex);
+    return status;
 }
 
-void zkl_service_stop(zkl_client *client) {
+void zkl_sessions_stop(zkl_client *client) {
     stop_threads(client);
     pthread_mutex_lock(&client->mutex);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -318,7 +292,7 @@ void zkl_service_stop(zkl_client *client) {
     pthread_mutex_unlock(&client->mutex);
 }
 
-void zkl_service_free_sessions(zkl_client *client) {
+void zkl_sessions_free(zkl_client *client) {
     while (client->sessions != NULL) {
         zkl_client_session *first = client->sessions;
         client->sessions = first->next;

@@ -4,23 +4,24 @@
  * next session when one has expired, looks names up again while disconnected,
  * and ends the session when the client closes.
  */
-#ifndef ZKLOCK_SERVICE_H
-#define ZKLOCK_SERVICE_H
+#ifndef ZKLOCK_SESSION_THREADS_H
+#define ZKLOCK_SESSION_THREADS_H
 
 #include "client/client.h"
 
-/** Makes and opens the first session, and starts its thread and the timers'.
- *  ZKL_OK, or nothing runs. */
-int zkl_service_start(zkl_client *client);
-/** Makes another session, which its thread opens. With the mutex held. */
-int zkl_service_add_session(zkl_client *client, zkl_client_session **result);
+/** Starts the timers' thread, and makes the first session. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM:
+ *  zkl_sessions_stop is to follow in each case. Without the mutex. */
+int zkl_sessions_start(zkl_client *client);
+/** Makes another session, which its thread opens. With the mutex held. ZKL_OK, ZKL_NO_MEMORY or
+ *  ZKL_SYSTEM. */
+int zkl_sessions_add(zkl_client *client, zkl_client_session **result);
 /** Whether no reply is awaited: those of a connection that breaks are lost at once. With the mutex
  *  held. The client's condition is told of it, when it closes. */
-bool zkl_service_is_idle(const zkl_client *client);
+bool zkl_sessions_are_idle(const zkl_client *client);
 /** Stops all threads and ends all sessions, and with them the requests. Without
  *  the mutex. */
-void zkl_service_stop(zkl_client *client);
-/** Frees the sessions, stopped or never started. */
-void zkl_service_free_sessions(zkl_client *client);
+void zkl_sessions_stop(zkl_client *client);
+/** Frees the sessions, which have stopped. */
+void zkl_sessions_free(zkl_client *client);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "base/try.h"
 #include "base/validation.h"
+#include "client/session_choice.h"
 #include "handle/lock_callback.h"
 #include "session/leader_watch.h"
 #include "zklock/election.h"

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/try.h"
+#include "client/session_choice.h"
 #include "handle/commit.h"
 #include "handle/lock_search.h"
 #include "session/explanation.h"

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "client/session_choice.h"
 #include "session/request_runner.h"
 #include "support/lock_desk.h"
 

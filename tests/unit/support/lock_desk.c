@@ -44,13 +44,13 @@ static void connect_session(zkl_session *session) {
                                                       .timeout_ms = DESK_SESSION_TIMEOUT_MS });
 }
 
-int zkl_service_start(zkl_client *client) {
+int zkl_sessions_start(zkl_client *client) {
     client->sessions = make_session(client);
     connect_session(&client->sessions->session);
     return ZKL_OK;
 }
 
-int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
+int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
     if (service_returns != ZKL_OK) {
         return service_returns;
     }
@@ -64,13 +64,13 @@ int zkl_service_add_session(zkl_client *client, zkl_client_session **result) {
 }
 
 /* What nobody answers need not be waited for. */
-bool zkl_service_is_idle(const zkl_client *client) {
+bool zkl_sessions_are_idle(const zkl_client *client) {
     (void)client;
     return true;
 }
 
 /* Like a handle of libzookeeper that is closed. */
-void zkl_service_stop(zkl_client *client) {
+void zkl_sessions_stop(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     fake_answer_all(operations, ZKL_OUTCOME_SESSION_OVER);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -80,7 +80,7 @@ void zkl_service_stop(zkl_client *client) {
     pthread_mutex_unlock(&client->mutex);
 }
 
-void zkl_service_free_sessions(zkl_client *client) {
+void zkl_sessions_free(zkl_client *client) {
     while (client->sessions != NULL) {
         zkl_client_session *first = client->sessions;
         client->sessions = first->next;

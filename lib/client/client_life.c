@@ -1,0 +1,353 @@
+/* zkl_client_open and zkl_client_close. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/error_message.h"
+#include "base/pool.h"
+#include "base/threads.h"
+#include "base/try.h"
+#include "base/validation.h"
+#include "client/client.h"
+#include "client/session_threads.h"
+#include "session/explanation.h"
+#include "session/request_runner.h"
+
+enum { HOST_NAME_SIZE = 256 };
+
+/* A connection that is closed before all replies have been read is reset, and the end of its
+ * session is lost on the way: the servers would keep its nodes until it times out. So close waits
+ * for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this. */
+enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
+
+/* What the application asks for. */
+typedef struct opening {
+    const char *hosts;
+    size_t servers_length; /* before the chroot */
+    const char *chroot;
+    zkl_client_options options;
+} opening;
+
+/* ---- Input -------------------------------------------------------------------------------- */
+
+static int check_hosts(opening *given) {
+    ZKL_TRY(zkl_validate_pointer("hosts", given->hosts));
+    return zkl_validate_hosts(given->hosts, &given->servers_length, &given->chroot);
+}
+
+static int check_numbers(const zkl_client_options *options) {
+    ZKL_TRY(zkl_validate_range("session_timeout_ms", options->session_timeout_ms,
+                               ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS));
+    ZKL_TRY(zkl_validate_range("connect_timeout_ms", options->connect_timeout_ms, 1, INT32_MAX));
+    ZKL_TRY(zkl_validate_range("lease_tick_ms", options->lease_tick_ms, 0, ZKL_LEASE_TICK_MAX_MS));
+    ZKL_TRY(
+        zkl_validate_range("log_level", (int64_t)options->log_level, ZKL_LOG_ERROR, ZKL_LOG_DEBUG));
+    ZKL_TRY(zkl_validate_range("dispatch", (int64_t)options->dispatch, ZKL_DISPATCH_THREAD,
+                               ZKL_DISPATCH_CALLER));
+    if (options->recorded_events != 0) {
+        ZKL_TRY(zkl_validate_range("recorded_events", options->recorded_events,
+                                   ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
+    }
+    ZKL_TRY(zkl_validate_range("container_parents", options->container_parents, 0, 1));
+    ZKL_TRY(zkl_validate_range("metrics", options->metrics, 0, 1));
+    return zkl_validate_range("reserved", options->reserved, 0, 0);
+}
+
+static int check_options(const zkl_client_options *options) {
+    ZKL_TRY(check_numbers(options));
+    ZKL_TRY(zkl_validate_pointer("lock_root", options->lock_root));
+    ZKL_TRY(zkl_validate_root(options->lock_root));
+    if (options->label != NULL) {
+        ZKL_TRY(zkl_validate_label(options->label));
+    }
+    return options->record_directory != NULL
+               ? zkl_validate_file_name("record_directory", options->record_directory)
+               : ZKL_OK;
+}
+
+/* ---- Its parts ---------------------------------------------------------------------------- */
+
+static int copy_strings(zkl_client *client, const opening *given) {
+    /* The program's name is no input of the user's: cut it rather than refuse it. */
+    const char *program = program_invocation_short_name;
+    const char *label = given->options.label != NULL ? given->options.label : program;
+    char host[HOST_NAME_SIZE] = "unknown";
+    (void)gethostname(host, sizeof(host) - 1);
+    client->servers = zkl_pool_print(client, "%.*s", (int)given->servers_length, given->hosts);
+    client->chroot = zkl_pool_print(client, "%s", given->chroot);
+    client->lock_root = zkl_pool_print(client, "%s%s", given->chroot, given->options.lock_root);
+    client->label = zkl_pool_print(client, "%.*s", ZKL_LABEL_MAX, label);
+    client->identity = zkl_pool_print(client, "host=%s\npid=%ld\nlabel=%.*s\n", host,
+                                      (long)client->process, ZKL_LABEL_MAX, label);
+    bool copied = client->servers != NULL && client->chroot != NULL && client->lock_root != NULL &&
+                  client->label != NULL && client->identity != NULL;
+    return copied ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+static zkl_client *make_client(const zkl_client_options *options) {
+    zkl_client *client = zkl_pool_make(sizeof(*client));
+    if (client == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&client->mutex, NULL);
+    zkl_condition_begin(&client->changed);
+    zkl_condition_begin(&client->timers_changed);
+    zkl_handle_open(&client->open);
+    client->references = 1;
+    client->process = getpid();
+    client->session_timeout_ms = options->session_timeout_ms;
+    client->lease_tick_ms = options->lease_tick_ms;
+    client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
+    client->dispatch = options->dispatch;
+    client->container_parents = options->container_parents != 0;
+    return client;
+}
+
+static int start_log(zkl_client *client, const zkl_client_options *options) {
+    if (options->log_callback == NULL) {
+        return ZKL_OK;
+    }
+    client->log_callbacks = zkl_callback_queue_start();
+    if (client->log_callbacks == NULL) {
+        return ZKL_SYSTEM;
+    }
+    client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
+                               client->log_callbacks);
+    return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* One with a thread is started when a handle needs it. */
+static int make_callbacks(zkl_client *client) {
+    if (client->dispatch == ZKL_DISPATCH_CALLER) {
+        client->callbacks = zkl_callback_queue_make();
+        return client->callbacks != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    }
+    return ZKL_OK;
+}
+
+static int open_recorder(zkl_client *client, const zkl_client_options *given) {
+    if (given->recorded_events == 0) {
+        return ZKL_OK;
+    }
+    zkl_recorder_options options = {
+        .events = given->recorded_events,
+        .label = client->label,
+        .directory = given->record_directory,
+    };
+    client->recorder = zkl_recorder_open(&options);
+    return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* The program's name was not checked, and the format wants UTF-8. */
+static int open_metrics(zkl_client *client, const zkl_client_options *given) {
+    if (given->metrics == 0) {
+        return ZKL_OK;
+    }
+    bool good = zkl_validate_label(client->label) == ZKL_OK;
+    zkl_error_clear();
+    client->metrics = zkl_metrics_open(good ? client->label : "");
+    return client->metrics != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* ---- Closing ------------------------------------------------------------------------------ */
+
+/* Who waited learns that it is over before the servers are waited for. */
+static void dispatch_verdicts(zkl_client *client) {
+    if (client->dispatch == ZKL_DISPATCH_CALLER && client->callbacks != NULL) {
+        pthread_mutex_unlock(&client->mutex);
+        (void)zkl_callback_queue_dispatch(client->callbacks);
+        pthread_mutex_lock(&client->mutex);
+    }
+}
+
+/* Every request leaves the queue; a verdict that is still owed is ZKL_CLOSED. */
+static void send_away(zkl_session *session) {
+    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
+        next = runner->next;
+        zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CLOSED };
+        if (runner->request.stage == ZKL_STAGE_HELD) {
+            leave.kind = ZKL_EVENT_RELEASED;
+        }
+        zkl_request_runner_feed(runner, &leave);
+    }
+}
+
+static void send_all_away(zkl_client *client) {
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        send_away(&one->session);
+    }
+}
+
+static size_t count_requests(const zkl_client *client) {
+    size_t count = 0;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        count += one->session.runner_count;
+    }
+    return count;
+}
+
+/* How long nodes of sessions that were given up may still be there; INT64_MAX: nobody knows. */
+static int64_t left_behind_ms(const zkl_client *client) {
+    int64_t longest = 0;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        int64_t its = zkl_session_left_behind_ms(&one->session);
+        longest = its > longest ? its : longest;
+    }
+    return longest;
+}
+
+static bool have_all_left(const zkl_client *client) {
+    return count_requests(client) == 0 && left_behind_ms(client) == 0;
+}
+
+/* With the mutex held. */
+static void wait_for(zkl_client *client, bool (*is_so)(const zkl_client *client),
+                     int64_t timeout_ms) {
+    int64_t deadline_ms = zkl_deadline(timeout_ms);
+    while (!is_so(client) && zkl_clock_ms() < deadline_ms) {
+        int64_t behind_ms = left_behind_ms(client); /* nobody tells when that is over */
+        int64_t over_ms = behind_ms > 0 ? zkl_deadline(behind_ms) : INT64_MAX;
+        (void)zkl_wait_until(&client->changed, &client->mutex,
+                             over_ms < deadline_ms ? over_ms : deadline_ms);
+    }
+}
+
+static void drain(zkl_client *client) {
+    int64_t deadline_ms = zkl_deadline(DRAIN_LONGEST_MS - DRAIN_MS);
+    uint64_t before = 0;
+    do {
+        before = client->answers;
+        wait_for(client, zkl_sessions_are_idle, DRAIN_MS);
+    } while (!zkl_sessions_are_idle(client) && client->answers != before &&
+             zkl_clock_ms() <= deadline_ms);
+}
+
+/* What leaves is waited for, and then, briefly, for what else is under way. */
+static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
+    wait_for(client, have_all_left, timeout_ms);
+    drain(client);
+    return have_all_left(client) ? ZKL_OK : ZKL_PENDING;
+}
+
+static void tell_close_listeners(const zkl_client *client) {
+    for (zkl_close_listener *one = client->close_listeners; one != NULL; one = one->next) {
+        one->closes(one->arg);
+    }
+}
+
+/* Stops the log and the callbacks in the order in which news flows, and then frees the sessions,
+ * which callbacks may have looked at. */
+static void shut_down(zkl_client *client) {
+    zkl_log_stop(client->log);
+    zkl_callback_queue_close(client->callbacks);
+    client->callbacks = NULL;
+    zkl_callback_queue_close(client->log_callbacks);
+    client->log_callbacks = NULL;
+    zkl_sessions_free(client);
+    zkl_log_free(client->log);
+    client->log = NULL;
+}
+
+static int end(zkl_client *client, int64_t timeout_ms) {
+    pthread_mutex_lock(&client->mutex);
+    if (client->closed) { /* and its memory is still there for its lock handles */
+        pthread_mutex_unlock(&client->mutex);
+        return ZKL_CLOSED;
+    }
+    zkl_condition_broadcast(&client->changed); /* for calls of administration.h under way */
+    client->closed = true;
+    tell_close_listeners(client);
+    send_all_away(client);
+    dispatch_verdicts(client);
+    int status = wait_until_all_left(client, timeout_ms);
+    pthread_mutex_unlock(&client->mutex);
+    zkl_sessions_stop(client);
+    shut_down(client);
+    zkl_client_drop(client);
+    return status;
+}
+
+int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
+    ZKL_BEGIN_CALL;
+    if (client == NULL) {
+        return ZKL_OK;
+    }
+    ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 0, INT64_MAX));
+    ZKL_TRY(zkl_handle_check("client", client));
+    return zkl_callback_is_running() ? ZKL_IN_CALLBACK : end(client, timeout_ms);
+}
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+static int start(zkl_client *client, const opening *given) {
+    ZKL_TRY(copy_strings(client, given));
+    ZKL_TRY(open_recorder(client, &given->options));
+    ZKL_TRY(open_metrics(client, &given->options));
+    ZKL_TRY(start_log(client, &given->options));
+    ZKL_TRY(make_callbacks(client));
+    return zkl_sessions_start(client);
+}
+
+/* ZKL_OK: it is connected, and can do what is asked for. */
+static int first_status(const zkl_client_session *first) {
+    if (first->session.auth_failed) {
+        return ZKL_AUTH_FAILED;
+    }
+    if (!first->session.connected) {
+        return first->connect_status != ZKL_OK ? first->connect_status : ZKL_DISCONNECTED;
+    }
+    return zkl_liveness_lease_is_possible(&first->session.liveness) ? ZKL_OK : ZKL_LEASE_IMPOSSIBLE;
+}
+
+static void explain(const zkl_client *client, const char *hosts, int status) {
+    const zkl_client_session *first = client->sessions;
+    if (status == ZKL_LEASE_IMPOSSIBLE) {
+        zkl_client_note_lease_impossible(client);
+    } else if (status == ZKL_DISCONNECTED) {
+        zkl_error_note("host list", hosts, "%s",
+                       first->connect_status != ZKL_OK
+                           ? "no host of it could be resolved"
+                           : zkl_explain_connection(&first->session).text);
+    }
+}
+
+static int await_first_session(zkl_client *client, const opening *given) {
+    int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
+    pthread_mutex_lock(&client->mutex);
+    const zkl_client_session *first = client->sessions;
+    while (!first->session.connected && !first->session.auth_failed &&
+           first->connect_status == ZKL_OK &&
+           zkl_wait_until(&client->changed, &client->mutex, deadline_ms)) {
+    }
+    int status = first_status(first);
+    explain(client, given->hosts, status);
+    pthread_mutex_unlock(&client->mutex);
+    return status;
+}
+
+int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_client **result) {
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_validate_pointer("client", result));
+    *result = NULL;
+    if (zkl_callback_is_running()) {
+        return ZKL_IN_CALLBACK;
+    }
+    opening given = { .hosts = hosts, .options = ZKL_CLIENT_OPTIONS_INIT };
+    ZKL_TRY(check_hosts(&given));
+    ZKL_TRY(zkl_struct_read("zkl_client_options", options, &given.options, sizeof(given.options)));
+    ZKL_TRY(check_options(&given.options));
+    zkl_client *client = make_client(&given.options);
+    if (client == NULL) {
+        return ZKL_NO_MEMORY;
+    }
+    int status = start(client, &given);
+    if (status == ZKL_OK) {
+        status = await_first_session(client, &given);
+    }
+    if (status != ZKL_OK) {
+        (void)end(client, 0);
+        return status;
+    }
+    *result = client;
+    return ZKL_OK;
+}
