@@ -3,8 +3,8 @@
 #include <string.h>
 
 static void look(zkl_contention *self) {
-    self->look_again = zkl_watch_table_add_children(self->table, self->parent_path,
-                                                    &self->waiter) == ZKL_WATCH_NOT_SENT;
+    self->look_again = false;
+    zkl_watch_table_add_children(self->table, self->parent_path, &self->waiter);
 }
 
 /* While the reply to a downgrade is lost the holder may have another node than is known. */

@@ -13,25 +13,16 @@ struct zkl_leader_watch {
     zkl_session_follower follower;
     zkl_leader_watcher watcher;
     char *parent_path;
-    uint64_t session_number; /* in which it looked */
-    bool asks;               /* a reply is awaited, */
-    bool again;              /* and then it looks again */
-    bool closed;
-    char *path; /* of the first node */
-    zkl_watch_waiter waiter;
-    zkl_list_waiter list;
-    bool inspected;
+    zkl_list_waiter list;          /* of who is there, */
+    char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
+    zkl_watch_waiter waiter;       /* the watch on that, */
+    zkl_sent *reading;             /* and a look at it */
+    bool was_read;
     int64_t highest_term;
     zkl_timer pause;
 };
 
 static void look(zkl_leader_watch *watch);
-
-static void free_watch(zkl_leader_watch *watch) {
-    free(watch->parent_path);
-    free(watch->path);
-    free(watch);
-}
 
 /* ---- What was found ----------------------------------------------------------------- */
 
@@ -67,25 +58,6 @@ static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
                                      .note = identity.note });
 }
 
-/* ---- Replies ------------------------------------------------------------------------ */
-
-/* Whether a reply is to be looked at. It may be what a closed one waits for. */
-static bool take_reply(zkl_leader_watch *watch) {
-    watch->asks = false;
-    if (watch->closed) {
-        free_watch(watch);
-        return false;
-    }
-    if (watch->session == NULL) {
-        return false;
-    }
-    if (watch->again || watch->session_number != watch->session->sender.session_number) {
-        look(watch);
-        return false;
-    }
-    return true;
-}
-
 static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
     if (outcome == ZKL_OUTCOME_REFUSED) {
         see_nobody(watch, status);
@@ -94,13 +66,12 @@ static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
     }
 }
 
-static void on_inspected(void *arg, const zkl_reply *reply) {
+/* ---- Looking ------------------------------------------------------------------------- */
+
+static void on_read(void *arg, const zkl_reply *reply) {
     zkl_leader_watch *watch = arg;
-    if (!take_reply(watch)) {
-        return;
-    }
     if (reply->outcome == ZKL_OUTCOME_OK) {
-        watch->inspected = true;
+        watch->was_read = true;
         conclude(watch, reply);
     } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
         look(watch);
@@ -123,30 +94,19 @@ static void on_fired(void *arg, bool deleted) {
     look(arg);
 }
 
-static void ask(zkl_leader_watch *watch, zkl_outcome sent) {
-    watch->asks = sent == ZKL_OUTCOME_OK;
-    if (!watch->asks) {
-        look_later(watch);
-    }
-}
-
 /* The watch is asked for before the look, so that nothing happens between the two unseen. */
 static void follow(zkl_leader_watch *watch, const char *name) {
-    size_t size = strlen(watch->parent_path) + strlen(name) + 2;
-    free(watch->path);
-    watch->path = malloc(size);
-    if (watch->path == NULL) {
+    int length = snprintf(watch->path, sizeof(watch->path), "%s/%s", watch->parent_path, name);
+    if ((size_t)length >= sizeof(watch->path)) {
         look_later(watch);
         return;
     }
-    snprintf(watch->path, size, "%s/%s", watch->parent_path, name);
-    if (zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter) ==
-        ZKL_WATCH_NOT_SENT) {
-        look_later(watch);
-        return;
-    }
+    zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = watch->path };
-    ask(watch, zkl_send(&watch->session->sender, &get, on_inspected, watch));
+    if (zkl_send_tracked(&watch->session->sender, &get, on_read, watch, &watch->reading) !=
+        ZKL_OUTCOME_OK) {
+        look_later(watch);
+    }
 }
 
 /* Who holds for reading, or one of several permits, does so with others, and leads nobody. A
@@ -158,9 +118,6 @@ static bool may_lead(const char *first) {
 
 static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_leader_watch *watch = arg;
-    if (!take_reply(watch)) {
-        return;
-    }
     if (answer->outcome != ZKL_OUTCOME_OK && answer->outcome != ZKL_OUTCOME_NO_NODE) {
         fail(watch, answer->outcome, answer->status);
         return;
@@ -173,19 +130,21 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
     }
 }
 
+static void stop_looking(zkl_leader_watch *watch) {
+    zkl_listings_withdraw(&watch->list);
+    zkl_watch_table_remove(&watch->waiter);
+    zkl_sent_forget(&watch->reading);
+    zkl_timer_stop(&watch->pause);
+    watch->was_read = false;
+}
+
 /* Without a connection it waits for on_connected. */
 static void look(zkl_leader_watch *watch) {
     zkl_session *session = watch->session;
-    watch->again = watch->asks;
-    if (watch->asks) {
-        return;
-    }
-    zkl_watch_table_remove(&watch->waiter);
-    zkl_timer_stop(&watch->pause);
-    watch->inspected = false;
-    watch->session_number = session->sender.session_number;
-    if (session->connected) {
-        ask(watch, zkl_listings_ask(&session->listings, watch->parent_path, &watch->list));
+    stop_looking(watch);
+    if (session->connected &&
+        zkl_listings_ask(&session->listings, watch->parent_path, &watch->list) != ZKL_OUTCOME_OK) {
+        look_later(watch);
     }
 }
 
@@ -195,23 +154,18 @@ static void on_pause_over(void *arg) {
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
+/* A watch does not outlive its session. */
 static void on_connected(void *arg) {
     zkl_leader_watch *watch = arg;
-    bool current = watch->session_number == watch->session->sender.session_number;
-    if (!current || !watch->inspected) {
+    if (!watch->was_read || watch->waiter.watch == NULL) {
         look(watch);
     }
 }
 
-static void stop(zkl_leader_watch *watch) {
-    zkl_watch_table_remove(&watch->waiter);
-    zkl_timer_stop(&watch->pause);
-    watch->session = NULL;
-}
-
 static void on_finished(void *arg, int status) {
     zkl_leader_watch *watch = arg;
-    stop(watch);
+    stop_looking(watch);
+    watch->session = NULL;
     tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
 }
 
@@ -228,7 +182,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     }
     watch->parent_path = strdup(parent_path);
     if (watch->parent_path == NULL) {
-        free_watch(watch);
+        free(watch);
         return NULL;
     }
     watch->session = session;
@@ -249,10 +203,8 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
         zkl_session_unfollow(watch->session, &watch->follower);
-        stop(watch);
+        stop_looking(watch);
     }
-    watch->closed = true;
-    if (!watch->asks) {
-        free_watch(watch);
-    }
+    free(watch->parent_path);
+    free(watch);
 }

@@ -9,9 +9,6 @@
 
 #include "session/watch_table.h"
 
-/** A reading of the data, which may be answered when the request has gone. */
-typedef struct zkl_data_read zkl_data_read;
-
 /** Embed it. The first six fields are the caller's to fill. */
 typedef struct zkl_own_watch {
     zkl_watch_table *table;
@@ -22,17 +19,18 @@ typedef struct zkl_own_watch {
     void (*revoke_requested)(void *arg); /* once for each node */
     void *arg;
     zkl_watch_waiter waiter;
-    bool is_revoke_requested; /* the caller sets it back for another node */
-    bool read_failed;         /* the data are to be read again */
-    zkl_data_read *reading;   /* they are being read */
+    bool is_revoke_requested;
+    bool read_failed;  /* the data are to be read again */
+    zkl_sent *reading; /* they are being read */
 } zkl_own_watch;
 
-zkl_watch_added zkl_own_watch_add(zkl_own_watch *self, const char *node);
+/** `armed` will be called, or already is. */
+void zkl_own_watch_add(zkl_own_watch *self, const char *node);
 /** What could not be read is read now. */
 void zkl_own_watch_review(zkl_own_watch *self);
-/** The node is not watched any more; that it is not is fine. */
+/** The request has another node, of which nobody knows yet whether its data ask for the lock. */
+void zkl_own_watch_forget_data(zkl_own_watch *self);
+/** The node is not watched any more, and nobody is told of anything. One that is not is fine. */
 void zkl_own_watch_remove(zkl_own_watch *self);
-/** Likewise, and nobody is told of anything. */
-void zkl_own_watch_end(zkl_own_watch *self);
 
 #endif

@@ -172,25 +172,14 @@ static bool is_ours(const zkl_request_runner *runner, const char *node) {
     return false;
 }
 
-static void watch_own_node(zkl_request_runner *runner, const char *node) {
-    zkl_watch_added added = zkl_own_watch_add(&runner->own_watch, node);
-    if (added != ZKL_WATCH_ARMING) {
-        queue_answer(runner, ZKL_ACTION_WATCH_OWN,
-                     added == ZKL_WATCH_ARMED ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW);
-    }
-}
-
 /* While n or more are in its way it watches the n nearest: when fewer are left at least one of
  * these has gone. */
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_contenders_place place = zkl_request_place(&runner->request);
-    zkl_outcome outcome = ZKL_OUTCOME_OK;
     zkl_telemetry_queued(zkl_request_facts_of(&runner->history), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
     size_t count = zkl_contenders_find_nearest(children, &place, runner->nearest);
-    if (!zkl_watch_set_watch(&runner->watches, runner->nearest, count, &outcome)) {
-        queue_answer(runner, ZKL_ACTION_WATCH, outcome);
-    }
+    zkl_watch_set_watch(&runner->watches, runner->nearest, count);
 }
 
 static void back_off(zkl_request_runner *runner) {
@@ -271,7 +260,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
-        runner->own_watch.is_revoke_requested = false; /* by the data of the node before */
+        zkl_own_watch_forget_data(&runner->own_watch);
     }
     if (runner->owner.downgraded != NULL) {
         runner->owner.downgraded(runner->owner.arg, status);
@@ -302,7 +291,7 @@ static void end(zkl_request_runner *runner) {
     zkl_timer_stop(&runner->deadline);
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
-    zkl_own_watch_end(&runner->own_watch);
+    zkl_own_watch_remove(&runner->own_watch);
     zkl_contention_end(&runner->contention);
     DL_DELETE(session->runners, runner);
     zkl_create_group_leave(&runner->sender.member);
@@ -319,7 +308,7 @@ static void end(zkl_request_runner *runner) {
 
 static void rejoin(zkl_request_runner *runner) {
     runner->history.position = -1;
-    runner->own_watch.is_revoke_requested = false;
+    zkl_own_watch_forget_data(&runner->own_watch);
     zkl_watch_set_remove_left(&runner->watches);
     zkl_telemetry_rejoined(zkl_request_facts_of(&runner->history));
 }
@@ -349,7 +338,7 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         zkl_watch_set_remove_all(&runner->watches);
         break;
     case ZKL_ACTION_WATCH_OWN:
-        watch_own_node(runner, action->node);
+        zkl_own_watch_add(&runner->own_watch, action->node);
         break;
     case ZKL_ACTION_UNWATCH_OWN:
         zkl_own_watch_remove(&runner->own_watch);

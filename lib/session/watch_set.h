@@ -28,8 +28,9 @@ struct zkl_watch_set {
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     /* The first of them since they were armed. */
     void (*fired)(void *arg, bool deleted);
-    zkl_watch_set_member *members;
+    zkl_watch_set_member *members; /* room for two sets: the present one and the next */
     size_t size;
+    size_t first;   /* member of the present one */
     size_t awaited; /* replies */
     bool waits;     /* all are armed, and none has fired */
     zkl_outcome outcome;
@@ -43,10 +44,9 @@ bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char 
 /** Removes all watches and frees what it has. A zeroed one is fine. */
 void zkl_watch_set_end(zkl_watch_set *set);
 
-/** Watches these children of the parent, at most `size` of them, and no others any more. True:
- *  `armed` will be called; else `outcome` says what it would. */
-bool zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count,
-                         zkl_outcome *outcome);
+/** Watches these children of the parent, 1 to `size` of them, and no others any more. `armed` will
+ *  be called, or already is. */
+void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count);
 void zkl_watch_set_remove_all(zkl_watch_set *set);
 /** Those that stayed when one fired; none where a reply is still awaited. */
 void zkl_watch_set_remove_left(zkl_watch_set *set);

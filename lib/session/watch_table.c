@@ -165,28 +165,32 @@ static bool arm(zkl_watch *watch) {
     return false;
 }
 
-static zkl_watch_added add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
-                           zkl_watch_waiter *waiter) {
+/* NULL: out of memory, or it cannot be sent. */
+static zkl_watch *find_or_arm(zkl_watch_table *table, const char *path, zkl_watch_kind kind) {
     zkl_watch *watch = NULL;
     HASH_FIND(path_handle, table->by_path[kind], path, (unsigned)strlen(path), watch);
     if (watch == NULL) {
         watch = make_watch(table, path, kind);
     }
-    if (watch == NULL) {
-        return ZKL_WATCH_NOT_SENT;
-    }
-    bool is_set = watch->state == WATCH_ARMING || watch->state == WATCH_ARMED;
-    if (!is_set && !arm(watch)) {
-        return ZKL_WATCH_NOT_SENT;
-    }
-    waiter->watch = watch;
-    DL_APPEND(watch->waiters, waiter);
-    return watch->state == WATCH_ARMED ? ZKL_WATCH_ARMED : ZKL_WATCH_ARMING;
+    bool is_set = watch != NULL && (watch->state == WATCH_ARMING || watch->state == WATCH_ARMED);
+    return watch == NULL || is_set || arm(watch) ? watch : NULL;
 }
 
-zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
-                                    zkl_watch_waiter *waiter) {
-    return add(table, path, ZKL_WATCH_NODE, waiter);
+static bool add(zkl_watch_table *table, const char *path, zkl_watch_kind kind,
+                zkl_watch_waiter *waiter) {
+    waiter->watch = find_or_arm(table, path, kind);
+    if (waiter->watch != NULL) {
+        DL_APPEND(waiter->watch->waiters, waiter);
+    }
+    return waiter->watch != NULL;
+}
+
+void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter) {
+    if (!add(table, path, ZKL_WATCH_NODE, waiter)) {
+        waiter->armed(waiter->arg, ZKL_OUTCOME_NOT_NOW, ZKL_OK);
+    } else if (waiter->watch->state == WATCH_ARMED) {
+        waiter->armed(waiter->arg, ZKL_OUTCOME_OK, ZKL_OK);
+    }
 }
 
 static void on_children(void *arg, const zkl_list_answer *answer) {
@@ -201,18 +205,14 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
 
 /* The list is no older than the watch, and later than what the waiter comes for: all who are told
  * of one event come for that, and the first of them sets the watch again. */
-zkl_watch_added zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
-                                             zkl_watch_waiter *waiter) {
+void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
+                                  zkl_watch_waiter *waiter) {
     uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);
-    if (add(table, path, ZKL_WATCH_CHILDREN, waiter) == ZKL_WATCH_NOT_SENT) {
-        return ZKL_WATCH_NOT_SENT;
-    }
     waiter->list = (zkl_list_waiter){ .arg = waiter, .listed = on_children, .after = after };
-    if (zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
-        zkl_watch_table_remove(waiter);
-        return ZKL_WATCH_NOT_SENT;
+    if (!add(table, path, ZKL_WATCH_CHILDREN, waiter) ||
+        zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
+        on_children(waiter, &(zkl_list_answer){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }
-    return ZKL_WATCH_ARMING;
 }
 
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter) {
@@ -230,10 +230,6 @@ void zkl_watch_table_remove(zkl_watch_waiter *waiter) {
     if (watch->waiters == NULL && watch->state == WATCH_ARMED) {
         send_removal(watch);
     }
-}
-
-const char *zkl_watch_table_path(const zkl_watch_waiter *waiter) {
-    return waiter->watch != NULL ? waiter->watch->path : NULL;
 }
 
 /* ---- What the session tells ------------------------------------------------------------- */

@@ -24,13 +24,13 @@ typedef struct zkl_watch zkl_watch;
 /** One who waits; embed it, zeroed. */
 typedef struct zkl_watch_waiter {
     void *arg;
-    /* The reply, unless add gave it. Of a watch on children, only that it has failed. */
+    /* OK: it will fire. NO_NODE: it will not. Of a watch on children, only that it has failed. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     void (*fired)(void *arg, bool deleted);
     /* Of a watch on children: a list that it was armed with. It may lead to no call for another
      * waiter of the table. */
     void (*listed)(void *arg, zkl_listed children);
-    zkl_watch *watch;
+    zkl_watch *watch;     /* NULL: it waits for none */
     zkl_list_waiter list; /* of a watch on children */
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
@@ -45,27 +45,18 @@ typedef struct zkl_watch_table {
     uint64_t event_mark; /* after which lists show it */
 } zkl_watch_table;
 
-typedef enum zkl_watch_added {
-    ZKL_WATCH_ARMED,   /* shared with others, and in place */
-    ZKL_WATCH_ARMING,  /* `armed` will be called */
-    ZKL_WATCH_NOT_SENT /* out of memory, or the session is over; not now */
-} zkl_watch_added;
-
 /** Lists go through `listings`. */
 void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings);
 
-zkl_watch_added zkl_watch_table_add(zkl_watch_table *table, const char *path,
-                                    zkl_watch_waiter *waiter);
-/** On the children of the node; never ARMED, as a list is always asked for. */
-zkl_watch_added zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
-                                             zkl_watch_waiter *waiter);
+/** `armed` will be called, or already is: where others share the watch, or it cannot be sent. */
+void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);
+/** On the children of the node: `listed` will be called, or `armed` if that fails. */
+void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
+                                  zkl_watch_waiter *waiter);
 /** How often the data of the node had been set when the watch was armed; 0: it is not. */
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
-
-/** What a waiter waits for; NULL: nothing. */
-const char *zkl_watch_table_path(const zkl_watch_waiter *waiter);
 
 void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool deleted);
 /** Removals whose reply was lost, or that were turned away, are sent again: on each new

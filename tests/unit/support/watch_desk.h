@@ -31,8 +31,8 @@ watch_desk *watch_desk_open(void);
 void watch_desk_close(watch_desk *desk);
 
 void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name);
-zkl_watch_added watch_desk_add(watch_desk *desk, table_user *waiter, const char *path);
-zkl_watch_added watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path);
+void watch_desk_add(watch_desk *desk, table_user *waiter, const char *path);
+void watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path);
 void watch_desk_leave(watch_desk *desk, table_user *waiter);
 /** Adds, and has it answered. */
 void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path);
