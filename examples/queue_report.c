@@ -35,7 +35,7 @@ static int report_queue(zkl_client *client, const char *resource) {
     if (status != ZKL_OK) {
         return complain(resource, status);
     }
-    printf("%s: %zu\n", resource, queue->count);
+    printf("%s: %zu %s\n", resource, queue->count, queue->count == 1 ? "contender" : "contenders");
     for (size_t i = 0; i < queue->count; i++) {
         print_contender(i, queue->contenders[i]);
     }
@@ -49,11 +49,16 @@ static int report_all(zkl_client *client) {
     if (status != ZKL_OK) {
         return complain("resources", status);
     }
+    size_t reported = 0;
     for (size_t i = 0; i < list->count && status == ZKL_OK; i++) {
         const zkl_resource *resource = list->resources[i];
         if (resource->contenders > 0) {
             status = report_queue(client, resource->name);
+            reported++;
         }
+    }
+    if (reported == 0) {
+        printf("nobody holds a lock or waits for one\n");
     }
     zkl_resources_free(list);
     return status;
@@ -70,7 +75,7 @@ static int report_deadlocks(zkl_client *client, size_t *count) {
         printf("DEADLOCK\n");
         for (size_t k = 0; k < deadlocks->deadlocks[i]->length; k++) {
             const zkl_deadlock_wait *wait = deadlocks->deadlocks[i]->waits[k];
-            printf("  %s pid %s, owner %s: %s/%s waits behind %s, of the next\n",
+            printf("  %s pid %s, owner %s: %s/%s waits behind %s, which is the next owner's\n",
                    wait->identity.host, wait->identity.process_id, wait->identity.owner,
                    wait->resource, wait->node, wait->behind);
         }

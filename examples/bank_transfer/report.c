@@ -85,14 +85,14 @@ static void judge(const struct bank *bank, struct board *board, const struct cou
         board_fail(board, "transfers are not accounted for");
     }
     if (course->kills < bank->kills) {
-        board_fail(board, "only %d of %d kills came to be", course->kills, bank->kills);
+        board_fail(board, "only %d of %d kills happened", course->kills, bank->kills);
     }
     int waited_in_vain = atomic_load(&board->patient_timed_out);
     if (waited_in_vain > 0 && !bank->one_after_the_other) {
         board_fail(board, "%d transfers with plenty of time timed out", waited_in_vain);
     }
     if (waited_in_vain == 0 && bank->one_after_the_other) {
-        board_fail(board, "no deadlock came to be, one after the other");
+        board_fail(board, "no deadlock happened, though one lock was taken after the other");
     }
 }
 
