@@ -5,6 +5,8 @@
 
 #include <utlist.h>
 
+#include "base/error_message.h"
+#include "session/explanation.h"
 #include "session/guarded_write.h"
 
 /* It may outlive whoever waits for it, as its reply must be taken in. */
@@ -147,10 +149,10 @@ int zkl_commit_begin(zkl_commit_call *call) {
     return ZKL_OK;
 }
 
-int zkl_commit_end(zkl_commit_call *call) {
+static void abandon(zkl_commit_call *call) {
     zkl_commit *commit = call->commit;
     if (commit == NULL) {
-        return call->status;
+        return;
     }
     DL_DELETE(call->call.lock->commits, commit);
     commit->call = NULL;
@@ -160,9 +162,28 @@ int zkl_commit_end(zkl_commit_call *call) {
         free(commit);
         call->status = call->call.lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
     }
-    return call->status;
 }
 
 void zkl_commit_expire(zkl_lock_call *call) {
-    (void)zkl_commit_end((zkl_commit_call *)call);
+    abandon((zkl_commit_call *)call);
+}
+
+static void explain(const zkl_commit_call *call) {
+    const lock_member *member = &call->call.lock->members[0];
+    const zkl_session *session = member->runner != NULL ? member->runner->session : NULL;
+    zkl_explanation why = { "the connection was lost or silent" };
+    if (session != NULL && !session->connected) {
+        why = zkl_explain_connection(session);
+    }
+    zkl_error_note("resource", member->resource, "%s: %s",
+                   call->status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply",
+                   why.text);
+}
+
+int zkl_commit_end(zkl_commit_call *call) {
+    abandon(call);
+    if (call->status == ZKL_TIMEOUT || call->status == ZKL_UNKNOWN) {
+        explain(call);
+    }
+    return call->status;
 }

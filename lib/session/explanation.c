@@ -74,6 +74,12 @@ zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int stat
             return explain_refusal(history);
         }
         break;
+    case ZKL_BUSY:
+    case ZKL_QUEUE_FULL:
+        if (history->position > 0) {
+            return explain_wait(history);
+        }
+        break;
     case ZKL_PERMITS_DIFFER:
         return (zkl_explanation){ "an earlier request in its queue asks for another number of "
                                   "permits, or for a lock" };

@@ -126,6 +126,48 @@ TEST(members_and_stripes_and_candidates_say_so_too) {
     end();
 }
 
+TEST(full_queue_says_behind_how_many) {
+    zkl_lock *impatient = NULL;
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    char node[ZKL_NODE_PATH_SIZE];
+    options.max_waiting = 1;
+    begin(ZKL_DISPATCH_THREAD);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
+    EXPECT_INT(zkl_lock_open(self.client, "stock", &options, &impatient), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(impatient, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_QUEUE_FULL);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 2 requests for ", 0, "");
+    zkl_lock_close(impatient);
+    end();
+}
+
+/* The node of what is held cannot be checked while nobody answers. */
+TEST(verification_that_is_not_sent_or_not_answered_says_why) {
+    begin(ZKL_DISPATCH_THREAD);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_EXCLUSIVE, WAIT_MS, NULL), ZKL_OK);
+    zkl_testing_slow_servers(1000, 1000);
+    EXPECT_INT(zkl_lock_verify(self.lock, 100), ZKL_SUSPECT);
+    EXPECT_TEXT(zkl_error_message(),
+                "resource \"stock\": there was no reply: the connection was lost or silent");
+    zkl_testing_sleep(WAIT_MS);
+    EXPECT_INT(zkl_lock_verify(self.lock, WAIT_MS), ZKL_OK);
+    EXPECT_TEXT(zkl_error_message(), "");
+    zkl_testing_stop_servers();
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(zkl_lock_verify(self.lock, 1000), ZKL_SUSPECT);
+    EXPECT_SAID(zkl_error_message(), "resource \"stock\": nothing was sent: not connected for ",
+                1000 + SOON_MS, "");
+    self.react = keep_message;
+    self.heard[0] = '\0'; /* what the state callback heard */
+    EXPECT_INT(zkl_lock_verify_async(self.lock, 1000, async_on_verified, &self), ZKL_OK);
+    async_wait(&self);
+    ASYNC_HEARD(&self, "verified(-8) ");
+    EXPECT_SAID(said, "resource \"stock\": nothing was sent: not connected for ", 2000 + SOON_MS,
+                "");
+    zkl_testing_start_servers();
+    end();
+}
+
 /* ---- A refusal ------------------------------------------------------------------------ */
 
 TEST(refused_request_names_its_path_and_operation) {
