@@ -4,21 +4,23 @@
 
 #include "base/pool.h"
 
-/* An owner's waits are those from first_wait[owner] to before first_wait[owner + 1]. */
+typedef struct owner {
+    size_t first_wait; /* its waits: up to the next owner's first */
+    size_t first_into; /* likewise, of `into`: the waits for it */
+    size_t ways_on;    /* how many of its waits are for owners that are not left out */
+    size_t next_wait;  /* to be looked at, while it is on the way */
+    size_t seen;       /* the number of the search that saw it last */
+    bool left_out;     /* on no circle that is yet to be told */
+    bool on_way;
+} owner;
+
 typedef struct graph {
-    size_t owners;
-    size_t count;
+    owner *owners;
+    size_t owner_count;
     const zkl_wait *waits; /* in the order of `from`, then `to` */
-    size_t *first_wait;
-    size_t *first_into; /* likewise, of `into` */
-    size_t *into;       /* waits, by `to` */
-    size_t *ways_on;    /* how many of its waits are for owners that are not left out */
-    bool *left_out;     /* on no circle that is yet to be told */
-    bool *on_way;
-    size_t *way;       /* from the start */
-    size_t *next_wait; /* by place on the way: to be looked at */
-    const zkl_wait **circle;
-    size_t *seen; /* the number of the search that saw it last */
+    size_t wait_count;
+    size_t *into;            /* waits, by `to` */
+    const zkl_wait **circle; /* the way from the start */
     size_t searches;
     size_t *found; /* owners that a search has yet to go on from, or that are to be left out */
 } graph;
@@ -28,8 +30,8 @@ typedef struct graph {
 static int compare(const void *one, const void *other) {
     const zkl_wait *first = one;
     const zkl_wait *second = other;
-    const size_t mine[] = { first->from, first->to, first->label };
-    const size_t its[] = { second->from, second->to, second->label };
+    const size_t mine[] = { first->from, first->to, first->waiter, second->earlier };
+    const size_t its[] = { second->from, second->to, second->waiter, first->earlier };
     for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++) {
         if (mine[i] != its[i]) {
             return mine[i] < its[i] ? -1 : 1;
@@ -54,53 +56,45 @@ static size_t sort_and_leave_out_doubles(zkl_wait *waits, size_t count) {
 }
 
 static bool allocate(graph *self) {
-    size_t sizes = (self->owners + 2) * sizeof(size_t);
-    self->first_wait = zkl_pool_take(self, sizes);
-    self->first_into = zkl_pool_take(self, sizes);
-    self->into = zkl_pool_take(self, self->count * sizeof(size_t));
-    self->ways_on = zkl_pool_take(self, sizes);
-    self->left_out = zkl_pool_take(self, self->owners * sizeof(bool));
-    self->on_way = zkl_pool_take(self, self->owners * sizeof(bool));
-    self->way = zkl_pool_take(self, sizes);
-    self->next_wait = zkl_pool_take(self, sizes);
-    self->circle = zkl_pool_take(self, self->owners * sizeof(zkl_wait *));
-    self->seen = zkl_pool_take(self, sizes);
-    self->found = zkl_pool_take(self, sizes);
-    return self->first_wait != NULL && self->first_into != NULL && self->into != NULL &&
-           self->ways_on != NULL && self->left_out != NULL && self->on_way != NULL &&
-           self->way != NULL && self->next_wait != NULL && self->circle != NULL &&
-           self->seen != NULL && self->found != NULL;
+    self->owners = zkl_pool_take(self, (self->owner_count + 2) * sizeof(*self->owners));
+    self->into = zkl_pool_take(self, self->wait_count * sizeof(*self->into));
+    self->circle = zkl_pool_take(self, self->owner_count * sizeof(*self->circle));
+    self->found = zkl_pool_take(self, (self->owner_count + 1) * sizeof(*self->found));
+    return self->owners != NULL && self->into != NULL && self->circle != NULL &&
+           self->found != NULL;
 }
 
 static void index_waits(graph *self) {
-    for (size_t i = 0; i < self->count; i++) {
-        self->first_wait[self->waits[i].from + 1]++;
-        self->first_into[self->waits[i].to + 2]++;
-        self->ways_on[self->waits[i].from]++;
+    owner *owners = self->owners;
+    for (size_t i = 0; i < self->wait_count; i++) {
+        owners[self->waits[i].from + 1].first_wait++;
+        owners[self->waits[i].to + 2].first_into++;
+        owners[self->waits[i].from].ways_on++;
     }
-    for (size_t i = 0; i < self->owners; i++) {
-        self->first_wait[i + 1] += self->first_wait[i];
-        self->first_into[i + 2] += self->first_into[i + 1];
+    for (size_t i = 0; i < self->owner_count; i++) {
+        owners[i + 1].first_wait += owners[i].first_wait;
+        owners[i + 2].first_into += owners[i + 1].first_into;
     }
-    for (size_t i = 0; i < self->count; i++) { /* each begins where the one before it ends */
-        self->into[self->first_into[self->waits[i].to + 1]++] = i;
+    for (size_t i = 0; i < self->wait_count; i++) { /* each begins where the one before it ends */
+        self->into[owners[self->waits[i].to + 1].first_into++] = i;
     }
 }
 
 /* ---- What is on no circle ------------------------------------------------------------------- */
 
 /* And all that can go nowhere else. */
-static void leave_out(graph *self, size_t owner) {
+static void leave_out(graph *self, size_t number) {
     size_t count = 0;
-    self->left_out[owner] = true;
-    self->found[count++] = owner;
+    self->owners[number].left_out = true;
+    self->found[count++] = number;
     while (count > 0) {
-        size_t gone = self->found[--count];
-        for (size_t i = self->first_into[gone]; i < self->first_into[gone + 1]; i++) {
+        const owner *gone = &self->owners[self->found[--count]];
+        for (size_t i = gone->first_into; i < gone[1].first_into; i++) {
             size_t from = self->waits[self->into[i]].from;
-            self->ways_on[from]--;
-            if (self->ways_on[from] == 0 && !self->left_out[from]) {
-                self->left_out[from] = true;
+            owner *waiter = &self->owners[from];
+            waiter->ways_on--;
+            if (waiter->ways_on == 0 && !waiter->left_out) {
+                waiter->left_out = true;
                 self->found[count++] = from;
             }
         }
@@ -108,15 +102,19 @@ static void leave_out(graph *self, size_t owner) {
 }
 
 static void leave_out_ends(graph *self) {
-    for (size_t owner = 0; owner < self->owners; owner++) {
-        bool is_end = self->first_wait[owner] == self->first_wait[owner + 1];
-        if (is_end && !self->left_out[owner]) {
-            leave_out(self, owner);
+    for (size_t i = 0; i < self->owner_count; i++) {
+        bool is_end = self->owners[i].first_wait == self->owners[i + 1].first_wait;
+        if (is_end && !self->owners[i].left_out) {
+            leave_out(self, i);
         }
     }
 }
 
 /* ---- Circles -------------------------------------------------------------------------------- */
+
+static bool is_open(const owner *one) {
+    return !one->left_out && !one->on_way;
+}
 
 /* Whether there is a way from one owner to another beside the way that was taken. */
 static bool reaches(graph *self, size_t from, size_t to) {
@@ -124,16 +122,16 @@ static bool reaches(graph *self, size_t from, size_t to) {
     self->searches++;
     self->found[count++] = from;
     while (count > 0) {
-        size_t owner = self->found[--count];
-        for (size_t i = self->first_wait[owner]; i < self->first_wait[owner + 1]; i++) {
-            size_t next = self->waits[i].to;
-            if (next == to) {
+        const owner *one = &self->owners[self->found[--count]];
+        for (size_t i = one->first_wait; i < one[1].first_wait; i++) {
+            size_t number = self->waits[i].to;
+            owner *next = &self->owners[number];
+            if (number == to) {
                 return true;
             }
-            if (!self->left_out[next] && !self->on_way[next] &&
-                self->seen[next] != self->searches) {
-                self->seen[next] = self->searches;
-                self->found[count++] = next;
+            if (is_open(next) && next->seen != self->searches) {
+                next->seen = self->searches;
+                self->found[count++] = number;
             }
         }
     }
@@ -142,35 +140,36 @@ static bool reaches(graph *self, size_t from, size_t to) {
 
 /* Where there is only one way on, it is one that leads to the start. */
 static bool leads_on(graph *self, const zkl_wait *wait, size_t start) {
-    bool is_open = !self->left_out[wait->to] && !self->on_way[wait->to];
-    return is_open && (self->ways_on[wait->from] == 1 || reaches(self, wait->to, start));
+    return is_open(&self->owners[wait->to]) &&
+           (self->owners[wait->from].ways_on == 1 || reaches(self, wait->to, start));
 }
 
-static void enter(graph *self, size_t owner, size_t place) {
-    self->way[place] = owner;
-    self->next_wait[place] = self->first_wait[owner];
-    self->on_way[owner] = true;
+static owner *enter(graph *self, size_t number) {
+    owner *one = &self->owners[number];
+    one->next_wait = one->first_wait;
+    one->on_way = true;
+    return one;
 }
 
 /* All circles through the start. False: the visitor has had enough. */
 static bool visit_through(graph *self, size_t start, zkl_circle_callback *visit, void *arg) {
-    size_t length = 1;
-    enter(self, start, 0);
-    while (length > 0) {
-        size_t owner = self->way[length - 1];
-        if (self->next_wait[length - 1] == self->first_wait[owner + 1]) {
-            self->on_way[owner] = false;
-            length--;
+    size_t length = 0;
+    owner *last = enter(self, start);
+    while (last->next_wait < last[1].first_wait || length > 0) {
+        if (last->next_wait == last[1].first_wait) {
+            last->on_way = false;
+            last = &self->owners[self->circle[--length]->from];
             continue;
         }
-        const zkl_wait *wait = &self->waits[self->next_wait[length - 1]++];
-        self->circle[length - 1] = wait;
+        const zkl_wait *wait = &self->waits[last->next_wait++];
+        self->circle[length] = wait;
         if (wait->to == start) {
-            if (!visit(arg, self->circle, length)) {
+            if (!visit(arg, self->circle, length + 1)) {
                 return false;
             }
         } else if (leads_on(self, wait, start)) {
-            enter(self, wait->to, length++);
+            last = enter(self, wait->to);
+            length++;
         }
     }
     return true;
@@ -178,8 +177,8 @@ static bool visit_through(graph *self, size_t start, zkl_circle_callback *visit,
 
 /* Each circle is found from its lowest owner, which is then left out. */
 static void visit_all(graph *self, zkl_circle_callback *visit, void *arg) {
-    for (size_t start = 0; start < self->owners; start++) {
-        if (self->left_out[start]) {
+    for (size_t start = 0; start < self->owner_count; start++) {
+        if (self->owners[start].left_out) {
             continue;
         }
         if (reaches(self, start, start) && !visit_through(self, start, visit, arg)) {
@@ -195,8 +194,8 @@ bool zkl_circles_visit(size_t owners, zkl_wait *waits, size_t count, zkl_circle_
     if (self == NULL) {
         return false;
     }
-    self->owners = owners;
-    self->count = sort_and_leave_out_doubles(waits, count);
+    self->owner_count = owners;
+    self->wait_count = sort_and_leave_out_doubles(waits, count);
     self->waits = waits;
     bool done = allocate(self);
     if (done) {

@@ -1,9 +1,9 @@
 /*
- * Who waits for whom, as a directed graph, and its circles: of no more than numbers.
+ * Who waits for whom, as a directed graph, and its circles. It knows only numbers.
  *
- * A way is followed only to owners from which its start can still be reached, so that each leads to
- * a circle: between two circles it takes no more than the square of the graph's size. Nothing calls
- * itself, so that no stack limits the length of a circle.
+ * A way is followed only to owners from which its start can still be reached, so each way leads to
+ * a circle: between two circles it takes no more than the square of the graph's size. No function
+ * calls itself, so no stack limits the length of a circle.
  */
 #ifndef ZKLOCK_ADMINISTRATION_CIRCLES_H
 #define ZKLOCK_ADMINISTRATION_CIRCLES_H
@@ -15,16 +15,18 @@
 typedef struct zkl_wait {
     size_t from;
     size_t to;
-    size_t label; /* the caller's */
+    size_t waiter; /* the caller's, like the next */
+    size_t earlier;
 } zkl_wait;
 
 /** One circle: each wait's `to` is the `from` of the next, and the last one's that of the
- *  first; no owner is in it twice. False: that is enough. */
+ *  first; no owner is in it twice. False: stop. */
 typedef bool zkl_circle_callback(void *arg, const zkl_wait *const *waits, size_t length);
 
 /**
  * Calls back for each elementary circle of the graph, once. Sorts the waits; of several between the
- * same two owners the one with the lowest label counts. False: out of memory.
+ * same two owners the one with the lowest waiter counts, and of its waits the one with the greatest
+ * `earlier`. False: out of memory.
  */
 bool zkl_circles_visit(size_t owners, zkl_wait *waits, size_t count, zkl_circle_callback *visit,
                        void *arg);

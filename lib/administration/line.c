@@ -19,12 +19,10 @@ static int compare(const void *one, const void *other) {
     return zkl_neighbour_is_before(*second, *first) ? 1 : 0;
 }
 
-int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children children) {
-    *line = (zkl_line){ .path = path,
-                        .entries = zkl_pool_take(pool, children.count * sizeof(zkl_line_entry)) };
-    if (path == NULL || line->entries == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+/* The contenders of one resource. */
+static int add(zkl_line *line, void *pool, size_t resource, zkl_children children, size_t least) {
+    zkl_line_entry *first = &line->entries[line->count];
+    size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_node_name name = zkl_node_name_parse(children.names[i]);
         if (name.kind != ZKL_NODE_FOREIGN) {
@@ -32,17 +30,23 @@ int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children chi
             if (text == NULL) {
                 return ZKL_NO_MEMORY;
             }
-            line->entries[line->count++].member = (zkl_neighbour){ name, text };
+            first[count++] = (zkl_line_entry){ .member = { name, text }, .resource = resource };
         }
     }
-    qsort(line->entries, line->count, sizeof(*line->entries), compare);
+    qsort(first, count, sizeof(*first), compare);
+    line->count += count >= least ? count : 0;
     return ZKL_OK;
 }
 
 /* ---- Who waits for whom ------------------------------------------------------------------ */
 
+static size_t place_of(const zkl_line *line, const zkl_line_entry *entry) {
+    return (size_t)(entry - line->entries);
+}
+
 static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size_t before) {
-    for (size_t i = before; i > 0; i--) {
+    size_t resource = line->entries[own].resource;
+    for (size_t i = before; i > 0 && line->entries[i - 1].resource == resource; i--) {
         if (zkl_neighbour_blocks(line->entries[i - 1].member, line->entries[own].member)) {
             return &line->entries[i - 1];
         }
@@ -56,7 +60,7 @@ static const zkl_line_entry *find_blocker(const zkl_line *line, size_t own) {
     const zkl_line_entry *nearest = earlier;
     for (size_t room = zkl_contenders_room(line->entries[own].member.name);
          room > 1 && earlier != NULL; room--) {
-        earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
+        earlier = find_nearest(line, own, place_of(line, earlier));
     }
     return earlier != NULL ? nearest : NULL;
 }
@@ -82,18 +86,17 @@ static bool waits_for_each(const zkl_line *line, size_t own) {
  * downgraded to that reader) must be. */
 static void visit_waits_of(const zkl_line *line, size_t own, zkl_line_wait_callback *visit,
                            void *arg) {
-    const zkl_line_entry *waiter = &line->entries[own];
     const zkl_line_entry *shared = NULL;
     const zkl_line_entry *earlier = find_nearest(line, own, own);
     while (earlier != NULL && is_shared(earlier)) {
-        visit(arg, waiter, earlier);
+        visit(arg, own, place_of(line, earlier));
         shared = earlier;
-        earlier = find_nearest(line, own, (size_t)(earlier - line->entries));
+        earlier = find_nearest(line, own, place_of(line, earlier));
     }
     bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
                    zkl_neighbour_blocks(earlier->member, shared->member);
     if (earlier != NULL && !follows) {
-        visit(arg, waiter, earlier);
+        visit(arg, own, place_of(line, earlier));
     }
 }
 
@@ -136,10 +139,6 @@ static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const
 static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *question) {
     const zkl_reply *reply = &question->reply;
     zkl_node_identity data;
-    entry->gone = reply->outcome == ZKL_OUTCOME_NO_NODE;
-    if (entry->gone) {
-        return ZKL_OK;
-    }
     ZKL_TRY(zkl_questions_status(question, 1));
     char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
     if (room == NULL) {
@@ -150,14 +149,17 @@ static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *qu
     return ZKL_OK;
 }
 
-static void leave_out_the_gone(zkl_line *line) {
+/* Those that have gone since they were listed are left out. */
+static int take_answers(zkl_line *line, void *pool, const zkl_question *questions) {
     size_t left = 0;
     for (size_t i = 0; i < line->count; i++) {
-        if (!line->entries[i].gone) {
+        if (questions[i].reply.outcome != ZKL_OUTCOME_NO_NODE) {
+            ZKL_TRY(take_answer(&line->entries[i], pool, &questions[i]));
             line->entries[left++] = line->entries[i];
         }
     }
     line->count = left;
+    return ZKL_OK;
 }
 
 static void judge(zkl_line *line) {
@@ -170,30 +172,27 @@ static void judge(zkl_line *line) {
     }
 }
 
-int zkl_lines_read(zkl_line *lines, size_t count, void *pool, zkl_inquiry *inquiry) {
-    size_t total = 0;
+int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_question *lists,
+                  size_t count, size_t least) {
+    size_t most = 0;
     for (size_t i = 0; i < count; i++) {
-        total += lines[i].count;
+        most += lists[i].reply.children.count;
     }
-    zkl_question *questions = zkl_inquiry_questions(inquiry, total);
-    if (questions == NULL) {
+    *line = (zkl_line){ .entries = zkl_pool_take(pool, most * sizeof(zkl_line_entry)) };
+    zkl_question *questions = zkl_inquiry_questions(inquiry, most);
+    if (line->entries == NULL || questions == NULL) {
         return ZKL_NO_MEMORY;
     }
-    zkl_question *next = questions;
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < lines[i].count; j++) {
-            char *path = zkl_pool_path(inquiry, lines[i].path, lines[i].entries[j].member.text);
-            *next++ = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
-        }
+        ZKL_TRY(add(line, pool, i, lists[i].reply.children, least));
     }
-    ZKL_TRY(zkl_inquiry_ask(inquiry, questions, total));
-    next = questions;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < lines[i].count; j++) {
-            ZKL_TRY(take_answer(&lines[i].entries[j], pool, next++));
-        }
-        leave_out_the_gone(&lines[i]);
-        judge(&lines[i]);
+    for (size_t i = 0; i < line->count; i++) {
+        const zkl_line_entry *entry = &line->entries[i];
+        const char *path = zkl_pool_path(inquiry, lists[entry->resource].path, entry->member.text);
+        questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
     }
+    ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));
+    ZKL_TRY(take_answers(line, pool, questions));
+    judge(line);
     return ZKL_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * The contenders of a resource in the order of its queue, what their nodes say, and who waits for
+ * The contenders of resources in the order of their queues, what their nodes say, and who waits for
  * whom.
  */
 #ifndef ZKLOCK_ADMINISTRATION_LINE_H
@@ -11,29 +11,26 @@
 
 typedef struct zkl_line_entry {
     zkl_neighbour member;
-    bool gone; /* since it was listed */
+    size_t resource; /* the number of its list */
     zkl_contender contender;
-    const char *resource; /* its name; as the next, for who looks for deadlocks */
-    size_t owner;         /* a number */
+    size_t owner; /* a number, for the search for deadlocks */
 } zkl_line_entry;
 
+/** One resource after the other. */
 typedef struct zkl_line {
-    const char *path; /* full, with the chroot */
     size_t count;
     zkl_line_entry *entries;
 } zkl_line;
 
-/** Takes the contenders out of the list of the resource with this path, in their order. What the
- *  line keeps is taken from the pool. ZKL_OK or ZKL_NO_MEMORY. */
-int zkl_line_make(zkl_line *line, void *pool, const char *path, zkl_children children);
+/** Reads the nodes of the contenders in these lists of resources, as far as they are still there,
+ *  and judges who waits for whom. Leaves out resources with fewer than `least` contenders. What the
+ *  line keeps is taken from the pool. Returns what zkl_inquiry_ask returns, or why a node cannot be
+ *  read. */
+int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_question *lists,
+                  size_t count, size_t least);
 
-/** Reads the nodes of several lines, as far as they are still there, and judges who waits for whom.
- *  What zkl_inquiry_ask returns, or why a node cannot be read. */
-int zkl_lines_read(zkl_line *lines, size_t count, void *pool, zkl_inquiry *inquiry);
-
-/** Calls back for each direct wait: those from which all others follow. */
-typedef void zkl_line_wait_callback(void *arg, const zkl_line_entry *waiter,
-                                    const zkl_line_entry *earlier);
+/** Calls back for each direct wait, from which all others follow, with the places of both nodes. */
+typedef void zkl_line_wait_callback(void *arg, size_t waiter, size_t earlier);
 void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, void *arg);
 
 #endif

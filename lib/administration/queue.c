@@ -5,10 +5,13 @@
 #include "base/try.h"
 #include "base/validation.h"
 
-static int fill(zkl_queue *queue, zkl_inquiry *inquiry, const zkl_question *listed) {
+static int fill(void *report, zkl_inquiry *inquiry, const char *resource) {
+    zkl_queue *queue = report;
+    zkl_question *listed = NULL;
     zkl_line line;
-    ZKL_TRY(zkl_line_make(&line, queue, listed->path, listed->reply.children));
-    ZKL_TRY(zkl_lines_read(&line, 1, queue, inquiry));
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
+                                zkl_inquiry_path(inquiry, resource), NULL, &listed));
+    ZKL_TRY(zkl_line_read(&line, queue, inquiry, listed, 1, 0));
     const zkl_contender **contenders =
         zkl_pool_take(queue, (line.count + 1) * sizeof(zkl_contender *));
     if (contenders == NULL) {
@@ -17,35 +20,19 @@ static int fill(zkl_queue *queue, zkl_inquiry *inquiry, const zkl_question *list
     for (size_t i = 0; i < line.count; i++) {
         contenders[i] = &line.entries[i].contender;
     }
-    queue->count = line.count;
-    queue->contenders = contenders;
+    *queue = (zkl_queue){ line.count, contenders };
     return ZKL_OK;
-}
-
-static int describe(zkl_inquiry *inquiry, const char *resource, zkl_queue **result) {
-    zkl_question *listed = NULL;
-    ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
-                                zkl_inquiry_path(inquiry, resource), NULL, &listed));
-    zkl_queue *queue = zkl_pool_make(sizeof(*queue));
-    int status = queue != NULL ? fill(queue, inquiry, listed) : ZKL_NO_MEMORY;
-    if (status == ZKL_OK) {
-        *result = queue;
-    } else {
-        zkl_pool_free(queue);
-    }
-    return status;
 }
 
 int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                        zkl_queue **queue) {
     ZKL_BEGIN_CALL;
-    zkl_inquiry *inquiry = NULL;
     ZKL_TRY(zkl_validate_pointer("queue", queue));
     *queue = NULL;
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
-    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
-    int status = describe(inquiry, resource, queue);
-    zkl_inquiry_end(inquiry);
+    void *made = NULL;
+    int status = zkl_report_make(client, timeout_ms, resource, sizeof(**queue), fill, &made);
+    *queue = made;
     return status;
 }
 

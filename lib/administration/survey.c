@@ -9,6 +9,26 @@
 #include "base/validation.h"
 #include "recipe/node_name.h"
 
+/* ---- Reports -------------------------------------------------------------------------------- */
+
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource, size_t size,
+                    zkl_report_fill *fill, void **result) {
+    zkl_inquiry *inquiry = NULL;
+    *result = NULL;
+    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    void *report = zkl_pool_make(size);
+    int status = report != NULL ? fill(report, inquiry, resource) : ZKL_NO_MEMORY;
+    zkl_inquiry_end(inquiry);
+    if (status != ZKL_OK) {
+        zkl_pool_free(report);
+        return status;
+    }
+    *result = report;
+    return ZKL_OK;
+}
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
 int zkl_check_resource_or_stripe(const char *resource) {
     ZKL_TRY(zkl_validate_pointer("resource", resource));
     char name[ZKL_RESOURCE_MAX + 1];
@@ -27,6 +47,8 @@ int zkl_check_resource_or_stripe(const char *resource) {
     return zkl_validate_resource(name);
 }
 
+/* ---- Surveys -------------------------------------------------------------------------------- */
+
 /* Stripes come before other names that begin with their resource's. */
 static int rank(char byte) {
     return byte == '/' ? 1 : (unsigned char)byte;
@@ -42,81 +64,80 @@ static int compare_paths(const void *one, const void *other) {
     return rank(*first) - rank(*second);
 }
 
-static bool is_any(const char *name) {
-    return name != NULL;
+static int begin(zkl_survey *survey, zkl_inquiry *inquiry, size_t count) {
+    *survey = (zkl_survey){ .questions = zkl_inquiry_questions(inquiry, count),
+                            .root_length = strlen(zkl_inquiry_lock_root(inquiry)) };
+    return survey->questions != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
-/* Questions about those children that are wanted. NULL: they are counted only. */
-static size_t add_below(zkl_question *next, const zkl_question *parent, zkl_operation_kind kind,
-                        bool (*wanted)(const char *name)) {
-    zkl_children children = parent->reply.children;
-    size_t count = 0;
-    for (size_t i = 0; i < children.count; i++) {
-        if (wanted(children.names[i])) {
-            if (next != NULL) {
-                char *path = zkl_pool_path(parent->inquiry, parent->path, children.names[i]);
-                next[count] = zkl_question_make(parent->inquiry, kind, path);
-            }
-            count++;
-        }
-    }
-    return count;
+static void add(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind,
+                const char *path) {
+    survey->questions[survey->count++] = zkl_question_make(inquiry, kind, path);
 }
 
 static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     zkl_question *root = NULL;
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
                                 zkl_inquiry_lock_root(inquiry), NULL, &root));
-    resources->questions = zkl_inquiry_questions(inquiry, root->reply.children.count);
-    if (resources->questions == NULL) {
-        return ZKL_NO_MEMORY;
+    zkl_children children = root->reply.children;
+    ZKL_TRY(begin(resources, inquiry, children.count));
+    for (size_t i = 0; i < children.count; i++) {
+        add(resources, inquiry, ZKL_OPERATION_LIST_CHILDREN,
+            zkl_pool_path(inquiry, root->path, children.names[i]));
     }
-    resources->count = add_below(resources->questions, root, ZKL_OPERATION_LIST_CHILDREN, is_any);
     return zkl_inquiry_ask(inquiry, resources->questions, resources->count);
 }
 
-static int allocate(zkl_survey *survey, zkl_inquiry *inquiry, size_t count) {
-    *survey = (zkl_survey){ .questions = zkl_inquiry_questions(inquiry, count),
-                            .root_length = strlen(zkl_inquiry_lock_root(inquiry)) };
-    return survey->questions != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+static size_t count_stripes(zkl_children children) {
+    size_t count = 0;
+    for (size_t i = 0; i < children.count; i++) {
+        count += zkl_node_name_is_stripe(children.names[i]) ? 1 : 0;
+    }
+    return count;
 }
 
-/* What the lists of the resources have answered need not be asked again. */
+/* What its list has answered need not be asked again. */
+static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind,
+                             const zkl_question *listed) {
+    zkl_children children = listed->reply.children;
+    survey->questions[survey->count++] =
+        kind == listed->kind ? *listed : zkl_question_make(inquiry, kind, listed->path);
+    for (size_t i = 0; i < children.count; i++) {
+        if (zkl_node_name_is_stripe(children.names[i])) {
+            add(survey, inquiry, kind, zkl_pool_path(inquiry, listed->path, children.names[i]));
+        }
+    }
+}
+
+static int ask(const zkl_survey *survey, zkl_inquiry *inquiry) {
+    ZKL_TRY(zkl_inquiry_ask(inquiry, survey->questions, survey->count));
+    return zkl_questions_status(survey->questions, survey->count);
+}
+
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind) {
     zkl_survey resources;
     ZKL_TRY(list_resources(&resources, inquiry));
     size_t count = resources.count;
     for (size_t i = 0; i < resources.count; i++) {
-        count += add_below(NULL, &resources.questions[i], kind, zkl_node_name_is_stripe);
+        count += count_stripes(resources.questions[i].reply.children);
     }
-    ZKL_TRY(allocate(survey, inquiry, count));
+    ZKL_TRY(begin(survey, inquiry, count));
     for (size_t i = 0; i < resources.count; i++) {
-        const zkl_question *listed = &resources.questions[i];
-        zkl_question *next = &survey->questions[survey->count];
-        *next = kind == ZKL_OPERATION_LIST_CHILDREN
-                    ? *listed
-                    : zkl_question_make(inquiry, kind, listed->path);
-        survey->count += 1 + add_below(next + 1, listed, kind, zkl_node_name_is_stripe);
+        add_with_stripes(survey, inquiry, kind, &resources.questions[i]);
     }
-    ZKL_TRY(zkl_inquiry_ask(inquiry, survey->questions, survey->count));
+    ZKL_TRY(ask(survey, inquiry));
     qsort(survey->questions, survey->count, sizeof(*survey->questions), compare_paths);
     return ZKL_OK;
 }
 
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier) {
-    ZKL_TRY(allocate(survey, inquiry, earlier->count));
-    survey->count = earlier->count;
+    ZKL_TRY(begin(survey, inquiry, earlier->count));
     for (size_t i = 0; i < earlier->count; i++) {
-        const zkl_question *first = &earlier->questions[i];
-        survey->questions[i] = zkl_question_make(inquiry, first->kind, first->path);
+        add(survey, inquiry, earlier->questions[i].kind, earlier->questions[i].path);
     }
-    return zkl_inquiry_ask(inquiry, survey->questions, survey->count);
+    return ask(survey, inquiry);
 }
 
 const char *zkl_survey_name(const zkl_survey *survey, size_t place) {
     return survey->questions[place].path + survey->root_length + 1;
-}
-
-bool zkl_survey_is_stripe(const zkl_survey *survey, size_t place) {
-    return strchr(zkl_survey_name(survey, place), '/') != NULL;
 }

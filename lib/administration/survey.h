@@ -1,28 +1,36 @@
-/* One question about each resource directly under the lock root, and about each of their stripes.
- */
+/* What administration makes of the servers' answers: reports, and surveys of all resources. */
 #ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
 #define ZKLOCK_ADMINISTRATION_SURVEY_H
 
 #include "client/inquiry.h"
 
+/** Fills a report, which begins as zeros and is a pool: what it points to is taken from it. */
+typedef int zkl_report_fill(void *report, zkl_inquiry *inquiry, const char *resource);
+
+/** A report of this size, made of what the servers answer. `resource`: what it is about, a name as
+ *  below, or NULL. The result is NULL unless ZKL_OK is returned. */
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource, size_t size,
+                    zkl_report_fill *fill, void **result);
+
+/** A resource as for zkl_lock_open, or a stripe of a name: "<name>/stripe-0003". Else
+ *  ZKL_INVALID_ARGUMENT. */
+int zkl_check_resource_or_stripe(const char *resource);
+
+/** One question about each resource directly under the lock root, and about each of their
+ *  stripes. */
 typedef struct zkl_survey {
     zkl_question *questions; /* in the order of the names; stripes right behind their resource */
     size_t count;
     size_t root_length;
 } zkl_survey;
 
-/** A resource as for zkl_lock_open, or a stripe of a name: "<name>/stripe-0003". Else
- *  ZKL_INVALID_ARGUMENT. */
-int zkl_check_resource_or_stripe(const char *resource);
-
-/** Lists the resources to find their stripes, and asks. What zkl_inquiry_ask returns, or why the
- *  lock root cannot be read. */
+/** Lists the resources to find their stripes, and asks. Returns what zkl_inquiry_ask returns, or
+ *  why something cannot be read. */
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind);
 /** Asks the same again. */
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier);
 
 /** The resource's name; that of a stripe is "<resource>/stripe-0003". */
 const char *zkl_survey_name(const zkl_survey *survey, size_t place);
-bool zkl_survey_is_stripe(const zkl_survey *survey, size_t place);
 
 #endif

@@ -13,11 +13,8 @@
 struct zkl_election {
     zkl_handle open; /* first */
     zkl_lock *lock;
-    zkl_elected_callback *elected;
-    zkl_leadership_lost_callback *lost;
-    zkl_resignation_asked_callback *resignation_asked;
-    void *arg;
-    int64_t told_term; /* for callbacks, of which one runs at a time */
+    zkl_election_options options; /* its texts are gone once it is open */
+    int64_t told_term;            /* for callbacks, of which one runs at a time */
 };
 
 /* What an asynchronous campaign owes the application; it may outlive the election. */
@@ -37,29 +34,29 @@ static bool is_granted(const zkl_lock *lock, int64_t term) {
 /* The callback may close the election: it is the last to be done. */
 static void on_state(void *arg, const zkl_lock_event *event) {
     zkl_election *election = arg;
+    const zkl_election_options *options = &election->options;
     bool told = event->token == election->told_term;
     if (event->state == ZKL_STATE_HELD && !told && is_granted(election->lock, event->token)) {
         election->told_term = event->token;
-        if (election->elected != NULL) {
-            election->elected(election->arg, event->token);
+        if (options->elected != NULL) {
+            options->elected(options->arg, event->token);
         }
     } else if (event->state == ZKL_STATE_REVOKE_REQUESTED && told &&
-               election->resignation_asked != NULL && is_granted(election->lock, event->token)) {
-        election->resignation_asked(election->arg, event->token);
-    } else if (event->state == ZKL_STATE_LOST && told && election->lost != NULL) {
-        election->lost(election->arg, event->token, event->reason);
+               options->resignation_asked != NULL && is_granted(election->lock, event->token)) {
+        options->resignation_asked(options->arg, event->token);
+    } else if (event->state == ZKL_STATE_LOST && told && options->lost != NULL) {
+        options->lost(options->arg, event->token, event->reason);
     }
 }
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static int open_lock(zkl_election *election, zkl_client *client, const char *resource,
-                     const zkl_election_options *given) {
+static int open_lock(zkl_election *election, zkl_client *client, const char *resource) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.state_callback = on_state;
     options.state_arg = election;
-    options.resource_class = given->resource_class;
-    options.note = given->candidate;
+    options.resource_class = election->options.resource_class;
+    options.note = election->options.candidate;
     options.tell_granted = 1;
     return zkl_lock_open(client, resource, &options, &election->lock);
 }
@@ -78,11 +75,8 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     if (election == NULL) {
         return ZKL_NO_MEMORY;
     }
-    election->elected = options.elected;
-    election->lost = options.lost;
-    election->resignation_asked = options.resignation_asked;
-    election->arg = options.arg;
-    int status = open_lock(election, client, resource, &options);
+    election->options = options;
+    int status = open_lock(election, client, resource);
     if (status != ZKL_OK) {
         free(election);
         return status;

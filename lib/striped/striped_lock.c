@@ -74,26 +74,30 @@ static int check_options(const zkl_lock_options *options) {
                               "is not for stripes");
 }
 
-static int open_all(zkl_striped_lock *self, zkl_client *client,
-                    char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE], const zkl_lock_options *given,
-                    zkl_mode mode) {
-    zkl_lock_member members[ZKL_STRIPES_MAX];
+static int open_locks(zkl_striped_lock *self, zkl_client *client, zkl_lock_member *members,
+                      const zkl_lock_options *given) {
+    zkl_lock_options of_all = *given;
+    of_all.max_waiting = 0;
     for (int32_t i = 0; i < self->stripes; i++) {
-        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
-        members[i].resource = paths[i];
-        members[i].mode = mode;
+        ZKL_TRY(zkl_lock_open(client, members[i].resource, given, find(self, i, ZKL_EXCLUSIVE)));
     }
-    zkl_lock_options options = *given;
-    options.max_waiting = 0;
-    zkl_lock **lock = find(self, ZKL_ALL_STRIPES, mode);
-    ZKL_TRY(zkl_lock_open_set(client, members, (size_t)self->stripes, &options, lock));
-    zkl_lock_join_search(*lock, &self->search);
+    for (int mode = 0; mode < MODES; mode++) {
+        for (int32_t i = 0; i < self->stripes; i++) {
+            members[i].mode = (zkl_mode)mode;
+        }
+        ZKL_TRY(zkl_lock_open_set(client, members, (size_t)self->stripes, &of_all,
+                                  find(self, ZKL_ALL_STRIPES, (zkl_mode)mode)));
+    }
+    for (int32_t i = 0; i < MODES + self->stripes; i++) {
+        zkl_lock_join_search(self->locks[i], &self->search);
+    }
     return ZKL_OK;
 }
 
 static int open_stripes(zkl_striped_lock *self, zkl_client *client, const char *lock_root,
                         const char *resource, const zkl_lock_options *options) {
     char paths[ZKL_STRIPES_MAX][STRIPE_PATH_SIZE];
+    zkl_lock_member members[ZKL_STRIPES_MAX];
     bool is_path = resource[0] == '/';
     for (int32_t i = 0; i < self->stripes; i++) {
         int length = snprintf(paths[i], STRIPE_PATH_SIZE, "%s%s%s/stripe-%04d",
@@ -103,14 +107,10 @@ static int open_stripes(zkl_striped_lock *self, zkl_client *client, const char *
                               "%d bytes as the path of a stripe, at most %d are allowed", length,
                               ZKL_RESOURCE_MAX);
         }
-        zkl_lock **lock = find(self, i, ZKL_EXCLUSIVE);
-        ZKL_TRY(zkl_lock_open(client, paths[i], options, lock));
-        zkl_lock_join_search(*lock, &self->search);
+        members[i] = (zkl_lock_member)ZKL_LOCK_MEMBER_INIT;
+        members[i].resource = paths[i];
     }
-    for (int mode = 0; mode < MODES; mode++) {
-        ZKL_TRY(open_all(self, client, paths, options, (zkl_mode)mode));
-    }
-    return ZKL_OK;
+    return open_locks(self, client, members, options);
 }
 
 /* What is held goes last: a callback of another stripe, which is waited for, may still look at it.

@@ -41,30 +41,35 @@ static circles find(size_t owners, zkl_wait *waits, size_t count) {
     } while (0)
 
 TEST(who_waits_for_itself_is_a_circle) {
-    EXPECT_CIRCLES(2, "1 ", { 0, 1, 0 }, { 1, 1, 0 });
-    EXPECT_CIRCLES(2, "0>1 1 ", { 0, 1, 0 }, { 1, 1, 0 }, { 1, 0, 0 });
+    EXPECT_CIRCLES(2, "1 ", { 0, 1, 0, 0 }, { 1, 1, 0, 0 });
+    EXPECT_CIRCLES(2, "0>1 1 ", { 0, 1, 0, 0 }, { 1, 1, 0, 0 }, { 1, 0, 0, 0 });
 }
 
 TEST(who_waits_for_a_circle_is_not_in_it) {
-    EXPECT_CIRCLES(4, "1>2>3 ", { 0, 1, 0 }, { 1, 2, 0 }, { 2, 3, 0 }, { 3, 1, 0 });
+    EXPECT_CIRCLES(4, "1>2>3 ", { 0, 1, 0, 0 }, { 1, 2, 0, 0 }, { 2, 3, 0, 0 }, { 3, 1, 0, 0 });
 }
 
 TEST(circles_that_share_owners_are_each_told) {
-    EXPECT_CIRCLES(3, "0>1 0>1>2 ", { 0, 1, 0 }, { 1, 0, 0 }, { 1, 2, 0 }, { 2, 0, 0 });
-    EXPECT_CIRCLES(3, "0>1 0>1>2 0>2 0>2>1 1>2 ", { 0, 1, 0 }, { 1, 0, 0 }, { 0, 2, 0 },
-                   { 2, 0, 0 }, { 1, 2, 0 }, { 2, 1, 0 });
+    EXPECT_CIRCLES(3, "0>1 0>1>2 ", { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 0, 0, 0 });
+    EXPECT_CIRCLES(3, "0>1 0>1>2 0>2 0>2>1 1>2 ", { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 0, 2, 0, 0 },
+                   { 2, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 1, 0, 0 });
 }
 
-TEST(of_several_waits_between_two_owners_the_lowest_label_is_told) {
-    zkl_wait waits[] = { { 0, 1, 7 }, { 1, 0, 4 }, { 0, 1, 3 }, { 1, 0, 9 } };
-    circles found = find(2, waits, 4);
+TEST(of_several_waits_between_two_owners_the_first_waiter_and_the_nearest_are_told) {
+    zkl_wait waits[] = {
+        { 0, 1, 7, 0 }, { 1, 0, 4, 0 }, { 0, 1, 3, 1 }, { 0, 1, 3, 2 }, { 1, 0, 9, 0 }
+    };
+    circles found = find(2, waits, 5);
     EXPECT_TEXT(found.text, "0>1 ");
-    EXPECT_INT(waits[0].label, 3);
-    EXPECT_INT(waits[1].label, 4);
+    EXPECT_INT(waits[0].waiter, 3);
+    EXPECT_INT(waits[0].earlier, 2);
+    EXPECT_INT(waits[1].waiter, 4);
 }
 
 TEST(visitor_that_has_had_enough_hears_no_more) {
-    zkl_wait waits[] = { { 0, 1, 0 }, { 1, 0, 0 }, { 0, 2, 0 }, { 2, 0, 0 }, { 3, 3, 0 } };
+    zkl_wait waits[] = {
+        { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 0, 2, 0, 0 }, { 2, 0, 0, 0 }, { 3, 3, 0, 0 }
+    };
     circles found = { .most = 1 };
     EXPECT(zkl_circles_visit(4, waits, 5, note, &found));
     EXPECT_INT(found.count, 1);
@@ -81,7 +86,7 @@ TEST(circle_of_any_length_needs_no_stack) {
     static zkl_wait waits[LONG_WAY];
     size_t longest = 0;
     for (size_t i = 0; i < LONG_WAY; i++) {
-        waits[i] = (zkl_wait){ i, (i + 1) % LONG_WAY, 0 };
+        waits[i] = (zkl_wait){ i, (i + 1) % LONG_WAY, 0, 0 };
     }
     EXPECT(zkl_circles_visit(LONG_WAY, waits, LONG_WAY, count_only, &longest));
     EXPECT_INT(longest, LONG_WAY);
@@ -141,7 +146,7 @@ static size_t draw(brute_force_search *self, unit_random *random, zkl_wait *wait
         for (size_t k = 0; k < self->owners; k++) {
             if (unit_random_below(random, 16) < density) {
                 self->waits[i][k] = true;
-                waits[count++] = (zkl_wait){ i, k, 0 };
+                waits[count++] = (zkl_wait){ i, k, 0, 0 };
             }
         }
     }
