@@ -233,30 +233,6 @@ TEST(downgraded_reader_is_asked_anew) {
 
 /* ---- Asynchronous calls, sets -------------------------------------------------------- */
 
-static void on_acquired(void *arg, int status, const zkl_grant *grant) {
-    (void)grant;
-    ((contender *)arg)->status = status;
-}
-
-TEST(who_acquired_asynchronously_is_named_by_its_handle_and_can_be_asked) {
-    begin(7);
-    contender one;
-    open_as(&one, "stock", NULL, ZKL_EXCLUSIVE, 0);
-    one.status = ZKL_TIMEOUT;
-    EXPECT_INT(
-        zkl_lock_acquire_async(one.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired, &one),
-        ZKL_OK);
-    sleep_ms(SESSION_MS);
-    EXPECT_INT(one.status, ZKL_OK);
-    zkl_queue *queue = describe("stock");
-    EXPECT_TEXT(strchr(queue->contenders[0]->identity.owner, ':'), ":handle:1");
-    zkl_queue_free(queue);
-    revoke("stock", 0);
-    EXPECT_TEXT(one.heard, "revoke requested;");
-    zkl_lock_close(one.lock);
-    end();
-}
-
 TEST(members_of_a_set_are_of_one_thread) {
     begin(8);
     zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };

@@ -34,12 +34,6 @@ static void sleep_ms(int64_t ms) {
     zkl_world_sleep_us(ms * US_PER_MS);
 }
 
-static void make(const char *path, const char *data) {
-    EXPECT_INT(zkl_ensemble_create(ensemble, 0, path, data, false, false, NULL, 0),
-               ZKL_SERVER_ERROR_NONE);
-    sleep_ms(50); /* until all servers know of it */
-}
-
 static bool has_node(const char *path) {
     return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
 }
@@ -108,26 +102,6 @@ TEST(stripes_are_listed_behind_their_resource) {
     zkl_striped_lock_close(all);
     zkl_striped_lock_close(one);
     zkl_lock_close(other);
-    end();
-}
-
-/* One level below the lock root, and named as stripes are. */
-TEST(nothing_but_stripes_is_descended_into) {
-    static const char *const paths[] = {
-        "/locks",
-        "/locks/hot",
-        "/locks/hot/stripe-3",
-        "/locks/hot/stripe-00003",
-        "/locks/hot/portion-0003",
-        "/locks/hot/stripe-0001",
-        "/locks/hot/stripe-0001/stripe-0002",
-        "/locks/stripe-0004",
-    };
-    begin(2);
-    for (size_t i = 0; i < COUNT_OF(paths); i++) {
-        make(paths[i], NULL);
-    }
-    expect_resources("hot 0; hot/stripe-0001 0; stripe-0004 0");
     end();
 }
 
@@ -260,18 +234,6 @@ TEST(idle_stripes_are_removed_and_then_their_resource) {
     EXPECT(!has_node("/locks/hot"));
     EXPECT_INT(acquire_all(lock), ZKL_OK);
     expect_removed(0, 0);
-    zkl_striped_lock_close(lock);
-    end();
-}
-
-TEST(resource_with_a_stripe_in_use_stays) {
-    begin(8);
-    zkl_striped_lock *lock = use_all_stripes("hot");
-    EXPECT_INT(acquire_stripe(lock, 1), ZKL_OK);
-    expect_removed(0, STRIPES - 1);
-    expect_resources("hot 0; hot/stripe-0001 1");
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(lock), ZKL_FOREVER), ZKL_OK);
-    expect_removed(0, 2);
     zkl_striped_lock_close(lock);
     end();
 }

@@ -219,48 +219,6 @@ static uint64_t count_requests(zkl_call_kind kind) {
     return zkl_ensemble_request_count(ensemble, session_of(), kind);
 }
 
-/* What it stood in the way of is judged without it. */
-TEST(contender_that_vanishes_meanwhile_is_left_out) {
-    size_t vanished = 0;
-    for (uint64_t seed = 1; seed <= 100; seed++) {
-        begin(seed);
-        make("/locks");
-        make("/locks/stock");
-        add_foreign("/locks/stock/x-lock-0000000001", "owner=first");
-        add_foreign("/locks/stock/x-lock-0000000002", "owner=second");
-        remover other = { .path = "/locks/stock/x-lock-0000000001" };
-        EXPECT(zkl_thread_start(&other.task, delete_in_a_task, &other));
-        uint64_t reads = count_requests(ZKL_CALL_GET);
-        zkl_queue *queue = describe("stock");
-        reads = count_requests(ZKL_CALL_GET) - reads;
-        bool alone = queue->count == 1;
-        EXPECT_TEXT(queue_text(queue), alone ? "2 exclusive second holds"
-                                             : "1 exclusive first holds; "
-                                               "2 exclusive second waits for 1");
-        vanished += alone && reads == 2 ? 1 : 0;
-        zkl_queue_free(queue);
-        zkl_thread_join(other.task);
-        end();
-    }
-    EXPECT(vanished > 0); /* some did so between the list and the reads */
-}
-
-TEST(bad_owners_are_refused) {
-    begin(6);
-    char long_owner[ZKL_OWNER_MAX + 2];
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    zkl_lock *lock = NULL;
-    memset(long_owner, 'x', sizeof(long_owner));
-    long_owner[ZKL_OWNER_MAX + 1] = '\0';
-    options.owner = long_owner;
-    EXPECT_REFUSED(zkl_lock_open(client, "stock", &options, &lock), "owner");
-    options.owner = "two\nlines";
-    EXPECT_REFUSED(zkl_lock_open(client, "stock", &options, &lock), "owner");
-    EXPECT_TEXT(zkl_error_message(),
-                "owner \"two?lines\": must be UTF-8 without control characters");
-    end();
-}
-
 /* ---- Resources, and what is done to nodes ----------------------------------------------- */
 
 TEST(resources_are_listed_by_name_with_their_contenders) {
@@ -756,21 +714,6 @@ static void stop_all(void) {
         zkl_ensemble_stop_server(ensemble, i);
     }
     sleep_ms(1);
-}
-
-TEST(call_without_servers_ends_with_its_timeout) {
-    begin(27);
-    zkl_queue *queue = NULL;
-    size_t removed = 7;
-    stop_all();
-    EXPECT_INT(zkl_queue_describe(client, "stock", 3000, &queue), ZKL_TIMEOUT);
-    EXPECT(queue == NULL);
-    EXPECT_INT(zkl_parents_remove_idle(client, 10, 3000, &removed), ZKL_TIMEOUT);
-    EXPECT_INT(removed, 0);
-    zkl_ensemble_heal(ensemble);
-    sleep_ms(5 * SESSION_MS);
-    expect_queue("stock", "");
-    end();
 }
 
 static int status_of_call;

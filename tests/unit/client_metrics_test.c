@@ -89,23 +89,6 @@ TEST(requests_are_counted_by_their_kind) {
     desk_close(desk);
 }
 
-TEST(pauses_are_counted_as_retries) {
-    lock_desk *desk = open_plain();
-    desk_enter(desk);
-    desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    desk_leave(desk);
-    desk_begin(desk, desk_acquire, 10000);
-    while (strcmp(value_of(desk, "zklock_retries_total|"), "1") != 0) {
-    }
-    desk_pass(desk, 50);
-    EXPECT_SERIES(desk, "zklock_retries_total|", "2");
-    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
-    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
-    EXPECT_SERIES(desk, "zklock_acquires_total|,result=\"cancelled\"", "1");
-    EXPECT_SERIES(desk, "zklock_wait_seconds_count|", "0");
-    desk_close(desk);
-}
-
 static void on_nothing(void *arg, int status, const zkl_grant *grant) {
     (void)arg;
     (void)grant;
@@ -177,19 +160,6 @@ TEST(expiry_while_waiting_is_a_rejoin) {
     EXPECT_SERIES(desk, "zklock_rejoins_total|", "1");
     EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
     EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
-    desk_close(desk);
-}
-
-TEST(disconnection_and_reconnect_are_counted) {
-    lock_desk *desk = open_plain();
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    EXPECT_SERIES(desk, "zklock_sessions_connected" CLIENT, "0");
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    EXPECT_SERIES(desk, "zklock_disconnections_total" CLIENT, "1");
-    EXPECT_SERIES(desk, "zklock_reconnects_total" CLIENT, "1");
-    EXPECT_SERIES(desk, "zklock_sessions_opened_total" CLIENT, "1");
-    EXPECT_SERIES(desk, "zklock_sessions" CLIENT, "1");
-    EXPECT_SERIES(desk, "zklock_sessions_connected" CLIENT, "1");
     desk_close(desk);
 }
 

@@ -440,25 +440,6 @@ TEST(half_a_record_of_a_broken_assertion_is_not_left) {
     remove_directory();
 }
 
-/* What a request has heard of while a step was under way has room for so many. */
-static void queue_too_many_events(void) {
-    setenv("TMPDIR", directory, 1);
-    run_stage *stage = stage_open();
-    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
-    stage->a.runner->stepping = true;
-    for (int i = 0; i <= ZKL_QUEUED_EVENTS_MAX; i++) {
-        stage_feed(&stage->a, ZKL_EVENT_PROBE);
-    }
-}
-
-static void feed_a_request_that_has_ended(void) {
-    setenv("TMPDIR", directory, 1);
-    run_stage *stage = stage_open();
-    (void)stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
-    stage->a.runner->request.stage = ZKL_STAGE_ENDED;
-    stage_feed(&stage->a, ZKL_EVENT_PROBE);
-}
-
 static bool recipe_asks_for_too_much;
 void __real_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
 void __wrap_zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
@@ -487,25 +468,4 @@ TEST(recipe_that_asks_for_too_much_aborts_and_leaves_the_record) {
     EXPECT_INT(count_files(name), 1);
     EXPECT(contains(path_of(name), " START -> CREATE "));
     remove_directory();
-}
-
-TEST(runner_whose_state_is_broken_aborts_and_leaves_the_record) {
-    static const struct {
-        child_function *function;
-        const char *condition;
-    } rows[] = {
-        { queue_too_many_events, "runner->queued_count < ZKL_QUEUED_EVENTS_MAX" },
-        { feed_a_request_that_has_ended, "runner->request.stage != ZKL_STAGE_ENDED" },
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        static char said[8192];
-        char name[256];
-        make_directory();
-        expect_aborted(rows[i].function, said, sizeof(said));
-        EXPECT(strstr(said, rows[i].condition) != NULL);
-        EXPECT_INT(count_files(name), 1); /* where TMPDIR says */
-        EXPECT_INT(play(path_of(name))->counts.steps, 1);
-        expect_owner_only(path_of(name));
-        remove_directory();
-    }
 }

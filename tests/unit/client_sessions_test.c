@@ -63,29 +63,6 @@ static void close_emptied(lock_desk *desk) {
     desk_close(desk);
 }
 
-/* ---- What a request needs ------------------------------------------------------- */
-
-/* The header says "about 2,500 requests at once". */
-TEST(session_has_room_for_about_2500_requests) {
-    size_t room = FULL / zkl_request_runner_watched_bytes("/locks/stock", exclusive);
-    EXPECT(room > 2000);
-    EXPECT(room < 3500);
-}
-
-TEST(request_counts_from_its_start_until_its_node_is_gone) {
-    lock_desk *desk = desk_open(NULL);
-    const zkl_session *session = &desk->client->sessions->session;
-    size_t needed = zkl_request_runner_watched_bytes(path, exclusive);
-    EXPECT_INT(session->watched_bytes, 0);
-    desk_hold(desk);
-    EXPECT_INT(session->watched_bytes, needed);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    EXPECT_INT(session->watched_bytes, needed); /* its deletion is not confirmed */
-    desk_answer_remove(desk);
-    EXPECT_INT(session->watched_bytes, 0);
-    desk_close(desk);
-}
-
 /* ---- Which session ----------------------------------------------------------------- */
 
 TEST(one_session_serves_until_three_quarters_are_taken) {
@@ -158,18 +135,6 @@ TEST(acquire_without_room_leaves_the_handle_idle) {
     desk_close(desk);
 }
 
-TEST(session_that_cannot_be_opened_fails_the_acquire_that_needs_it) {
-    static const int statuses[] = { ZKL_NO_MEMORY, ZKL_SYSTEM };
-    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
-        lock_desk *desk = desk_open(NULL);
-        desk_let_service_return(statuses[i]);
-        fill(desk, 0, FULL);
-        EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), statuses[i]);
-        EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-        close_emptied(desk);
-    }
-}
-
 /* ---- Requests on a further session ------------------------------------------------------ */
 
 static void connect_second(lock_desk *desk) {
@@ -185,31 +150,6 @@ static zkl_client_information information_of(lock_desk *desk) {
     zkl_client_information information = ZKL_CLIENT_INFORMATION_INIT;
     EXPECT_INT(zkl_client_info(desk->client, &information), ZKL_OK);
     return information;
-}
-
-TEST(acquire_waits_for_the_connection_of_its_new_session) {
-    lock_desk *desk = desk_open(NULL);
-    fill(desk, 0, FULL);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter(desk);
-    while (session_count(desk) < 2 || nth_session(desk, 1)->session.runner_count == 0) {
-        desk_leave(desk);
-        desk_enter(desk);
-    }
-    FAKE_HEARD(&desk->fake, "");
-    desk_leave(desk);
-    EXPECT_INT(information_of(desk).connected, 0); /* not all are */
-    connect_second(desk);
-    desk_enter_at_calls(desk, 2);
-    desk_grant(desk);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(information_of(desk).connected, 1);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING); /* the first one's */
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    desk_expire(desk);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    close_emptied(desk);
 }
 
 TEST(information_is_that_of_all_sessions) {

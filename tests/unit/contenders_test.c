@@ -319,13 +319,6 @@ TEST(every_queue_of_up_to_four_blocks_its_tail_by_the_rule) {
     }
 }
 
-TEST(nobody_blocks_the_tail_of_an_empty_queue) {
-    zkl_listed nobody = listed((zkl_children){ NULL, 0 });
-    EXPECT(!is_blocked_at_tail(nobody, ZKL_EXCLUSIVE));
-    EXPECT(!is_blocked_at_tail(nobody, ZKL_READ));
-    EXPECT(!is_blocked_at_tail(nobody, ZKL_WRITE));
-}
-
 /* ---- Single facts, spelled out --------------------------------------------------------- */
 
 static zkl_contenders_view examine(const char *const *names, size_t count, const char *own) {
@@ -338,30 +331,6 @@ TEST(list_without_our_node_does_not_count) {
     EXPECT(!examine(names, 2, "lock-0000000002").listed);
     EXPECT(examine(names, 2, "lock-0000000003").listed);
     EXPECT(!examine(NULL, 0, "lock-0000000003").listed);
-}
-
-TEST(names_are_ordered_by_number_and_not_as_text) {
-    static const char *const names[] = { "zzz-lock-0000000009", "aaa-lock-0000000010",
-                                         "mmm-lock-0000000008" };
-    EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[0]);
-    EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[2]);
-    EXPECT(examine(names, 3, names[2]).blocker == NULL);
-}
-
-TEST(negative_numbers_come_before_the_others) {
-    static const char *const names[] = { "a-lock-0000000000", "a-lock--000000001",
-                                         "a-lock--2147483648" };
-    EXPECT_TEXT(examine(names, 3, names[0]).blocker, names[1]);
-    EXPECT_TEXT(examine(names, 3, names[1]).blocker, names[2]);
-}
-
-TEST(permit_waits_while_as_many_are_earlier) {
-    static const char *const names[] = { "a-permit-2-0000000001", "b-permit-2-0000000002",
-                                         "c-permit-2-0000000003", "d-permit-2-0000000009" };
-    EXPECT(examine(names, 4, names[1]).blocker == NULL);
-    EXPECT_TEXT(examine(names, 4, names[2]).blocker, names[1]);
-    EXPECT_TEXT(examine(names, 4, names[3]).blocker, names[2]);
-    EXPECT(examine(names, 4, names[3]).unlike == NULL);
 }
 
 TEST(companion_is_in_nobodys_way) {
@@ -425,14 +394,6 @@ TEST(downgraded_reader_does_not_wait_for_its_own_writer) {
     EXPECT(examine(names, 2, names[0]).blocker == NULL);
 }
 
-TEST(earlier_node_of_the_same_owner_blocks_like_any_other) {
-    static const char *const names[] = {
-        "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000004",
-        "_c_01234567-89ab-4cde-8f01-23456789abcd-lock-0000000005",
-    };
-    EXPECT_TEXT(examine(names, 2, names[1]).blocker, names[0]);
-}
-
 /* ---- Who waits behind a holder ----------------------------------------------------------- */
 
 /* Brief names of names.h; the first is the holder's own. What is expected is brief as well. */
@@ -465,15 +426,6 @@ static void expect_waiter(const char *briefs, const char *expected) {
         unit_check(strcmp(brief, expected) == 0, __FILE__, __LINE__, "behind \"%s\": %s, not %s",
                    briefs, brief, expected);
     }
-}
-
-TEST(whoever_comes_later_waits_behind_a_writer_or_a_mutex) {
-    expect_waiter("x3", "nobody");
-    expect_waiter("x3 x2 r1 w2", "nobody");
-    expect_waiter("x3 x7 r5 w9", "r5");
-    expect_waiter("w3 r4", "r4");
-    expect_waiter("w3 k4", "k4");
-    expect_waiter("x9 x10", "x10"); /* as numbers */
 }
 
 TEST(no_other_reader_waits_behind_a_reader) {

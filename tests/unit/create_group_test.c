@@ -20,19 +20,6 @@ static void close_members(run_stage *stage) {
     stage_close(stage);
 }
 
-TEST(nothing_is_sent_before_all_have_asked) {
-    run_stage *stage = open_members();
-    start(stage, &stage->a, "/a");
-    FAKE_HEARD(&stage->fake, "");
-    EXPECT(stage->a.runner->others_are_awaited);
-    start(stage, &stage->b, "/b");
-    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
-    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
-                .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "decided -32; ended; b decided -32; b ended");
-    close_members(stage);
-}
-
 TEST(who_asks_and_is_called_off_ends_at_once) {
     run_stage *stage = open_members();
     start(stage, &stage->a, "/a");
@@ -49,20 +36,6 @@ TEST(who_asks_ends_with_the_last_session) {
     EXPECT(stage->a.ended);
     EXPECT_INT(stage->a.verdict, ZKL_CLOSED);
     stage_hush(stage);
-    close_members(stage);
-}
-
-TEST(who_has_asked_and_is_called_off_waits_for_the_answer_to_the_transaction) {
-    run_stage *stage = open_members();
-    start(stage, &stage->a, "/a");
-    start(stage, &stage->b, "/b");
-    stage_hush(stage);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
-    FAKE_HEARD(&stage->fake, "decided -3; b decided -3");
-    stage_answer(stage, "transact", ZKL_OUTCOME_NOT_NOW);
-    stage_pass(stage, 50);
-    FAKE_HEARD(&stage->fake, "ended; b ended");
     close_members(stage);
 }
 
@@ -85,21 +58,6 @@ TEST(transaction_that_cannot_be_sent_ends_nobody_but_the_last_to_ask) {
     EXPECT_INT(stage->b.verdicts, 0);
     stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
     EXPECT(stage->b.ended);
-    stage_hush(stage);
-    close_members(stage);
-}
-
-TEST(transaction_that_cannot_be_sent_now_is_sent_by_the_last_to_ask) {
-    run_stage *stage = open_members();
-    start(stage, &stage->a, "/a");
-    stage->fake.sends = ZKL_OUTCOME_NOT_NOW;
-    start(stage, &stage->b, "/b");
-    FAKE_HEARD(&stage->fake, "unsent transact /a/#1-lock-");
-    stage->fake.sends = ZKL_OUTCOME_OK;
-    stage_pass(stage, 50);
-    FAKE_HEARD(&stage->fake, "transact /a/#1-lock-");
-    FAKE_ANSWER(&stage->fake, "transact", .outcome = ZKL_OUTCOME_REFUSED,
-                .status = ZKL_NO_PERMISSION);
     stage_hush(stage);
     close_members(stage);
 }

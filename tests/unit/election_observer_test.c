@@ -182,18 +182,6 @@ TEST(leaders_and_nobody_are_told) {
     end();
 }
 
-TEST(leader_that_was_there_before_is_told) {
-    begin(ZKL_DISPATCH_THREAD);
-    leave();
-    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    observe(ZKL_DISPATCH_THREAD);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(self.term, one.term);
-    EXPECT_INT(self.told, 1);
-    end();
-}
-
 TEST(change_during_a_callback_is_told_after_it) {
     begin(ZKL_DISPATCH_THREAD);
     expect_told(0);
@@ -319,18 +307,6 @@ TEST(close_waits_for_the_callback) {
     leave();
     EXPECT(zkl_testing_now_ms() - told_ms >= 900);
     end();
-}
-
-TEST(close_of_the_client_is_told_last) {
-    begin(ZKL_DISPATCH_THREAD);
-    expect_told(0);
-    EXPECT_INT(zkl_client_close(self.client, CANDIDATE_TIMEOUT_MS), ZKL_OK);
-    EXPECT_INT(self.status, ZKL_CLOSED);
-    EXPECT_INT(self.told, 2);
-    leave();
-    candidate_close(&one);
-    candidate_close(&other);
-    zkl_testing_end();
 }
 
 /* ---- Input -------------------------------------------------------------------------- */

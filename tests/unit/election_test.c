@@ -75,21 +75,6 @@ TEST(candidate_leads_and_resigns) {
     end();
 }
 
-TEST(resignation_hands_over_with_a_greater_term) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_task *task = add_other(false);
-    EXPECT_INT(candidate_check(&other), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_OK);
-    EXPECT_INT(candidate_check(&one), ZKL_NOT_HELD);
-    zkl_testing_join(task);
-    EXPECT_INT(other.status, ZKL_OK);
-    EXPECT(other.term > one.term);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected ");
-    CANDIDATE_HEARD(&other, "elected ");
-    end_both();
-}
-
 /* Stopped for long, which the servers take for dead. */
 TEST(leader_that_dies_is_followed_with_a_greater_term) {
     begin(ZKL_DISPATCH_THREAD);
@@ -189,20 +174,6 @@ TEST(campaign_ends_at_its_deadline) {
     EXPECT_INT(one.term, 0);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 1);
-    end();
-}
-
-TEST(campaign_is_cancelled) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(zkl_lock_cancel(zkl_election_lock(one.election)), ZKL_NOT_WAITING);
-    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
-    zkl_testing_task *task = candidate_start(&one, ZKL_FOREVER);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(zkl_election_resign(one.election, 0), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_cancel(zkl_election_lock(one.election)), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(one.status, ZKL_CANCELLED);
     end();
 }
 
@@ -311,27 +282,6 @@ TEST(close_in_the_callback_of_a_campaign_tells_no_term) {
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     CANDIDATE_HEARD(&one, "campaign(0) ");
     EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 0);
-    end();
-}
-
-static void campaign_again(candidate *self) {
-    if (candidate_check(self) == ZKL_LOST) {
-        EXPECT_INT(zkl_election_campaign(self->election, ZKL_FOREVER, NULL), ZKL_IN_CALLBACK);
-        EXPECT_INT(zkl_election_resign(self->election, 0), ZKL_LOST);
-        candidate_begin(self, ZKL_FOREVER);
-    }
-}
-
-TEST(campaign_again_in_lost) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    one.react = campaign_again;
-    int64_t first = one.term;
-    zkl_testing_expire_session(one.client);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    CANDIDATE_HEARD(&one, "elected lost(-9) campaign(0) elected ");
-    EXPECT(one.term > first);
-    EXPECT_INT(one.lost_term, first);
-    EXPECT_INT(candidate_check(&one), ZKL_OK);
     end();
 }
 

@@ -130,29 +130,6 @@ TEST(older_term_of_a_server_that_lags_behind_is_not_told) {
 
 /* ---- Faults ------------------------------------------------------------------------------ */
 
-TEST(lost_reply_is_asked_for_again_with_the_connection) {
-    begin();
-    stage_answer(stage, "list", ZKL_OUTCOME_UNKNOWN);
-    stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS); /* no connection: nothing is asked */
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_connect(stage, SESSION_ID);
-    FAKE_HEARD(&stage->fake, "list /r");
-    end();
-}
-
-TEST(watch_that_could_not_be_armed_is_asked_for_later) {
-    begin();
-    listed();
-    inspected("get", 5);
-    stage_answer(stage, "watch", ZKL_OUTCOME_NOT_NOW);
-    FAKE_HEARD(&stage->fake, "list /r; watch /r/x-lock-0000000001; get /r/x-lock-0000000001; "
-                             "sees 5 /r/x-lock-0000000001");
-    stage_pass(stage, ZKL_LEADER_PAUSE_MS);
-    FAKE_HEARD(&stage->fake, "list /r");
-    end();
-}
-
 TEST(refusal_is_told_and_tried_again) {
     begin();
     FAKE_ANSWER(&stage->fake, "list", .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NO_PERMISSION);

@@ -125,21 +125,6 @@ TEST(list_that_is_turned_away_is_so_for_those_only_who_asked_before_it_was_sent)
     stage_close(stage);
 }
 
-/* One of the two resources is slow. */
-TEST(lists_of_two_resources_do_not_wait_for_each_other) {
-    run_stage *stage = stage_open();
-    EXPECT_INT(stage_start(stage, &stage->a, "/r", 0), ZKL_OK);
-    EXPECT_INT(stage_start(stage, &stage->b, "/s", 0), ZKL_OK);
-    FAKE_HEARD(&stage->fake, "list /r; list /s");
-    FAKE_ANSWER(&stage->fake, "list /s", .outcome = ZKL_OUTCOME_NOT_NOW);
-    FAKE_ANSWER(&stage->fake, "list /r", .outcome = ZKL_OUTCOME_NOT_NOW);
-    stage_pass(stage, TIMEOUT_MS);
-    EXPECT(stage->a.ended);
-    EXPECT(stage->b.ended);
-    stage_hush(stage);
-    stage_close(stage);
-}
-
 /* After a stop of the process a server that lags may still show a node whose session is over. */
 TEST(waiter_that_was_stopped_is_not_granted_by_a_list_without_a_write_before_it) {
     run_stage *stage = stage_open_live(10000, 0, NULL);

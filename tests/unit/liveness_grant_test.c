@@ -65,50 +65,6 @@ TEST(locks_held_with_pauses_between_are_not_lost_while_all_is_well) {
     }
 }
 
-/* The rest would end before the extension, which alone is worth a grant. */
-TEST(acquire_on_the_rest_of_a_lease_waits_for_the_extension) {
-    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-    int64_t rest_ms = 1500; /* less than a tick */
-    served_pass_until(served, served_lease_end(served) - rest_ms);
-    int64_t rest_ends = served_lease_end(served);
-    acquire(served);
-    served_pass(served, 10 * (int64_t)SERVED_LATENCY_MS);
-    EXPECT_INT(served->stage->a.verdict, 1); /* none, with its node at the head */
-    EXPECT_INT(served->node_count, 1);
-    while (served->stage->a.verdict == 1 && served_now(served) < 2 * rest_ends) {
-        served_pass(served, 1);
-    }
-    EXPECT_INT(served->stage->a.verdict, ZKL_OK);
-    EXPECT(served_lease_end(served) > rest_ends);
-    served_close(served);
-}
-
-/* ---- Another timeout after a reconnect ------------------------------------------------- */
-
-/* The servers count it from the reconnect on at the latest. */
-static served_stage *hold_and_reconnect(int32_t before_ms, int32_t after_ms) {
-    served_stage *served = served_open(before_ms, TICK_MS);
-    acquire(served);
-    served_pass_until(served, 25000);
-    served_disconnect(served);
-    served_pass(served, 100);
-    served_reconnect(served, after_ms);
-    return served;
-}
-
-/* Cut off at any time after it, for good. */
-TEST(shorter_timeout_at_a_reconnect_bounds_all_later_leases) {
-    served_stage *served = hold_and_reconnect(30000, TIMEOUT_OF_FIVE_TICKS_MS);
-    for (int64_t cut_ms = 25200; cut_ms < 60000; cut_ms += 100) {
-        served_pass_until(served, cut_ms);
-        unit_check(served_lease_end(served) <= cut_ms + TIMEOUT_OF_FIVE_TICKS_MS, __FILE__,
-                   __LINE__, "cut off at %d ms: expires by %d ms, lease until %d ms", (int)cut_ms,
-                   (int)cut_ms + TIMEOUT_OF_FIVE_TICKS_MS, (int)served_lease_end(served));
-    }
-    EXPECT(is_held(served)); /* and all the while it was extended */
-    served_close(served);
-}
-
 /* ---- Sessions that are too short ----------------------------------------------------------- */
 
 TEST(request_in_a_session_too_short_for_a_lease_is_not_started) {

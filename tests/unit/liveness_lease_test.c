@@ -45,18 +45,6 @@ TEST(lease_costs_two_writes_a_period_and_never_ends) {
     live_finish(stage);
 }
 
-TEST(session_without_requests_keeps_no_lease_up) {
-    run_stage *stage = live_open(TICK_MS);
-    unsigned probes = 0;
-    stage_hold(stage, &stage->a);
-    stage_release(stage, &stage->a);
-    EXPECT_INT(live_pass_served(stage, 2 * (int64_t)SESSION_TIMEOUT_MS, &probes), 0);
-    EXPECT_INT(probes, 0);
-    EXPECT_INT(live_lease_left(stage), 0);
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_close(stage);
-}
-
 TEST(own_create_and_delete_serve_as_the_writes) {
     run_stage *stage = live_open(TICK_MS);
     stage_hold(stage, &stage->a); /* its create is the probe */
@@ -136,28 +124,6 @@ TEST(guarded_write_that_was_not_applied_serves_as_a_write) {
     EXPECT_INT(live_lease_left(stage), LEASE_MS - 2 * (TICK_MS + 1));
     stage_hush(stage);
     live_finish(stage);
-}
-
-TEST(write_that_fails_proves_nothing_and_is_sent_again_after_a_pause) {
-    static const zkl_outcome failures[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
-                                            ZKL_OUTCOME_REFUSED };
-    for (size_t i = 0; i < COUNT_OF(failures); i++) {
-        run_stage *stage = live_open(TICK_MS);
-        stage_hold(stage, &stage->a);
-        stage_pass(stage, WRITE_DUE_MS);
-        stage_answer(stage, WRITE, failures[i]);
-        stage_hush(stage);
-        stage_pass(stage, PERIOD_MS / 8 - 1);
-        FAKE_HEARD(&stage->fake, "");
-        stage_pass(stage, 1);
-        FAKE_HEARD(&stage->fake, WRITE); /* the first: */
-        stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-        EXPECT_INT(live_lease_left(stage), LEASE_MS - CONNECTING_MS - WRITE_DUE_MS - PERIOD_MS / 8);
-        stage_pass(stage, 1);
-        stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-        EXPECT_INT(live_lease_left(stage), LEASE_MS - WRITE_DUE_MS - PERIOD_MS / 8 - 1);
-        live_finish(stage);
-    }
 }
 
 /* ---- The lease ends and begins -------------------------------------------------------- */

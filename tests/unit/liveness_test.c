@@ -57,21 +57,6 @@ TEST(what_is_heard_is_fresh_for_two_periods_after_a_question_was_sent) {
     live_finish(stage);
 }
 
-TEST(failures_that_are_not_the_servers_make_nothing_fresh) {
-    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_SESSION_OVER };
-    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
-        run_stage *stage = live_open(0);
-        stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-        stage_answer(stage, "list", outcomes[i]);
-        EXPECT(!live_is_fresh(stage));
-        stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-        stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-        fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-        stage_hush(stage);
-        stage_close(stage);
-    }
-}
-
 TEST(nothing_is_fresh_on_a_new_connection_before_a_write_is_committed) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
@@ -117,27 +102,6 @@ TEST(end_of_the_session_ends_lease_and_timers) {
     EXPECT_INT(live_lease_left(stage), 0);
     EXPECT(!live_is_fresh(stage));
     stage_close(stage);
-}
-
-/* The probe and the write of the last session are answered in the next. */
-TEST(own_calls_of_the_last_session_prove_nothing_in_the_next) {
-    run_stage *stage = live_open(TICK_MS);
-    stage_hold(stage, &stage->a);
-    stage_pass(stage, PERIOD_MS);
-    EXPECT(live_is_asked(stage, PROBE) && live_is_asked(stage, WRITE));
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    zkl_session_connecting(&stage->session);
-    stage_connect(stage, OTHER_SESSION_ID);
-    stage_hush(stage);
-    int64_t left = live_lease_left(stage);
-    stage_answer(stage, PROBE, ZKL_OUTCOME_OK);
-    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-    EXPECT(!live_is_fresh(stage));
-    EXPECT_INT(live_lease_left(stage), left);
-    EXPECT(stage->session.timers.earliest == NULL); /* no write is due */
-    stage_answer(stage, "watch", ZKL_OUTCOME_SESSION_OVER);
-    stage_hush(stage);
-    live_finish(stage);
 }
 
 TEST(replies_to_requests_of_the_last_session_prove_nothing_in_the_next) {

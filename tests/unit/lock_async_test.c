@@ -65,34 +65,6 @@ TEST(acquire_is_granted_in_the_callback_and_released_in_another) {
     end();
 }
 
-TEST(acquire_ends_at_its_deadline) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin_waiting(ZKL_DISPATCH_THREAD, 5000, node);
-    int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
-    async_wait(&self);
-    EXPECT(zkl_testing_now_ms() - began_ms >= 5000);
-    EXPECT(zkl_testing_now_ms() - began_ms <= 5050);
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_NOT_HELD);
-    ASYNC_HEARD(&self, "acquired(-2) ");
-    end();
-}
-
-/* Decided in its first step. */
-TEST(try_without_a_connection_is_told_later_all_the_same) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_stop_servers();
-    zkl_testing_sleep(SOON_MS);
-    async_acquire(&self, 0);
-    EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "acquired(-30) ");
-    zkl_testing_start_servers();
-    zkl_testing_sleep(ASYNC_TIMEOUT_MS);
-    end();
-}
-
 static int acquire(zkl_mode mode, int64_t timeout_ms) {
     return zkl_lock_acquire_async(self.lock, mode, timeout_ms, NULL, async_on_acquired, &self);
 }
@@ -183,16 +155,10 @@ TEST(loss_is_told_after_the_grant) {
 
 /* ---- Close of the handle ---------------------------------------------------------------- */
 
-static void close_handle(void) {
-    zkl_lock *lock = self.lock;
-    self.lock = NULL;
-    zkl_lock_close(lock);
-}
-
 static void closed_handle_is_told_cancelled_by(zkl_dispatch dispatch) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_waiting(dispatch, ZKL_FOREVER, node);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_TEXT(self.heard, ""); /* not inside of it */
     if (dispatch == ZKL_DISPATCH_CALLER) {
         EXPECT_INT(async_dispatch(&self), 1);
@@ -211,7 +177,7 @@ TEST(handle_closed_while_it_waits_is_told_cancelled) {
 
 TEST(handle_closed_between_grant_and_callback_gives_the_lock_back) {
     begin_granted();
-    close_handle();
+    async_close_handle(&self);
     zkl_testing_sleep(SOON_MS);
     EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 0);
     EXPECT_INT(async_dispatch(&self), 1);
@@ -222,7 +188,7 @@ TEST(handle_closed_between_grant_and_callback_gives_the_lock_back) {
 TEST(handle_closed_in_its_release_is_told_pending_or_done) {
     begin_held(ZKL_DISPATCH_CALLER);
     async_release(&self, ZKL_FOREVER);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "released(-13) ");
     zkl_testing_sleep(SOON_MS);
@@ -231,7 +197,7 @@ TEST(handle_closed_in_its_release_is_told_pending_or_done) {
     begin_held(ZKL_DISPATCH_CALLER);
     async_release(&self, ZKL_FOREVER);
     zkl_testing_sleep(SOON_MS);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "released ");
     end();
@@ -239,7 +205,7 @@ TEST(handle_closed_in_its_release_is_told_pending_or_done) {
 
 static void react_by_close(async_caller *caller) {
     caller->react = NULL;
-    close_handle();
+    async_close_handle(&self);
 }
 
 TEST(handle_can_be_closed_in_its_own_callback) {
@@ -508,7 +474,7 @@ TEST(others_than_the_owner_can_neither_acquire_nor_release) {
 TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again) {
     begin_owned();
     EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "acquired(-3) ");
     end();

@@ -86,36 +86,6 @@ TEST(handle_can_be_closed_inside_and_is_told_no_more) {
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-static pthread_t log_thread;
-
-static void on_log(void *arg, const zkl_log_record *record) {
-    (void)record;
-    log_thread = pthread_self();
-    atomic_store((atomic_bool *)arg, true);
-}
-
-TEST(callback_has_a_thread_of_its_own) {
-    atomic_bool logged = false;
-    news_ear ear;
-    ear_begin(&ear);
-    zkl_lock_options options = ear_options(&ear);
-    lock_desk *desk =
-        desk_open_with(&(desk_options){ &options, .log_callback = on_log, .log_arg = &logged });
-    desk_hold(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    TOLD(desk, &ear, "suspect 4711");
-    EXPECT(!pthread_equal(ear.thread, pthread_self()));
-    EXPECT(!pthread_equal(ear.thread, desk->contender));
-    pthread_t told_on = ear.thread;
-    desk_expire(desk);
-    TOLD(desk, &ear, "lost 4711 ZKL_SESSION_EXPIRED");
-    EXPECT(pthread_equal(ear.thread, told_on)); /* and it is the same for all */
-    desk_close(desk);                           /* delivers the log */
-    EXPECT(atomic_load(&logged));
-    EXPECT(!pthread_equal(log_thread, told_on));
-    ear_end(&ear);
-}
-
 TEST(slow_callback_delays_nobody_and_keeps_the_order) {
     news_ear ear;
     lock_desk *desk = ear_hold(&ear);
@@ -209,31 +179,6 @@ TEST(close_waits_for_the_callback_that_runs_and_drops_the_rest) {
     ear_set_gate(&ear, false);
     EXPECT_INT(desk_join(desk), ZKL_OK);
     TOLD(desk, &ear, "suspect 4711");
-    ear_close_desk(desk, &ear);
-}
-
-static int close_client_and_look(lock_desk *desk) {
-    (void)zkl_client_close(desk->client, 0);
-    bool waited = ear_has_returned(closing_ear, 2);
-    close_waits_or_returns(true);
-    return waited ? ZKL_OK : ZKL_BUSY;
-}
-
-TEST(client_close_waits_for_the_callbacks_and_tells_no_loss) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    ear_set_gate(&ear, true);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    ear_wait_until_entered(&ear, 1);
-    closing_ear = &ear;
-    begin_close(desk, close_client_and_look, true);
-    wait_until_close_waits_or_has_returned();
-    ear_set_gate(&ear, false);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    desk->client = NULL;
-    EXPECT_TEXT(ear.heard, "suspect 4711; held 4711");
-    EXPECT_INT(ear.entered, 2);
     ear_close_desk(desk, &ear);
 }
 

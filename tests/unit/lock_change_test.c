@@ -91,23 +91,6 @@ TEST(downgrade_lets_readers_in_and_no_writer) {
     end();
 }
 
-TEST(writer_that_waited_first_waits_for_the_downgraded_reader) {
-    begin_held(ZKL_WRITE, NULL);
-    open_one(&other, ZKL_WRITE, NULL);
-    open_one(&reader, ZKL_READ, NULL);
-    relative_start_acquire(&other, ZKL_FOREVER);
-    relative_start_acquire(&reader, ZKL_FOREVER);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(other.status, RELATIVE_WAITS);
-    EXPECT_INT(reader.status, RELATIVE_WAITS); /* it comes after the writer */
-    EXPECT_INT(relative_release(&writer), ZKL_OK);
-    EXPECT_INT(relative_join(&other), ZKL_OK);
-    EXPECT_INT(relative_release(&other), ZKL_OK);
-    EXPECT_INT(relative_join(&reader), ZKL_OK);
-    end();
-}
-
 TEST(downgrade_whose_reply_is_lost_is_found_out) {
     static const zkl_cut cuts[] = { ZKL_CUT_REQUESTS_LOST, ZKL_CUT_WHEN_ANSWERED };
     for (size_t i = 0; i < COUNT_OF(cuts); i++) {
@@ -188,21 +171,6 @@ TEST(refused_downgrade_keeps_no_verification_waiting) {
     EXPECT_INT(zkl_lock_verify(writer.lock, ZKL_FOREVER), ZKL_OK);
     EXPECT(zkl_testing_now_ms() - began_ms < RELATIVE_SOON_MS);
     EXPECT_INT(status, ZKL_NO_PERMISSION);
-    end();
-}
-
-TEST(downgraded_lock_whose_new_node_is_deleted_is_lost) {
-    begin_held(ZKL_WRITE, NULL);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_testing_delete_node(writer.grant.node), 0); /* the writer's is not there */
-    char node[ZKL_NODE_PATH_SIZE];
-    const char *kind = strstr(writer.grant.node, "__WRIT__");
-    snprintf(node, sizeof(node), "%.*s__READ__%s", (int)(kind - writer.grant.node),
-             writer.grant.node, kind + strlen("__WRIT__"));
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_lock_check(writer.lock, NULL), ZKL_LOST);
     end();
 }
 

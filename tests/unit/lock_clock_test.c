@@ -50,15 +50,6 @@ TEST(check_finds_the_hold_limit_though_no_timer_fired) {
     expect_node_is_deleted(desk);
 }
 
-TEST(info_finds_the_hold_limit_though_no_timer_fired) {
-    lock_desk *desk = hold_to_the_limit(0);
-    zkl_lock_information information = information_of(desk);
-    EXPECT_INT(information.state, ZKL_STATE_LOST);
-    EXPECT_INT(information.lost_reason, ZKL_HOLD_LIMIT);
-    EXPECT_INT(information.held_ms, HOLD_MS);
-    expect_node_is_deleted(desk);
-}
-
 TEST(release_finds_the_hold_limit_though_no_timer_fired) {
     lock_desk *desk = hold_to_the_limit(0);
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
@@ -88,15 +79,6 @@ TEST(acquire_finds_the_hold_limit_before_it_returns) {
     expect_node_is_deleted(desk);
 }
 
-TEST(timer_that_comes_after_the_check_tells_no_second_loss) {
-    lock_desk *desk = hold_to_the_limit(0);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_LOST);
-    desk_pass(desk, 0);
-    EXPECT_INT(information_of(desk).lost_reason, ZKL_HOLD_LIMIT);
-    EXPECT_INT(information_of(desk).pending_deletions, 1);
-    expect_node_is_deleted(desk);
-}
-
 /* ---- The hold limit after a lost lease ------------------------------------------------- */
 
 /* The node that keeps others out after the lease does so no longer than it may. */
@@ -117,17 +99,6 @@ static bool deletion_was_heard(lock_desk *desk) {
     bool heard = strstr(desk->fake.heard, "remove /app/locks/stock/#1-" DESK_NODE) != NULL;
     desk_leave(desk);
     return heard;
-}
-
-TEST(node_kept_after_a_lost_lease_is_deleted_at_the_hold_limit) {
-    lock_desk *desk = lose_the_lease(20000);
-    desk_pass(desk, 20000 - LEASE_MS - 1);
-    EXPECT(!deletion_was_heard(desk));
-    desk_pass(desk, 1);
-    EXPECT(deletion_was_heard(desk));
-    EXPECT_INT(information_of(desk).lost_reason, ZKL_LEASE_ENDED); /* it was lost once */
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_close(desk);
 }
 
 TEST(check_after_a_lost_lease_finds_the_hold_limit_though_no_timer_fired) {

@@ -18,8 +18,8 @@ typedef struct listener {
     zkl_lock *releases;
 } listener;
 
-static listener first_ear, second_ear;
-static relative holder, other;
+static listener first_ear;
+static relative holder;
 
 static void on_news(void *arg, const zkl_lock_event *event) {
     listener *self = arg;
@@ -118,26 +118,6 @@ TEST(fellow_readers_and_foreign_children_are_no_news) {
     expect_told(&first_ear, "");
     add(ZKL_WRITE, NULL);
     expect_told(&first_ear, "contended");
-    end();
-}
-
-TEST(all_who_hold_a_permit_are_told_when_somebody_finds_none) {
-    begin_held(ZKL_PERMIT);
-    zkl_lock_options options = listening(&second_ear);
-    options.permits = 2;
-    relative second;
-    relative_open(&second, ZKL_PERMIT, &options);
-    EXPECT_INT(relative_acquire(&second, ZKL_FOREVER), ZKL_OK);
-    expect_told(&first_ear, "");
-    expect_told(&second_ear, "");
-    relative_open_permit(&other, 2);
-    relative_start_acquire(&other, ZKL_FOREVER);
-    expect_told(&first_ear, "contended");
-    expect_told(&second_ear, "contended");
-    EXPECT_INT(relative_release(&second), ZKL_OK);
-    EXPECT_INT(relative_join(&other), ZKL_OK);
-    relative_close(&other);
-    relative_close(&second);
     end();
 }
 
@@ -302,17 +282,6 @@ TEST(told_whatever_goes_wrong) {
 }
 
 /* ---- Another mode ---------------------------------------------------------------------------- */
-
-TEST(downgraded_reader_is_not_told_again) {
-    char reader[ZKL_NODE_PATH_SIZE];
-    begin_held(ZKL_WRITE);
-    add(ZKL_READ, reader);
-    expect_told(&first_ear, "contended");
-    EXPECT_INT(zkl_lock_downgrade(holder.lock, ZKL_FOREVER), ZKL_OK);
-    add(ZKL_WRITE, NULL);
-    expect_told(&first_ear, "");
-    end();
-}
 
 static int is_suspect(void *arg) {
     (void)arg;

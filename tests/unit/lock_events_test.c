@@ -72,22 +72,6 @@ TEST(node_that_was_only_changed_is_no_news) {
     ear_close_desk(desk, &ear);
 }
 
-TEST(end_of_the_lease_is_told_by_its_timer) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, TICK_MS, 0);
-    desk_hold(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_pass(desk, LEASE_MS - 1);
-    TOLD(desk, &ear, "suspect 4711");
-    desk_pass(desk, 1);
-    TOLD(desk, &ear, "lost 4711 ZKL_LEASE_ENDED");
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_expire(desk);
-    TOLD(desk, &ear, "");
-    ear_close_desk(desk, &ear);
-}
-
 TEST(disconnection_between_grant_and_return_is_told_after_it) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 0);

@@ -108,25 +108,6 @@ TEST(one_client_holds_as_many_permits_as_there_are) {
     end(1);
 }
 
-TEST(contenders_that_do_not_agree_on_the_permits_are_told) {
-    begin();
-    relative_open_permit(&all[0], 2);
-    relative_open_permit(&all[1], 3);
-    relative_open(&all[2], ZKL_EXCLUSIVE, NULL);
-    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(relative_acquire(&all[1], ZKL_FOREVER), ZKL_PERMITS_DIFFER);
-    EXPECT_INT(relative_acquire(&all[1], 0), ZKL_PERMITS_DIFFER);
-    EXPECT(strstr(zkl_error_message(), "another number of permits") != NULL);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(RELATIVE_RESOURCE), 1);
-    relative_start_acquire(&all[2], ZKL_FOREVER); /* a lock waits for all */
-    EXPECT_INT(all[2].status, RELATIVE_WAITS);
-    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
-    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
-    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_PERMITS_DIFFER);
-    end(3);
-}
-
 TEST(modes_and_permits_belong_together) {
     begin();
     relative_open_permit(&all[0], 2);

@@ -270,17 +270,6 @@ TEST(structs_of_an_earlier_version_are_filled_as_far_as_they_go) {
     desk_close(desk);
 }
 
-TEST(grant_of_an_earlier_version_has_no_node) {
-    lock_desk *desk = desk_open(NULL);
-    desk->grant.struct_size = offsetof(zkl_grant, node);
-    memset(desk->grant.node, 'x', sizeof(desk->grant.node));
-    desk_hold(desk);
-    EXPECT_INT(desk->grant.token, DESK_TOKEN);
-    EXPECT_INT(desk->grant.node[0], 'x');
-    EXPECT_INT(desk->grant.node[ZKL_NODE_PATH_SIZE - 1], 'x');
-    desk_close(desk);
-}
-
 /* ---- Handles ------------------------------------------------------------------------ */
 
 TEST(null_pointers_for_a_lock_are_named) {
@@ -399,41 +388,6 @@ TEST(switches_of_a_lock_are_off_or_on) {
 }
 
 /* ---- The message ------------------------------------------------------------------------- */
-
-TEST(message_is_that_of_the_last_call) {
-    lock_desk *desk = desk_open(NULL);
-    zkl_lock_information lock = ZKL_LOCK_INFORMATION_INIT;
-    zkl_client_information client = ZKL_CLIENT_INFORMATION_INIT;
-    zkl_lock *opened = NULL;
-    for (int call = 0; call < 7; call++) {
-        REFUSED(zkl_lock_release(NULL, 0), ZKL_INVALID_ARGUMENT, "lock: must not be NULL");
-        switch (call) {
-        case 0:
-            REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
-            break;
-        case 1:
-            REFUSED(zkl_lock_info(desk->lock, &lock), ZKL_OK, "");
-            break;
-        case 2:
-            REFUSED(zkl_lock_cancel(desk->lock), ZKL_NOT_WAITING, "");
-            break;
-        case 3:
-            REFUSED(zkl_lock_release(desk->lock, 0), ZKL_NOT_HELD, "");
-            break;
-        case 4:
-            REFUSED(zkl_client_info(desk->client, &client), ZKL_OK, "");
-            break;
-        case 5:
-            REFUSED(zkl_client_close(NULL, 0), ZKL_OK, "");
-            break;
-        default:
-            REFUSED(zkl_lock_open(desk->client, "other", NULL, &opened), ZKL_OK, "");
-            break;
-        }
-    }
-    zkl_lock_close(opened);
-    desk_close(desk);
-}
 
 /* So that a function that closes at the end of its scope can tell why it failed. */
 TEST(close_leaves_the_message_alone) {

@@ -1,21 +1,23 @@
 /*
  * The asynchronous calls of sets: each that was accepted is told exactly once, whatever it
  * meets: cancel, loss, expiry while it waits, the close of the handle or of the client.
+ * And what is told of locks that a set holds.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/set_caller.h"
+#include "support/async_caller.h"
+#include "zklock/administration.h"
 
-enum { SOON_MS = 200 };
+enum { SOON_MS = 200, LONG_MS = 60000 };
 
-static set_caller self;
+static async_caller self;
 static char other[ZKL_NODE_PATH_SIZE]; /* another's node, which is in the way */
 
 static void begin_with(zkl_dispatch dispatch, const zkl_lock_options *options) {
     zkl_testing_begin(NULL);
-    set_open(&self, dispatch, options);
+    async_open_set(&self, dispatch, options);
 }
 
 static void begin(zkl_dispatch dispatch) {
@@ -23,7 +25,7 @@ static void begin(zkl_dispatch dispatch) {
 }
 
 static void end(void) {
-    set_close(&self);
+    async_close(&self);
     EXPECT_TEXT(self.heard, ""); /* nothing comes twice, or late */
     EXPECT_INT(zkl_testing_count_sessions(), 0);
     zkl_testing_end();
@@ -32,7 +34,7 @@ static void end(void) {
 /* Granted, and its callback waits: in a client that is dispatched. */
 static void begin_granted_with(const zkl_lock_options *options) {
     begin_with(ZKL_DISPATCH_CALLER, options);
-    set_acquire(&self, ZKL_FOREVER);
+    async_acquire(&self, ZKL_FOREVER);
     zkl_testing_sleep(SOON_MS);
     set_expect_nodes(1, 1);
     EXPECT_TEXT(self.heard, "");
@@ -45,7 +47,7 @@ static void begin_granted(void) {
 static void begin_held(zkl_dispatch dispatch) {
     begin(dispatch);
     self.grant = (zkl_grant)ZKL_GRANT_INIT;
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
 }
 
 /* Somebody else holds one of the two. */
@@ -53,7 +55,7 @@ static void begin_waiting_with(zkl_dispatch dispatch, int64_t timeout_ms,
                                const zkl_lock_options *options) {
     begin_with(dispatch, options);
     zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
-    set_acquire(&self, timeout_ms);
+    async_acquire(&self, timeout_ms);
     zkl_testing_sleep(SOON_MS);
 }
 
@@ -65,15 +67,6 @@ static void other_goes(void) {
     EXPECT_INT(zkl_testing_delete_node(other), 1);
 }
 
-static int acquire(int64_t timeout_ms) {
-    return zkl_lock_acquire_async(self.set, ZKL_AS_OPENED, timeout_ms, NULL, set_on_acquired,
-                                  &self);
-}
-
-static int release(int64_t timeout_ms) {
-    return zkl_lock_release_async(self.set, timeout_ms, NULL, set_on_released, &self);
-}
-
 /* ---- Acquire ------------------------------------------------------------------------------ */
 
 /* What was granted of it, and what waits, must not wait for a loop that is late. */
@@ -81,8 +74,8 @@ TEST(acquire_that_has_failed_leaves_before_it_is_dispatched) {
     begin_waiting(ZKL_DISPATCH_CALLER, 5000);
     zkl_testing_sleep(5000);
     set_expect_nodes(1, 0);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-2) ");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired(-2) ");
     other_goes();
     end();
 }
@@ -90,37 +83,8 @@ TEST(acquire_that_has_failed_leaves_before_it_is_dispatched) {
 TEST(try_is_told_busy) {
     begin_waiting(ZKL_DISPATCH_CALLER, 0);
     set_expect_nodes(1, 0);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-1) ");
-    other_goes();
-    end();
-}
-
-TEST(refused_calls_are_not_told) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(zkl_lock_acquire_async(NULL, ZKL_AS_OPENED, 0, NULL, set_on_acquired, &self),
-               ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_acquire_async(self.set, ZKL_AS_OPENED, 0, NULL, NULL, &self),
-               ZKL_INVALID_ARGUMENT);
-    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
-    EXPECT_REFUSED(acquire(-2), "timeout_ms");
-    EXPECT_REFUSED(release(-2), "timeout_ms");
-    EXPECT_INT(zkl_lock_release_async(NULL, 0, NULL, NULL, NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(release(0), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, NULL), ZKL_OK);
-    EXPECT_INT(acquire(0), ZKL_ALREADY_HELD);
-    EXPECT_INT(zkl_lock_release_async(self.set, 0, NULL, NULL, NULL), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    zkl_testing_add_contender(SET_STOCK, ZKL_EXCLUSIVE, other);
-    EXPECT_INT(acquire(ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(acquire(ZKL_FOREVER), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(release(0), ZKL_HANDLE_IN_USE);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(self.heard, "");
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_OK);
-    set_wait(&self);
-    SET_HEARD(&self, "acquired(-3) ");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired(-1) ");
     other_goes();
     end();
 }
@@ -129,9 +93,9 @@ TEST(refused_calls_are_not_told) {
 
 TEST(cancel_after_the_grant_is_too_late) {
     begin_granted();
-    EXPECT_INT(zkl_lock_cancel(self.set), ZKL_NOT_WAITING);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired ");
+    EXPECT_INT(zkl_lock_cancel(self.lock), ZKL_NOT_WAITING);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired ");
     end();
 }
 
@@ -139,21 +103,10 @@ TEST(half_that_was_deleted_before_its_callback_gives_the_other_back) {
     begin_granted();
     set_delete_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-12) ");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired(-12) ");
     zkl_testing_sleep(SOON_MS);
     set_expect_nodes(0, 0);
-    end();
-}
-
-TEST(hold_limit_that_passed_before_the_callback_is_the_verdict) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_hold_ms = 1000;
-    begin_granted_with(&options);
-    zkl_testing_sleep(3000);
-    set_expect_nodes(0, 0);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-11) ");
     end();
 }
 
@@ -164,8 +117,8 @@ TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired) {
     begin_granted_with(&options);
     zkl_testing_pause(NULL, 3000);
     set_expect_nodes(1, 1);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "acquired(-11) ");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "acquired(-11) ");
     zkl_testing_sleep(SOON_MS);
     set_expect_nodes(0, 0);
     end();
@@ -180,8 +133,8 @@ TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_dead
     set_delete_last_of(SET_ORDERS);
     zkl_testing_sleep(SET_SESSION_MS);
     set_expect_nodes(2, 1);
-    set_wait(&self);
-    SET_HEARD(&self, "acquired(-2) ");
+    async_wait(&self);
+    ASYNC_HEARD(&self, "acquired(-2) ");
     EXPECT(zkl_testing_now_ms() - began_ms >= 10000);
     EXPECT(zkl_testing_now_ms() - began_ms <= 10050);
     other_goes();
@@ -205,34 +158,82 @@ TEST(client_that_closes_while_its_nodes_come_and_go_tells_once) {
         zkl_testing_stop_servers();
         zkl_testing_sleep(after_ms % 3 == 0 ? 0 : SOON_MS);
         close_client(0, ZKL_PENDING);
-        SET_HEARD(&self, "acquired(-29) ");
-        set_close_handle(&self);
+        ASYNC_HEARD(&self, "acquired(-29) ");
+        async_close_handle(&self);
         zkl_testing_end();
     }
 }
 
-/* ---- Release ----------------------------------------------------------------------------------
- */
+/* ---- Release --------------------------------------------------------------------------------- */
 
 TEST(release_is_told_pending_when_it_takes_too_long) {
     begin_held(ZKL_DISPATCH_CALLER);
     zkl_testing_disconnect(self.client, 3000);
     zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "suspect ");
-    set_release(&self, 1000);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "suspect ");
+    async_release(&self, 1000);
     zkl_testing_sleep(900);
-    EXPECT_INT(set_dispatch(&self), 0);
+    EXPECT_INT(async_dispatch(&self), 0);
     zkl_testing_sleep(200);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "released(-13) ");
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "released(-13) ");
     zkl_testing_sleep(5000);
     set_expect_nodes(0, 0); /* it went on */
     end();
 }
 
-/* ---- Many -------------------------------------------------------------------------------------
- */
+/* ---- News ------------------------------------------------------------------------------------ */
+
+TEST(loss_of_all_is_told_once_after_the_grant) {
+    begin_granted();
+    EXPECT_INT(async_dispatch(&self), 1);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "acquired suspect lost(-9) of stock ");
+    async_release(&self, ZKL_FOREVER);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "released(-7) ");
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_NOT_HELD);
+    end();
+}
+
+TEST(loss_of_one_names_it_and_is_the_last_news) {
+    begin_held(ZKL_DISPATCH_CALLER);
+    zkl_testing_sleep(SET_SESSION_MS); /* until it watches its nodes */
+    set_delete_last_of(SET_ORDERS);
+    zkl_testing_sleep(SOON_MS);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "lost(-12) of orders ");
+    set_expect_nodes(1, 0);
+    zkl_testing_disconnect(self.client, SOON_MS);
+    zkl_testing_sleep(SET_SESSION_MS);
+    zkl_testing_expire_session(self.client);
+    zkl_testing_sleep(SET_SESSION_MS);
+    EXPECT_INT(async_dispatch(&self), 0);
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
+    end();
+}
+
+static void revoke_last_of(const char *resource) {
+    char path[ZKL_NODE_PATH_SIZE];
+    set_last_of(resource, path);
+    EXPECT_INT(zkl_node_revoke(self.client, resource, strrchr(path, '/') + 1, LONG_MS), ZKL_OK);
+}
+
+TEST(holder_is_told_which_resource_is_asked_for) {
+    begin_held(ZKL_DISPATCH_CALLER);
+    revoke_last_of(SET_ORDERS);
+    zkl_testing_sleep(SET_SESSION_MS);
+    revoke_last_of(SET_STOCK);
+    zkl_testing_sleep(SET_SESSION_MS);
+    EXPECT_INT(async_dispatch(&self), 2);
+    ASYNC_HEARD(&self, "revoke requested of orders revoke requested of stock ");
+    end();
+}
+
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 enum { MANY = 2000, MANY_RESOURCES = 100 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/set_caller.h"
+#include "support/async_caller.h"
 #include "testing/ensemble.h"
 
 enum { SESSION_MS = 4000, SOON_MS = 200, LONG_MS = 60000 };
@@ -356,20 +356,6 @@ TEST(resources_that_are_used_up_begin_anew_and_all_are_held) {
     self.timeout_ms = LONG_MS;
     acquire(&self);
     EXPECT_INT(self.status, ZKL_OK);
-    end(&self);
-}
-
-TEST(resource_that_is_used_up_and_never_empty_is_told_at_the_deadline) {
-    caller self;
-    begin_with_one_used_up(&self);
-    char other[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender("/locks/orders", ZKL_EXCLUSIVE, other);
-    self.timeout_ms = LONG_MS;
-    acquire(&self);
-    EXPECT_INT(self.status, ZKL_SEQUENCE_EXHAUSTED);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_testing_count_children("/locks/stock"), 0);
-    EXPECT_INT(zkl_testing_count_children("/locks/orders"), 1);
     end(&self);
 }
 

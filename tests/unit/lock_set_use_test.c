@@ -4,26 +4,26 @@
  */
 #include <string.h>
 
-#include "support/set_caller.h"
+#include "support/async_caller.h"
 
 enum { SOON_MS = 200, LONG_MS = 60000 };
 
-static set_caller self;
+static async_caller self;
 
 static void begin(const zkl_lock_options *options) {
     zkl_testing_begin(NULL);
-    set_open(&self, ZKL_DISPATCH_CALLER, options);
+    async_open_set(&self, ZKL_DISPATCH_CALLER, options);
     self.grant = (zkl_grant)ZKL_GRANT_INIT;
 }
 
 static void begin_held(void) {
     begin(NULL);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
 }
 
 static void end(void) {
-    (void)zkl_lock_release(self.set, LONG_MS);
-    set_close(&self);
+    (void)zkl_lock_release(self.lock, LONG_MS);
+    async_close(&self);
     zkl_testing_end();
 }
 
@@ -36,7 +36,7 @@ static void lose_the_second(void) {
 
 static zkl_lock_information look(void) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    EXPECT_INT(zkl_lock_info(self.set, &information), ZKL_OK);
+    EXPECT_INT(zkl_lock_info(self.lock, &information), ZKL_OK);
     return information;
 }
 
@@ -47,7 +47,7 @@ TEST(information_is_of_all_that_is_held) {
     EXPECT_INT(held.mode, ZKL_AS_OPENED);
     EXPECT_INT(held.token, self.grant.token);
     EXPECT_INT(held.holds, 1);
-    EXPECT_INT(zkl_lock_release(self.set, 0), ZKL_OK);
+    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
     zkl_lock_information released = look();
     EXPECT_INT(released.state, ZKL_STATE_IDLE);
     EXPECT_INT(released.pending_deletions, 2);
@@ -60,23 +60,23 @@ TEST(information_is_of_all_that_is_held) {
 
 TEST(set_that_is_held_is_verified) {
     begin_held();
-    EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_OK);
+    EXPECT_INT(zkl_lock_verify(self.lock, LONG_MS), ZKL_OK);
     end();
 }
 
 TEST(verification_finds_that_any_of_them_is_lost) {
     begin_held();
     lose_the_second();
-    EXPECT_INT(zkl_lock_verify(self.set, LONG_MS), ZKL_LOST);
-    EXPECT_INT(zkl_testing_wait_for_state(self.set, ZKL_STATE_LOST, SOON_MS), 1);
-    EXPECT_INT(set_dispatch(&self), 1);
-    SET_HEARD(&self, "lost(-12) of orders ");
+    EXPECT_INT(zkl_lock_verify(self.lock, LONG_MS), ZKL_LOST);
+    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_LOST, SOON_MS), 1);
+    EXPECT_INT(async_dispatch(&self), 1);
+    ASYNC_HEARD(&self, "lost(-12) of orders ");
     end();
 }
 
 static int commit_a_node(zkl_transaction_result *result) {
     zkl_transaction *transaction = NULL;
-    EXPECT_INT(zkl_transaction_begin(self.set, &transaction), ZKL_OK);
+    EXPECT_INT(zkl_transaction_begin(self.lock, &transaction), ZKL_OK);
     EXPECT_INT(zkl_transaction_create(transaction, "/moved", "1", 1, ZKL_CREATE_PERSISTENT),
                ZKL_OK);
     EXPECT_INT(zkl_transaction_create(transaction, "/moved/n-", "1", 1, ZKL_CREATE_SEQUENTIAL),
@@ -110,23 +110,7 @@ TEST(operation_that_fails_is_counted_without_the_guards) {
     EXPECT_INT(commit_a_node(&result), ZKL_OPERATION_FAILED);
     EXPECT_INT(result.failed_operation, 0);
     EXPECT_INT(result.failed_status, ZKL_NODE_EXISTS);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
-    end();
-}
-
-/* ---- Events, and holds ---------------------------------------------------------------------- */
-
-TEST(owner_acquires_a_reentrant_set_again) {
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.reentrant = 1;
-    begin(&options);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, ZKL_FOREVER, &self.grant), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, &self.grant), ZKL_OK);
-    EXPECT_INT(look().holds, 2);
-    EXPECT_INT(zkl_lock_release(self.set, LONG_MS), ZKL_OK);
-    set_expect_nodes(1, 1);
-    EXPECT_INT(zkl_lock_release(self.set, LONG_MS), ZKL_OK);
-    set_expect_nodes(0, 0);
+    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_OK);
     end();
 }
 
@@ -134,14 +118,14 @@ TEST(owner_acquires_a_reentrant_set_again) {
 
 TEST(set_has_the_modes_that_it_was_opened_with) {
     begin(NULL);
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_READ, 0, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_READ, 0, NULL), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(),
                 "mode \"read\": a set is acquired ZKL_AS_OPENED: each resource has its own");
-    EXPECT_INT(zkl_lock_acquire(self.set, ZKL_AS_OPENED, 0, &self.grant), ZKL_OK);
-    EXPECT_INT(zkl_lock_downgrade(self.set, LONG_MS), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_acquire(self.lock, ZKL_AS_OPENED, 0, &self.grant), ZKL_OK);
+    EXPECT_INT(zkl_lock_downgrade(self.lock, LONG_MS), ZKL_INVALID_ARGUMENT);
     EXPECT_TEXT(zkl_error_message(), "lock: is a set: the modes of its resources stay");
-    EXPECT_INT(zkl_lock_try_upgrade(self.set, NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_check(self.set, NULL), ZKL_OK);
+    EXPECT_INT(zkl_lock_try_upgrade(self.lock, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_lock_check(self.lock, NULL), ZKL_OK);
     end();
 }
 

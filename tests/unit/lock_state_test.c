@@ -81,18 +81,6 @@ TEST(lock_is_lost_with_its_lease_though_no_timer_fired) {
     desk_close(desk);
 }
 
-TEST(lease_of_an_earlier_session_is_none) {
-    lock_desk *desk = open_with_lease();
-    desk_hold(desk);
-    desk_expire(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    EXPECT_INT(lease_left(desk, ZKL_LOST), 0);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    desk_hold(desk);
-    EXPECT_INT(lease_left(desk, ZKL_OK), LEASE_MS);
-    desk_close(desk);
-}
-
 /* ---- Information --------------------------------------------------------------------- */
 
 TEST(waiting_handle_is_acquiring) {
@@ -180,22 +168,6 @@ TEST(deletions_are_pending_until_each_is_confirmed) {
     EXPECT_INT(information_of(desk).pending_deletions, 2); /* the lock that is held is none */
     desk_answer_remove(desk);
     EXPECT_INT(information_of(desk).pending_deletions, 1);
-    desk_answer_remove(desk);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    desk_close(desk);
-}
-
-TEST(node_of_a_wait_that_was_given_up_is_pending) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, 500);
-    desk_enter_at_calls(desk, 2);
-    desk_leave(desk);
-    desk_pass(desk, 500);
-    EXPECT_INT(desk_join(desk), ZKL_TIMEOUT);
-    EXPECT_INT(information_of(desk).pending_deletions, 1);
-    desk_enter(desk);
-    desk_grant(desk); /* comes too late */
-    desk_leave(desk);
     desk_answer_remove(desk);
     EXPECT_INT(information_of(desk).pending_deletions, 0);
     desk_close(desk);

@@ -135,30 +135,6 @@ TEST(waiter_says_behind_whom_and_for_how_long) {
                        "released waited 100 held 400 node 3 token 4711");
 }
 
-TEST(waiter_that_loses_its_place_joins_again) {
-    story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_answer_create(desk, DESK_NODE, DESK_TOKEN);
-    desk_answer_list(desk, DESK_NODE, "__WRIT__0000000001");
-    desk->fake.now_ms += 40;
-    desk_leave(desk);
-    desk_expire(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    desk_enter_at_calls(desk, 2);
-    desk_answer_create(desk, "lock-0000000007", 9000);
-    desk_answer_list(desk, "lock-0000000007", NULL);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    desk_answer_remove(desk);
-    TELLS(&self, BEGIN "queued behind __WRIT__0000000001 waited 0 node 3; rejoined waited 40; "
-                       "acquired waited 40 held 0 node 7 token 9000; "
-                       "released waited 40 held 0 node 7 token 9000");
-}
-
 /* ---- It does not ---------------------------------------------------------------------------- */
 
 TEST(acquire_that_cannot_begin_says_why) {
@@ -169,17 +145,6 @@ TEST(acquire_that_cannot_begin_says_why) {
     desk_leave(desk);
     EXPECT_INT(desk_do(desk, desk_acquire, ZKL_FOREVER), ZKL_SYSTEM);
     TELLS(&self, "not_acquired SYSTEM waited 0");
-}
-
-/* ---- It is given back ----------------------------------------------------------------------- */
-
-TEST(close_of_a_client_releases_what_is_held) {
-    story self;
-    lock_desk *desk = open_held(&self, NULL, 0);
-    desk_stand_still(desk, 30);
-    (void)desk_close_client(desk);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_CLOSED);
-    TELLS(&self, HELD "released waited 0 held 30 node 3 token 4711");
 }
 
 /* ---- It is lost -------------------------------------------------------------------------------

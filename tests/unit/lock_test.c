@@ -259,16 +259,6 @@ TEST(close_after_a_failed_authentication_is_not_confirmed) {
     desk_close(desk);
 }
 
-TEST(acquire_that_waits_ends_with_its_client) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_leave(desk);
-    EXPECT_INT(desk_close_client(desk), ZKL_PENDING);
-    EXPECT_INT(desk_join(desk), ZKL_CLOSED);
-    desk_close(desk);
-}
-
 TEST(acquire_that_is_granted_when_its_client_closes_has_nothing) {
     lock_desk *desk = desk_open(NULL);
     desk_begin(desk, desk_acquire, ZKL_FOREVER);

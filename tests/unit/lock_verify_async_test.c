@@ -26,36 +26,12 @@ static int verify(int64_t timeout_ms) {
     return zkl_lock_verify_async(self.lock, timeout_ms, async_on_verified, &self);
 }
 
-static void close_handle(void) {
-    zkl_lock *lock = self.lock;
-    self.lock = NULL;
-    zkl_lock_close(lock);
-}
-
 static void begin_disconnected(int64_t for_ms) {
     begin(ZKL_DISPATCH_CALLER);
     zkl_testing_disconnect(self.client, for_ms);
     zkl_testing_sleep(0);
     (void)async_dispatch(&self);
     ASYNC_HEARD(&self, "suspect ");
-}
-
-TEST(callback_says_what_the_servers_say) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(verify(LONG_MS), ZKL_OK);
-    EXPECT_TEXT(self.heard, "");
-    async_wait(&self);
-    ASYNC_HEARD(&self, "verified ");
-    EXPECT_INT(zkl_testing_delete_node(self.grant.node), 1);
-    EXPECT_INT(verify(ZKL_FOREVER), ZKL_OK); /* the news has not come yet */
-    zkl_testing_sleep(SOON_MS);
-    EXPECT(self.heard[0] != '\0');
-    EXPECT(strstr(self.heard, "verified(-7) ") != NULL);
-    self.heard[0] = '\0';
-    EXPECT_INT(verify(LONG_MS), ZKL_LOST);
-    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_LOST);
-    EXPECT_INT(verify(LONG_MS), ZKL_NOT_HELD);
-    end();
 }
 
 TEST(no_answer_in_time_is_suspect) {
@@ -88,14 +64,14 @@ TEST(release_that_waits_ends_what_was_not_sent) {
 TEST(handle_closed_meanwhile_is_told_so) {
     begin_disconnected(1000);
     EXPECT_INT(verify(2000), ZKL_OK);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "verified(-3) "); /* it was not sent */
     zkl_testing_sleep(5000);
     end();
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(verify(2000), ZKL_OK);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "verified(-8) "); /* it was */
     zkl_testing_sleep(5000);

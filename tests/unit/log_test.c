@@ -151,42 +151,6 @@ TEST(less_important_records_are_not_made) {
     }
 }
 
-static void keep_whole_record(void *arg, const zkl_log_record *record) {
-    snprintf(arg, 256, "%zu|%d|%s|%s|%s|%s|%s|%d|%lld|%lld|%lld|%lld", record->struct_size,
-             (int)record->event, record->resource, record->owner, record->node, record->behind,
-             record->message, record->status, (long long)record->waited_ms,
-             (long long)record->held_ms, (long long)record->session_id, (long long)record->token);
-}
-
-TEST(record_is_copied_when_it_is_written) {
-    char kept[256] = "";
-    char expected[256];
-    char text[5][8] = { "res", "own", "node", "behind", "msg" };
-    zkl_callback_queue *thread = zkl_callback_queue_start();
-    zkl_log *log = zkl_log_open(keep_whole_record, kept, ZKL_LOG_INFO, thread);
-    zkl_log_record record = { sizeof(record),
-                              ZKL_LOG_INFO,
-                              ZKL_LOG_QUEUED,
-                              text[0],
-                              text[1],
-                              text[2],
-                              text[3],
-                              text[4],
-                              ZKL_LOST,
-                              11,
-                              22,
-                              33,
-                              44 };
-    zkl_log_write(log, &record);
-    memset(text, 'x', sizeof(text)); /* the caller's strings are gone */
-    zkl_log_stop(log);
-    zkl_callback_queue_close(thread);
-    zkl_log_free(log);
-    snprintf(expected, sizeof(expected), "%zu|%d|res|own|node|behind|msg|-7|11|22|33|44",
-             sizeof(zkl_log_record), (int)ZKL_LOG_QUEUED);
-    EXPECT_TEXT(kept, expected);
-}
-
 TEST(event_names_differ) {
     static const int events[] = {
 #define EVENT(name, text) name,
@@ -319,27 +283,6 @@ typedef struct numbered_post {
     int poster;
     int number;
 } numbered_post;
-
-static sigset_t signals_in_callback;
-
-static void keep_signals(zkl_callback *callback) {
-    (void)callback;
-    pthread_sigmask(SIG_SETMASK, NULL, &signals_in_callback);
-}
-
-TEST(callbacks_take_no_signals_from_the_application) {
-    zkl_callback_queue *thread = zkl_callback_queue_start();
-    zkl_callback callback = { .run = keep_signals };
-    sigset_t here;
-    zkl_callback_queue_post(thread, &callback);
-    zkl_callback_queue_close(thread);
-    pthread_sigmask(SIG_SETMASK, NULL, &here);
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM };
-    for (size_t i = 0; i < COUNT_OF(signals); i++) {
-        EXPECT(sigismember(&signals_in_callback, signals[i]) == 1);
-        EXPECT(sigismember(&here, signals[i]) == 0); /* ours stay as they were */
-    }
-}
 
 static int status_in_callback;
 

@@ -13,14 +13,6 @@
 #include "support/names.h"
 #include "support/record_bench.h"
 
-static size_t count_lines(const char *text) {
-    size_t count = 0;
-    for (; *text != '\0'; text++) {
-        count += *text == '\n' ? 1 : 0;
-    }
-    return count;
-}
-
 static void expect_played(const char *text, uint64_t steps, uint64_t requests, uint64_t skipped,
                           int line) {
     const playback_result *result = bench_play(text);
@@ -60,32 +52,6 @@ TEST(record_of_one_acquire_reads_as_documented) {
 }
 
 /* ---- What it forgets ---------------------------------------------------------------- */
-
-static uint64_t dropped(const char *text) {
-    uint64_t count = 0;
-    const char *field = strstr(text, " dropped=");
-    EXPECT(field != NULL && sscanf(field, " dropped=%" SCNu64, &count) == 1);
-    return count;
-}
-
-/* At each moment, wherever the end of the ring may be. */
-TEST(full_ring_forgets_whole_lines_from_the_oldest_on) {
-    record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    size_t size = ZKL_RECORDED_EVENTS_MIN * ZKL_RECORD_EVENT_BYTES;
-    for (int i = 0; i < 300; i++) {
-        bench_acquire_and_release(&bench);
-        const char *text = bench_text(&bench);
-        const playback_result *result = bench_play(text);
-        EXPECT(result->verdict == PLAYBACK_SAME);
-        EXPECT_INT(dropped(text) + count_lines(text) - 2, 6 * (i + 1));
-        EXPECT(strlen(text) < size + ZKL_RECORD_HEADER_SIZE);
-        EXPECT(i < 100 || strlen(text) > size - ZKL_RECORD_LINE_MAX / 4);
-        bench_begin_request(&bench, NULL);
-    }
-    EXPECT(dropped(bench_text(&bench)) > 1000);
-    bench_close(&bench);
-}
 
 TEST(request_that_outlives_the_ring_can_be_played_from_a_later_state) {
     record_bench bench;
@@ -214,42 +180,6 @@ TEST(shortened_list_makes_the_request_do_the_same) {
         expect_same_step(&request, children, (zkl_listed){ shortened, kept }, seed);
     }
     EXPECT(really_shorter > 20000);
-}
-
-static void begin_long_list(char names[][NAME_SIZE], const char **pointers, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        char guid[NAME_GUID_SIZE];
-        name_other_guid(guid, i);
-        name_other(names[i], 'x', guid, (int32_t)(i + 4));
-        pointers[i] = names[i];
-    }
-    snprintf(names[count / 2], NAME_SIZE, "%s", BENCH_NODE); /* sequence 3: the first */
-}
-
-TEST(list_up_to_the_bound_is_recorded_whole_and_a_longer_one_shortened) {
-    static char names[5000][NAME_SIZE];
-    static const char *pointers[5000];
-    static const struct {
-        size_t count;
-        const char *says;
-    } rows[] = { { ZKL_RECORD_NAMES_MAX, " LISTED fresh children=_c_" },
-                 { ZKL_RECORD_NAMES_MAX + 1, " LISTED shortened_from=17 fresh children=_c_" },
-                 { 5000, " LISTED shortened_from=5000 fresh children=_c_" } };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        record_bench bench;
-        bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-        begin_long_list(names, pointers, rows[i].count);
-        bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
-        bench_step(&bench,
-                   &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
-        bench_step(&bench,
-                   &(zkl_event){ .kind = ZKL_EVENT_LISTED,
-                                 .fresh = true,
-                                 .children = listed((zkl_children){ pointers, rows[i].count }) });
-        EXPECT(strstr(bench_text(&bench), rows[i].says) != NULL);
-        PLAYED(bench_text(&bench), 3, 1, 0);
-        bench_close(&bench);
-    }
 }
 
 static void expect_shortened(char fill, size_t length) {

@@ -19,13 +19,6 @@ CONVERSATION(permit_waits_and_lists_again_when_one_of_those_before_it_goes, perm
     "listed p2 me3       -> GRANT",
 };
 
-CONVERSATION(permit_that_found_one_of_the_watched_gone_lists_again, permit) = {
-    JOINED("me3"),
-    "listed p1 p2 me3 -> WATCH p2",
-    "watched NO_NODE  -> LIST",
-    "listed p1 me3    -> GRANT",
-};
-
 TEST(permits_that_differ_have_their_own_status) {
     static const char *const another_number[] = {
         JOINED("me3"),
@@ -70,13 +63,6 @@ TEST(try_for_a_permit_writes_only_where_one_is_free) {
 CONVERSATION(full_queue_is_not_joined, limited) = {
     "start           -> LIST",
     "listed x1 x2 x3 -> FAIL QUEUE_FULL END",
-};
-
-CONVERSATION(queue_with_room_is_joined, limited) = {
-    "start            -> LIST",
-    "listed x1 x2     -> CREATE LIST",
-    "created me3      -> ",
-    "listed x1 x2 me3 -> WATCH x2",
 };
 
 CONVERSATION(queue_that_others_filled_meanwhile_is_left, limited) = {
@@ -185,21 +171,6 @@ CONVERSATION(release_during_a_lost_downgrade_deletes_the_node_that_is_there, wri
     "settled OK         -> INSPECT r3",
     "inspected ours     -> DELETE r3",
     "deleted OK         -> END",
-};
-
-CONVERSATION(node_that_is_gone_before_the_downgrade_is_a_loss, writer) = {
-    HELD_FOR_WRITING,
-    "downgrade           -> DOWNGRADE r3",
-    "downgraded NO_NODE  -> WATCH_OWN me3",
-    "own_watched NO_NODE -> DOWNGRADE_ENDED LOST LOSE NODE_DELETED BACK_OFF",
-    "backed_off          -> END",
-};
-
-CONVERSATION(session_that_ends_during_a_downgrade_loses_the_lock, writer) = {
-    HELD_FOR_WRITING,
-    "downgrade               -> DOWNGRADE r3",
-    "downgraded SESSION_OVER -> ",
-    "session_ended           -> DOWNGRADE_ENDED LOST LOSE SESSION_EXPIRED END",
 };
 
 CONVERSATION(downgrade_of_what_is_not_held_for_writing_does_nothing, writer) = {

@@ -9,7 +9,6 @@
 
 static const trace_setup exclusive = { .mode = ZKL_EXCLUSIVE };
 static const trace_setup try_exclusive = { .mode = ZKL_EXCLUSIVE, .only_try = true };
-static const trace_setup try_reader = { .mode = ZKL_READ, .only_try = true };
 
 /* ---- Timeout and cancel ---------------------------------------------------------------------- */
 
@@ -40,14 +39,6 @@ CONVERSATION(timeout_while_the_watch_is_being_set_takes_it_away_again, exclusive
     "deleted OK     -> END",
 };
 
-CONVERSATION(timeout_offline_is_told_at_once_and_cleaned_up_later, exclusive) = {
-    WAITING("x2", "me3"),
-    "disconnected -> ",
-    "timed_out    -> FAIL DISCONNECTED UNWATCH",
-    "connected    -> DELETE me3",
-    "deleted OK   -> END",
-};
-
 CONVERSATION(timeout_after_a_lost_create_finds_and_deletes_the_node, exclusive) = {
     CREATE_LOST,
     "timed_out      -> FAIL DISCONNECTED",
@@ -60,29 +51,9 @@ CONVERSATION(timeout_after_a_lost_create_finds_and_deletes_the_node, exclusive) 
     "listed x1      -> END",
 };
 
-CONVERSATION(timeout_with_two_nodes_deletes_both, exclusive) = {
-    CREATE_LOST,
-    "connected      -> CREATE LIST",
-    "created me4    -> ",
-    "timed_out      -> FAIL TIMEOUT",
-    "listed me3 me4 -> INSPECT me3",
-    "inspected ours -> DELETE me4",
-    "deleted OK     -> DELETE me3",
-    "deleted OK     -> SETTLE LIST",
-    "settled OK     -> ",
-    "listed nobody  -> END",
-};
-
 CONVERSATION(fired_watch_after_the_timeout_is_no_grant, exclusive) = {
     WAITING("x2", "me3"), "watch_fired -> LIST",       "timed_out   -> FAIL TIMEOUT",
     "watch_fired -> ",    "listed me3  -> DELETE me3", "deleted OK  -> END",
-};
-
-CONVERSATION(leaving_request_makes_no_parent, exclusive) = {
-    "start           -> CREATE LIST",
-    "cancelled       -> FAIL CANCELLED",
-    "created NO_NODE -> ",
-    "listed NO_NODE  -> END",
 };
 
 /* ---- Try ------------------------------------------------------------------------------------- */
@@ -97,21 +68,6 @@ CONVERSATION(try_on_a_free_lock_queues_and_is_granted, try_exclusive) = {
     "created me3   -> ",     "listed me3    -> GRANT",
     RELEASED("me3"),
 };
-
-TEST(try_of_a_reader_passes_readers_but_no_writer) {
-    static const char *const readers[] = {
-        "start            -> LIST",
-        "listed r1 r2     -> CREATE LIST",
-        "created me3      -> ",
-        "listed r1 r2 me3 -> GRANT",
-    };
-    static const char *const writers[] = {
-        "start        -> LIST",
-        "listed r1 w2 -> FAIL BUSY END",
-    };
-    PLAY(try_reader, readers);
-    PLAY(try_reader, writers);
-}
 
 CONVERSATION(loser_of_two_tries_says_so_when_its_node_is_gone, try_exclusive) = {
     "start         -> LIST",       "listed nobody -> CREATE LIST",   "created me4   -> ",
@@ -133,21 +89,6 @@ CONVERSATION(loser_of_two_tries_is_not_kept_by_a_refused_delete, try_exclusive) 
     "deleted REFUSED -> FAIL BUSY WARN NO_PERMISSION BACK_OFF",
     "backed_off      -> DELETE me4",
     "deleted OK      -> END",
-};
-
-CONVERSATION(try_that_is_cut_off_while_it_queues_cleans_up, try_exclusive) = {
-    "start           -> LIST",
-    "listed nobody   -> CREATE LIST",
-    "disconnected    -> FAIL DISCONNECTED",
-    "created UNKNOWN -> ",
-    "listed UNKNOWN  -> ",
-    "connected       -> SETTLE LIST",
-    "settled OK      -> ",
-    "listed me0      -> INSPECT me0",
-    "inspected ours  -> DELETE me0",
-    "deleted OK      -> SETTLE LIST",
-    "settled OK      -> ",
-    "listed nobody   -> END",
 };
 
 CONVERSATION(try_whose_session_ends_fails, try_exclusive) = {

@@ -125,11 +125,6 @@ CONVERSATION(blocker_of_our_own_session_hands_nothing_over, exclusive) = {
     "listed me3               -> GRANT",
 };
 
-CONVERSATION(change_of_the_blocker_is_no_hand_off, exclusive) = {
-    WAITING("x2", "me3"),
-    "watch_fired changed -> LIST",
-};
-
 /* What happened between two connections is told in any order: our own node may
  * have been deleted as well, and first. */
 CONVERSATION(deletion_after_a_reconnect_is_no_hand_off, exclusive) = {
@@ -139,23 +134,6 @@ CONVERSATION(deletion_after_a_reconnect_is_no_hand_off, exclusive) = {
     "watch_fired deleted -> LIST",
     "own_watch_fired     -> WATCH_OWN me3",
     "listed nobody       -> REJOIN",
-};
-
-/* The list on the new connection makes us next in line again. */
-CONVERSATION(list_after_a_reconnect_allows_the_hand_off_again, exclusive) = {
-    WAITING("x2", "me3"),           "disconnected        -> ",         "connected           -> ",
-    "watch_fired changed -> LIST",  "listed x2 me3       -> WATCH x2", "watched OK          -> ",
-    "watch_fired deleted -> GRANT",
-};
-
-/* A reply that says so comes before the news of it. */
-CONVERSATION(session_that_is_over_hands_nothing_over, exclusive) = {
-    WAITING("x2", "me3"),
-    "own_watch_fired          -> WATCH_OWN me3",
-    "own_watched SESSION_OVER -> ",
-    "watch_fired deleted      -> ",
-    "session_ended            -> REJOIN",
-    "connected                -> CREATE LIST",
 };
 
 /* ---- The own watch is not armed ----------------------------------------------------- */
@@ -169,40 +147,10 @@ CONVERSATION(own_watch_whose_reply_was_lost_proves_nothing, exclusive) = {
     "listed me3          -> GRANT",
 };
 
-CONVERSATION(refused_own_watch_does_not_fail_the_request, exclusive) = {
-    JOINED("me3"),
-    "listed x2 me3       -> WATCH x2 WATCH_OWN me3",
-    "watched OK          -> ",
-    "own_watched REFUSED -> ",
-    "watch_fired deleted -> LIST",
-    "listed x1 me3       -> WATCH x1 WATCH_OWN me3", /* and is tried again */
-};
-
 /* It is not yet known what happened to our node. */
 CONVERSATION(deletion_after_the_own_watch_fired_is_no_hand_off, exclusive) = {
     WAITING("x2", "me3"),
     "own_watch_fired     -> WATCH_OWN me3",
     "watch_fired deleted -> ",
     "own_watched NO_NODE -> REJOIN CREATE LIST",
-};
-
-CONVERSATION(own_node_that_was_changed_and_is_watched_again_is_handed_over_to, exclusive) = {
-    WAITING("x2", "me3"),
-    "own_watch_fired     -> WATCH_OWN me3",
-    "own_watched OK      -> ",
-    "watch_fired deleted -> GRANT",
-};
-
-CONVERSATION(own_watch_that_could_not_be_armed_again_proves_nothing, exclusive) = {
-    WAITING("x2", "me3"),
-    "own_watch_fired     -> WATCH_OWN me3",
-    "own_watched NOT_NOW -> ",
-    "watch_fired deleted -> LIST",
-};
-
-/* ---- Who comes first -------------------------------------------------------------------- */
-
-CONVERSATION(timeout_after_the_hand_off_comes_too_late, exclusive) = {
-    WAITING("x2", "me3"),      "watch_fired deleted -> GRANT",      "timed_out           -> ",
-    "cancelled           -> ", "released            -> DELETE me3",
 };

@@ -57,23 +57,6 @@ CONVERSATION(own_watch_that_failed_is_tried_again_by_the_next_probe, exclusive) 
     "own_watched NO_NODE -> LOSE NODE_DELETED END",
 };
 
-TEST(release_while_the_own_watch_is_being_set_deletes_after_its_reply) {
-    static const char *const there[] = {
-        GRANTED("me0"),          "probe          -> WATCH_OWN me0",
-        "released       -> ",    "own_watched OK -> DELETE me0",
-        "deleted OK     -> END",
-    };
-    static const char *const gone[] = {
-        GRANTED("me0"),
-        "probe               -> WATCH_OWN me0",
-        "released            -> ",
-        "own_watched NO_NODE -> DELETE me0",
-        "deleted NO_NODE     -> END",
-    };
-    PLAY(exclusive, there);
-    PLAY(exclusive, gone);
-}
-
 /* Our own deletion fires it, before or after its reply. */
 TEST(release_with_the_own_watch_armed_is_no_loss) {
     static const char *const before[] = {
@@ -125,35 +108,7 @@ CONVERSATION(hold_limit_loses_the_lock_and_deletes_its_node, exclusive) = {
     "deleted OK -> END",
 };
 
-CONVERSATION(hold_limit_offline_deletes_when_connected, exclusive) = {
-    GRANTED("me0"),
-    "disconnected -> ",
-    "hold_limit   -> LOSE HOLD_LIMIT",
-    "connected    -> DELETE me0",
-    "deleted OK   -> END",
-};
-
-CONVERSATION(hold_limit_deletes_the_node_that_was_kept_after_the_lease, leased) = {
-    GRANTED("me0"),
-    "lease_ended -> LOSE LEASE_ENDED",
-    "hold_limit  -> DELETE me0",
-    "deleted OK  -> END",
-};
-
 /* ---- Lost only once ---------------------------------------------------------------------- */
-
-CONVERSATION(lock_lost_by_the_hold_limit_is_lost_once, leased) = {
-    GRANTED("me0"),
-    "probe                -> WATCH_OWN me0",
-    "own_watched OK       -> ",
-    "hold_limit           -> LOSE HOLD_LIMIT DELETE me0",
-    "lease_ended          -> ",
-    "own_watch_fired      -> ",
-    "hold_limit           -> ",
-    "disconnected         -> ",
-    "session_ended        -> ",
-    "deleted SESSION_OVER -> END",
-};
 
 CONVERSATION(lock_lost_with_its_lease_is_lost_once, leased) = {
     GRANTED("me0"),
@@ -166,14 +121,4 @@ CONVERSATION(lock_lost_with_its_lease_is_lost_once, leased) = {
     "own_watch_fired      -> ",
     "session_ended        -> ",
     "deleted SESSION_OVER -> END",
-};
-
-CONVERSATION(lock_lost_with_its_session_is_lost_once, leased) = {
-    GRANTED("me0"),
-    "probe               -> WATCH_OWN me0",
-    "session_ended       -> LOSE SESSION_EXPIRED",
-    "lease_ended         -> ",
-    "hold_limit          -> ",
-    "session_ended       -> ",
-    "own_watched NO_NODE -> END",
 };

@@ -34,19 +34,6 @@ CONVERSATION(free_lock_without_a_lease_waits_for_it_and_lists_again, without_lea
     "listed me0  -> GRANT",
 };
 
-/* Somebody may have come in its place while it waited. */
-CONVERSATION(list_after_the_wait_for_the_lease_decides, without_lease) = {
-    JOINED("me3"),
-    "listed me3    -> ",
-    "lease_begun   -> LIST",
-    "listed r2 me3 -> WATCH r2 WATCH_OWN me3",
-};
-
-CONVERSATION(lease_that_ends_before_the_list_is_waited_for, leased) = {
-    JOINED("me0"),         "lease_ended -> ",      "listed me0  -> ",
-    "lease_begun -> LIST", "listed me0  -> GRANT",
-};
-
 CONVERSATION(hand_off_without_a_lease_waits_and_lists, leased) = {
     WAITING("x2", "me3"),          "lease_ended         -> ",      "watch_fired deleted -> ",
     "lease_begun         -> LIST", "listed me3          -> GRANT",
@@ -84,16 +71,6 @@ CONVERSATION(lease_of_the_last_session_does_not_serve_in_the_next, leased) = {
     "connected            -> CREATE LIST",
     "created me1          -> ",
     "listed me1           -> ",
-};
-
-CONVERSATION(place_lost_while_waiting_for_the_lease_is_told_by_its_watch, without_lease) = {
-    WAITING("x2", "me3"),
-    "watch_fired deleted -> ",
-    "own_watch_fired     -> WATCH_OWN me3",
-    "own_watched NO_NODE -> REJOIN CREATE LIST",
-    "created me4         -> ",
-    "listed me4          -> ",
-    "lease_begun         -> LIST",
 };
 
 /* ---- The lease ends while the lock is held ---------------------------------------------- */
@@ -162,13 +139,6 @@ CONVERSATION(kept_node_that_is_deleted_by_hand_ends_the_request, leased) = {
     "lease_ended         -> LOSE LEASE_ENDED",
     "own_watch_fired     -> WATCH_OWN me0",
     "own_watched NO_NODE -> END",
-};
-
-CONVERSATION(node_gone_by_hand_before_it_is_released_needs_a_delete_only, leased) = {
-    GRANTED("me0"),
-    "lease_ended     -> LOSE LEASE_ENDED",
-    "released        -> DELETE me0",
-    "deleted NO_NODE -> END",
 };
 
 /* The client is closed: nobody is at work any more. */

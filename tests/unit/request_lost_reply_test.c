@@ -24,18 +24,6 @@ CONVERSATION(create_reply_lost_is_resolved_by_a_second_create_and_a_list, exclus
     RELEASED("me3"),
 };
 
-CONVERSATION(create_that_was_never_applied_leaves_only_the_second_node, exclusive) = {
-    CREATE_LOST,
-    "connected      -> CREATE LIST",
-    "created me4    -> ",
-    "listed x3 me4  -> WATCH x3 WATCH_OWN me4",
-    "watched OK     -> ",
-    "own_watched OK -> ",
-    "watch_fired    -> LIST",
-    "listed me4     -> GRANT",
-    RELEASED("me4"),
-};
-
 CONVERSATION(two_nodes_of_ours_keep_the_lower, exclusive) = {
     CREATE_LOST,
     "connected         -> CREATE LIST",
@@ -56,23 +44,6 @@ CONVERSATION(two_nodes_of_ours_where_the_known_one_is_lower, exclusive) = {
     "deleted OK     -> LIST",
     "listed me3     -> GRANT",
     RELEASED("me3"),
-};
-
-CONVERSATION(two_replies_lost_in_a_row_leave_three_nodes_of_which_one_stays, exclusive) = {
-    CREATE_LOST,
-    "connected          -> CREATE LIST",
-    "disconnected       -> ",
-    "created UNKNOWN    -> ",
-    "listed UNKNOWN     -> ",
-    "connected          -> CREATE LIST",
-    "created me5        -> ",
-    "listed me4 me3 me5 -> INSPECT me3",
-    "inspected ours     -> DELETE me5",
-    "deleted OK         -> LIST",
-    "listed me4 me3     -> INSPECT me4",
-    "inspected ours     -> DELETE me4",
-    "deleted OK         -> LIST",
-    "listed me3         -> GRANT",
 };
 
 CONVERSATION(list_before_a_committed_write_proves_nothing, exclusive) = {
@@ -190,33 +161,6 @@ CONVERSATION(create_refused_after_a_lost_reply_still_looks_for_the_first_node, e
     "listed nobody   -> END",
 };
 
-/* ---- Disconnected ------------------------------------------------------------------------- */
-
-CONVERSATION(waiter_keeps_its_place_and_its_watch_over_a_reconnect, exclusive) = {
-    WAITING("x2", "me3"),   "disconnected -> ",      "connected    -> ",
-    "watch_fired  -> LIST", "listed me3   -> GRANT",
-};
-
-CONVERSATION(news_that_arrives_twice_changes_nothing, exclusive) = {
-    "start          -> CREATE LIST",
-    "connected      -> ",
-    "created me3    -> ",
-    "connected      -> ",
-    "listed x2 me3  -> WATCH x2 WATCH_OWN me3",
-    "connected      -> ",
-    "watched OK     -> ",
-    "own_watched OK -> ",
-    "connected      -> ",
-    "disconnected   -> ",
-    "disconnected   -> ",
-    "connected      -> ",
-    "watch_fired    -> LIST",
-    "watch_fired    -> ",
-    "listed me3     -> GRANT",
-    "watch_fired    -> ",
-    "connected      -> ",
-};
-
 /* ---- Places that are lost -------------------------------------------------------------------- */
 
 CONVERSATION(own_node_deleted_by_hand_joins_again, exclusive) = {
@@ -293,18 +237,6 @@ CONVERSATION(session_end_resolves_a_lost_create, exclusive) = {
     "created me9   -> ",
     "listed x8 me9 -> WATCH x8 WATCH_OWN me9", /* no search for twins: they went with the
                                                     session */
-};
-
-CONVERSATION(session_end_while_a_twin_is_inspected_forgets_both, exclusive) = {
-    CREATE_LOST,
-    "connected              -> CREATE LIST",
-    "created me4            -> ",
-    "listed me3 me4         -> INSPECT me3",
-    "session_ended          -> REJOIN",
-    "inspected SESSION_OVER -> ",
-    "connected              -> CREATE LIST",
-    "created me5            -> ",
-    "listed me5             -> GRANT",
 };
 
 CONVERSATION(session_end_ends_a_pause, exclusive) = {

@@ -54,15 +54,6 @@ CONVERSATION(own_node_deleted_again_and_again_is_made_again_after_pauses, exclus
     "backed_off          -> CREATE LIST",
 };
 
-/* A list finds it out first: the own watch of the old node goes. */
-CONVERSATION(list_without_our_node_takes_the_own_watch_away, exclusive) = {
-    WAITING("x2", "me3"),
-    "watch_fired changed -> LIST",
-    "listed x2           -> UNWATCH_OWN REJOIN CREATE LIST",
-    "created me4         -> ",
-    "listed x2 me4       -> WATCH x2 WATCH_OWN me4",
-};
-
 /* No runner feeds such replies; the fuzzer does. What was never inspected stays untouched. */
 CONVERSATION(reply_that_nobody_awaits_takes_no_node, exclusive) = {
     CREATE_LOST,

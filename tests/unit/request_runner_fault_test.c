@@ -26,24 +26,6 @@ TEST(parent_is_made_from_the_bottom_up_and_down_again) {
     stage_cancel_and_close(stage);
 }
 
-static run_stage *begin_with_a_refusal_on_the_way_up(void) {
-    run_stage *stage = stage_open();
-    begin_without_parent(stage);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_NO_NODE);
-    FAKE_ANSWER(&stage->fake, "make /a/b", .outcome = ZKL_OUTCOME_REFUSED,
-                .status = ZKL_NO_PERMISSION);
-    FAKE_HEARD(&stage->fake, "make /a/b; exists /a/b");
-    return stage;
-}
-
-TEST(refusal_of_what_others_have_made_is_no_obstacle) {
-    run_stage *stage = begin_with_a_refusal_on_the_way_up();
-    stage_answer(stage, "exists /a/b", ZKL_OUTCOME_OK);
-    stage_answer(stage, "make /a/b/c", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "make /a/b/c; create /a/b/c/#1-lock-; list /a/b/c");
-    stage_cancel_and_close(stage);
-}
-
 /* ---- A resource that is used up --------------------------------------------------------- */
 
 static run_stage *begin_with_a_used_up_sequence(void) {
@@ -100,31 +82,6 @@ TEST(replies_of_an_earlier_session_are_void) {
     stage_listed_own(stage, 2, "lock-0000000007", NULL);
     FAKE_HEARD(&stage->fake, "decided 0");
     stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
-TEST(reply_about_the_parent_of_an_earlier_session_is_void) {
-    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
-    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
-        run_stage *stage = stage_open();
-        begin_without_parent(stage);
-        stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-        stage_answer(stage, "make /a/b/c", outcomes[i]);
-        FAKE_HEARD(&stage->fake, "");
-        stage_connect(stage, OTHER_SESSION_ID);
-        FAKE_HEARD(&stage->fake, "make /a/b/c");
-        stage_cancel_and_close(stage);
-    }
-}
-
-TEST(delete_of_an_earlier_session_is_over_with_it) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_UNKNOWN);
-    FAKE_HEARD(&stage->fake, "ended");
     stage_close(stage);
 }
 
@@ -187,16 +144,6 @@ TEST(finish_gives_the_waiters_their_verdict_and_ends_them) {
     FAKE_HEARD(&stage->fake, "decided -29; unwatch /r/__WRIT__0000000002; b decided -29; b ended; "
                              "ended");
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    stage_close(stage);
-}
-
-TEST(finish_with_replies_outstanding_ends_when_they_are_there) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
-    zkl_session_finish(&stage->session, ZKL_AUTH_FAILED);
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; decided -31");
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "ended");
     stage_close(stage);
 }
 

@@ -61,17 +61,6 @@ TEST(wait_for_the_lock_does_not_count_as_holding) {
     stage_close(stage);
 }
 
-TEST(release_in_time_takes_the_hold_limit_away) {
-    run_stage *stage = stage_open();
-    stage->a.max_hold_ms = MAX_HOLD_MS;
-    stage_hold(stage, &stage->a);
-    stage_release(stage, &stage->a);
-    EXPECT(stage->session.timers.earliest == NULL);
-    stage_pass(stage, MAX_HOLD_MS);
-    FAKE_HEARD(&stage->fake, "");
-    stage_close(stage);
-}
-
 TEST(longest_hold_limit_does_not_overflow) {
     run_stage *stage = stage_open();
     stage->a.max_hold_ms = INT64_MAX;
@@ -119,17 +108,6 @@ TEST(own_node_changed_before_its_watch_is_answered_is_no_loss) {
     stage_close(stage);
 }
 
-/* The server's watch is gone with the node, and needs no removal. */
-TEST(own_watch_fired_by_our_own_deletion_is_no_loss) {
-    run_stage *stage = stage_open();
-    hold_and_watch(stage, &stage->a);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    stage_fire(stage, true);
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; ended");
-    stage_close(stage);
-}
-
 /* b waits for a, and both watch a's node: the server keeps one watch for them. */
 static void begin_successor(run_stage *stage) {
     char blocker[FAKE_NAME_SIZE];
@@ -137,28 +115,6 @@ static void begin_successor(run_stage *stage) {
     stage_start(stage, &stage->b, "/r", ZKL_FOREVER);
     stage_created(stage, 2, "lock-0000000004", 1);
     stage_listed_own(stage, 2, "lock-0000000004", blocker);
-}
-
-TEST(successor_of_the_same_client_shares_the_watch_of_our_node) {
-    run_stage *stage = stage_open();
-    hold_and_watch(stage, &stage->a);
-    begin_successor(stage);
-    FAKE_HEARD(&stage->fake, "create /r/#2-lock-; list /r; watch /r/#2-lock-0000000004");
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 2);
-    stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
-    FAKE_HEARD(&stage->fake, "b decided -3; remove /r/#2-lock-0000000004"); /* a's watch stays */
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "unwatch /r/#2-lock-0000000004; b ended");
-    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
-    EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 1);
-    probe(stage);
-    FAKE_HEARD(&stage->fake, "");
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003; unwatch /r/#1-lock-0000000003; ended");
-    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
-    stage_close(stage);
 }
 
 TEST(our_end_does_not_take_the_successors_watch_away) {
@@ -363,29 +319,4 @@ TEST(place_that_a_list_does_not_show_takes_its_own_watch_away) {
     zkl_session_on_watch_fired(&stage->session, blocker_watch, true);
     FAKE_HEARD(&stage->fake, "decided 0");
     end_handed_over(stage);
-}
-
-/* ---- What the watches may come to need --------------------------------------------------- */
-
-static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
-
-TEST(watched_bytes_go_up_with_each_request_and_down_with_its_end) {
-    run_stage *stage = stage_open();
-    size_t a_needs = zkl_request_runner_watched_bytes("/r", exclusive);
-    size_t b_needs = zkl_request_runner_watched_bytes("/another", exclusive);
-    EXPECT_INT(stage->session.watched_bytes, 0);
-    stage_hold(stage, &stage->a);
-    EXPECT_INT(stage->session.watched_bytes, a_needs);
-    stage_start(stage, &stage->b, "/another", ZKL_FOREVER);
-    EXPECT_INT(stage->session.watched_bytes, a_needs + b_needs);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    EXPECT_INT(stage->session.watched_bytes, a_needs + b_needs); /* until its node is gone */
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
-    EXPECT_INT(stage->session.watched_bytes, b_needs);
-    stage_answer(stage, "create", ZKL_OUTCOME_REFUSED);
-    stage_answer(stage, "list", ZKL_OUTCOME_OK);
-    EXPECT(stage->b.ended);
-    EXPECT_INT(stage->session.watched_bytes, 0);
-    stage_hush(stage);
-    stage_close(stage);
 }

@@ -27,22 +27,6 @@ TEST(free_lock_is_created_listed_granted_and_removed) {
     stage_close(stage);
 }
 
-TEST(waiter_watches_its_blocker_and_lists_when_it_is_gone) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", "__WRIT__0000000002");
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r; watch /r/__WRIT__0000000002");
-    FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "");
-    stage_fire(stage, true);
-    FAKE_HEARD(&stage->fake, "list /r");
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    FAKE_HEARD(&stage->fake, "decided 0");
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
 TEST(node_says_who_and_when) {
     run_stage *stage = stage_open();
     stage->fake.wall_clock_ms = 1782907261123; /* 2026-07-01 12:01:01.123 */
@@ -105,32 +89,6 @@ TEST(request_without_random_numbers_is_not_started) {
     stage_close(stage);
 }
 
-TEST(lost_create_is_told_from_another_sessions_node_by_its_owner) {
-    static const int64_t owners[] = { SESSION_ID, OTHER_SESSION_ID, 0 };
-    static const char *const then[] = { "remove /r/#1-lock-0000000004", "list /r", "list /r" };
-    for (size_t i = 0; i < COUNT_OF(owners); i++) {
-        run_stage *stage = stage_open();
-        char lost[FAKE_NAME_SIZE];
-        fake_name(lost, 1, "lock-0000000003");
-        stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-        stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
-        fake_answer_all(&stage->fake, ZKL_OUTCOME_UNKNOWN);
-        stage_connect(stage, SESSION_ID);
-        stage_created(stage, 1, "lock-0000000004", 5);
-        stage_hush(stage);
-        stage_listed_own(stage, 1, "lock-0000000004", lost);
-        FAKE_HEARD(&stage->fake, "exists /r/#1-lock-0000000003");
-        FAKE_ANSWER(&stage->fake, "exists", .zxid = 4, .ephemeral_owner = owners[i]);
-        FAKE_HEARD(&stage->fake, then[i]);
-        EXPECT_INT(stage->a.runner->request.own.zxid, i == 0 ? 4 : 5);
-        stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-        stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-        fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-        stage_hush(stage);
-        stage_close(stage);
-    }
-}
-
 /* ---- Deadlines ------------------------------------------------------------------------ */
 
 TEST(deadline_fires_and_the_node_is_removed) {
@@ -149,14 +107,6 @@ TEST(deadline_fires_and_the_node_is_removed) {
     FAKE_HEARD(&stage->fake, "ended");
     FAKE_ANSWER(&stage->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
     EXPECT_INT(stage->a.verdicts, 1);
-    stage_close(stage);
-}
-
-TEST(deadline_covers_the_time_offline) {
-    run_stage *stage = stage_open_offline();
-    stage_start(stage, &stage->a, "/r", TIMEOUT_MS);
-    stage_pass(stage, TIMEOUT_MS);
-    FAKE_HEARD(&stage->fake, "decided -30; ended");
     stage_close(stage);
 }
 
@@ -242,14 +192,6 @@ TEST(jitter_shortens_pauses_by_up_to_half) {
         stage_hush(stage);
     }
     EXPECT(different > 250);
-    end_by_cancel_in_a_pause(stage);
-}
-
-TEST(failing_random_numbers_do_not_shorten_the_pause) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage->fake.random_fails = true;
-    EXPECT_INT(next_pause(stage), 50);
     end_by_cancel_in_a_pause(stage);
 }
 

@@ -25,17 +25,6 @@ CONVERSATION(waiter_is_granted_when_its_predecessor_is_gone, exclusive) = {
     RELEASED("me3"),
 };
 
-CONVERSATION(waiter_watches_only_the_nearest_of_many, exclusive) = {
-    JOINED("me10"),
-    "listed x9 x7 me10 x12 x8 x11 -> WATCH x9",
-    "watched OK                   -> ",
-    "watch_fired                  -> LIST",
-    "listed x12 x7 x11 me10 x8    -> WATCH x8",
-    "watched OK                   -> ",
-    "watch_fired                  -> LIST",
-    "listed x11 me10 x12          -> GRANT",
-};
-
 CONVERSATION(fired_watch_alone_grants_nothing, exclusive) = {
     WAITING("x2", "me3"),        "watch_fired   -> LIST",
     "listed x2 me3 -> WATCH x2", /* it was changed, not deleted */
@@ -108,13 +97,6 @@ CONVERSATION(parent_that_vanishes_again_is_made_after_a_pause_and_used_at_once, 
     "listed me0      -> GRANT",
 };
 
-CONVERSATION(parent_made_by_another_between_create_and_list_is_made_all_the_same, exclusive) = {
-    "start           -> CREATE LIST",
-    "created NO_NODE -> ",
-    "listed nobody   -> MAKE_PARENT",
-    "parent_made OK  -> CREATE LIST",
-};
-
 CONVERSATION(forbidden_parent_fails_the_request, exclusive) = {
     "start                    -> CREATE LIST",
     "created NO_NODE          -> ",
@@ -142,18 +124,6 @@ CONVERSATION(nothing_is_made_above_the_topmost_parent, exclusive) = {
     "listed NO_NODE      -> MAKE_PARENT",   "parent_made NO_NODE -> MAKE_PARENT 1",
     "parent_made NO_NODE -> MAKE_PARENT 2", "parent_made NO_NODE -> BACK_OFF",
     "backed_off          -> MAKE_PARENT",
-};
-
-CONVERSATION(lost_reply_about_the_parent_asks_again_when_connected, exclusive) = {
-    "start               -> CREATE LIST",
-    "created NO_NODE     -> ",
-    "listed NO_NODE      -> MAKE_PARENT",
-    "disconnected        -> ",
-    "parent_made UNKNOWN -> ",
-    "connected           -> MAKE_PARENT",
-    "parent_made NOT_NOW -> BACK_OFF",
-    "backed_off          -> MAKE_PARENT",
-    "parent_made OK      -> CREATE LIST",
 };
 
 /* ---- Refusals and servers that are busy -------------------------------------------- */
@@ -327,15 +297,6 @@ TEST(resource_that_holds_data_is_never_removed) {
     PLAY(exclusive, joining);
     PLAY(exclusive, leaving);
 }
-
-CONVERSATION(lost_removal_of_the_resource_is_sent_again, exclusive) = {
-    DRAINS,
-    "parent_inspected older   -> REMOVE_PARENT",
-    "disconnected             -> ",
-    "parent_removed UNKNOWN   -> ",
-    "connected                -> INSPECT_PARENT",
-    "parent_inspected NO_NODE -> REJOIN MAKE_PARENT",
-};
 
 /* Others may have no more time than this one. */
 TEST(whoever_leaves_removes_the_resource_if_it_is_empty) {

@@ -136,12 +136,6 @@ static void others_take_all(void) {
                ZKL_OK);
 }
 
-static void others_take_one(void) {
-    EXPECT_INT(zkl_striped_lock_acquire(holder, zkl_stripe_of_key("a", 1, STRIPES), ZKL_EXCLUSIVE,
-                                        LONG_MS, NULL),
-               ZKL_OK);
-}
-
 static void others_go(void) {
     EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(holder), LONG_MS), ZKL_OK);
 }
@@ -173,19 +167,6 @@ TEST(every_way_is_granted_in_the_callback_and_released_in_another) {
         wait_for_callback();
         HEARD("released ");
         EXPECT_INT(count_nodes(), 0);
-    }
-    end();
-}
-
-TEST(any_takes_the_stripe_that_is_free) {
-    begin(ZKL_DISPATCH_THREAD);
-    others_take_one();
-    for (int i = 0; i < 10; i++) { /* whichever it begins with */
-        EXPECT_INT(acquire_any(0), ZKL_OK);
-        wait_for_callback();
-        HEARD("acquired ");
-        EXPECT(granted.stripe != zkl_stripe_of_key("a", 1, STRIPES));
-        EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(self), ZKL_FOREVER), ZKL_OK);
     }
     end();
 }
@@ -316,20 +297,6 @@ TEST(grant_that_no_cancel_could_end_and_that_is_lost_is_told_as_lost) {
 }
 
 /* ---- Close of the handle ------------------------------------------------------------------- */
-
-TEST(handle_closed_before_its_callback_gives_back_what_was_granted) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_CALLER);
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        zkl_testing_sleep(SOON_MS);
-        close_handle();
-        zkl_testing_sleep(SOON_MS);
-        EXPECT_INT(count_nodes(), 0);
-        EXPECT_INT(dispatch(), 1);
-        HEARD("acquired(-3) ");
-        end();
-    }
-}
 
 TEST(handle_closed_between_two_stripes_is_told_cancelled) {
     begin(ZKL_DISPATCH_CALLER);

@@ -42,25 +42,6 @@ TEST(keys_have_the_same_stripe_for_ever) {
     EXPECT_INT(zkl_stripe_of_key("foobar", 6, 0), 0);
 }
 
-TEST(who_comes_with_one_key_meets_at_one_stripe) {
-    begin();
-    zkl_striped_lock *one = open_striped();
-    zkl_striped_lock *other = open_striped();
-    zkl_grant grant = ZKL_GRANT_INIT;
-    EXPECT_INT(acquire_key(one, "a", ZKL_FOREVER, &grant), ZKL_OK);
-    EXPECT_INT(grant.stripe, zkl_stripe_of_key("a", 1, STRIPES));
-    EXPECT(grant.token > 0);
-    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(one), NULL), ZKL_OK);
-    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_ALREADY_HELD);
-    EXPECT_INT(acquire_key(other, "a", 0, NULL), ZKL_BUSY);
-    EXPECT_INT(acquire_key(other, "b", 0, NULL), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_NOT_HELD);
-    zkl_striped_lock_close(one);
-    zkl_striped_lock_close(other);
-    end();
-}
-
 TEST(any_stripe_is_found_until_all_are_taken) {
     begin();
     zkl_striped_lock *holders[STRIPES + 1];

@@ -56,15 +56,6 @@ static void end_held(void) {
 
 /* ---- Sessions and connections ------------------------------------------------------- */
 
-TEST(expired_session_loses_the_lock_to_the_waiter) {
-    begin_with(0, false);
-    zkl_testing_expire_session(holder.client);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, SOON_MS), 1);
-    zkl_testing_sleep(0);
-    EXPECT_TEXT(holder.news, "suspect " LOST_BY_EXPIRY); /* it is told as it connects again */
-    end_handed_over(ZKL_LOST);
-}
-
 static void start_servers_later(void *arg) {
     (void)arg;
     zkl_testing_sleep(TIMEOUT_MS);
@@ -91,20 +82,6 @@ TEST(client_may_be_closed_while_its_sessions_end_waits_for_a_leader) {
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
     participant_close(&holder);
     zkl_testing_end();
-}
-
-TEST(hiccup_is_suspect_and_then_held_again) {
-    begin_with(0, false);
-    zkl_testing_disconnect(holder.client, TIMEOUT_MS / 2);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_SUSPECT, SOON_MS), 1);
-    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
-    EXPECT_INT(zkl_lock_check(waiter.lock, NULL), ZKL_NOT_HELD);
-    zkl_testing_sleep(TIMEOUT_MS / 2 - 2LL * SOON_MS);
-    EXPECT_INT(zkl_lock_check(holder.lock, NULL), ZKL_SUSPECT);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, 1000), 1);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_TEXT(holder.news, "suspect held ");
-    end_held();
 }
 
 TEST(partition_past_the_session_is_lost) {
@@ -135,13 +112,6 @@ TEST(slow_commits_end_the_lease) {
     zkl_testing_heal();
     EXPECT_INT(zkl_lock_release(holder.lock, 0), ZKL_LOST);
     end_handed_over(ZKL_NOT_HELD);
-}
-
-TEST(hold_limit_takes_the_lock_away) {
-    begin_with(5000, false);
-    zkl_testing_sleep(5000);
-    EXPECT_TEXT(holder.news, "lost(the lock was held for longer than max_hold_ms) ");
-    end_handed_over(ZKL_LOST);
 }
 
 /* ---- Timeouts and lost replies ------------------------------------------------------ */

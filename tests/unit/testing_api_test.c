@@ -42,24 +42,6 @@ TEST(wait_until_tells_whether_it_came_to_be_so_in_time) {
     zkl_testing_end();
 }
 
-TEST(wait_for_state_sees_a_handle_wait_hold_and_let_go) {
-    participant self;
-    char node[ZKL_NODE_PATH_SIZE];
-    zkl_testing_begin(NULL);
-    participant_open(&self, 0, false);
-    zkl_testing_add_contender(PARTICIPANT_RESOURCE, ZKL_EXCLUSIVE, node);
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_HELD, 100), 0);
-    (void)participant_start(&self, ZKL_FOREVER);
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_ACQUIRING, 100), 1);
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_HELD, 5000), 0);
-    EXPECT_INT(zkl_testing_delete_node(node), 1);
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_HELD, 100), 1);
-    EXPECT_INT(zkl_lock_release(self.lock, 1000), ZKL_OK);
-    EXPECT_INT(zkl_testing_wait_for_state(self.lock, ZKL_STATE_IDLE, 0), 1);
-    participant_close(&self);
-    zkl_testing_end();
-}
-
 /* ---- Tasks and processes ------------------------------------------------------------ */
 
 static void use_much_stack(void *arg) {
@@ -216,25 +198,6 @@ TEST(same_seed_tells_the_same_byte_for_byte) {
         free(other);
         free(again);
     }
-}
-
-TEST(trace_tells_who_did_what) {
-    static const char *const told[] = {
-        "test       begins with seed 5",
-        "servers    session 1",
-        "process 1  connected, session ",
-        "FAULT      from now on 20000 in a million messages",
-        "create /locks/stock/_c_",
-        "delete /locks/stock/_c_",
-        "test       contender 1 has token ",
-        "reply to create: ",
-        "test       ends",
-    };
-    char *text = trace_of(5);
-    for (size_t i = 0; i < COUNT_OF(told); i++) {
-        unit_check(strstr(text, told[i]) != NULL, __FILE__, __LINE__, "'%s' in the trace", told[i]);
-    }
-    free(text);
 }
 
 static void first_line_of_record(char line[LINE_SIZE]) {

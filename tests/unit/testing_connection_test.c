@@ -28,24 +28,6 @@ static void make_nodes(void) {
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-TEST(lost_connection_is_told_before_the_requests_that_it_loses) {
-    caller self;
-    begin();
-    open_connected(&self);
-    int64_t session_id = self.session_id;
-    caller_make_parent(&self, "/p");
-    caller_list(&self, "/");
-    EXPECT(zkl_ensemble_cut(ensemble, session_id, ZKL_CUT_REQUESTS_LOST));
-    run_ms(50);
-    EXPECT_LOG(&self, "connecting", "parent UNKNOWN", "list UNKNOWN", "connected");
-    EXPECT_INT(self.session_id, session_id);
-    caller_list(&self, "/");
-    run_ms(5);
-    EXPECT_LOG(&self, "list OK");
-    caller_close(&self);
-    caller_world_end();
-}
-
 TEST(next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout) {
     caller self;
     begin();
@@ -65,18 +47,6 @@ TEST(next_round_of_attempts_comes_after_a_sixtieth_of_the_timeout) {
 
 /* ---- Being alive ------------------------------------------------------------------------------
  */
-
-TEST(idle_session_is_kept_by_pings) {
-    caller self;
-    begin();
-    open_connected(&self);
-    run_ms(20LL * TIMEOUT_MS);
-    EXPECT_NO_LOG(&self);
-    uint64_t pings = zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING);
-    EXPECT(pings >= 55 && pings <= 61);
-    caller_close(&self);
-    caller_world_end();
-}
 
 TEST(silence_is_noticed_after_two_thirds_of_the_timeout) {
     caller self;

@@ -4,7 +4,7 @@
 
 #include "support/caller.h"
 
-enum { TICK_MS = 100, TIMEOUT_MS = 600, SYNC_LIMIT_MS = 5 * TICK_MS, TRACE_SIZE = 64 * 1024 };
+enum { TICK_MS = 100, TIMEOUT_MS = 600 };
 
 static zkl_ensemble *ensemble;
 static uint32_t leader;
@@ -41,54 +41,6 @@ static void list_for(caller *self, int64_t ms) {
         caller_list(self, "/");
         run_ms(20);
     }
-}
-
-/* ---- Reads and writes ------------------------------------------------------------------------ */
-
-TEST(read_on_a_server_that_lags_is_old_but_not_for_who_has_written) {
-    caller writer;
-    caller reader;
-    begin();
-    caller_open_on(&writer, TIMEOUT_MS, leader);
-    caller_open_on(&reader, TIMEOUT_MS, follower);
-    zkl_ensemble_slow_server(ensemble, follower, 50 * MS, 1000 * MS);
-    caller_make_parent(&writer, "/p");
-    caller_list(&writer, "/");
-    run_ms(5);
-    EXPECT_LOG(&writer, "parent OK", "list OK p");
-    caller_list(&reader, "/");
-    run_ms(5);
-    EXPECT_LOG(&reader, "list OK");
-    caller_make_parent(&reader, "/q");
-    caller_list(&reader, "/");
-    run_ms(40);
-    EXPECT_NO_LOG(&reader);
-    run_ms(40);
-    EXPECT_LOG(&reader, "parent OK", "list OK p q");
-    caller_close(&writer);
-    caller_close(&reader);
-    caller_world_end();
-}
-
-TEST(watch_fires_once_and_before_the_answer_that_shows_why) {
-    caller self;
-    begin();
-    make("/p");
-    run_ms(5);
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    caller_exists(&self, "/p", 1);
-    caller_exists(&self, "/q", 2);
-    run_ms(5);
-    caller_forget_log(&self);
-    caller_delete(&self, "/p");
-    caller_make_parent(&self, "/q");
-    caller_list(&self, "/");
-    caller_delete(&self, "/q");
-    run_ms(20);
-    EXPECT_LOG(&self, "watch 1 deleted", "delete OK", "watch 2 changed", "parent OK", "list OK q",
-               "delete OK");
-    caller_close(&self);
-    caller_world_end();
 }
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
@@ -129,16 +81,6 @@ TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions
     caller_forget_log(&self);
     run_ms(6 * TICK_MS); /* it notices, and the next server knows */
     EXPECT_LOG(&self, "connecting", "expired");
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(touches_reach_the_leader_by_its_pings_only) {
-    caller self;
-    begin();
-    caller_open_on(&self, 3 * TICK_MS, follower);
-    list_for(&self, 20 * TICK_MS);
-    EXPECT(is_alive(&self));
     caller_close(&self);
     caller_world_end();
 }
@@ -203,49 +145,6 @@ TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_
     EXPECT(!exists("/p"));
     EXPECT(is_alive(&self));
     caller_close(&self);
-    caller_world_end();
-}
-
-/* ---- Servers that come and go ---------------------------------------------------------------- */
-
-TEST(nothing_is_committed_without_a_majority_and_all_goes_on_with_one) {
-    caller self;
-    begin();
-    caller_open_on(&self, 20 * TICK_MS, leader);
-    zkl_ensemble_stop_server(ensemble, follower);
-    caller_make_parent(&self, "/p");
-    run_ms(10);
-    EXPECT_LOG(&self, "parent OK");
-    zkl_ensemble_stop_server(ensemble, other);
-    caller_make_parent(&self, "/q");
-    run_ms(SYNC_LIMIT_MS - 50);
-    EXPECT(!exists("/q"));
-    EXPECT_NO_LOG(&self);
-    run_ms(100);
-    EXPECT(!zkl_ensemble_has_leader(ensemble)); /* it has stepped down */
-    EXPECT_LOG(&self, "connecting", "parent UNKNOWN");
-    run_ms(1000);
-    EXPECT(!zkl_ensemble_has_leader(ensemble));
-    zkl_ensemble_start_server(ensemble, other);
-    run_ms(1000);
-    EXPECT(zkl_ensemble_has_leader(ensemble));
-    EXPECT_LOG(&self, "connected");
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(leader_that_is_cut_off_is_replaced_and_joins_the_next_one) {
-    begin();
-    zkl_ensemble_cut_off_server(ensemble, leader);
-    run_ms(SYNC_LIMIT_MS + 400);
-    EXPECT(zkl_ensemble_has_leader(ensemble));
-    EXPECT(zkl_ensemble_leader(ensemble) != leader);
-    EXPECT(!zkl_ensemble_server_serves(ensemble, leader));
-    make("/p");
-    zkl_ensemble_mend_server(ensemble, leader);
-    run_ms(50);
-    EXPECT(zkl_ensemble_server_serves(ensemble, leader));
-    EXPECT_INT(zkl_ensemble_applied_zxid(ensemble, leader), zkl_ensemble_committed_zxid(ensemble));
     caller_world_end();
 }
 
@@ -373,145 +272,4 @@ TEST(number_behind_the_last_is_refused_or_negative_as_the_leader_has_it_in_hand)
     }
     EXPECT(negative >= 5);
     EXPECT(negative <= 35);
-}
-
-/* ---- Chance ---------------------------------------------------------------------------------- */
-
-static char trace[TRACE_SIZE];
-static size_t trace_used;
-
-static void note(const char *text) {
-    int length = snprintf(trace + trace_used, sizeof(trace) - trace_used, "%lld %s\n",
-                          (long long)zkl_world_now_us(), text);
-    trace_used += (size_t)length;
-}
-
-static void note_commit(void *arg, const zkl_tree_transaction *transaction) {
-    char line[256];
-    (void)arg;
-    snprintf(line, sizeof line, "commit %llx kind %d %s", (unsigned long long)transaction->zxid,
-             (int)transaction->kind, zkl_server_error_name(transaction->error));
-    note(line);
-    for (size_t i = 0; i < transaction->change_count; i++) {
-        note(zkl_node_path(transaction->changes[i].node));
-    }
-}
-
-static void note_delivery(void *arg, const zkl_delivery *delivery) {
-    char line[256];
-    (void)arg;
-    snprintf(line, sizeof line,
-             "delivery %d session %llx call %d lost %d %s %s server %u zxid %llx",
-             (int)delivery->kind, (unsigned long long)delivery->session_id, (int)delivery->call,
-             delivery->lost, zkl_server_error_name(delivery->error),
-             delivery->path != NULL ? delivery->path : "-", (unsigned)delivery->server,
-             (unsigned long long)delivery->applied_zxid);
-    note(line);
-}
-
-static zkl_ensemble_options adverse_options(void) {
-    zkl_ensemble_options options = zkl_ensemble_defaults();
-    options.tick_ms = TICK_MS;
-    options.hooks = (zkl_ensemble_hooks){ NULL, note_commit, note_delivery };
-    options.rates = (zkl_ensemble_rates){
-        .request_lost = 20000,
-        .reply_lost = 20000,
-        .request_late = 20000,
-        .connection_mute = 20000,
-        .connect_refused = 100000,
-        .slow_message = 50000,
-        .slow_commit = 50000,
-        .slow_apply = 50000,
-        .slow_delivery = 50000,
-        .news_repeated = 100000,
-        .throttled = 20000,
-    };
-    return options;
-}
-
-static void ask_at_random(caller *callers, size_t count) {
-    caller *self = &callers[zkl_world_random(count)];
-    switch (zkl_world_random(5)) {
-    case 0:
-        (void)caller_create(self, "/n-");
-        break;
-    case 1:
-        (void)caller_list(self, "/");
-        break;
-    case 2:
-        (void)caller_exists(self, "/n-0000000003", zkl_world_random(3));
-        break;
-    case 3:
-        (void)caller_delete(self, "/n-0000000003");
-        break;
-    default:
-        (void)caller_unwatch(self, "/n-0000000003");
-        break;
-    }
-    caller_forget_log(self);
-}
-
-static void hurt_at_random(void) {
-    uint32_t server = (uint32_t)zkl_world_random(3);
-    switch (zkl_world_random(40)) {
-    case 0:
-        zkl_ensemble_change_leader(ensemble);
-        break;
-    case 1:
-        zkl_ensemble_cut_off_server(ensemble, server);
-        break;
-    case 2:
-        zkl_ensemble_mend_server(ensemble, server);
-        break;
-    case 3:
-        zkl_ensemble_stop_server(ensemble, server);
-        break;
-    case 4:
-        zkl_ensemble_start_server(ensemble, server);
-        break;
-    case 5:
-        (void)zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, server));
-        break;
-    case 6:
-        (void)zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, server),
-                               (zkl_cut)zkl_world_random(3));
-        break;
-    case 7:
-        zkl_ensemble_heal(ensemble);
-        break;
-    default:
-        break;
-    }
-}
-
-/* A run of everything at once, which must also end. */
-static void run_adversity(uint64_t seed) {
-    zkl_ensemble_options options = adverse_options();
-    caller callers[3];
-    trace_used = 0;
-    ensemble = caller_world_begin(seed, &options);
-    for (size_t i = 0; i < COUNT_OF(callers); i++) {
-        caller_open(&callers[i], TIMEOUT_MS);
-    }
-    for (int i = 0; i < 200; i++) {
-        ask_at_random(callers, COUNT_OF(callers));
-        hurt_at_random();
-        zkl_world_sleep_us((int64_t)zkl_world_random(20 * MS));
-    }
-    zkl_ensemble_heal(ensemble);
-    run_ms(20000);
-    EXPECT(zkl_ensemble_has_leader(ensemble));
-    for (size_t i = 0; i < COUNT_OF(callers); i++) {
-        caller_close(&callers[i]);
-    }
-    run_ms(20000);
-    EXPECT_INT(zkl_tree_session_count(zkl_ensemble_tree(ensemble)), 0);
-    EXPECT_INT(zkl_tree_node_count(zkl_ensemble_tree(ensemble)), 1);
-    caller_world_end();
-}
-
-TEST(all_faults_at_once_leave_nothing_behind) {
-    for (uint64_t seed = 1; seed <= 300; seed++) {
-        run_adversity(seed);
-    }
 }

@@ -65,25 +65,6 @@ TEST(timer_may_stop_another_and_set_itself_as_it_fires) {
     EXPECT_INT(zkl_timers_next(&timers), 500);
 }
 
-TEST(equal_deadlines_fire_in_the_order_in_which_they_were_set) {
-    zkl_timers timers = { 0 };
-    static probe probes[MANY];
-    unsigned turns = 0;
-    begin(probes, MANY, &timers, &turns);
-    for (size_t i = 0; i < MANY; i++) {
-        zkl_timers_set(&timers, &probes[i].timer, 10);
-    }
-    zkl_timers_set(&timers, &probes[0].timer, 10); /* for the same time: it keeps its turn */
-    zkl_timers_set(&timers, &probes[1].timer, 11);
-    zkl_timers_set(&timers, &probes[1].timer, 10); /* moved: the last one now */
-    zkl_timers_fire_due(&timers, 10);
-    EXPECT_INT(probes[0].turn, 1);
-    EXPECT_INT(probes[1].turn, MANY);
-    for (size_t i = 2; i < MANY; i++) {
-        EXPECT_INT(probes[i].turn, i);
-    }
-}
-
 static void count_wake(void *arg) {
     unsigned *wakes = arg;
     (*wakes)++;

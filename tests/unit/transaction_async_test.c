@@ -55,12 +55,6 @@ static void end(void) {
     zkl_testing_end();
 }
 
-static void close_handle(void) {
-    zkl_lock *lock = self.lock;
-    self.lock = NULL;
-    zkl_lock_close(lock);
-}
-
 static const char *data_at(const char *path) {
     const zkl_node *node =
         zkl_tree_find(zkl_ensemble_tree(zkl_ensemble_current()), path, ZKL_LATEST_ZXID);
@@ -166,32 +160,12 @@ TEST(transaction_that_is_freed_at_once_is_committed_all_the_same) {
     end();
 }
 
-static void react_by_the_next_one(async_caller *caller) {
-    EXPECT_INT(zkl_transaction_commit(caller->transaction, LONG_MS, NULL), ZKL_IN_CALLBACK);
-    if (caller->said++ < 2) {
-        zkl_transaction_free(transaction);
-        transaction = begin_transaction();
-        EXPECT_INT(set("newer"), ZKL_OK);
-        EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    }
-}
-
-TEST(next_one_can_be_committed_in_the_callback) {
-    begin(ZKL_DISPATCH_THREAD);
-    self.react = react_by_the_next_one;
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    zkl_testing_sleep(5000);
-    ASYNC_HEARD(&self, "committed committed committed ");
-    EXPECT_TEXT(data_at("/data"), "newer");
-    end();
-}
-
 /* ---- Close ------------------------------------------------------------------------------- */
 
 TEST(handle_closed_meanwhile_is_told_what_may_be) {
     begin_disconnected(1000);
     EXPECT_INT(commit(2000), ZKL_OK);
-    close_handle();
+    async_close_handle(&self);
     zkl_testing_sleep(5000);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "committed(-3) "); /* it was not sent */
@@ -199,30 +173,12 @@ TEST(handle_closed_meanwhile_is_told_what_may_be) {
     end();
     begin(ZKL_DISPATCH_CALLER);
     EXPECT_INT(commit(2000), ZKL_OK);
-    close_handle();
+    async_close_handle(&self);
     EXPECT_INT(async_dispatch(&self), 1);
     ASYNC_HEARD(&self, "committed(-14) "); /* it was, and is applied before the release */
     zkl_testing_sleep(5000);
     EXPECT_TEXT(data_at("/data"), "new");
     end();
-}
-
-TEST(client_closed_meanwhile_is_told_before_close_returns) {
-    begin_disconnected(LONG_MS);
-    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
-    EXPECT_TEXT(self.heard, "committed(-29) ");
-    zkl_transaction_free(transaction);
-    zkl_lock_close(self.lock);
-    zkl_testing_end();
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_partition(self.client, LONG_MS);
-    EXPECT_INT(commit(ZKL_FOREVER), ZKL_OK); /* into a connection that is dead */
-    EXPECT_INT(zkl_client_close(self.client, 100), ZKL_PENDING);
-    EXPECT_TEXT(self.heard, "committed(-14) ");
-    zkl_transaction_free(transaction);
-    zkl_lock_close(self.lock);
-    zkl_testing_end();
 }
 
 TEST(refused_commits_are_not_told) {

@@ -185,34 +185,6 @@ TEST(any_thread_may_verify) {
     end();
 }
 
-static int in_callback[2];
-
-static void on_news(void *arg, const zkl_lock_event *event) {
-    (void)arg;
-    in_callback[0] = zkl_lock_verify(event->lock, ENOUGH_MS);
-    zkl_transaction *transaction = NULL;
-    in_callback[1] = zkl_transaction_begin(event->lock, &transaction);
-    if (transaction != NULL) {
-        in_callback[1] = zkl_transaction_commit(transaction, ENOUGH_MS, NULL);
-    }
-    zkl_transaction_free(transaction);
-}
-
-TEST(callbacks_may_neither_verify_nor_commit) {
-    begin();
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.state_callback = on_news;
-    zkl_lock *other = NULL;
-    EXPECT_INT(zkl_lock_open(client, "other", &options, &other), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(other, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
-    EXPECT(zkl_ensemble_cut(ensemble, session_of(client), ZKL_CUT_REPLIES_LOST));
-    sleep_ms(100);
-    EXPECT_INT(in_callback[0], ZKL_IN_CALLBACK);
-    EXPECT_INT(in_callback[1], ZKL_IN_CALLBACK);
-    zkl_lock_close(other);
-    end();
-}
-
 /* ---- Transactions ------------------------------------------------------------------ */
 
 TEST(transaction_of_a_holder_is_applied_as_a_whole) {

@@ -6,20 +6,25 @@
 
 #include "support/unit.h"
 #include "zklock/testing.h"
+#include "zklock/zklock.h"
 
 enum {
     ASYNC_TIMEOUT_MS = 10000 /* of its session */,
+    SET_SESSION_MS = 4000 /* where it has a set */,
     ASYNC_HEARD_SIZE = 1024,
     ASYNC_PATH_SIZE = 64
 };
 
 #define ASYNC_RESOURCE "/locks/stock"
+#define SET_STOCK ASYNC_RESOURCE
+#define SET_ORDERS "/locks/orders"
 
 typedef struct async_caller async_caller;
 
 struct async_caller {
     zkl_client *client;
-    zkl_lock *lock; /* on "stock"; NULL: closed */
+    zkl_lock *lock; /* on "stock", a set on "orders" too; NULL: closed */
+    zkl_mode mode;  /* in which it acquires */
     zkl_grant grant;
     zkl_transaction_result result;
     char created[2][ASYNC_PATH_SIZE];
@@ -31,6 +36,9 @@ struct async_caller {
 
 /** In a simulation that has begun. given: NULL, the default options. */
 void async_open(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given);
+void async_open_set(async_caller *self, zkl_dispatch dispatch, const zkl_lock_options *given);
+/** The handle of the lock only. */
+void async_close_handle(async_caller *self);
 /** Both handles. */
 void async_close(async_caller *self);
 
@@ -59,5 +67,11 @@ void async_wait(async_caller *self);
         EXPECT_TEXT((self)->heard, (expected));                                                    \
         (self)->heard[0] = '\0';                                                                   \
     } while (0)
+
+/** Compares how many contenders the two resources have. */
+void set_expect_nodes(size_t of_stock, size_t of_orders);
+/** The last node to have queued for a resource: its name, and its end by hand. */
+void set_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]);
+void set_delete_last_of(const char *resource);
 
 #endif
