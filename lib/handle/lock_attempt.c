@@ -30,7 +30,7 @@ static void set_timer(zkl_lock *lock, int64_t after_ms) {
     if (after_ms != ZKL_FOREVER) {
         int64_t now_ms = now(lock);
         int64_t deadline_ms = after_ms < INT64_MAX - now_ms ? now_ms + after_ms : INT64_MAX - 1;
-        zkl_session_set_timer(session, &lock->attempt.timer, deadline_ms);
+        zkl_timers_set(&session->timers, &lock->attempt.timer, deadline_ms);
     }
 }
 

@@ -62,7 +62,7 @@ int64_t zkl_liveness_lease_left(const zkl_liveness *liveness) {
 
 static void set_write_timer(zkl_liveness *liveness) {
     int64_t due = zkl_lease_write_due(&liveness->lease);
-    if (due == INT64_MAX || liveness->writes_under_way > 0 || !liveness->awake) {
+    if (due == INT64_MAX || liveness->write != NULL || !liveness->awake) {
         zkl_timer_stop(&liveness->write_timer);
     } else {
         int64_t earliest = liveness->write_not_before_ms;
@@ -78,9 +78,7 @@ static void put_off_write(zkl_liveness *liveness) {
 }
 
 static bool is_of_the_server(zkl_outcome outcome) {
-    return outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE ||
-           outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_NOW ||
-           outcome == ZKL_OUTCOME_NOT_EMPTY;
+    return outcome != ZKL_OUTCOME_UNKNOWN && outcome != ZKL_OUTCOME_SESSION_OVER;
 }
 
 bool zkl_is_committed(const zkl_reply *reply) {
@@ -122,58 +120,50 @@ bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
     return true;
 }
 
-static void on_probed(void *arg, const zkl_reply *reply) {
-    (void)reply;
-    ((zkl_liveness *)arg)->probe_under_way = false;
-}
-
 static void send_probe(zkl_liveness *liveness) {
     const zkl_operation probe = { .kind = ZKL_OPERATION_EXISTS, .path = liveness->lock_root };
-    if (!liveness->probe_under_way) {
-        liveness->probe_under_way =
-            zkl_send(liveness->sender, &probe, on_probed, liveness) == ZKL_OUTCOME_OK;
+    if (liveness->probe == NULL) {
+        (void)zkl_send_tracked(liveness->sender, &probe, NULL, NULL, &liveness->probe);
     }
 }
 
 /* Not a deletion: servers look at the rights to the parent before they look for the node. */
-zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                       void *arg, int tag) {
+static zkl_outcome write_nothing(const zkl_liveness *liveness, int tag, zkl_reply_callback *replied,
+                                 void *arg, zkl_sent **under_way) {
     const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK,
                                         .path = liveness->lock_root,
                                         .version = ZKL_ANY_VERSION };
     const zkl_operation transaction = {
         .kind = ZKL_OPERATION_TRANSACTION, .all = &check, .count = 1, .tag = tag
     };
-    return zkl_send(liveness->sender, &transaction, replied, arg);
+    return zkl_send_tracked(liveness->sender, &transaction, replied, arg, under_way);
 }
 
-/* A reply to a write of an earlier session may come late: that one is not counted any more. */
+zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
+                                       void *arg, int tag) {
+    return write_nothing(liveness, tag, replied, arg, NULL);
+}
+
 static void on_written(void *arg, const zkl_reply *reply) {
-    zkl_liveness *liveness = arg;
-    liveness->writes_under_way -= liveness->writes_under_way > 0 ? 1 : 0;
-    if (!zkl_is_committed(reply)) {
-        put_off_write(liveness);
+    if (zkl_is_committed(reply)) {
+        set_write_timer(arg);
     } else {
-        set_write_timer(liveness);
+        put_off_write(arg);
     }
 }
 
+/* An earlier one, which has had no reply for long, counts when it has one, but is not waited for.
+ */
 static zkl_outcome send_write(zkl_liveness *liveness) {
-    int64_t sent_ms = now_of(liveness);
-    zkl_outcome outcome = zkl_liveness_write_nothing(liveness, on_written, liveness, 0);
-    if (outcome == ZKL_OUTCOME_OK) {
-        liveness->write_sent_ms = sent_ms;
-        liveness->writes_under_way++;
-    }
-    return outcome;
+    zkl_sent_forget(&liveness->write);
+    liveness->write_sent_ms = now_of(liveness);
+    return write_nothing(liveness, 0, on_written, liveness, &liveness->write);
 }
 
-/* Replies come in the order in which was asked: the latest is the last one that is under way. */
 zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
     bool was_sent_lately =
         now_of(liveness) - liveness->write_sent_ms < longest_silence_of(liveness);
-    return liveness->writes_under_way > 0 && was_sent_lately ? ZKL_OUTCOME_OK
-                                                             : send_write(liveness);
+    return liveness->write != NULL && was_sent_lately ? ZKL_OUTCOME_OK : send_write(liveness);
 }
 
 /* ---- The probes ---------------------------------------------------------------- */
@@ -206,7 +196,7 @@ static void on_probe_due(void *arg) {
 
 static void on_write_due(void *arg) {
     zkl_liveness *liveness = arg;
-    bool is_needed = liveness->has_work(liveness->arg) && liveness->writes_under_way == 0;
+    bool is_needed = liveness->has_work(liveness->arg) && liveness->write == NULL;
     if (is_needed && send_write(liveness) != ZKL_OUTCOME_OK) {
         put_off_write(liveness);
     }
@@ -269,7 +259,7 @@ void zkl_liveness_session_ended(zkl_liveness *liveness) {
     liveness->lease_runs = false; /* the end of the session says so to the requests */
     liveness->awake = false;
     liveness->answered_ms = INT64_MIN;
-    liveness->writes_under_way = 0;
+    zkl_sent_forget(&liveness->write);
 }
 
 bool zkl_liveness_is_fresh(const zkl_liveness *liveness) {

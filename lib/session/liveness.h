@@ -35,9 +35,9 @@ typedef struct zkl_liveness {
     zkl_timer probe_timer;
     zkl_timer write_timer;
     zkl_timer end_timer; /* of the lease */
-    bool probe_under_way;
-    unsigned writes_under_way;
-    int64_t write_sent_ms; /* the latest of them */
+    zkl_sent *probe;     /* under way; NULL: none */
+    zkl_sent *write;     /* likewise, the latest, */
+    int64_t write_sent_ms;
 } zkl_liveness;
 
 /** lease_tick_ms: the servers' tick; 0: no lease. */

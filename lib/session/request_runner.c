@@ -43,13 +43,12 @@ static void queue_answer(zkl_request_runner *runner, zkl_action_kind action, zkl
 }
 
 /* For people to know: the recipe asks no more than who is in the way. */
-static void note_position(zkl_request_runner *runner, const zkl_event *event) {
-    if (event->kind != ZKL_EVENT_LISTED || event->outcome != ZKL_OUTCOME_OK ||
-        runner->request.own.state != ZKL_OWN_NODE_OURS) {
+static void note_position(zkl_request_runner *runner, const zkl_list_answer *answer) {
+    if (answer->outcome != ZKL_OUTCOME_OK || runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
     zkl_contenders_place place = zkl_request_place(&runner->request);
-    zkl_contenders_view view = zkl_contenders_examine(event->children, &place);
+    zkl_contenders_view view = zkl_contenders_examine(answer->children, &place);
     if (runner->history.position < 0) {
         runner->history.listed_ms = zkl_session_now_ms(runner->session);
     }
@@ -75,7 +74,7 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
         .fresh = zkl_liveness_is_fresh(&runner->session->liveness),
         .children = answer->children,
     };
-    note_position(runner, &event);
+    note_position(runner, answer);
     zkl_request_runner_feed(runner, &event);
 }
 

@@ -41,29 +41,23 @@ static void write_data(const zkl_request_sender *self, char data[NODE_DATA_SIZE]
 
 /* ---- Operations --------------------------------------------------------------------------- */
 
-static zkl_outcome send(zkl_request_sender *self, zkl_action_kind action, zkl_operation operation) {
-    operation.tag = (int)action;
-    return zkl_send(&self->session->sender, &operation, self->member.replied, self->member.arg);
+static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation) {
+    return zkl_send(&self->session->sender, operation, self->member.replied, self->member.arg);
 }
 
-static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
-                            const zkl_multi_operation *all, size_t count) {
-    return send(self, action,
-                (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count });
-}
-
-static zkl_outcome create(zkl_request_sender *self, const char *path) {
+static zkl_outcome create(zkl_request_sender *self, zkl_operation *operation) {
     char data[NODE_DATA_SIZE];
     write_data(self, data);
     if (self->member.group != NULL) {
-        return zkl_create_group_ask(&self->member, &self->session->sender, path, data);
+        return zkl_create_group_ask(&self->member, &self->session->sender, operation->path, data);
     }
-    return send(self, ZKL_ACTION_CREATE,
-                (zkl_operation){ .kind = ZKL_OPERATION_CREATE, .path = path, .data = data });
+    operation->kind = ZKL_OPERATION_CREATE;
+    operation->data = data;
+    return send(self, operation);
 }
 
 /* In one transaction, so that there is always one of the two nodes. */
-static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
+static zkl_outcome downgrade(zkl_request_sender *self, zkl_operation *operation) {
     char writer[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
     write_path(self, self->member.request->own.node, 0, writer);
@@ -72,51 +66,54 @@ static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n",
              self->member.request->own.zxid);
     const zkl_multi_operation changes[] = {
-        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
+        { ZKL_MULTI_CREATE_EPHEMERAL, operation->path, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
     };
-    return transact(self, ZKL_ACTION_DOWNGRADE, changes, sizeof(changes) / sizeof(changes[0]));
-}
-
-static zkl_outcome make_parent(zkl_request_sender *self, const char *path, unsigned level) {
-    self->parent_made_length = strlen(path);
-    return send(self, ZKL_ACTION_MAKE_PARENT,
-                (zkl_operation){ .kind = ZKL_OPERATION_CREATE_PARENT,
-                                 .path = path,
-                                 .container = self->session->container_parents && level == 0 });
+    operation->kind = ZKL_OPERATION_TRANSACTION;
+    operation->all = changes;
+    operation->count = sizeof(changes) / sizeof(changes[0]);
+    return send(self, operation);
 }
 
 /* A transaction, as only there a version can be given. */
-static zkl_outcome remove_parent(zkl_request_sender *self) {
+static zkl_outcome remove_parent(zkl_request_sender *self, zkl_operation *operation) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
                                           .path = self->parent_path,
                                           .version = self->parent_version };
-    return transact(self, ZKL_ACTION_REMOVE_PARENT, &removal, 1);
+    operation->kind = ZKL_OPERATION_TRANSACTION;
+    operation->all = &removal;
+    operation->count = 1;
+    return send(self, operation);
 }
 
 zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action) {
     char path[ZKL_NODE_PATH_SIZE];
+    zkl_operation operation = { .path = path, .tag = (int)action->kind };
     write_path(self, action->node, action->level, path);
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
-        return create(self, path);
+        return create(self, &operation);
     case ZKL_ACTION_INSPECT:
     case ZKL_ACTION_INSPECT_PARENT:
-        return send(self, action->kind,
-                    (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .path = path });
+        operation.kind = ZKL_OPERATION_EXISTS;
+        break;
     case ZKL_ACTION_DELETE:
-        return send(self, action->kind,
-                    (zkl_operation){ .kind = ZKL_OPERATION_DELETE, .path = path });
+        operation.kind = ZKL_OPERATION_DELETE;
+        break;
     case ZKL_ACTION_DOWNGRADE:
-        return downgrade(self, path);
+        return downgrade(self, &operation);
     case ZKL_ACTION_MAKE_PARENT:
-        return make_parent(self, path, action->level);
+        self->parent_made_length = strlen(path);
+        operation.kind = ZKL_OPERATION_CREATE_PARENT;
+        operation.container = self->session->container_parents && action->level == 0;
+        break;
     case ZKL_ACTION_REMOVE_PARENT:
-        return remove_parent(self);
+        return remove_parent(self, &operation);
     default:
         return zkl_liveness_write_nothing(&self->session->liveness, self->member.replied,
                                           self->member.arg, (int)action->kind);
     }
+    return send(self, &operation);
 }
 
 /* ---- Replies ------------------------------------------------------------------------------ */

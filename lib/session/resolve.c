@@ -9,36 +9,7 @@
 
 #include "zklock/zklock.h"
 
-enum { ADDRESS_SIZE = 128, SERVER_SIZE = 512 };
-
-/* One "host:port", taken apart in place. */
-typedef struct server {
-    char text[SERVER_SIZE];
-    const char *host;
-    const char *port;
-} server;
-
-/* The list has been checked before: each server has a colon and a port. */
-static bool take_apart(server *result, const char *text, size_t length) {
-    if (length >= sizeof(result->text)) {
-        return false;
-    }
-    memcpy(result->text, text, length);
-    result->text[length] = '\0';
-    char *colon = strrchr(result->text, ':');
-    if (colon == NULL) {
-        return false;
-    }
-    *colon = '\0';
-    result->port = colon + 1;
-    result->host = result->text;
-    size_t host_length = strlen(result->host);
-    if (result->text[0] == '[' && host_length > 1) {
-        result->text[host_length - 1] = '\0';
-        result->host++;
-    }
-    return true;
-}
+enum { ADDRESS_SIZE = 128 };
 
 static bool append(char **list, const char *address, const char *port) {
     size_t length = *list != NULL ? strlen(*list) : 0;
@@ -64,27 +35,37 @@ static bool append_all(char **list, const struct addrinfo *found, const char *po
     return true;
 }
 
-static bool resolve(char **list, const char *text, size_t length) {
-    server taken;
+/* Takes "host:port" apart in place. The list has been checked before: there is a colon. */
+static bool resolve(char **list, char *server) {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
-    if (!take_apart(&taken, text, length) || getaddrinfo(taken.host, NULL, &hints, &found) != 0) {
+    char *colon = strrchr(server, ':');
+    *colon = '\0';
+    if (server[0] == '[') {
+        server++;
+        colon[-1] = '\0';
+    }
+    if (getaddrinfo(server, NULL, &hints, &found) != 0) {
         return true;
     }
-    bool fits = append_all(list, found, taken.port);
+    bool fits = append_all(list, found, colon + 1);
     freeaddrinfo(found);
     return fits;
 }
 
 int zkl_resolve_servers(const char *servers, char **addresses) {
     char *list = NULL;
-    for (const char *text = servers; *text != '\0';) {
-        size_t length = strcspn(text, ",");
-        if (!resolve(&list, text, length)) {
-            free(list);
-            return ZKL_NO_MEMORY;
-        }
-        text += length + (text[length] == ',' ? 1 : 0);
+    char *rest = NULL;
+    char *copy = strdup(servers);
+    bool fits = copy != NULL;
+    char *server = fits ? strtok_r(copy, ",", &rest) : NULL;
+    for (; fits && server != NULL; server = strtok_r(NULL, ",", &rest)) {
+        fits = resolve(&list, server);
+    }
+    free(copy);
+    if (!fits) {
+        free(list);
+        return ZKL_NO_MEMORY;
     }
     *addresses = list;
     return list != NULL ? ZKL_OK : ZKL_DISCONNECTED;

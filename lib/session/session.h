@@ -68,9 +68,6 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
  *  together. */
 int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms);
 
-/** Sets or moves a timer. */
-void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t deadline_ms);
-
 /** Sets a timer to a time after another; a duration of 0 or ZKL_FOREVER: it is not set. */
 void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t from_ms,
                                  int64_t duration_ms);

@@ -8,11 +8,16 @@
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
 enum { LEFT_BEHIND_TIMEOUTS = 2 };
 
-/* A request that ends frees itself: the next one is taken down first. */
-static void feed_all(zkl_session *session, const zkl_event *event) {
+/* A request that ends frees itself: the next one is taken down first. Each waiting request needs a
+ * GUID of its own in the next session; one that cannot have it gives up. */
+static void feed_all(zkl_session *session, zkl_event event) {
+    char guid[ZKL_GUID_SIZE];
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
-        zkl_request_runner_feed(runner, event);
+        if (event.kind == ZKL_EVENT_SESSION_ENDED) {
+            event.guid = zkl_session_make_guid(session, guid) ? guid : NULL;
+        }
+        zkl_request_runner_feed(runner, &event);
     }
 }
 
@@ -31,7 +36,7 @@ static void on_liveness_news(void *arg, zkl_event_kind news) {
     if (news == ZKL_EVENT_PROBE) {
         zkl_watch_table_remove_again(&session->watches);
     }
-    feed_all(session, &(zkl_event){ .kind = news });
+    feed_all(session, (zkl_event){ .kind = news });
 }
 
 /* A watch that nobody waits for any more is there until the servers have confirmed its removal. A
@@ -121,7 +126,7 @@ static void on_disconnected(zkl_session *session) {
     session->unconnected_ms = zkl_session_now_ms(session);
     zkl_liveness_disconnected(&session->liveness);
     zkl_telemetry_disconnected(zkl_session_facts_of(session));
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
+    feed_all(session, (zkl_event){ .kind = ZKL_EVENT_DISCONNECTED });
 }
 
 static void warn_of_short_timeout(const zkl_session *session) {
@@ -153,10 +158,10 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     }
     zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new, news->timeout_ms);
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CONNECTED });
+    feed_all(session, (zkl_event){ .kind = ZKL_EVENT_CONNECTED });
     if (!zkl_liveness_lease_is_possible(&session->liveness)) {
         feed_all(session,
-                 &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
+                 (zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
     }
     for (zkl_session_follower *one = session->followers; one != NULL; one = one->next) {
         one->connected(one->arg);
@@ -171,15 +176,6 @@ void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool de
 
 /* ---- The end -------------------------------------------------------------------------------- */
 
-/* Each waiting request needs a GUID of its own in the next session; one that
- * cannot have it gives up. */
-static void end_session_for(zkl_session *session, zkl_request_runner *runner) {
-    char guid[ZKL_GUID_SIZE];
-    bool made = zkl_session_make_guid(session, guid);
-    zkl_request_runner_feed(
-        runner, &(zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED, .guid = made ? guid : NULL });
-}
-
 static void end_session(zkl_session *session) {
     if (session->connected) {
         session->unconnected_ms = zkl_session_now_ms(session);
@@ -189,10 +185,7 @@ static void end_session(zkl_session *session) {
     session->sender.session_number++;
     zkl_liveness_session_ended(&session->liveness);
     zkl_watch_table_clear(&session->watches); /* answers requests: before their session ends */
-    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
-        next = runner->next;
-        end_session_for(session, runner);
-    }
+    feed_all(session, (zkl_event){ .kind = ZKL_EVENT_SESSION_ENDED });
 }
 
 /* The servers do not know of its end: nodes of requests that are under way may live on. */
@@ -237,7 +230,7 @@ void zkl_session_give_up(zkl_session *session) {
 
 void zkl_session_finish(zkl_session *session, int status) {
     session->finished = true;
-    feed_all(session, &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
+    feed_all(session, (zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
     zkl_session_follower *follower = NULL;
     while ((follower = session->followers) != NULL) {
         zkl_session_unfollow(session, follower);
