@@ -149,11 +149,11 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     if (lock == NULL) {
         return ZKL_NO_MEMORY;
     }
+    zkl_lock_callbacks_begin(&lock->calls, client);
+    zkl_lock_callbacks_begin(&lock->events.owed, client);
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;
-    zkl_lock_callbacks_begin(&lock->calls, client);
-    zkl_lock_callbacks_begin(&lock->events.owed, client);
     int status = fill(lock, members, options);
     if (status == ZKL_OK) {
         status = attach(lock, options->resource_class);

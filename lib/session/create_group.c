@@ -15,7 +15,7 @@ struct zkl_create_group {
 /* ---- Members ------------------------------------------------------------------------------ */
 
 zkl_create_group *zkl_create_group_make(size_t size) {
-    zkl_create_group *group = calloc(1, sizeof(*group) + size * sizeof(group->members[0]));
+    zkl_create_group *group = calloc(1, sizeof(*group) + size * sizeof(void *));
     if (group != NULL) {
         group->size = size;
         group->references = 1;

@@ -177,7 +177,7 @@ zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_
     join(&listing->later, waiter);
     zkl_outcome outcome = send(listing);
     if (outcome != ZKL_OUTCOME_OK) {
-        zkl_listings_withdraw(waiter);
+        waiter->queue = NULL; /* it was alone in it */
         forget_and_free(listing);
     }
     return outcome;
