@@ -202,7 +202,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
     self->client = client;
     self->is_over = true;
-    self->connection = zkl_connection_make(&client->mutex, &listener, on_wake, self);
+    self->connection = zkl_connection_make(&client->mutex, &listener);
     if (self->connection == NULL) {
         free(self);
         return NULL;
@@ -218,6 +218,7 @@ static zkl_client_session *make_session(zkl_client *client) {
         .container_parents = client->container_parents,
         .request_ended = on_request_ended,
         .abandon = on_abandon,
+        .wake = on_wake,
         .arg = self,
     };
     zkl_session_begin(&self->session, client->lease_tick_ms);

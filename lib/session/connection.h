@@ -12,13 +12,8 @@
 
 typedef struct zkl_connection zkl_connection;
 
-/**
- * `mutex` is the client's: it is taken for everything that is delivered.
- * `wake` is called, with the mutex held, for zkl_operations_table.wake.
- * NULL: out of memory.
- */
-zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
-                                    void (*wake)(void *arg), void *wake_arg);
+/** `mutex` is the client's: it is taken for everything that is delivered. NULL: out of memory. */
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener);
 zkl_operations *zkl_connection_operations(zkl_connection *self);
 
 /** Begins to connect a new session to "address:port,...". Call it without the

@@ -20,6 +20,7 @@
  * closed, so they are all kept in a list here. */
 typedef struct pending {
     zkl_connection *self;
+    zkl_operation_kind kind;
     zkl_reply_callback *done;
     void *arg;
     struct multi *multi; /* NULL: it is no transaction */
@@ -37,8 +38,6 @@ struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
     zkl_listener listener;
-    void (*wake)(void *arg);
-    void *wake_arg;
     zhandle_t *handle;
     char *addresses; /* NULL: none yet */
     bool connecting; /* the handle's first events may come before we know it */
@@ -90,21 +89,23 @@ static void answer(const void *data, const zkl_reply *reply) {
     free_pending(request);
 }
 
+/* A parent that exists is as good as one that was made, as are watches that are not there. */
+static zkl_reply reply_of(int rc, const void *data) {
+    const pending *request = data;
+    bool is_done = (request->kind == ZKL_OPERATION_CREATE_PARENT && rc == ZNODEEXISTS) ||
+                   (request->kind == ZKL_OPERATION_REMOVE_WATCHES && rc == ZNOWATCHER);
+    return zkl_reply_of_code(is_done ? ZOK : rc);
+}
+
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc);
+    zkl_reply reply = reply_of(rc, data);
     reply.path = path;
     reply.zxid = rc == ZOK && stat != NULL ? stat->czxid : 0;
     answer(data, &reply);
 }
 
-static void on_parent_created(int rc, const char *path, const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc == ZNODEEXISTS ? ZOK : rc);
-    reply.path = path;
-    answer(data, &reply);
-}
-
 static void on_listed(int rc, const struct String_vector *names, const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc);
+    zkl_reply reply = reply_of(rc, data);
     if (rc == ZOK && names != NULL && names->count > 0) {
         reply.children = (zkl_children){ (const char *const *)names->data, (size_t)names->count };
     }
@@ -119,33 +120,27 @@ static void take_stat(zkl_reply *reply, const struct Stat *stat) {
     reply->changed_ms = stat->mtime;
     reply->children_zxid = stat->pzxid;
     reply->child_count = stat->numChildren;
+    reply->data_length = (size_t)stat->dataLength;
+}
+
+/* No value, or one of length -1: the node was made without data. */
+static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
+                   const void *data) {
+    zkl_reply reply = reply_of(rc, data);
+    if (rc == ZOK && stat != NULL) {
+        take_stat(&reply, stat);
+        reply.data = value_length > 0 ? value : NULL;
+    }
+    answer(data, &reply);
 }
 
 /* Of a set as well. */
 static void on_exists(int rc, const struct Stat *stat, const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc);
-    if (rc == ZOK && stat != NULL) {
-        take_stat(&reply, stat);
-        reply.data_length = (size_t)stat->dataLength;
-    }
-    answer(data, &reply);
-}
-
-static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
-                   const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc);
-    if (rc == ZOK && stat != NULL) {
-        take_stat(&reply, stat);
-    }
-    if (rc == ZOK && value_length > 0) { /* -1: the node was made without data */
-        reply.data = value;
-        reply.data_length = (size_t)value_length;
-    }
-    answer(data, &reply);
+    on_got(rc, NULL, 0, stat, data);
 }
 
 static void on_done(int rc, const void *data) {
-    zkl_reply reply = zkl_reply_of_code(rc == ZNOWATCHER ? ZOK : rc);
+    zkl_reply reply = reply_of(rc, data);
     answer(data, &reply);
 }
 
@@ -155,41 +150,13 @@ static bool is_create(zkl_multi_kind kind) {
     return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
 }
 
-/* `count`: there is none, or the transaction was not decided. */
-static size_t find_failed(const multi *all) {
-    size_t i = 0;
-    while (i < all->count && !zkl_is_failure(all->results[i].err)) {
-        i++;
-    }
-    return i;
-}
-
-static zkl_reply reply_of_multi(int rc, const multi *all) {
-    size_t failed = rc == ZOK ? all->count : find_failed(all);
-    if (rc != ZOK && failed == all->count) {
-        return zkl_reply_of_code(rc);
-    }
-    for (size_t i = 0; i < all->count; i++) {
-        all->told[i] = (zkl_multi_result){
-            .outcome = rc == ZOK ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW,
-            .path = rc == ZOK ? all->results[i].value : NULL,
-        };
-    }
-    zkl_reply reply = { .results = all->told, .result_count = all->count };
-    if (failed < all->count) {
-        zkl_multi_result *result = &all->told[failed];
-        result->outcome = zkl_outcome_of_code(all->results[failed].err);
-        result->status = zkl_status_of_failure(all->results[failed].err);
-        reply.outcome = result->outcome;
-        reply.status = result->status;
-        reply.failed = failed;
-    }
-    return reply;
-}
-
 static void on_transacted(int rc, const void *data) {
-    const pending *request = data;
-    zkl_reply reply = reply_of_multi(rc, request->multi);
+    const multi *all = ((const pending *)data)->multi;
+    for (size_t i = 0; i < all->count; i++) {
+        all->told[i] =
+            (zkl_multi_result){ .status = all->results[i].err, .path = all->results[i].value };
+    }
+    zkl_reply reply = zkl_reply_of_results(rc, all->told, all->count);
     answer(data, &reply);
 }
 
@@ -295,9 +262,9 @@ static int call(zhandle_t *handle, const zkl_operation *operation, pending *requ
         return zoo_acreate2(handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
                             ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
     case ZKL_OPERATION_CREATE_PARENT:
-        return zoo_acreate(handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
-                           operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_parent_created,
-                           request);
+        return zoo_acreate2(handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                            operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_created,
+                            request);
     case ZKL_OPERATION_LIST_CHILDREN:
         return zoo_awget_children(handle, path, watcher, context, on_listed, request);
     case ZKL_OPERATION_EXISTS:
@@ -331,7 +298,7 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
     if (request == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
-    *request = (pending){ .self = self, .done = done, .arg = arg };
+    *request = (pending){ .self = self, .kind = operation->kind, .done = done, .arg = arg };
     DL_APPEND(self->pending, request);
     int rc = call(self->handle, operation, request);
     if (rc == ZOK) {
@@ -448,11 +415,6 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
     return true;
 }
 
-static void wake(zkl_operations *operations) {
-    zkl_connection *self = of(operations);
-    self->wake(self->wake_arg);
-}
-
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
     const zkl_connection *self = of(operations);
     zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
@@ -465,19 +427,15 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
-    .wake = wake,
     .describe_failure = describe_failure,
 };
 
-zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
-                                    void (*wake_function)(void *arg), void *wake_arg) {
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener) {
     zkl_connection *self = calloc(1, sizeof(*self));
     if (self != NULL) {
         self->operations.table = &table;
         self->mutex = mutex;
         self->listener = *listener;
-        self->wake = wake_function;
-        self->wake_arg = wake_arg;
     }
     return self;
 }

@@ -1,8 +1,8 @@
 /*
  * All that the protocol needs of the world, as one table: requests to
- * ZooKeeper, a clock, random numbers, and a wake-up for timers. The library
- * runs on connection_libzookeeper.c; a simulated ensemble can take its place
- * under the same code.
+ * ZooKeeper, a clock, and random numbers. The library runs on
+ * connection_libzookeeper.c; a simulated ensemble can take its place under
+ * the same code.
  */
 #ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H
 #define ZKLOCK_ZOOKEEPER_OPERATIONS_H
@@ -120,8 +120,6 @@ typedef struct zkl_operations_table {
     /* Since 1970 in UTC, for people to read. */
     int64_t (*wall_clock_ms)(zkl_operations *self);
     bool (*random)(zkl_operations *self, void *bytes, size_t size);
-    /* The earliest timer has changed: somebody must look at the timers again. */
-    void (*wake)(zkl_operations *self);
     /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused".
      * Empty where that is not known. */
     void (*describe_failure)(zkl_operations *self, char *text, size_t size);

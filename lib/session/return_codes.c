@@ -5,78 +5,96 @@
 /* What servers say, and not every libzookeeper has a name for. */
 enum { SESSION_CLOSED_REQUIRES_SASL_AUTH = -124, QUOTA_EXCEEDED = -125 };
 
-static int status_of_refusal(int rc) {
-    switch (rc) {
-    case ZNOAUTH:
-    case ZINVALIDACL:
-        return ZKL_NO_PERMISSION;
-    case QUOTA_EXCEEDED:
-        return ZKL_QUOTA_EXCEEDED;
-    default:
-        return ZKL_SERVER_REFUSED;
+typedef struct meaning {
+    int code;
+    zkl_outcome outcome;
+    int status; /* why an operation of a transaction failed, or the session is over */
+} meaning;
+
+/* All others do not prove that nothing was applied, as connection loss. */
+static const meaning meanings[] = {
+    { ZOK, ZKL_OUTCOME_OK, ZKL_OK },
+    { ZNONODE, ZKL_OUTCOME_NO_NODE, ZKL_NO_NODE },
+    { ZNOTEMPTY, ZKL_OUTCOME_NOT_EMPTY, ZKL_NOT_EMPTY },
+    { ZTHROTTLEDOP, ZKL_OUTCOME_NOT_NOW, ZKL_OK },
+    { ZNOTREADONLY, ZKL_OUTCOME_NOT_NOW, ZKL_OK },
+    { ZSESSIONEXPIRED, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { ZCLOSING, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { ZINVALIDSTATE, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { ZAUTHFAILED, ZKL_OUTCOME_SESSION_OVER, ZKL_OK },
+    { SESSION_CLOSED_REQUIRES_SASL_AUTH, ZKL_OUTCOME_SESSION_OVER, ZKL_AUTH_FAILED },
+    { ZNOAUTH, ZKL_OUTCOME_REFUSED, ZKL_NO_PERMISSION },
+    { ZINVALIDACL, ZKL_OUTCOME_REFUSED, ZKL_NO_PERMISSION },
+    { QUOTA_EXCEEDED, ZKL_OUTCOME_REFUSED, ZKL_QUOTA_EXCEEDED },
+    { ZNODEEXISTS, ZKL_OUTCOME_REFUSED, ZKL_NODE_EXISTS },
+    { ZBADVERSION, ZKL_OUTCOME_REFUSED, ZKL_BAD_VERSION },
+    { ZBADARGUMENTS, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { ZUNIMPLEMENTED, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { ZNOCHILDRENFOREPHEMERALS, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+    { ZEPHEMERALONLOCALSESSION, ZKL_OUTCOME_REFUSED, ZKL_SERVER_REFUSED },
+};
+
+static meaning meaning_of(int rc) {
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+        if (meanings[i].code == rc) {
+            return meanings[i];
+        }
     }
+    return (meaning){ rc, ZKL_OUTCOME_UNKNOWN, ZKL_OK };
 }
 
 zkl_outcome zkl_outcome_of_code(int rc) {
-    switch (rc) {
-    case ZOK:
-        return ZKL_OUTCOME_OK;
-    case ZNONODE:
-        return ZKL_OUTCOME_NO_NODE;
-    case ZTHROTTLEDOP:
-    case ZNOTREADONLY:
-        return ZKL_OUTCOME_NOT_NOW;
-    case ZSESSIONEXPIRED:
-    case ZCLOSING:
-    case ZINVALIDSTATE:
-    case ZAUTHFAILED:
-    case SESSION_CLOSED_REQUIRES_SASL_AUTH:
-        return ZKL_OUTCOME_SESSION_OVER;
-    case ZNOAUTH:
-    case ZINVALIDACL:
-    case ZBADARGUMENTS:
-    case ZUNIMPLEMENTED:
-    case ZNOCHILDRENFOREPHEMERALS:
-    case ZEPHEMERALONLOCALSESSION:
-    case ZNODEEXISTS:
-    case ZBADVERSION:
-    case QUOTA_EXCEEDED:
-        return ZKL_OUTCOME_REFUSED;
-    case ZNOTEMPTY:
-        return ZKL_OUTCOME_NOT_EMPTY;
-    default:
-        /* Connection loss, and all that does not prove that nothing was applied. */
-        return ZKL_OUTCOME_UNKNOWN;
-    }
+    return meaning_of(rc).outcome;
 }
 
+/* That a node exists, or has another version, is the status of transactions alone. */
 zkl_reply zkl_reply_of_code(int rc) {
-    zkl_reply reply = { .outcome = zkl_outcome_of_code(rc) };
-    if (reply.outcome == ZKL_OUTCOME_REFUSED) {
-        reply.status = status_of_refusal(rc);
-    } else if (rc == SESSION_CLOSED_REQUIRES_SASL_AUTH) {
-        reply.status = ZKL_AUTH_FAILED;
+    meaning found = meaning_of(rc);
+    zkl_reply reply = { .outcome = found.outcome };
+    if (rc == ZNODEEXISTS || rc == ZBADVERSION) {
+        reply.status = ZKL_SERVER_REFUSED;
+    } else if (found.outcome == ZKL_OUTCOME_REFUSED || found.outcome == ZKL_OUTCOME_SESSION_OVER) {
+        reply.status = found.status;
     }
     return reply;
 }
 
-int zkl_status_of_failure(int rc) {
-    switch (rc) {
-    case ZNONODE:
-        return ZKL_NO_NODE;
-    case ZNODEEXISTS:
-        return ZKL_NODE_EXISTS;
-    case ZBADVERSION:
-        return ZKL_BAD_VERSION;
-    case ZNOTEMPTY:
-        return ZKL_NOT_EMPTY;
-    default:
-        return status_of_refusal(rc);
-    }
-}
-
-bool zkl_is_failure(int rc) {
+/* Whether a server has said so about this very operation of a transaction: then nothing was
+ * applied. When the connection is lost libzookeeper gives that as each operation's own error; and
+ * servers check the session with each, and report it as if that one had failed. */
+static bool is_failure(int rc) {
     zkl_outcome outcome = zkl_outcome_of_code(rc);
     return outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
            outcome == ZKL_OUTCOME_NOT_EMPTY;
+}
+
+/* `count`: there is none, or the transaction was not decided. */
+static size_t find_failed(const zkl_multi_result *results, size_t count) {
+    size_t i = 0;
+    while (i < count && !is_failure(results[i].status)) {
+        i++;
+    }
+    return i;
+}
+
+zkl_reply zkl_reply_of_results(int rc, zkl_multi_result *results, size_t count) {
+    size_t failed = rc == ZOK ? count : find_failed(results, count);
+    if (rc != ZOK && failed == count) {
+        return zkl_reply_of_code(rc);
+    }
+    zkl_reply reply = { .results = results, .result_count = count };
+    for (size_t i = 0; i < count; i++) {
+        meaning found = meaning_of(results[i].status);
+        if (rc == ZOK) {
+            results[i] = (zkl_multi_result){ .outcome = ZKL_OUTCOME_OK, .path = results[i].path };
+        } else if (i != failed) {
+            results[i] = (zkl_multi_result){ .outcome = ZKL_OUTCOME_NOT_NOW };
+        } else {
+            results[i] = (zkl_multi_result){ .outcome = found.outcome, .status = found.status };
+            reply.outcome = found.outcome;
+            reply.status = found.status;
+            reply.failed = failed;
+        }
+    }
+    return reply;
 }

@@ -36,6 +36,7 @@ typedef struct zkl_session {
     bool container_parents;           /* a resource's own node is made as a container */
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
     void (*abandon)(void *arg);       /* give this session up for another; may be NULL */
+    void (*wake)(void *arg);          /* look at the timers again; NULL: nobody does */
     void *arg;
     uint64_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */

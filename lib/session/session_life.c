@@ -73,18 +73,13 @@ static zkl_outcome settle(void *arg) {
     return zkl_liveness_settle(arg);
 }
 
-static void wake(void *arg) {
-    zkl_operations *operations = arg;
-    operations->table->wake(operations);
-}
-
 void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
     session->recorded_number = zkl_recorder_begin_session(session->recorder);
     session->sender = (zkl_sender){ .operations = session->operations,
                                     .metrics = session->metrics,
                                     .answered = on_answered,
                                     .arg = session };
-    session->timers = (zkl_timers){ .wake = wake, .arg = session->operations };
+    session->timers = (zkl_timers){ .wake = session->wake, .arg = session->arg };
     session->liveness = (zkl_liveness){ .sender = &session->sender,
                                         .timers = &session->timers,
                                         .lock_root = session->lock_root,

@@ -53,8 +53,6 @@ struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
     zkl_listener listener;
-    void (*wake)(void *arg);
-    void *wake_arg;
     zkl_process *process;
     zkl_client_state state;
     bool abandoned;

@@ -1,36 +1,12 @@
 /* libzookeeper's completion thread: what the library is given, in order. */
+#include "session/return_codes.h"
 #include "testing/client_connection.h"
 #include "testing/ensemble.h"
 #include "testing/hash.h"
 #include "zklock/zklock.h"
 
-/* ---- Outcomes: as connection_libzookeeper.c has them ----------------------------------------- */
-
-static zkl_outcome outcome_of(zkl_server_error error) {
-    switch (error) {
-    case ZKL_SERVER_ERROR_NONE:
-        return ZKL_OUTCOME_OK;
-    case ZKL_SERVER_ERROR_NO_NODE:
-        return ZKL_OUTCOME_NO_NODE;
-    case ZKL_SERVER_ERROR_THROTTLED:
-        return ZKL_OUTCOME_NOT_NOW;
-    case ZKL_SERVER_ERROR_SESSION_EXPIRED:
-        return ZKL_OUTCOME_SESSION_OVER;
-    case ZKL_SERVER_ERROR_NO_PERMISSION:
-    case ZKL_SERVER_ERROR_BAD_ARGUMENTS:
-    case ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS:
-    case ZKL_SERVER_ERROR_NODE_EXISTS:
-    case ZKL_SERVER_ERROR_BAD_VERSION:
-        return ZKL_OUTCOME_REFUSED;
-    case ZKL_SERVER_ERROR_NOT_EMPTY:
-        return ZKL_OUTCOME_NOT_EMPTY;
-    case ZKL_SERVER_ERROR_SESSION_MOVED:
-    case ZKL_SERVER_ERROR_NO_WATCHER:
-    case ZKL_SERVER_ERROR_ROLLED_BACK:
-        break;
-    }
-    return ZKL_OUTCOME_UNKNOWN;
-}
+/* ---- Replies: as connection_libzookeeper.c has them --------------------------------------------
+ */
 
 static bool is_as_good_as_done(const zkl_client_request *request, zkl_server_error error) {
     return (request->parent && error == ZKL_SERVER_ERROR_NODE_EXISTS) ||
@@ -50,11 +26,7 @@ static void take_view(zkl_reply *reply, const zkl_node_view *view) {
 static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *answer) {
     zkl_server_error error =
         is_as_good_as_done(request, answer->error) ? ZKL_SERVER_ERROR_NONE : answer->error;
-    zkl_reply reply = { .outcome = outcome_of(error) };
-    if (reply.outcome == ZKL_OUTCOME_REFUSED) {
-        reply.status =
-            error == ZKL_SERVER_ERROR_NO_PERMISSION ? ZKL_NO_PERMISSION : ZKL_SERVER_REFUSED;
-    }
+    zkl_reply reply = zkl_reply_of_code((int)error);
     if (reply.outcome == ZKL_OUTCOME_OK) {
         reply.path = request->kind == ZKL_CALL_CREATE ? answer->path : NULL;
         reply.zxid = answer->czxid;
@@ -65,51 +37,13 @@ static zkl_reply reply_of(const zkl_client_request *request, const zkl_answer *a
     return reply;
 }
 
-/* ---- Transactions ---------------------------------------------------------------------------- */
-
-static int status_of_failure(zkl_server_error error) {
-    switch (error) {
-    case ZKL_SERVER_ERROR_NO_NODE:
-        return ZKL_NO_NODE;
-    case ZKL_SERVER_ERROR_NODE_EXISTS:
-        return ZKL_NODE_EXISTS;
-    case ZKL_SERVER_ERROR_BAD_VERSION:
-        return ZKL_BAD_VERSION;
-    case ZKL_SERVER_ERROR_NOT_EMPTY:
-        return ZKL_NOT_EMPTY;
-    case ZKL_SERVER_ERROR_NO_PERMISSION:
-        return ZKL_NO_PERMISSION;
-    default:
-        return ZKL_SERVER_REFUSED;
-    }
-}
-
-static bool is_failure(zkl_server_error error) {
-    return error != ZKL_SERVER_ERROR_NONE && error != ZKL_SERVER_ERROR_ROLLED_BACK;
-}
-
 /* `results`: room for one for each operation. */
 static zkl_reply reply_of_multi(const zkl_answer *answer, zkl_multi_result *results) {
-    if (answer->result_count == 0) {
-        return (zkl_reply){ .outcome = outcome_of(answer->error) };
-    }
-    zkl_reply reply = { .results = results, .result_count = answer->result_count };
-    bool applied = answer->error == ZKL_SERVER_ERROR_NONE;
     for (size_t i = 0; i < answer->result_count; i++) {
         const zkl_operation_result *told = &answer->results[i];
-        results[i] = (zkl_multi_result){
-            .outcome = applied ? ZKL_OUTCOME_OK : ZKL_OUTCOME_NOT_NOW,
-            .path = told->path,
-        };
-        if (is_failure(told->error)) {
-            results[i].outcome = outcome_of(told->error);
-            results[i].status = status_of_failure(told->error);
-            reply.outcome = results[i].outcome;
-            reply.status = results[i].status;
-            reply.failed = i;
-        }
+        results[i] = (zkl_multi_result){ .status = (int)told->error, .path = told->path };
     }
-    return reply;
+    return zkl_reply_of_results((int)answer->error, results, answer->result_count);
 }
 
 /* ---- Deliveries ------------------------------------------------------------------------------ */

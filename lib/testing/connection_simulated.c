@@ -171,11 +171,6 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
     return true;
 }
 
-static void wake(zkl_operations *operations) {
-    zkl_connection *self = of(operations);
-    self->wake(self->wake_arg);
-}
-
 /* Simulated servers have no addresses to tell of. */
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
     (void)operations;
@@ -189,18 +184,14 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
-    .wake = wake,
     .describe_failure = describe_failure,
 };
 
-zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener,
-                                    void (*wake_function)(void *arg), void *wake_arg) {
+zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener) {
     zkl_connection *self = zkl_testing_allocate(sizeof(*self));
     self->operations.table = &table;
     self->mutex = mutex;
     self->listener = *listener;
-    self->wake = wake_function;
-    self->wake_arg = wake_arg;
     return self;
 }
 

@@ -82,21 +82,21 @@ const char *zkl_change_kind_name(zkl_change_kind kind) {
 
 const char *zkl_server_error_name(zkl_server_error error) {
     static const char *const names[] = {
-        [ZKL_SERVER_ERROR_NONE] = "Ok",
-        [ZKL_SERVER_ERROR_NO_NODE] = "NoNode",
-        [ZKL_SERVER_ERROR_NODE_EXISTS] = "NodeExists",
-        [ZKL_SERVER_ERROR_NOT_EMPTY] = "NotEmpty",
-        [ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS] = "NoChildrenForEphemerals",
-        [ZKL_SERVER_ERROR_BAD_VERSION] = "BadVersion",
-        [ZKL_SERVER_ERROR_BAD_ARGUMENTS] = "BadArguments",
-        [ZKL_SERVER_ERROR_NO_PERMISSION] = "NoAuth",
-        [ZKL_SERVER_ERROR_SESSION_EXPIRED] = "SessionExpired",
-        [ZKL_SERVER_ERROR_SESSION_MOVED] = "SessionMoved",
-        [ZKL_SERVER_ERROR_THROTTLED] = "ThrottledOp",
-        [ZKL_SERVER_ERROR_NO_WATCHER] = "NoWatcher",
-        [ZKL_SERVER_ERROR_ROLLED_BACK] = "RuntimeInconsistency",
+        [-ZKL_SERVER_ERROR_NONE] = "Ok",
+        [-ZKL_SERVER_ERROR_NO_NODE] = "NoNode",
+        [-ZKL_SERVER_ERROR_NODE_EXISTS] = "NodeExists",
+        [-ZKL_SERVER_ERROR_NOT_EMPTY] = "NotEmpty",
+        [-ZKL_SERVER_ERROR_NO_CHILDREN_FOR_EPHEMERALS] = "NoChildrenForEphemerals",
+        [-ZKL_SERVER_ERROR_BAD_VERSION] = "BadVersion",
+        [-ZKL_SERVER_ERROR_BAD_ARGUMENTS] = "BadArguments",
+        [-ZKL_SERVER_ERROR_NO_PERMISSION] = "NoAuth",
+        [-ZKL_SERVER_ERROR_SESSION_EXPIRED] = "SessionExpired",
+        [-ZKL_SERVER_ERROR_SESSION_MOVED] = "SessionMoved",
+        [-ZKL_SERVER_ERROR_THROTTLED] = "ThrottledOp",
+        [-ZKL_SERVER_ERROR_NO_WATCHER] = "NoWatcher",
+        [-ZKL_SERVER_ERROR_ROLLED_BACK] = "RuntimeInconsistency",
     };
-    return names[error];
+    return names[-error];
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */

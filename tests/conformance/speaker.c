@@ -204,10 +204,6 @@ static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
     note(arg, "watch", line);
 }
 
-static void on_wake(void *arg) {
-    (void)arg;
-}
-
 /* ---- Beginning and end ------------------------------------------------------------------ */
 
 static void begin_to_connect(speaker *self) {
@@ -229,7 +225,7 @@ speaker *speaker_open(const char *name, int32_t timeout_ms) {
     self->timeout_ms = timeout_ms;
     self->way = stage_way_open();
     pthread_mutex_init(&self->mutex, NULL);
-    self->connection = zkl_connection_make(&self->mutex, &listener, on_wake, self);
+    self->connection = zkl_connection_make(&self->mutex, &listener);
     if (self->connection == NULL) {
         give_up("out of memory");
     }

@@ -36,10 +36,6 @@ static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     (void)deleted;
 }
 
-static void on_wake(void *arg) {
-    (void)arg;
-}
-
 static void on_answered(void *arg, const zkl_reply *reply) {
     (void)arg;
     client.answered++;
@@ -56,7 +52,7 @@ static void begin(int error) {
     zkl_condition_begin(&client.changed);
     client.connected = false;
     client.answered = 0;
-    client.connection = zkl_connection_make(&client.mutex, &listener, on_wake, NULL);
+    client.connection = zkl_connection_make(&client.mutex, &listener);
     EXPECT_INT(zkl_connection_open(client.connection, server.hosts, SCRIPTED_SESSION_MS), ZKL_OK);
     pthread_mutex_lock(&client.mutex);
     while (!client.connected) {

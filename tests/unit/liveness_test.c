@@ -11,12 +11,12 @@
 TEST(session_with_a_request_is_probed_three_times_in_its_timeout) {
     run_stage *stage = live_open(0);
     stage_hold(stage, &stage->a);
-    unsigned wakes = stage->fake.wakes;
+    unsigned wakes = stage->wakes;
     stage_pass(stage, PERIOD_MS - 1);
     FAKE_HEARD(&stage->fake, "");
     stage_pass(stage, 1);
     FAKE_HEARD(&stage->fake, PROBE "; watch " OWN_NODE);
-    EXPECT(stage->fake.wakes > wakes);
+    EXPECT(stage->wakes > wakes);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     stage_pass(stage, PERIOD_MS - 1);
     FAKE_HEARD(&stage->fake, "");

@@ -52,11 +52,11 @@ TEST(wait_for_the_lock_does_not_count_as_holding) {
     stage_answer(stage, "watch", ZKL_OUTCOME_OK);
     stage_pass(stage, TIMEOUT_MS - 1);
     stage_fire(stage, true);
-    unsigned wakes = stage->fake.wakes;
+    unsigned wakes = stage->wakes;
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     FAKE_HEARD(&stage->fake, "list /r; decided 0");
     EXPECT_INT(stage_next_timer_in(stage), MAX_HOLD_MS);
-    EXPECT(stage->fake.wakes > wakes);
+    EXPECT(stage->wakes > wakes);
     stage_release(stage, &stage->a);
     stage_close(stage);
 }

@@ -94,7 +94,7 @@ TEST(request_without_random_numbers_is_not_started) {
 TEST(deadline_fires_and_the_node_is_removed) {
     run_stage *stage = stage_open();
     stage_wait_behind(stage, &stage->a, "__WRIT__0000000002");
-    EXPECT(stage->fake.wakes > 0);
+    EXPECT(stage->wakes > 0);
     FAKE_ANSWER(&stage->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     EXPECT_INT(stage_next_timer_in(stage), TIMEOUT_MS);
     stage_pass(stage, TIMEOUT_MS - 1);
@@ -160,10 +160,10 @@ TEST(pauses_double_up_to_five_seconds) {
     run_stage *stage = stage_open();
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
     for (size_t i = 0; i < COUNT_OF(longest_pauses); i++) {
-        unsigned wakes = stage->fake.wakes;
+        unsigned wakes = stage->wakes;
         int64_t pause = next_pause(stage);
         EXPECT_INT(pause, longest_pauses[i]);
-        EXPECT(stage->fake.wakes > wakes);
+        EXPECT(stage->wakes > wakes);
         stage_pass(stage, pause - 1);
         FAKE_HEARD(&stage->fake, "");
         if (i + 1 < COUNT_OF(longest_pauses)) {

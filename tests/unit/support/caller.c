@@ -109,10 +109,6 @@ static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
     note(arg, line);
 }
 
-static void on_wake(void *arg) {
-    (void)arg;
-}
-
 void caller_forget_log(caller *self) {
     self->log[0] = '\0';
 }
@@ -211,7 +207,7 @@ void caller_open(caller *self, int32_t timeout_ms) {
     *self = (caller){ .session_id = 0 };
     pthread_mutex_init(&self->mutex, NULL);
     zkl_listener listener = { .arg = self, .session = on_session, .watch_fired = on_watch };
-    self->connection = zkl_connection_make(&self->mutex, &listener, on_wake, self);
+    self->connection = zkl_connection_make(&self->mutex, &listener);
     self->operations = zkl_connection_operations(self->connection);
     EXPECT_INT(zkl_connection_open(self->connection, "here:2181", timeout_ms), ZKL_OK);
 }

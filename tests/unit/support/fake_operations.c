@@ -142,10 +142,6 @@ static bool random_bytes(zkl_operations *self, void *bytes, size_t size) {
     return true;
 }
 
-static void wake(zkl_operations *self) {
-    of(self)->wakes++;
-}
-
 static void describe_failure(zkl_operations *self, char *text, size_t size) {
     (void)self;
     snprintf(text, size, "127.0.0.1:2181: Connection refused");
@@ -156,7 +152,6 @@ static const zkl_operations_table table = {
     .now_ms = now_ms,
     .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
-    .wake = wake,
     .describe_failure = describe_failure,
 };
 

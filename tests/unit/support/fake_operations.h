@@ -45,7 +45,6 @@ typedef struct fake_operations {
     uint32_t jitter; /* the random number of pauses */
     int64_t now_ms;
     int64_t wall_clock_ms;
-    unsigned wakes;
     void (*called)(void *arg); /* after each call that was sent; may be NULL */
     void *called_arg;
 } fake_operations;

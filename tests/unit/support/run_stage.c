@@ -37,6 +37,11 @@ static void on_request_ended(void *arg) {
     self->requests_ended++;
 }
 
+static void on_wake(void *arg) {
+    run_stage *self = arg;
+    self->wakes++;
+}
+
 /* ---- The stage ----------------------------------------------------------------- */
 
 /* The session's own probes are liveness_test's matter. */
@@ -76,6 +81,7 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
                                    .label = "label",
                                    .lock_root = "/locks",
                                    .request_ended = on_request_ended,
+                                   .wake = on_wake,
                                    .arg = &stage };
     zkl_session_begin(&stage.session, lease_tick_ms);
     stage.session_timeout_ms = session_timeout_ms;

@@ -32,6 +32,7 @@ typedef struct lock_owner {
 typedef struct run_stage {
     fake_operations fake;
     zkl_session session;
+    unsigned wakes; /* of the session's timers */
     zkl_recorder *recorder;
     int32_t session_timeout_ms; /* as the servers agree to */
     bool probes;                /* the session's own requests are heard as well */
