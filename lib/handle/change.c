@@ -142,7 +142,7 @@ static int end_upgrade(zkl_lock_call *call) {
         zkl_lock_take_writer(lock);
         zkl_lock_fill_grant(lock, &call->grant);
     }
-    zkl_lock_dismiss(&lock->change.upgrade, lock->change.verdict == ZKL_OK);
+    zkl_lock_dismiss(&lock->change.upgrade);
     return end != ZKL_OK ? end : lock->change.verdict;
 }
 

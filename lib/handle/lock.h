@@ -3,6 +3,7 @@
 #define ZKLOCK_LOCK_H
 
 #include "handle/lock_events.h"
+#include "recipe/set.h"
 #include "session/create_group.h"
 #include "session/request_runner.h"
 
@@ -23,7 +24,6 @@ typedef struct lock_member {
     char *path;
     zkl_contender_kind kind;    /* the mode of a lock of one resource is that of each acquire */
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
-    bool granted;               /* in the attempt under way, or the last */
 } lock_member;
 
 /** The acquire under way, or the last. */
@@ -33,12 +33,11 @@ typedef struct lock_attempt {
     const char *why_resource; /* of what */
     int64_t timeout_ms;
     int64_t began_ms;
-    /* Of a set. */
-    int failure; /* of the first member that failed; ZKL_OK: none has */
-    bool leaves; /* it has failed: when its nodes are gone, it joins again */
-    zkl_create_group *group;
+    zkl_set set;
+    uint64_t recorded;       /* the number of a set in the record */
+    zkl_create_group *group; /* of a set; NULL: there is one resource */
     zkl_session *session;
-    zkl_timer timer; /* of its next step */
+    zkl_timer timer; /* of its next turn */
 } lock_attempt;
 
 /** What was granted last. */

@@ -1,13 +1,7 @@
 /*
- * The requests of a handle: one for each of its resources, and what they tell of themselves.
- *
- * A lock of one resource is decided when its request is. Those of a set hold together or not at
- * all: when the place of one is lost, all are given up and join again, once their nodes are gone.
- * Members tell of themselves while their requests are fed, and then no other request may be fed: so
- * what a failure leads to is a step that the client's timer thread takes, soon.
+ * The requests of a handle: one for each of its resources. What becomes of them is decided in
+ * recipe/set.h: what they tell are its events, and its actions are carried out here.
  */
-#include "handle/lock_attempt.h"
-
 #include <stdlib.h>
 
 #include "base/try.h"
@@ -42,31 +36,12 @@ static void decide(zkl_lock *lock, int verdict) {
     zkl_call_over(lock->pending);
 }
 
-static bool are_granted(const zkl_lock *lock) {
-    for (size_t i = 0; i < lock->count; i++) {
-        if (!lock->members[i].granted) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Their time as holders begins with the grant of the last. */
 static void grant_all(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         zkl_request_runner_hold_from_now(lock->members[i].runner, lock->options.max_hold_ms);
     }
     decide(lock, ZKL_OK);
-}
-
-/* The member that comes first in failing is the one that is told of. */
-static void fail(zkl_lock *lock, int status) {
-    if (!has_several(lock)) {
-        decide(lock, status);
-    } else if (lock->attempt.failure == ZKL_OK) {
-        lock->attempt.failure = status;
-        set_timer(lock, 0);
-    }
 }
 
 static void keep_reason(const lock_member *member, const zkl_explanation *why) {
@@ -88,7 +63,7 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .resource = about != NULL ? about->resource : "" };
 }
 
-/* What is not held yet is told when it is: see zkl_lock_begin_hold. */
+/* What is not held yet is told when it is: see tell_grant. */
 static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
     if (lock->state == ZKL_STATE_HELD) {
         zkl_lock_event event = make_event(lock, state, member);
@@ -130,33 +105,24 @@ static void lose(zkl_lock *lock, const lock_member *member, int status) {
 
 /* ---- What the requests tell --------------------------------------------------------------- */
 
-static void on_decided(void *arg, int status) {
-    lock_member *member = arg;
-    zkl_lock *lock = member->lock;
-    member->granted = status == ZKL_OK;
-    if (!zkl_lock_waits(lock) || lock->attempt.failure != ZKL_OK) {
-        return;
-    }
-    if (status != ZKL_OK) {
-        zkl_explanation why = zkl_explain_verdict(&member->runner->history, status);
-        keep_reason(member, &why);
-        fail(lock, status);
-    } else if (are_granted(lock)) {
-        grant_all(lock);
-    }
-}
+static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event *event);
 
-/* The application hears only of a grant that it has got, and once. */
-static void on_lost(void *arg, int status) {
+static void on_decided(void *arg, int status) {
     const lock_member *member = arg;
     zkl_lock *lock = member->lock;
-    if (zkl_lock_waits(lock)) {
-        fail(lock, status);
-    } else if (lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_OK) {
-        lock->attempt.verdict = status;
-    } else if (lock->state == ZKL_STATE_HELD) {
-        lose(lock, member, status);
+    if (status != ZKL_OK && lock->attempt.set.stage == ZKL_SET_STAGE_WAITING) {
+        zkl_explanation why = zkl_explain_verdict(&member->runner->history, status);
+        keep_reason(member, &why);
     }
+    zkl_set_event_kind kind =
+        status == ZKL_OK ? ZKL_SET_EVENT_MEMBER_GRANTED : ZKL_SET_EVENT_MEMBER_FAILED;
+    feed(lock, member, &(zkl_set_event){ .kind = kind, .status = status });
+}
+
+static void on_lost(void *arg, int status) {
+    const lock_member *member = arg;
+    feed(member->lock, member,
+         &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
 }
 
 /* All are of one session. */
@@ -201,9 +167,8 @@ static void on_ended(void *arg) {
     zkl_lock *lock = member->lock;
     note_end(lock, member->runner->session);
     member->runner = NULL;
-    if (zkl_lock_waits(lock) && lock->attempt.leaves) {
-        set_timer(lock, 0);
-    } else if (lock->state == ZKL_STATE_RELEASING && zkl_lock_has_ended(lock)) {
+    feed(lock, member, &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_ENDED });
+    if (lock->state == ZKL_STATE_RELEASING && zkl_lock_has_ended(lock)) {
         zkl_call_over(lock->pending);
     }
     int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
@@ -260,16 +225,6 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
     return zkl_request_runner_start(lock->attempt.session, &options, &member->runner);
 }
 
-static void clear(zkl_lock *lock) {
-    lock->attempt.failure = ZKL_OK;
-    lock->attempt.leaves = false;
-    free(lock->attempt.why);
-    lock->attempt.why = NULL;
-    for (size_t i = 0; i < lock->count; i++) {
-        lock->members[i].granted = false;
-    }
-}
-
 /* How many have begun, and so are counted, is told also where one could not. */
 static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
     ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
@@ -286,9 +241,10 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
     return ZKL_OK;
 }
 
-static int make_attempt(zkl_lock *lock, int64_t timeout_ms) {
+static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     size_t begun = 0;
-    clear(lock);
+    free(lock->attempt.why);
+    lock->attempt.why = NULL;
     int status = start(lock, timeout_ms, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
@@ -296,8 +252,9 @@ static int make_attempt(zkl_lock *lock, int64_t timeout_ms) {
     return status;
 }
 
-static void leave_queue(zkl_request_runner *runner, bool granted) {
-    zkl_event leave = { .kind = granted ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
+static void leave_queue(zkl_request_runner *runner) {
+    bool holds = runner->request.stage == ZKL_STAGE_HELD;
+    zkl_event leave = { .kind = holds ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
                         .status = ZKL_CANCELLED };
     zkl_request_runner_feed(runner, &leave);
 }
@@ -305,17 +262,17 @@ static void leave_queue(zkl_request_runner *runner, bool granted) {
 void zkl_lock_leave_queues(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
-            leave_queue(lock->members[i].runner, lock->members[i].granted);
+            leave_queue(lock->members[i].runner);
         }
     }
 }
 
-void zkl_lock_dismiss(zkl_request_runner **runner, bool granted) {
+void zkl_lock_dismiss(zkl_request_runner **runner) {
     zkl_request_runner *leaving = *runner;
     *runner = NULL;
     if (leaving != NULL) {
         zkl_request_runner_disown(leaving);
-        leave_queue(leaving, granted);
+        leave_queue(leaving);
     }
 }
 
@@ -331,13 +288,7 @@ void zkl_lock_let_go(zkl_lock *lock) {
     lock->attempt.group = NULL;
 }
 
-static void give_up(zkl_lock *lock, int verdict) {
-    decide(lock, verdict);
-    zkl_lock_leave_queues(lock);
-    zkl_lock_let_go(lock);
-}
-
-/* ---- Steps of a set: not while a member tells of itself ------------------------------------- */
+/* ---- What is decided of them all ------------------------------------------------------------ */
 
 static int64_t time_left(const zkl_lock *lock) {
     const lock_attempt *attempt = &lock->attempt;
@@ -348,52 +299,88 @@ static int64_t time_left(const zkl_lock *lock) {
     return left > 0 ? left : 0;
 }
 
-/* Places that were lost, and not given up. */
-static bool may_join_again(const zkl_lock *lock) {
-    int failure = lock->attempt.failure;
-    return lock->attempt.timeout_ms != 0 &&
-           (failure == ZKL_NODE_DELETED || failure == ZKL_LEASE_ENDED ||
-            (failure == ZKL_SESSION_EXPIRED && lock->options.fail_on_session_expiry == 0));
+static void on_timer(void *arg) {
+    zkl_lock *lock = arg;
+    feed(lock, NULL,
+         &(zkl_set_event){ .kind = ZKL_SET_EVENT_TURN,
+                           .left_ms = time_left(lock),
+                           .connected = lock->attempt.session->connected });
 }
 
-static void give_up_late(zkl_lock *lock) {
+static void explain_late(zkl_lock *lock) {
     const zkl_session *session = lock->attempt.session;
-    bool connected = session->connected;
     zkl_explanation why = { "its place in the queue was lost, and there was no time for another" };
-    if (!connected) {
+    if (!session->connected) {
         why = zkl_explain_connection(session);
     }
     keep_reason(&lock->members[0], &why);
-    give_up(lock, connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED);
 }
 
-/* Not before our own nodes are gone: new ones would have to wait for them. What is left of the time
- * is never 0 then, as that would make the next attempt a try. */
-static void join_again(zkl_lock *lock) {
-    int64_t left_ms = time_left(lock);
-    if (left_ms == 0) {
-        give_up_late(lock);
-    } else if (!zkl_lock_has_ended(lock)) {
-        set_timer(lock, left_ms);
-    } else {
-        zkl_lock_let_go(lock);
-        int status = make_attempt(lock, left_ms);
-        if (status != ZKL_OK) {
-            give_up(lock, status);
-        }
+/* The application hears only of the loss of a grant that it has got. */
+static void tell_loss(zkl_lock *lock, const lock_member *member, int status) {
+    if (lock->state == ZKL_STATE_ACQUIRING) {
+        lock->attempt.verdict = status;
+    } else if (lock->state == ZKL_STATE_HELD) {
+        lose(lock, member, status);
     }
 }
 
-static void on_timer(void *arg) {
-    zkl_lock *lock = arg;
-    if (lock->attempt.leaves) {
-        join_again(lock);
-    } else if (may_join_again(lock)) {
-        lock->attempt.leaves = true;
+static void note_not_begun(zkl_lock *lock, int status) {
+    feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_NOT_BEGUN, .status = status });
+}
+
+static void join_again(zkl_lock *lock, int64_t left_ms) {
+    int status = make_requests(lock, left_ms);
+    if (status != ZKL_OK) {
+        note_not_begun(lock, status);
+    }
+}
+
+static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_action *action) {
+    switch (action->kind) {
+    case ZKL_SET_ACTION_GRANT:
+        grant_all(lock);
+        break;
+    case ZKL_SET_ACTION_FAIL:
+        if (action->late) {
+            explain_late(lock);
+        }
+        decide(lock, action->status);
+        break;
+    case ZKL_SET_ACTION_LOSE:
+        tell_loss(lock, member, action->status);
+        break;
+    case ZKL_SET_ACTION_WAKE:
+        set_timer(lock, 0);
+        break;
+    case ZKL_SET_ACTION_WAIT:
+        set_timer(lock, action->left_ms);
+        break;
+    case ZKL_SET_ACTION_LEAVE:
         zkl_lock_leave_queues(lock);
-        join_again(lock);
-    } else if (lock->attempt.failure != ZKL_OK) {
-        give_up(lock, lock->attempt.failure);
+        break;
+    case ZKL_SET_ACTION_LET_GO:
+        zkl_lock_let_go(lock);
+        break;
+    case ZKL_SET_ACTION_JOIN:
+        join_again(lock, action->left_ms);
+        break;
+    }
+}
+
+/* `member`: the one that the event is about; NULL: all of them. LEAVE and JOIN may lead here again,
+ * as requests then tell of themselves at once. */
+static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event *event) {
+    lock_attempt *attempt = &lock->attempt;
+    zkl_set before = attempt->set;
+    zkl_set_actions actions;
+    zkl_set_step(&attempt->set, event, &actions);
+    if (has_several(lock)) {
+        zkl_recorder_add_set_step(lock->client->recorder, &attempt->recorded, now(lock), &before,
+                                  event, &actions);
+    }
+    for (size_t i = 0; i < actions.count; i++) {
+        perform(lock, member, &actions.list[i]);
     }
 }
 
@@ -405,29 +392,28 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->began_ms = now(lock);
     attempt->verdict = ZKL_PENDING;
     attempt->timer = (zkl_timer){ .fire = on_timer, .arg = lock };
+    attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
+                                 lock->options.fail_on_session_expiry != 0);
+    attempt->recorded = 0;
     lock->grant.ended = ZKL_OK;
-    int status = make_attempt(lock, timeout_ms);
+    int status = make_requests(lock, timeout_ms);
     if (status != ZKL_OK) {
-        attempt->verdict = status; /* what its members tell now is of no account */
-        zkl_timer_stop(&attempt->timer);
-        zkl_lock_leave_queues(lock);
-        zkl_lock_let_go(lock);
+        lock->pending = NULL; /* its call returns the status, and does not wait */
+        note_not_begun(lock, status);
     }
     return status;
 }
 
 void zkl_lock_call_off(zkl_lock *lock) {
-    if (zkl_lock_waits(lock) && has_several(lock)) {
-        give_up(lock, ZKL_CANCELLED);
-    } else if (zkl_lock_waits(lock)) {
-        zkl_lock_leave_queues(lock);
+    if (zkl_lock_waits(lock)) {
+        feed(lock, NULL,
+             &(zkl_set_event){ .kind = ZKL_SET_EVENT_CALLED_OFF, .status = ZKL_CANCELLED });
     }
 }
 
-/* Its requests are about to be sent away. */
 void zkl_lock_client_closes(zkl_lock *lock) {
     if (zkl_lock_waits(lock)) {
-        decide(lock, ZKL_CLOSED);
+        feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
     }
 }
 
@@ -472,5 +458,5 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     lock->grant.granted_ms = member->runner->history.granted_ms;
     lock->grant.waited_ms = member->runner->history.granted_ms - member->runner->history.started_ms;
     tell_grant(lock);
-    zkl_lock_dismiss(&reader, true);
+    zkl_lock_dismiss(&reader);
 }

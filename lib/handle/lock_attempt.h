@@ -14,7 +14,7 @@ void zkl_lock_call_off(zkl_lock *lock);
 /** The members that hold give up, the others are called off. */
 void zkl_lock_leave_queues(zkl_lock *lock);
 /** The same, of a request that is ours no more, and NULL then. NULL is fine. */
-void zkl_lock_dismiss(zkl_request_runner **runner, bool granted);
+void zkl_lock_dismiss(zkl_request_runner **runner);
 /** The requests go on without us until their nodes are gone. */
 void zkl_lock_let_go(zkl_lock *lock);
 /** What is held is so no more, and why: whoever waits for another mode of it is told. */

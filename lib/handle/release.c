@@ -44,7 +44,7 @@ static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
     lock->state = ZKL_STATE_RELEASING;
     lock->grant.ended = ZKL_OK;
     lock->pending = call->timeout_ms != 0 ? call : NULL;
-    zkl_lock_dismiss(&lock->change.upgrade, lock->change.verdict == ZKL_OK);
+    zkl_lock_dismiss(&lock->change.upgrade);
     zkl_lock_end_change(lock, ZKL_NOT_HELD);
     zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them behind the deletion */
     zkl_lock_leave_queues(lock);

@@ -5,18 +5,12 @@
 #ifndef ZKLOCK_RECIPE_REQUEST_TYPES_H
 #define ZKLOCK_RECIPE_REQUEST_TYPES_H
 
-#include "recipe/contenders.h"
+#include "recipe/fields.h"
 
 /** Requests do not use a sequence this near to 2^31: there the servers' counter
  *  sticks and the order is lost. They wait until the resource is empty, delete its
  *  node, and begin anew, with the sequence 0. */
 #define ZKL_SEQUENCE_LIMIT (INT32_MAX - (1 << 20))
-
-/*
- * Kinds and fields are listed once each. Of these lists the enumerations and the structs are
- * made, and so is all that the record of a client has to know of them (record_format.c): what is
- * not in a list does not exist.
- */
 
 /** How an operation ended. */
 #define ZKL_OUTCOME_LIST(OUTCOME)                                                                  \
@@ -110,20 +104,7 @@ typedef enum zkl_action_kind {
     ZKL_OPERATION_LIST(ZKL_ACTION_OF_) ZKL_ORDER_LIST(ZKL_ACTION_)
 } zkl_action_kind;
 
-/** The types of fields. */
-typedef bool zkl_field_FLAG;
-typedef unsigned zkl_field_COUNT;
-typedef unsigned zkl_field_BITS;
-typedef int64_t zkl_field_NUMBER;
-typedef int zkl_field_STATUS;
-typedef const char *zkl_field_STRING; /* NULL: there is none */
-typedef char zkl_field_GUID[ZKL_GUID_SIZE];
-typedef char zkl_field_NAME[ZKL_NODE_NAME_SIZE];
-typedef zkl_listed zkl_field_CHILDREN;
-typedef zkl_mode zkl_field_MODE;
 typedef zkl_outcome zkl_field_OUTCOME;
-
-#define ZKL_FIELD(of, type, name) zkl_field_##type name;
 
 #define ZKL_EVENT_FIELDS(FIELD, of)                                                                \
     FIELD(of, OUTCOME, outcome)                                                                    \

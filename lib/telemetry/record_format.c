@@ -80,6 +80,9 @@ void zkl_text_add_value(zkl_text *text, const char *value) {
 static const char *const event_names[] = { "START",
                                            ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME) };
 static const char *const action_names[] = { ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME) };
+static const char *const set_event_names[] = { ZKL_SET_EVENT_LIST(NAME) };
+static const char *const set_action_names[] = { ZKL_SET_ACTION_LIST(NAME) };
+static const char *const set_stage_names[] = { ZKL_SET_STAGE_LIST(NAME) };
 static const char *const outcome_names[] = { ZKL_OUTCOME_LIST(NAME) };
 static const char *const stage_names[] = { ZKL_STAGE_LIST(NAME) };
 static const char *const own_node_names[] = { ZKL_OWN_NODE_LIST(NAME) };
@@ -98,8 +101,6 @@ static const char *const mode_names[] = {
     [ZKL_PERMIT] = "PERMIT",
 };
 
-const zkl_record_names zkl_record_events = { event_names, COUNT_OF(event_names) };
-const zkl_record_names zkl_record_actions = { action_names, COUNT_OF(action_names) };
 const zkl_record_names zkl_record_sessions = { session_names, COUNT_OF(session_names) };
 
 const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
@@ -108,6 +109,7 @@ const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
         [ZKL_RECORD_OUTCOME] = { outcome_names, COUNT_OF(outcome_names) },
         [ZKL_RECORD_STAGE] = { stage_names, COUNT_OF(stage_names) },
         [ZKL_RECORD_OWN_NODE] = { own_node_names, COUNT_OF(own_node_names) },
+        [ZKL_RECORD_SET_STAGE] = { set_stage_names, COUNT_OF(set_stage_names) },
     };
     return type >= ZKL_RECORD_MODE ? &names[type] : NULL;
 }
@@ -153,14 +155,28 @@ static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD, ) };
 #define OWNER zkl_action
 static const zkl_record_field action_fields[] = { ZKL_ACTION_FIELDS(FIELD, ) };
 #undef OWNER
+#define OWNER zkl_set_event
+static const zkl_record_field set_event_fields[] = { ZKL_SET_EVENT_FIELDS(FIELD, ) };
+#undef OWNER
+#define OWNER zkl_set_action
+static const zkl_record_field set_action_fields[] = { ZKL_SET_ACTION_FIELDS(FIELD, ) };
+#undef OWNER
+#define OWNER zkl_set
+static const zkl_record_field set_fields[] = { ZKL_SET_FIELDS(FIELD, ) };
+#undef OWNER
 #define OWNER zkl_request
 static const zkl_record_field state_fields[] = { ZKL_REQUEST_SELF(FIELD, )
                                                      ZKL_REQUEST_PARTS(PART) };
 #undef OWNER
 
-const zkl_record_fields zkl_record_event_fields = { event_fields, COUNT_OF(event_fields) };
-const zkl_record_fields zkl_record_action_fields = { action_fields, COUNT_OF(action_fields) };
-const zkl_record_fields zkl_record_state_fields = { state_fields, COUNT_OF(state_fields) };
+#define LIST(array)                                                                                \
+    { array, COUNT_OF(array) }
+const zkl_record_kinds zkl_record_events = { LIST(event_names), LIST(event_fields) };
+const zkl_record_kinds zkl_record_actions = { LIST(action_names), LIST(action_fields) };
+const zkl_record_kinds zkl_record_set_events = { LIST(set_event_names), LIST(set_event_fields) };
+const zkl_record_kinds zkl_record_set_actions = { LIST(set_action_names), LIST(set_action_fields) };
+const zkl_record_fields zkl_record_state_fields = LIST(state_fields);
+const zkl_record_fields zkl_record_set_fields = LIST(set_fields);
 
 static const void *at(const zkl_record_field *field, const void *object) {
     return (const char *)object + field->offset;
@@ -239,6 +255,11 @@ static void add_fields(zkl_text *text, const zkl_record_fields *fields, const vo
     }
 }
 
+static void add_kind(zkl_text *text, const zkl_record_kinds *kinds, const void *object) {
+    add_name(text, &kinds->names, *(const unsigned *)object);
+    add_fields(text, &kinds->fields, object);
+}
+
 void zkl_record_write_state(zkl_text *text, const zkl_request *request) {
     add_fields(text, &zkl_record_state_fields, request);
 }
@@ -289,9 +310,9 @@ static bool counts_names(const zkl_request *request) {
 /* ---- Lines ------------------------------------------------------------------ */
 
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event) {
-    add_name(text, &zkl_record_events, event->kind);
+    add_name(text, &zkl_record_events.names, event->kind);
     zkl_text before = *text;
-    add_fields(text, &zkl_record_event_fields, event);
+    add_fields(text, &zkl_record_events.fields, event);
     bool is_long = event->children.count > ZKL_RECORD_NAMES_MAX || text->too_long ||
                    text->length - before.length > ZKL_RECORD_NAMES_BYTES_MAX;
     if (!is_long || counts_names(request)) {
@@ -303,15 +324,31 @@ void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zk
     shorter.children.all = shortened;
     shorter.children.count = zkl_record_shorten(request, event->children, shortened);
     zkl_text_add_numbered(text, " shortened_from=", (int64_t)event->children.count);
-    add_fields(text, &zkl_record_event_fields, &shorter);
+    add_fields(text, &zkl_record_events.fields, &shorter);
+}
+
+static void add_arrow(zkl_text *text, size_t count) {
+    zkl_text_add(text, count > 0 ? " ->" : " -> nothing");
 }
 
 void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions) {
-    zkl_text_add(text, actions->count > 0 ? " ->" : " -> nothing");
+    add_arrow(text, actions->count);
     for (size_t i = 0; i < actions->count; i++) {
         zkl_text_add(text, " ");
-        add_name(text, &zkl_record_actions, actions->list[i].kind);
-        add_fields(text, &zkl_record_action_fields, &actions->list[i]);
+        add_kind(text, &zkl_record_actions, &actions->list[i]);
+    }
+}
+
+void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
+                               const zkl_set_actions *actions) {
+    zkl_text_add(text, "STEP");
+    add_fields(text, &zkl_record_set_fields, before);
+    zkl_text_add(text, " ");
+    add_kind(text, &zkl_record_set_events, event);
+    add_arrow(text, actions->count);
+    for (size_t i = 0; i < actions->count; i++) {
+        zkl_text_add(text, " ");
+        add_kind(text, &zkl_record_set_actions, &actions->list[i]);
     }
 }
 

@@ -4,15 +4,17 @@
  * each. Written by recorder.c; read and played back by tests/simulation/run
  * --replay. One file:
  *
- *     zklock-record version=2 library=0.1.0 process=4711 label=shop
+ *     zklock-record version=3 library=0.1.0 process=4711 label=shop
  *         opened=2026-11-21T08:26:18Z opened_ms=83000 dropped=0     (one line)
  *     1 83002 session=1 CONNECTED id=0x1000b2a3c0d0001 timeout_ms=10000
  *     2 83215 request=1 STATE session=1 path=/locks/stock session.connected session.guid=...
  *     3 83215 request=1 START -> CREATE node=_c_...-lock- LIST
  *     4 83217 request=1 CREATED node=_c_...-lock-0000000003 zxid=4294967338 -> nothing
  *     5 83217 request=1 LISTED fresh children=_c_a-lock-0000000002,_c_... -> WATCH node=...
- *     end records=5
+ *     6 83219 set=1 STEP size=2 under_way=2 MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE
+ *     end records=6
  *
+ * - STEP of a set is followed by its state before the event.
  * - A line begins with the record's number (from 1, without gaps; those that the
  *   ring forgot are counted in `dropped`) and the client's clock in milliseconds,
  *   CLOCK_BOOTTIME; `opened` and `opened_ms` are one moment on both clocks.
@@ -35,9 +37,10 @@
 #define ZKLOCK_RECORD_FORMAT_H
 
 #include "recipe/request_types.h"
+#include "recipe/set.h"
 #include "telemetry/session_news.h"
 
-#define ZKL_RECORD_VERSION 2
+#define ZKL_RECORD_VERSION 3
 
 /** No line is longer, with its newline: room for a STATE with the longest path,
  *  all of it escaped. */
@@ -78,8 +81,6 @@ typedef struct zkl_record_names {
     size_t count;
 } zkl_record_names;
 
-extern const zkl_record_names zkl_record_events;
-extern const zkl_record_names zkl_record_actions;
 extern const zkl_record_names zkl_record_sessions; /* of zkl_session_state */
 
 /** The name of a status, for example "ZKL_TIMEOUT", or NULL. */
@@ -87,7 +88,7 @@ const char *zkl_record_status_name(int status);
 
 /* ---- Fields -------------------------------------------------------------- */
 
-/** Those of request_types.h: zkl_field_FLAG and so on. */
+/** Those of the recipe: zkl_field_FLAG and so on. */
 typedef enum zkl_record_type {
     ZKL_RECORD_FLAG, /* written as its name alone */
     ZKL_RECORD_COUNT,
@@ -101,7 +102,8 @@ typedef enum zkl_record_type {
     ZKL_RECORD_MODE, /* from here on enumerations */
     ZKL_RECORD_OUTCOME,
     ZKL_RECORD_STAGE,
-    ZKL_RECORD_OWN_NODE
+    ZKL_RECORD_OWN_NODE,
+    ZKL_RECORD_SET_STAGE
 } zkl_record_type;
 
 typedef struct zkl_record_field {
@@ -116,10 +118,20 @@ typedef struct zkl_record_fields {
     size_t count;
 } zkl_record_fields;
 
-/** Every field of a struct, in its order; but the kind of an event and of an action. */
-extern const zkl_record_fields zkl_record_event_fields;
-extern const zkl_record_fields zkl_record_action_fields;
+/** A struct that begins with its kind. Its fields are all others. */
+typedef struct zkl_record_kinds {
+    zkl_record_names names;
+    zkl_record_fields fields;
+} zkl_record_kinds;
+
+extern const zkl_record_kinds zkl_record_events;
+extern const zkl_record_kinds zkl_record_actions;
+extern const zkl_record_kinds zkl_record_set_events;
+extern const zkl_record_kinds zkl_record_set_actions;
+
+/** Every field of a request, and of a set. */
 extern const zkl_record_fields zkl_record_state_fields;
+extern const zkl_record_fields zkl_record_set_fields;
 
 /** The names of an enumeration's values; NULL: the type is none. */
 const zkl_record_names *zkl_record_names_of(zkl_record_type type);
@@ -145,12 +157,15 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const
  * and each of the answers depends on nothing but the names that are kept: leaving
  * others out of a list makes none of these the first, the nearest or the last of
  * it less so. The order of the list stays, and `shortened_from` says how many names it had. A
- * request for a permit, or with a limit of those who may wait, asks how many there are, and one
- * that waits until a used up resource is empty asks for each: their lists are not shortened.
+ * request for a permit, or with a limit of the queue, asks how many names there are: its lists are
+ * not shortened.
  */
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event);
 /** Writes the arrow and the actions, with all that they have. */
 void zkl_record_write_actions(zkl_text *text, const zkl_actions *actions);
+/** Writes a step of a set: its state before it, the event, the arrow and the actions. */
+void zkl_record_write_set_step(zkl_text *text, const zkl_set *before, const zkl_set_event *event,
+                               const zkl_set_actions *actions);
 /** Writes the fields of a STATE. */
 void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 /** Writes news of a session. */

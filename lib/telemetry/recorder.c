@@ -19,6 +19,7 @@ struct zkl_recorder {
     uint64_t dropped;
     uint64_t sessions;
     uint64_t requests;
+    uint64_t sets;
     zkl_text text; /* of the line */
     char line[ZKL_RECORD_LINE_MAX];
     char *label;
@@ -165,6 +166,20 @@ void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorde
         recorded->has_state = false;
     }
     recorded->events++;
+    end_line(recorder);
+}
+
+/* ---- Sets ------------------------------------------------------------------------ */
+
+void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+                               const zkl_set *before, const zkl_set_event *event,
+                               const zkl_set_actions *actions) {
+    if (recorder == NULL) {
+        return;
+    }
+    *number = *number != 0 ? *number : ++recorder->sets;
+    begin_line(recorder, now_ms, " set=", *number);
+    zkl_record_write_set_step(&recorder->text, before, event, actions);
     end_line(recorder);
 }
 

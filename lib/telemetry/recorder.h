@@ -65,6 +65,12 @@ void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recor
 void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
                            const zkl_actions *actions);
 
+/** A step of a set, and the set as it was before. `number` is given by the first one, and is 0
+ *  until then. NULL is fine. */
+void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
+                               const zkl_set *before, const zkl_set_event *event,
+                               const zkl_set_actions *actions);
+
 /* ---- What it knows ------------------------------------------------------------ */
 
 /** The record as a file's text, in its pieces: the ring may go over its end. */

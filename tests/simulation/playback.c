@@ -23,12 +23,19 @@ typedef struct played_request {
     UT_hash_handle handle;
 } played_request;
 
+typedef struct played_set {
+    uint64_t number;
+    zkl_set state;
+    UT_hash_handle handle;
+} played_set;
+
 typedef struct playback {
     const playback_options *options;
     playback_result *result;
     record_reader reader;
     played_request *requests; /* by their number */
     played_request *last;     /* and the list of all */
+    played_set *sets;
 } playback;
 
 /* ---- Messages ----------------------------------------------------------------- */
@@ -49,10 +56,15 @@ __attribute__((format(printf, 3, 4))) static void differ(playback *self, const r
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    const char *kind =
-        record->kind == RECORD_EVENT ? zkl_record_events.names[record->event.kind] : "STATE";
-    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", request %" PRIu64 ", %s: %s", record->number,
-         record->request, kind, what);
+    bool is_set = record->kind == RECORD_SET_STEP;
+    const char *kind = "STATE";
+    if (is_set) {
+        kind = zkl_record_set_events.names.names[record->set_event.kind];
+    } else if (record->kind == RECORD_EVENT) {
+        kind = zkl_record_events.names.names[record->event.kind];
+    }
+    stop(self, PLAYBACK_DIFFERS, "record %" PRIu64 ", %s %" PRIu64 ", %s: %s", record->number,
+         is_set ? "set" : "request", is_set ? record->set : record->request, kind, what);
 }
 
 static zkl_text text_of(playback_line *line) {
@@ -65,15 +77,14 @@ static void write_actions(playback_line *line, const zkl_actions *actions) {
     line->text[text.length] = '\0';
 }
 
-void playback_write_field(playback_line *line, const zkl_record_field *field,
-                          const zkl_request *request) {
+void playback_write_field(playback_line *line, const zkl_record_field *field, const void *object) {
     zkl_text text = text_of(line);
     bool has_name = zkl_record_names_of(field->type) != NULL;
-    if (zkl_record_field_is_silent(field, request) && !has_name) {
+    if (zkl_record_field_is_silent(field, object) && !has_name) {
         zkl_text_add(&text, "no ");
         zkl_text_add(&text, field->name);
     } else {
-        zkl_record_write_field(&text, field, request);
+        zkl_record_write_field(&text, field, object);
     }
     line->text[text.length] = '\0';
 }
@@ -108,10 +119,11 @@ static void free_requests(playback *self) {
 
 /* ---- States ----------------------------------------------------------------------- */
 
-static bool is_same_state(playback *self, const record_entry *record, const zkl_request *recorded,
-                          const zkl_request *played, const char *who) {
-    for (size_t i = 0; i < zkl_record_state_fields.count; i++) {
-        const zkl_record_field *field = &zkl_record_state_fields.list[i];
+static bool is_same_state(playback *self, const record_entry *record,
+                          const zkl_record_fields *fields, const void *recorded, const void *played,
+                          const char *who) {
+    for (size_t i = 0; i < fields->count; i++) {
+        const zkl_record_field *field = &fields->list[i];
         playback_line expected;
         playback_line actual;
         playback_write_field(&expected, field, played);
@@ -148,7 +160,8 @@ static bool play_state(playback *self, const record_entry *record, played_reques
         return false;
     }
     self->result->counts.states++;
-    return is_same_state(self, record, &record->state, &request->state, "the recipe");
+    return is_same_state(self, record, &zkl_record_state_fields, &record->state, &request->state,
+                         "the recipe");
 }
 
 /* ---- Events ------------------------------------------------------------------------- */
@@ -157,7 +170,19 @@ static bool is_same_beginning(playback *self, const record_entry *record,
                               const zkl_request *request) {
     zkl_request begun;
     zkl_request_begin(&begun, &request->options, &request->session);
-    return is_same_state(self, record, request, &begun, "a request that starts");
+    return is_same_state(self, record, &zkl_record_state_fields, request, &begun,
+                         "a request that starts");
+}
+
+static bool does_the_same(playback *self, const record_entry *record, const playback_line *actual,
+                          const playback_line *expected) {
+    if (strcmp(expected->text, actual->text) != 0) {
+        differ(self, record, "the record has%s, but the recipe does%s", actual->text,
+               expected->text);
+        return false;
+    }
+    self->result->counts.steps++;
+    return true;
 }
 
 static bool step(playback *self, const record_entry *record, played_request *request) {
@@ -167,11 +192,9 @@ static bool step(playback *self, const record_entry *record, played_request *req
     playback_line expected;
     write_actions(&actual, &record->actions);
     write_actions(&expected, &actions);
-    if (strcmp(expected.text, actual.text) != 0) {
-        differ(self, record, "the record has%s, but the recipe does%s", actual.text, expected.text);
+    if (!does_the_same(self, record, &actual, &expected)) {
         return false;
     }
-    self->result->counts.steps++;
     self->result->counts.requests += request->played ? 0 : 1;
     request->played = true;
     request->ended_at = request->state.stage == ZKL_STAGE_ENDED ? record->number : 0;
@@ -225,14 +248,75 @@ static bool play_request(playback *self, const record_entry *record) {
     if (same) {
         show(self, &(playback_view){ .record = record,
                                      .skipped = record->kind == RECORD_EVENT && !was_known,
+                                     .fields = &zkl_record_state_fields,
                                      .before = &before,
                                      .after = &request->state });
     }
     return same;
 }
 
+static void write_set_step(playback_line *line, const record_entry *record,
+                           const zkl_set_actions *actions) {
+    zkl_text text = text_of(line);
+    zkl_record_write_set_step(&text, &record->set_state, &record->set_event, actions);
+    line->text[text.length] = '\0';
+}
+
+/* NULL: out of memory. */
+static played_set *find_or_add_set(playback *self, const record_entry *record) {
+    played_set *found = NULL;
+    HASH_FIND(handle, self->sets, &record->set, sizeof(record->set), found);
+    if (found == NULL) {
+        found = calloc(1, sizeof(*found));
+        if (found != NULL) {
+            found->number = record->set;
+            found->state = record->set_state;
+            HASH_ADD(handle, self->sets, number, sizeof(found->number), found);
+        }
+    }
+    return found;
+}
+
+static bool play_set(playback *self, const record_entry *record) {
+    zkl_set_actions actions;
+    playback_line actual;
+    playback_line expected;
+    played_set *set = find_or_add_set(self, record);
+    if (set == NULL) {
+        stop(self, PLAYBACK_REFUSED, "out of memory");
+        return false;
+    }
+    if (!is_same_state(self, record, &zkl_record_set_fields, &record->set_state, &set->state,
+                       "the recipe")) {
+        return false;
+    }
+    zkl_set_step(&set->state, &record->set_event, &actions);
+    write_set_step(&actual, record, &record->set_actions);
+    write_set_step(&expected, record, &actions);
+    if (!does_the_same(self, record, &actual, &expected)) {
+        return false;
+    }
+    show(self, &(playback_view){ .record = record,
+                                 .fields = &zkl_record_set_fields,
+                                 .before = &record->set_state,
+                                 .after = &set->state });
+    return true;
+}
+
+static void free_sets(playback *self) {
+    played_set *set;
+    played_set *next;
+    HASH_ITER(handle, self->sets, set, next) {
+        HASH_DELETE(handle, self->sets, set);
+        free(set);
+    }
+}
+
 static bool play_record(playback *self, const record_entry *record) {
     self->result->counts.records++;
+    if (record->kind == RECORD_SET_STEP) {
+        return play_set(self, record);
+    }
     if (record->kind != RECORD_NEWS) {
         return play_request(self, record);
     }
@@ -259,6 +343,7 @@ void playback_play(char *text, size_t length, const playback_options *options,
         stop(self, PLAYBACK_REFUSED, "%s", self->reader.error);
     }
     free_requests(self);
+    free_sets(self);
     free(self);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Plays a record back: gives each request the events that it was given, in the
+ * Plays a record back: gives each request and each set the events that it was given, in the
  * same recipe, and holds its actions, and its state wherever that was recorded,
- * to what the record says.
+ * to what the record says. A set's state is in each of its lines.
  *
  * A request is played from its first STATE on. What comes before is skipped and
  * counted, where the ring has forgotten that STATE; if nothing was forgotten,
@@ -27,8 +27,9 @@ typedef struct playback_view {
     const record_entry *record;
     const char *line; /* as it stands in the file */
     bool skipped;
-    const zkl_request *before; /* STATE, EVENT: the request; else NULL */
-    const zkl_request *after;
+    const zkl_record_fields *fields; /* of the next two: those of a request, or a set */
+    const void *before;              /* of news: NULL */
+    const void *after;
 } playback_view;
 
 typedef struct playback_options {
@@ -55,9 +56,8 @@ typedef struct playback_line {
     char text[ZKL_RECORD_LINE_MAX];
 } playback_line;
 
-/** What a request's field is: also where a record is silent about it. */
-void playback_write_field(playback_line *line, const zkl_record_field *field,
-                          const zkl_request *request);
+/** What a field is: also where a record is silent about it. */
+void playback_write_field(playback_line *line, const zkl_record_field *field, const void *object);
 
 /** Plays a record of `length` bytes, and one more for a NUL; they are changed. */
 void playback_play(char *text, size_t length, const playback_options *options,

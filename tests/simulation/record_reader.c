@@ -345,10 +345,10 @@ static void take_event(record_reader *reader, record_entry *record, const char *
     static const char shortened[] = "shortened_from";
     zkl_event *event = &record->event;
     *event = (zkl_event){ .kind = (zkl_event_kind)parse_name(reader, "event", kind,
-                                                             &zkl_record_events) };
+                                                             &zkl_record_events.names) };
     bool is_shortened = is_field(reader, shortened);
     int64_t whole = is_shortened ? take_number(reader, shortened, 1) : 0;
-    take_fields(reader, &zkl_record_event_fields, event);
+    take_fields(reader, &zkl_record_events.fields, event);
     int64_t names = (int64_t)event->children.count;
     if (is_good(reader) && is_shortened && (names > ZKL_RECORD_SHORTENED_MAX || names > whole)) {
         refuse(reader, "a shortened list has at most %d names, and no more than it had",
@@ -367,19 +367,28 @@ static void check_node(record_reader *reader, const zkl_event *event) {
     }
 }
 
-static void take_action(record_reader *reader, zkl_actions *actions, const char *name) {
-    if (actions->count == ZKL_ACTIONS_MAX) {
-        refuse(reader, "a step has at most %d actions", ZKL_ACTIONS_MAX);
+/* An array of structs that begin with their kind. */
+typedef struct action_list {
+    const zkl_record_kinds *kinds;
+    size_t size; /* of one */
+    size_t most;
+    size_t *count;
+    void *list;
+} action_list;
+
+static void take_action(record_reader *reader, const action_list *actions, const char *name) {
+    if (*actions->count == actions->most) {
+        refuse(reader, "a step has at most %zu actions", actions->most);
         return;
     }
-    zkl_action action = { .kind = (zkl_action_kind)parse_name(reader, "action", name,
-                                                              &zkl_record_actions) };
-    take_fields(reader, &zkl_record_action_fields, &action);
-    actions->list[actions->count++] = action;
+    void *action = (char *)actions->list + (*actions->count)++ * actions->size;
+    memset(action, 0, actions->size);
+    *(unsigned *)action = parse_name(reader, "action", name, &actions->kinds->names);
+    take_fields(reader, &actions->kinds->fields, action);
 }
 
-static void take_actions(record_reader *reader, zkl_actions *actions) {
-    actions->count = 0;
+static void take_actions(record_reader *reader, const action_list *actions) {
+    *actions->count = 0;
     const char *arrow = take_word(reader, "->");
     if (is_good(reader) && strcmp(arrow, "->") != 0) {
         refuse(reader, "\"%.60s\" stands where -> must be", arrow);
@@ -406,6 +415,38 @@ static void take_state(record_reader *reader, record_entry *record) {
                reader->word);
     }
     check_guid(reader, record->state.session.guid);
+}
+
+static action_list actions_of_request(zkl_actions *actions) {
+    return (action_list){ &zkl_record_actions, sizeof(actions->list[0]), ZKL_ACTIONS_MAX,
+                          &actions->count, actions->list };
+}
+
+/* ---- Sets ------------------------------------------------------------------------------- */
+
+/* The recipe counts the members that are under way down to 0. */
+static void check_set(record_reader *reader, const record_entry *record) {
+    bool ends = record->set_event.kind == ZKL_SET_EVENT_MEMBER_ENDED;
+    if (is_good(reader) &&
+        (record->set_state.size == 0 || (ends && record->set_state.under_way == 0))) {
+        refuse(reader, "no member of the set is left");
+    }
+}
+
+static void take_set_line(record_reader *reader, record_entry *record) {
+    zkl_set_actions *actions = &record->set_actions;
+    record->kind = RECORD_SET_STEP;
+    const char *step = take_word(reader, "STEP");
+    if (is_good(reader) && strcmp(step, "STEP") != 0) {
+        refuse(reader, "\"%.60s\" stands where STEP must be", step);
+    }
+    take_fields(reader, &zkl_record_set_fields, &record->set_state);
+    record->set_event.kind = (zkl_set_event_kind)parse_name(
+        reader, "event of a set", take_word(reader, "the event"), &zkl_record_set_events.names);
+    take_fields(reader, &zkl_record_set_events.fields, &record->set_event);
+    take_actions(reader, &(action_list){ &zkl_record_set_actions, sizeof(actions->list[0]),
+                                         ZKL_SET_ACTIONS_MAX, &actions->count, actions->list });
+    check_set(reader, record);
 }
 
 /* ---- Records ---------------------------------------------------------------------------- */
@@ -437,7 +478,8 @@ static void take_request_line(record_reader *reader, record_entry *record) {
     } else if (is_good(reader)) {
         record->kind = RECORD_EVENT;
         take_event(reader, record, kind);
-        take_actions(reader, &record->actions);
+        const action_list actions = actions_of_request(&record->actions);
+        take_actions(reader, &actions);
         check_node(reader, &record->event);
     }
 }
@@ -454,6 +496,9 @@ static void take_record(record_reader *reader, record_entry *record, const char 
         record->kind = RECORD_NEWS;
         record->session = (uint64_t)take_number(reader, "session", 1);
         take_news(reader, record);
+    } else if (is_field(reader, "set=")) {
+        record->set = (uint64_t)take_number(reader, "set", 1);
+        take_set_line(reader, record);
     } else {
         record->request = (uint64_t)take_number(reader, "request", 1);
         take_request_line(reader, record);

@@ -9,10 +9,11 @@
 #include "telemetry/record_format.h"
 
 typedef enum record_kind {
-    RECORD_NEWS,    /* of a session: session, news */
-    RECORD_STATE,   /* request, session, path, state */
-    RECORD_EVENT,   /* request, event, actions */
-    RECORD_TOO_LONG /* request: an event without room */
+    RECORD_NEWS,     /* of a session: session, news */
+    RECORD_STATE,    /* request, session, path, state */
+    RECORD_EVENT,    /* request, event, actions */
+    RECORD_TOO_LONG, /* request: an event without room */
+    RECORD_SET_STEP  /* set, set_state, set_event, set_actions */
 } record_kind;
 
 /** Strings are the reader's, until the next record. */
@@ -27,6 +28,10 @@ typedef struct record_entry {
     zkl_request state;
     zkl_event event;
     zkl_actions actions;
+    uint64_t set;
+    zkl_set set_state;
+    zkl_set_event set_event;
+    zkl_set_actions set_actions;
 } record_entry;
 
 typedef struct record_header {

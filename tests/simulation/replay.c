@@ -4,7 +4,7 @@
  *     replay FILE
  *
  * Each step is shown with when it was (seconds after the client was opened),
- * whose it was, what the request was told, what it did, and what became of its
+ * whose it was, what the request or the set was told, what it did, and what became of its
  * state. Exit status: 0 when the recipe does all of it just so (or nothing is
  * there to be done, which it says), 1 when it does not, 2 when the file is no record.
  */
@@ -18,11 +18,11 @@
 enum { MS_PER_SECOND = 1000, EXIT_REFUSED = 2 };
 
 static void show_changes(const playback_view *view) {
-    for (size_t i = 0; i < zkl_record_state_fields.count; i++) {
+    for (size_t i = 0; i < view->fields->count; i++) {
         playback_line before;
         playback_line after;
-        playback_write_field(&before, &zkl_record_state_fields.list[i], view->before);
-        playback_write_field(&after, &zkl_record_state_fields.list[i], view->after);
+        playback_write_field(&before, &view->fields->list[i], view->before);
+        playback_write_field(&after, &view->fields->list[i], view->after);
         if (strcmp(before.text, after.text) != 0) {
             printf("                  state  %s  =>  %s\n", before.text, after.text);
         }
@@ -52,7 +52,7 @@ static void show(void *arg, const playback_view *view) {
     int64_t ms = view->record->ms - view->header->opened_ms;
     const char *what = skip_words(view->line, 2);
     printf("%8" PRIu64 " %+9.3f  ", view->record->number, (double)ms / MS_PER_SECOND);
-    if (view->record->kind == RECORD_EVENT) {
+    if (view->record->kind == RECORD_EVENT || view->record->kind == RECORD_SET_STEP) {
         show_step(view, what);
     } else {
         puts(what);

@@ -8,7 +8,7 @@
 #include "support/record_bench.h"
 
 #define HEADER                                                                                     \
-    "zklock-record version=2 library=0.1.0 process=1 label=x opened=o opened_ms=0 dropped=0\n"
+    "zklock-record version=3 library=0.1.0 process=1 label=x opened=o opened_ms=0 dropped=0\n"
 #define GUID BENCH_GUID
 #define STATE "1 0 request=1 STATE session=1 path=/r session.guid=" GUID
 #define END(records) "end records=" #records "\n"
@@ -56,6 +56,8 @@ static void expect_refused(const refused *rows, size_t count) {
 TEST(good_file_is_read_to_its_end) {
     EXPECT_TEXT(error_of(HEADER END(0)), "");
     EXPECT_TEXT(error_of(HEADER STATE "\n2 0 request=1 START -> nothing\n" END(2)), "");
+    EXPECT_TEXT(
+        error_of(HEADER "1 0 set=1 STEP size=1 under_way=1 MEMBER_ENDED -> nothing\n" END(1)), "");
     EXPECT_TEXT(error_of(HEADER "1 -5 session=1 EXPIRED\n2 0 request=1 TOO_LONG\n" END(2)), "");
 }
 
@@ -65,18 +67,18 @@ TEST(header_is_held_to_its_rules) {
         { "\n", "line 1: zklock-record is missing" },
         { "PK\n", "line 1: must begin with \"zklock-record\": this is no record" },
         { "zklock-record\n", "line 1: version is missing" },
-        { "zklock-record version=1\n", "line 1: version 1 is not known, only version 2" },
+        { "zklock-record version=1\n", "line 1: version 1 is not known, only version 3" },
         { "zklock-record version=01\n", "line 1: version \"01\" is not a decimal number" },
         { "zklock-record version=\n", "line 1: version \"\" is not a decimal number" },
-        { "zklock-record version=2 library=\n", "line 1: library must not be empty" },
-        { "zklock-record version=2 label=x\n",
+        { "zklock-record version=3 library=\n", "line 1: library must not be empty" },
+        { "zklock-record version=3 label=x\n",
           "line 1: \"label=x\" stands where library= must be" },
         { "zklock-record  version=1\n", "line 1: version is missing" },
-        { "zklock-record version=2 library=0 process=0\n", "line 1: process must be at least 1" },
-        { "zklock-record version=2 library=0 process=1 label=x opened=o opened_ms=0 dropped=0 "
+        { "zklock-record version=3 library=0 process=0\n", "line 1: process must be at least 1" },
+        { "zklock-record version=3 library=0 process=1 label=x opened=o opened_ms=0 dropped=0 "
           "more\n",
           "line 1: \"more\" is one word too many" },
-        { "zklock-record version=2 library=0 process=99999999999999999999\n",
+        { "zklock-record version=3 library=0 process=99999999999999999999\n",
           "line 1: process \"99999999999999999999\" is not a decimal number" },
     };
     expect_refused(rows, COUNT_OF(rows));
@@ -165,6 +167,25 @@ TEST(events_are_held_to_their_rules) {
         { EVENT("START -> FAIL status=ZKL_BUSY node=x"), "line 2: \"node=x\" is no action" },
         { EVENT("START -> END END END END END END END END END"),
           "line 2: a step has at most 8 actions" },
+    };
+    expect_refused(rows, COUNT_OF(rows));
+}
+
+#define STEP(step) HEADER "1 0 set=1 STEP " step "\n"
+
+TEST(steps_of_sets_are_held_to_their_rules) {
+    static const refused rows[] = {
+        { HEADER "1 0 set=0 STEP\n", "line 2: set must be at least 1" },
+        { HEADER "1 0 set=1\n", "line 2: STEP is missing" },
+        { HEADER "1 0 set=1 STATE\n", "line 2: \"STATE\" stands where STEP must be" },
+        { STEP("size=1"), "line 2: the event is missing" },
+        { STEP("size=1 stage=GONE TURN"), "line 2: \"GONE\" is no stage" },
+        { STEP("size=1 START"), "line 2: \"START\" is no event of a set" },
+        { STEP("TURN -> nothing"), "line 2: no member of the set is left" },
+        { STEP("size=1 MEMBER_ENDED -> nothing"), "line 2: no member of the set is left" },
+        { STEP("size=1 TURN -> LIST"), "line 2: \"LIST\" is no action" },
+        { STEP("size=1 TURN -> LET_GO LET_GO LET_GO LET_GO"),
+          "line 2: a step has at most 3 actions" },
     };
     expect_refused(rows, COUNT_OF(rows));
 }

@@ -36,7 +36,7 @@ TEST(record_of_one_acquire_reads_as_documented) {
     bench_acquire_and_release(&bench);
     const char *text = bench_text(&bench);
     const char *first = strchr(text, '\n') + 1;
-    EXPECT(strncmp(text, "zklock-record version=2 library=", 32) == 0);
+    EXPECT(strncmp(text, "zklock-record version=3 library=", 32) == 0);
     EXPECT(strstr(text, " label=a%20test%2C%20100%25%20good opened=2") != NULL);
     EXPECT_TEXT(first, "1 0 session=1 CONNECTED id=0x1f timeout_ms=10000\n"
                        "2 1 request=1 STATE session=1 path=/locks/stock session.connected "
@@ -252,6 +252,38 @@ TEST(state_with_the_longest_path_has_room) {
     zkl_text_add_value(&text, path);
     EXPECT(!text.too_long);
     EXPECT(text.length + 200 < sizeof(line)); /* for numbers and names before it */
+    bench_close(&bench);
+}
+
+/* ---- Sets ------------------------------------------------------------------------------- */
+
+TEST(record_of_a_set_reads_as_documented) {
+    static const zkl_set_event events[] = {
+        { .kind = ZKL_SET_EVENT_MEMBER_GRANTED },
+        { .kind = ZKL_SET_EVENT_MEMBER_FAILED, .status = ZKL_NODE_DELETED },
+        { .kind = ZKL_SET_EVENT_TURN, .left_ms = 70, .connected = true },
+    };
+    record_bench bench;
+    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
+    zkl_set set = zkl_set_begin(2, false, true);
+    uint64_t number = 0;
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        zkl_set_actions actions;
+        zkl_set before = set;
+        zkl_set_step(&set, &events[i], &actions);
+        zkl_recorder_add_set_step(bench.recorder, &number, 5, &before, &events[i], &actions);
+        zkl_recorder_add_set_step(NULL, &number, 5, &before, &events[i], &actions);
+    }
+    const char *text = bench_text(&bench);
+    EXPECT_TEXT(
+        strchr(text, '\n') + 1,
+        "1 5 set=1 STEP size=2 fail_on_session_expiry under_way=2 MEMBER_GRANTED -> nothing\n"
+        "2 5 set=1 STEP size=2 fail_on_session_expiry granted=1 under_way=2 "
+        "MEMBER_FAILED status=ZKL_NODE_DELETED -> WAKE\n"
+        "3 5 set=1 STEP size=2 fail_on_session_expiry stage=FAILED granted=1 under_way=2 "
+        "failure=ZKL_NODE_DELETED TURN left_ms=70 connected -> WAIT left_ms=70 LEAVE\n"
+        "end records=3\n");
+    PLAYED(text, 3, 0, 0);
     bench_close(&bench);
 }
 

@@ -1,0 +1,147 @@
+#include "recipe/set.h"
+
+zkl_set zkl_set_begin(unsigned size, bool only_try, bool fail_on_session_expiry) {
+    return (zkl_set){ .size = size,
+                      .only_try = only_try,
+                      .fail_on_session_expiry = fail_on_session_expiry,
+                      .under_way = size };
+}
+
+static zkl_set_action *add(zkl_set_actions *actions, zkl_set_action_kind kind) {
+    zkl_set_action *action = &actions->list[actions->count++];
+    *action = (zkl_set_action){ .kind = kind };
+    return action;
+}
+
+static zkl_set_action *end(zkl_set *set, zkl_set_actions *actions, zkl_set_action_kind kind,
+                           int status) {
+    zkl_set_action *action = add(actions, kind);
+    action->status = status;
+    set->stage = ZKL_SET_STAGE_OVER;
+    return action;
+}
+
+static void give_up(zkl_set *set, zkl_set_actions *actions, int status, bool late) {
+    end(set, actions, ZKL_SET_ACTION_FAIL, status)->late = late;
+    add(actions, ZKL_SET_ACTION_LEAVE);
+    add(actions, ZKL_SET_ACTION_LET_GO);
+}
+
+/* ---- What the members tell ------------------------------------------------------------------ */
+
+static void on_granted(zkl_set *set, zkl_set_actions *actions) {
+    set->granted++;
+    if (set->stage == ZKL_SET_STAGE_WAITING && set->granted == set->size) {
+        set->stage = ZKL_SET_STAGE_HELD;
+        add(actions, ZKL_SET_ACTION_GRANT);
+    }
+}
+
+/* The first failure is the one that is told. A request that stands alone leaves by itself. */
+static void on_failed(zkl_set *set, int status, zkl_set_actions *actions) {
+    if (set->stage != ZKL_SET_STAGE_WAITING) {
+        return;
+    }
+    if (set->size == 1) {
+        end(set, actions, ZKL_SET_ACTION_FAIL, status);
+        return;
+    }
+    set->stage = ZKL_SET_STAGE_FAILED;
+    set->failure = status;
+    add(actions, ZKL_SET_ACTION_WAKE);
+}
+
+/* What is lost while others are awaited was never granted. */
+static void on_lost(zkl_set *set, int status, zkl_set_actions *actions) {
+    if (set->stage == ZKL_SET_STAGE_HELD) {
+        end(set, actions, ZKL_SET_ACTION_LOSE, status);
+    } else {
+        on_failed(set, status, actions);
+    }
+}
+
+static void on_ended(zkl_set *set, zkl_set_actions *actions) {
+    set->under_way--;
+    if (set->stage == ZKL_SET_STAGE_LEAVING && set->under_way == 0) {
+        add(actions, ZKL_SET_ACTION_WAKE);
+    }
+}
+
+/* ---- Its turn ------------------------------------------------------------------------------- */
+
+/* Only a place that was lost, not one that was given up or refused. */
+static bool may_join_again(const zkl_set *set) {
+    return !set->only_try &&
+           (set->failure == ZKL_NODE_DELETED || set->failure == ZKL_LEASE_ENDED ||
+            (set->failure == ZKL_SESSION_EXPIRED && !set->fail_on_session_expiry));
+}
+
+static void join(zkl_set *set, int64_t left_ms, zkl_set_actions *actions) {
+    *set = zkl_set_begin(set->size, set->only_try, set->fail_on_session_expiry);
+    add(actions, ZKL_SET_ACTION_LET_GO);
+    add(actions, ZKL_SET_ACTION_JOIN)->left_ms = left_ms;
+}
+
+/* With no time left the next requests would be tries. */
+static void join_again(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    if (event->left_ms == 0) {
+        give_up(set, actions, event->connected ? ZKL_TIMEOUT : ZKL_DISCONNECTED, true);
+    } else if (set->under_way == 0) {
+        join(set, event->left_ms, actions);
+    } else {
+        add(actions, ZKL_SET_ACTION_WAIT)->left_ms = event->left_ms;
+    }
+}
+
+/* The wait comes first, as the members may end while they leave. */
+static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    if (set->stage == ZKL_SET_STAGE_LEAVING) {
+        join_again(set, event, actions);
+    } else if (set->stage == ZKL_SET_STAGE_FAILED && may_join_again(set)) {
+        set->stage = ZKL_SET_STAGE_LEAVING;
+        join_again(set, event, actions);
+        if (set->stage == ZKL_SET_STAGE_LEAVING) {
+            add(actions, ZKL_SET_ACTION_LEAVE);
+        }
+    } else if (set->stage == ZKL_SET_STAGE_FAILED) {
+        give_up(set, actions, set->failure, false);
+    }
+}
+
+/* ---- The machine ---------------------------------------------------------------------------- */
+
+static bool is_undecided(const zkl_set *set) {
+    return set->stage < ZKL_SET_STAGE_HELD;
+}
+
+void zkl_set_step(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    actions->count = 0;
+    switch (event->kind) {
+    case ZKL_SET_EVENT_MEMBER_GRANTED:
+        on_granted(set, actions);
+        break;
+    case ZKL_SET_EVENT_MEMBER_FAILED:
+        on_failed(set, event->status, actions);
+        break;
+    case ZKL_SET_EVENT_MEMBER_LOST:
+        on_lost(set, event->status, actions);
+        break;
+    case ZKL_SET_EVENT_MEMBER_ENDED:
+        on_ended(set, actions);
+        break;
+    case ZKL_SET_EVENT_TURN:
+        on_turn(set, event, actions);
+        break;
+    case ZKL_SET_EVENT_NOT_BEGUN:
+    case ZKL_SET_EVENT_CALLED_OFF:
+        if (is_undecided(set)) {
+            give_up(set, actions, event->status, false);
+        }
+        break;
+    case ZKL_SET_EVENT_CLIENT_CLOSES:
+        if (is_undecided(set)) {
+            end(set, actions, ZKL_SET_ACTION_FAIL, ZKL_CLOSED);
+        }
+        break;
+    }
+}

@@ -1,0 +1,102 @@
+/*
+ * The requests of one acquire: one for each resource of a lock, which hold together or not at all.
+ * A pure state machine, as request.h is:
+ *
+ *     zkl_set_step(set, event, actions)
+ *
+ * A lock of one resource is decided when its request is. The members of a set are all granted, or
+ * all give up. When one has lost its place, all of them leave, and join again when their nodes are
+ * gone: a new node would have to wait behind an old one of ours.
+ *
+ * A member tells of itself while its request is fed, and then no other request may be fed. So what
+ * its failure leads to is done in the next TURN, for which WAKE asks.
+ */
+#ifndef ZKLOCK_RECIPE_SET_H
+#define ZKLOCK_RECIPE_SET_H
+
+#include "recipe/fields.h"
+
+#define ZKL_SET_EVENT_LIST(EVENT)                                                                  \
+    EVENT(MEMBER_GRANTED) /* the verdict of a request */                                           \
+    EVENT(MEMBER_FAILED)  /* the same; status: why */                                              \
+    EVENT(MEMBER_LOST)    /* what was granted to it is lost; status: why */                        \
+    EVENT(MEMBER_ENDED)   /* its request is over, and its node is gone */                          \
+    EVENT(TURN)           /* that WAKE or WAIT has asked for. left_ms, connected */                \
+    EVENT(NOT_BEGUN)      /* the requests could not be made; status: why */                        \
+    EVENT(CALLED_OFF)     /* status: the verdict */                                                \
+    EVENT(CLIENT_CLOSES)  /* and sends the requests away itself */
+
+#define ZKL_SET_ACTION_LIST(ACTION)                                                                \
+    ACTION(GRANT)  /* the verdict: all hold */                                                     \
+    ACTION(FAIL)   /* the verdict: status. late: there was no time to join again */                \
+    ACTION(LOSE)   /* what was granted is lost, or a part of it; status: why. Comes once */        \
+    ACTION(WAKE)   /* a TURN soon, when no request is being fed */                                 \
+    ACTION(WAIT)   /* a TURN when the time is over: left_ms */                                     \
+    ACTION(LEAVE)  /* the members that hold give up, the others are called off */                  \
+    ACTION(LET_GO) /* the requests go on without us until their nodes are gone */                  \
+    ACTION(JOIN)   /* a request for each member: left_ms. The last action of a step */
+
+#define ZKL_SET_STAGE_LIST(STAGE)                                                                  \
+    STAGE(WAITING) /* for the verdicts of its members */                                           \
+    STAGE(FAILED)  /* one of them has failed: see `failure` */                                     \
+    STAGE(LEAVING) /* joins again when the nodes are gone */                                       \
+    STAGE(HELD)                                                                                    \
+    STAGE(OVER) /* failed, or lost */
+
+#define ZKL_SET_EVENT_(name) ZKL_SET_EVENT_##name,
+#define ZKL_SET_ACTION_(name) ZKL_SET_ACTION_##name,
+#define ZKL_SET_STAGE_(name) ZKL_SET_STAGE_##name,
+typedef enum zkl_set_event_kind { ZKL_SET_EVENT_LIST(ZKL_SET_EVENT_) } zkl_set_event_kind;
+typedef enum zkl_set_action_kind { ZKL_SET_ACTION_LIST(ZKL_SET_ACTION_) } zkl_set_action_kind;
+typedef enum zkl_set_stage { ZKL_SET_STAGE_LIST(ZKL_SET_STAGE_) } zkl_set_stage;
+typedef zkl_set_stage zkl_field_SET_STAGE;
+
+#define ZKL_SET_EVENT_FIELDS(FIELD, of)                                                            \
+    FIELD(of, STATUS, status)                                                                      \
+    FIELD(of, NUMBER, left_ms) /* of its time; ZKL_FOREVER: no end */                              \
+    FIELD(of, FLAG, connected)
+
+typedef struct zkl_set_event {
+    zkl_set_event_kind kind;
+    ZKL_SET_EVENT_FIELDS(ZKL_FIELD, )
+} zkl_set_event;
+
+#define ZKL_SET_ACTION_FIELDS(FIELD, of)                                                           \
+    FIELD(of, STATUS, status)                                                                      \
+    FIELD(of, NUMBER, left_ms)                                                                     \
+    FIELD(of, FLAG, late)
+
+typedef struct zkl_set_action {
+    zkl_set_action_kind kind;
+    ZKL_SET_ACTION_FIELDS(ZKL_FIELD, )
+} zkl_set_action;
+
+/** No step asks for more. */
+#define ZKL_SET_ACTIONS_MAX 3
+
+typedef struct zkl_set_actions {
+    size_t count;
+    zkl_set_action list[ZKL_SET_ACTIONS_MAX];
+} zkl_set_actions;
+
+#define ZKL_SET_FIELDS(FIELD, of)                                                                  \
+    FIELD(of, COUNT, size)                  /* members */                                          \
+    FIELD(of, FLAG, only_try)               /* fails rather than join again */                     \
+    FIELD(of, FLAG, fail_on_session_expiry) /* the same, when a session has ended */               \
+    FIELD(of, SET_STAGE, stage)                                                                    \
+    FIELD(of, COUNT, granted)                                                                      \
+    FIELD(of, COUNT, under_way) /* requests that have not ended */                                 \
+    FIELD(of, STATUS, failure)  /* of the member that failed first; ZKL_OK: none has */
+
+/** Read its fields freely; only the recipe writes them. */
+typedef struct zkl_set {
+    ZKL_SET_FIELDS(ZKL_FIELD, )
+} zkl_set;
+
+/** A set whose requests are about to be made. size: at least 1. */
+zkl_set zkl_set_begin(unsigned size, bool only_try, bool fail_on_session_expiry);
+
+/** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
+void zkl_set_step(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions);
+
+#endif
