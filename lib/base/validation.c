@@ -44,30 +44,30 @@ static int32_t take_code(const unsigned char **text) {
     return code < lowest[length] || surrogate || code > 0x10ffff ? -1 : code;
 }
 
-typedef enum text_fault {
-    TEXT_GOOD,
-    TEXT_UNSUPPORTED, /* good text, but not in a path */
-    TEXT_CONTROL,
-    TEXT_NOT_UTF8
-} text_fault;
-
-/* ZooKeeper does not take in a path (PathUtils.validatePath): private use, the specials, and, as it
- * sees the two surrogates of Java's strings, all that is beyond U+FFFF. */
-static text_fault check_text(const char *text) {
-    text_fault fault = TEXT_GOOD;
+/* The rule that a text breaks; NULL: none. ZooKeeper does not take in a path
+ * (PathUtils.validatePath): private use, the specials, and, as it sees the two surrogates of Java's
+ * strings, all that is beyond U+FFFF. */
+static const char *broken_rule(const char *text, bool is_path) {
+    const char *unsupported = NULL;
     for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
         int32_t code = take_code(&s);
         if (code < 0) {
-            return TEXT_NOT_UTF8;
+            return "must be valid UTF-8";
         }
         if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-            return TEXT_CONTROL;
+            return "must not have control characters";
         }
-        if ((code >= 0xe000 && code <= 0xf8ff) || code >= 0xfff0) {
-            fault = TEXT_UNSUPPORTED;
+        if (is_path && ((code >= 0xe000 && code <= 0xf8ff) || code >= 0xfff0)) {
+            unsupported = "ZooKeeper takes no characters of private use, no specials and none "
+                          "beyond U+FFFF";
         }
     }
-    return fault;
+    return unsupported;
+}
+
+static int check_characters(const char *what, const char *text, bool is_path) {
+    const char *rule = broken_rule(text, is_path);
+    return rule == NULL ? ZKL_OK : zkl_refuse(what, text, "%s", rule);
 }
 
 static int check_length(const char *what, const char *text, size_t longest) {
@@ -78,33 +78,17 @@ static int check_length(const char *what, const char *text, size_t longest) {
     return ZKL_OK;
 }
 
-static int check_short_text(const char *what, const char *text, size_t longest) {
+int zkl_validate_text(const char *what, const char *text, size_t longest) {
     ZKL_TRY(check_length(what, text, longest));
-    if (check_text(text) > TEXT_UNSUPPORTED) {
-        return zkl_refuse(what, text, "must be UTF-8 without control characters");
-    }
-    return ZKL_OK;
+    return check_characters(what, text, false);
 }
 
-int zkl_validate_label(const char *label) {
-    return check_short_text("label", label, ZKL_LABEL_MAX);
-}
-
-int zkl_validate_owner(const char *owner) {
-    return check_short_text("owner", owner, ZKL_OWNER_MAX);
-}
-
-int zkl_validate_note(const char *what, const char *note) {
-    return check_short_text(what, note, ZKL_NOTE_MAX);
-}
-
-/* One underscore at the beginning is that of ZKL_RESOURCE_CLASS_OVERFLOW. */
+/* An underscore at the beginning is reserved, for ZKL_RESOURCE_CLASS_OVERFLOW. */
 int zkl_validate_resource_class(const char *name) {
-    ZKL_TRY(check_short_text("resource_class", name, ZKL_RESOURCE_CLASS_MAX));
-    if (name[0] == '_') {
-        return zkl_refuse("resource_class", name, "must not begin with an underscore");
-    }
-    return ZKL_OK;
+    static const char of_class[] = "resource_class";
+    ZKL_TRY(zkl_validate_text(of_class, name, ZKL_RESOURCE_CLASS_MAX));
+    return name[0] == '_' ? zkl_refuse(of_class, name, "must not begin with an underscore")
+                          : ZKL_OK;
 }
 
 /* ---- Resources and roots ------------------------------------------------ */
@@ -114,8 +98,8 @@ static bool is_dots(const char *name, size_t length) {
 }
 
 static int check_path_components(const char *what, const char *path) {
-    const char *name = path + 1;
-    for (;;) {
+    for (const char *slash = path; *slash != '\0';) {
+        const char *name = slash + 1;
         size_t length = strcspn(name, "/");
         if (length == 0) {
             return zkl_refuse(what, path, "a path must not have empty names or end in a slash");
@@ -123,11 +107,9 @@ static int check_path_components(const char *what, const char *path) {
         if (is_dots(name, length)) {
             return zkl_refuse(what, path, "a path must not contain . or .. as a name");
         }
-        if (name[length] == '\0') {
-            return ZKL_OK;
-        }
-        name += length + 1;
+        slash = name + length;
     }
+    return ZKL_OK;
 }
 
 static bool is_reserved(const char *path) {
@@ -137,27 +119,11 @@ static bool is_reserved(const char *path) {
            (strncmp(path, reserved, length) == 0 && (path[length] == '\0' || path[length] == '/'));
 }
 
-static int check_characters(const char *what, const char *name) {
-    switch (check_text(name)) {
-    case TEXT_NOT_UTF8:
-        return zkl_refuse(what, name, "must be valid UTF-8");
-    case TEXT_CONTROL:
-        return zkl_refuse(what, name, "must not have control characters");
-    case TEXT_UNSUPPORTED:
-        return zkl_refuse(
-            what, name,
-            "ZooKeeper takes no characters of private use, no specials and none beyond U+FFFF");
-    case TEXT_GOOD:
-        break;
-    }
-    return ZKL_OK;
-}
-
 static int check_absolute(const char *what, const char *path) {
     if (is_reserved(path)) {
         return zkl_refuse(what, path, "/ and /zookeeper are ZooKeeper's own");
     }
-    ZKL_TRY(check_characters(what, path));
+    ZKL_TRY(check_characters(what, path, true));
     return check_path_components(what, path);
 }
 
@@ -169,20 +135,15 @@ static int check_relative(const char *what, const char *name) {
     if (is_dots(name, strlen(name))) {
         return zkl_refuse(what, name, ". and .. are not names");
     }
-    return check_characters(what, name);
-}
-
-static const char of_resource[] = "resource";
-
-static int check_resource_length(const char *resource) {
-    if (resource[0] == '\0') {
-        return zkl_refuse(of_resource, resource, "must not be empty");
-    }
-    return check_length(of_resource, resource, ZKL_RESOURCE_MAX);
+    return check_characters(what, name, true);
 }
 
 int zkl_validate_resource(const char *resource) {
-    ZKL_TRY(check_resource_length(resource));
+    static const char of_resource[] = "resource";
+    if (resource[0] == '\0') {
+        return zkl_refuse(of_resource, resource, "must not be empty");
+    }
+    ZKL_TRY(check_length(of_resource, resource, ZKL_RESOURCE_MAX));
     return resource[0] == '/' ? check_absolute(of_resource, resource)
                               : check_relative(of_resource, resource);
 }

@@ -12,11 +12,9 @@
  *  is none; `servers_length` is what comes before it. */
 int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_validate_root(const char *root);
-int zkl_validate_label(const char *label);
-/** `what`: it is the note of a lock, or the candidate of an election. */
-int zkl_validate_note(const char *what, const char *note);
+/** UTF-8 without control characters, of at most `longest` bytes. */
+int zkl_validate_text(const char *what, const char *text, size_t longest);
 int zkl_validate_resource_class(const char *name);
-int zkl_validate_owner(const char *owner);
 /** A resource: a name, or an absolute path. */
 int zkl_validate_resource(const char *resource);
 /** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */
@@ -27,13 +25,13 @@ int zkl_validate_mode(zkl_mode mode, unsigned permits);
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest);
 /** The name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
 int zkl_validate_file_name(const char *what, const char *name);
-/** That of a struct that begins with its struct_size: as it is here, or of an earlier version,
- * which had fewer fields. */
+/** The struct_size of a caller's struct: that of this version, or of an earlier one, which had
+ * fewer fields. */
 int zkl_validate_struct_size(const char *what, size_t given, size_t known);
-/** The caller's struct over the defaults, which stay where it is too short for them, and where it
- * is NULL. `size` is that of the struct as it is here. */
+/** Copies the caller's struct over the defaults, which stay where it is too short for them, or
+ * NULL. `size`: of the struct in this version. */
 int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size);
-/** Fills the caller's struct, of which the size was checked, as far as it goes. */
+/** Fills as many fields as the caller's struct has, whose size has been checked. */
 void zkl_struct_fill(void *given, const void *filled);
 /** Not NULL. */
 int zkl_validate_pointer(const char *what, const void *pointer);

@@ -58,7 +58,7 @@ static int check_options(const zkl_client_options *options) {
     ZKL_TRY(zkl_validate_pointer("lock_root", options->lock_root));
     ZKL_TRY(zkl_validate_root(options->lock_root));
     if (options->label != NULL) {
-        ZKL_TRY(zkl_validate_label(options->label));
+        ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
     }
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
@@ -103,55 +103,57 @@ static zkl_client *make_client(const zkl_client_options *options) {
     return client;
 }
 
+static int result_of(const void *made) {
+    return made != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
 static int start_log(zkl_client *client, const zkl_client_options *options) {
-    if (options->log_callback == NULL) {
-        return ZKL_OK;
-    }
     client->log_callbacks = zkl_callback_queue_start();
     if (client->log_callbacks == NULL) {
         return ZKL_SYSTEM;
     }
     client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
                                client->log_callbacks);
-    return client->log != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    return result_of(client->log);
 }
 
-/* One with a thread is started when a handle needs it. */
-static int make_callbacks(zkl_client *client) {
-    if (client->dispatch == ZKL_DISPATCH_CALLER) {
+static int open_recorder(zkl_client *client, const zkl_client_options *options) {
+    client->recorder =
+        zkl_recorder_open(&(zkl_recorder_options){ .events = options->recorded_events,
+                                                   .label = client->label,
+                                                   .directory = options->record_directory });
+    return result_of(client->recorder);
+}
+
+/* The program's name was not checked, and the format wants UTF-8. */
+static int open_metrics(zkl_client *client) {
+    bool good = zkl_validate_text("label", client->label, ZKL_LABEL_MAX) == ZKL_OK;
+    zkl_error_clear();
+    client->metrics = zkl_metrics_open(good ? client->label : "");
+    return result_of(client->metrics);
+}
+
+/* A queue of callbacks that has a thread is started when a handle needs it. */
+static int open_parts(zkl_client *client, const zkl_client_options *options) {
+    if (options->recorded_events != 0) {
+        ZKL_TRY(open_recorder(client, options));
+    }
+    if (options->metrics != 0) {
+        ZKL_TRY(open_metrics(client));
+    }
+    if (options->log_callback != NULL) {
+        ZKL_TRY(start_log(client, options));
+    }
+    if (options->dispatch == ZKL_DISPATCH_CALLER) {
         client->callbacks = zkl_callback_queue_make();
-        return client->callbacks != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+        return result_of(client->callbacks);
     }
     return ZKL_OK;
 }
 
-static int open_recorder(zkl_client *client, const zkl_client_options *given) {
-    if (given->recorded_events == 0) {
-        return ZKL_OK;
-    }
-    zkl_recorder_options options = {
-        .events = given->recorded_events,
-        .label = client->label,
-        .directory = given->record_directory,
-    };
-    client->recorder = zkl_recorder_open(&options);
-    return client->recorder != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
-/* The program's name was not checked, and the format wants UTF-8. */
-static int open_metrics(zkl_client *client, const zkl_client_options *given) {
-    if (given->metrics == 0) {
-        return ZKL_OK;
-    }
-    bool good = zkl_validate_label(client->label) == ZKL_OK;
-    zkl_error_clear();
-    client->metrics = zkl_metrics_open(good ? client->label : "");
-    return client->metrics != NULL ? ZKL_OK : ZKL_NO_MEMORY;
-}
-
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-/* Who waited learns that it is over before the servers are waited for. */
+/* Waiting callers learn that it is over before the servers are waited for. */
 static void dispatch_verdicts(zkl_client *client) {
     if (client->dispatch == ZKL_DISPATCH_CALLER && client->callbacks != NULL) {
         pthread_mutex_unlock(&client->mutex);
@@ -178,15 +180,7 @@ static void send_all_away(zkl_client *client) {
     }
 }
 
-static size_t count_requests(const zkl_client *client) {
-    size_t count = 0;
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        count += one->session.runner_count;
-    }
-    return count;
-}
-
-/* How long nodes of sessions that were given up may still be there; INT64_MAX: nobody knows. */
+/* For how long nodes of sessions that were given up may still be there; INT64_MAX: unknown. */
 static int64_t left_behind_ms(const zkl_client *client) {
     int64_t longest = 0;
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -197,7 +191,12 @@ static int64_t left_behind_ms(const zkl_client *client) {
 }
 
 static bool have_all_left(const zkl_client *client) {
-    return count_requests(client) == 0 && left_behind_ms(client) == 0;
+    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        if (one->session.runner_count > 0) {
+            return false;
+        }
+    }
+    return left_behind_ms(client) == 0;
 }
 
 /* With the mutex held. */
@@ -205,7 +204,7 @@ static void wait_for(zkl_client *client, bool (*is_so)(const zkl_client *client)
                      int64_t timeout_ms) {
     int64_t deadline_ms = zkl_deadline(timeout_ms);
     while (!is_so(client) && zkl_clock_ms() < deadline_ms) {
-        int64_t behind_ms = left_behind_ms(client); /* nobody tells when that is over */
+        int64_t behind_ms = left_behind_ms(client); /* no signal comes at its end */
         int64_t over_ms = behind_ms > 0 ? zkl_deadline(behind_ms) : INT64_MAX;
         (void)zkl_wait_until(&client->changed, &client->mutex,
                              over_ms < deadline_ms ? over_ms : deadline_ms);
@@ -281,10 +280,7 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
 
 static int start(zkl_client *client, const opening *given) {
     ZKL_TRY(copy_strings(client, given));
-    ZKL_TRY(open_recorder(client, &given->options));
-    ZKL_TRY(open_metrics(client, &given->options));
-    ZKL_TRY(start_log(client, &given->options));
-    ZKL_TRY(make_callbacks(client));
+    ZKL_TRY(open_parts(client, &given->options));
     return zkl_sessions_start(client);
 }
 

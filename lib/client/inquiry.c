@@ -3,16 +3,18 @@
 #include <string.h>
 
 #include "base/callback_queue.h"
+#include "base/deadline.h"
 #include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "base/validation.h"
 #include "client/client.h"
+#include "session/explanation.h"
 
 enum {
-    AT_ONCE = 128,            /* so many questions are under way at a time */
-    WAKE_EVERY = AT_ONCE / 2, /* so many answers are worth a look at all questions */
+    AT_ONCE = 128,            /* questions under way at a time */
+    WAKE_EVERY = AT_ONCE / 2, /* answers that are worth a look at all questions */
     PAUSE_MS = 100            /* before what failed is asked again */
 };
 
@@ -74,7 +76,7 @@ static bool is_final(zkl_outcome outcome) {
 }
 
 static void pause_asking(zkl_inquiry *inquiry) {
-    inquiry->not_before_ms = zkl_clock_ms() + PAUSE_MS;
+    inquiry->not_before_ms = zkl_deadline(PAUSE_MS);
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {
@@ -122,6 +124,7 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
     if (question->path == NULL) {
         inquiry->no_memory = true;
+        question->answered = true; /* nothing is to be waited for */
         return;
     }
     zkl_outcome outcome = send_request(session, question);
@@ -154,6 +157,14 @@ static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t cou
     return open;
 }
 
+static int time_out(const zkl_inquiry *inquiry) {
+    const zkl_session *session = &inquiry->client->sessions->session;
+    zkl_explanation explanation = zkl_explain_connection(session);
+    zkl_error_note("servers", NULL, "%s",
+                   session->connected ? "they have not answered in time" : explanation.text);
+    return ZKL_TIMEOUT;
+}
+
 /* ZKL_OK, or why nothing more is to be waited for. A client that is closed has no sessions. */
 static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->closed) {
@@ -165,13 +176,12 @@ static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->sessions->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
-    return zkl_clock_ms() >= inquiry->deadline_ms ? ZKL_TIMEOUT : ZKL_OK;
+    return zkl_clock_ms() >= inquiry->deadline_ms ? time_out(inquiry) : ZKL_OK;
 }
 
 static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
-    int64_t until_ms = moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms;
-    zkl_condition_wait(&inquiry->client->changed, &inquiry->client->mutex,
-                       until_ms - zkl_clock_ms());
+    (void)zkl_wait_until(&inquiry->client->changed, &inquiry->client->mutex,
+                         moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms);
 }
 
 /* From here on whoever asked looks at them without the mutex. */
@@ -227,8 +237,7 @@ int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const cha
 
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
     pthread_mutex_lock(&inquiry->client->mutex);
-    int64_t now_ms = zkl_clock_ms();
-    int64_t until_ms = ms < INT64_MAX - now_ms ? now_ms + ms : INT64_MAX;
+    int64_t until_ms = zkl_deadline(ms);
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && zkl_clock_ms() < until_ms) {
         wait_until(inquiry, until_ms);
@@ -279,9 +288,8 @@ int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inqu
     if (self == NULL) {
         return ZKL_NO_MEMORY;
     }
-    int64_t now_ms = zkl_clock_ms();
     self->client = client;
-    self->deadline_ms = timeout_ms < INT64_MAX - now_ms ? now_ms + timeout_ms : INT64_MAX;
+    self->deadline_ms = zkl_deadline(timeout_ms);
     pthread_mutex_lock(&client->mutex);
     zkl_client_keep(client);
     pthread_mutex_unlock(&client->mutex);

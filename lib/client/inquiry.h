@@ -35,7 +35,7 @@ void zkl_inquiry_end(zkl_inquiry *inquiry);
 const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource);
 const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry);
 
-/** So many that are yet to be begun. NULL: out of memory. */
+/** Room for `count` questions, which zkl_question_make fills. NULL: out of memory. */
 zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count);
 zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path);
 
@@ -48,7 +48,7 @@ int zkl_questions_status(const zkl_question *questions, size_t count);
 int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                         const char *data, zkl_question **question);
 
-/** Waits for so long. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED or ZKL_AUTH_FAILED. */
+/** Waits for `ms`. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED or ZKL_AUTH_FAILED. */
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
 
 /** Whether questions were asked in several sessions since the last call: what was told may go back

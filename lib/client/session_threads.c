@@ -43,23 +43,19 @@ static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     zkl_session_on_watch_fired(&self->session, watch_id, deleted);
 }
 
-/* Whoever closes the client waits for it. */
-static void tell_closer(zkl_client *client) {
-    if (client->closed) {
-        zkl_condition_broadcast(&client->changed);
-    }
-}
-
 static void on_answered(void *arg) {
-    const zkl_client_session *self = arg;
-    self->client->answers++;
-    if (self->client->closed && zkl_sessions_are_idle(self->client)) {
-        tell_closer(self->client);
+    zkl_client *client = ((zkl_client_session *)arg)->client;
+    client->answers++;
+    if (client->closed && zkl_sessions_are_idle(client)) {
+        zkl_condition_broadcast(&client->changed); /* the thread that closes it waits for that */
     }
 }
 
 static void on_request_ended(void *arg) {
-    tell_closer(((zkl_client_session *)arg)->client);
+    zkl_client *client = ((zkl_client_session *)arg)->client;
+    if (client->closed) {
+        zkl_condition_broadcast(&client->changed);
+    }
 }
 
 static void on_wake(void *arg) {
@@ -106,7 +102,7 @@ static int connect_session(zkl_client_session *self) {
     return status;
 }
 
-/* Waits, with the mutex held, until told to stop or for so long. */
+/* Waits for `ms`, with the mutex held, or until told to stop. */
 static void pause_connecting(zkl_client_session *self, int64_t ms) {
     int64_t deadline_ms = zkl_deadline(ms);
     while (!self->client->stopping &&

@@ -30,9 +30,9 @@ static int check_options(const zkl_lock_options *options) {
         ZKL_TRY(zkl_validate_resource_class(options->resource_class));
     }
     if (options->owner != NULL) {
-        ZKL_TRY(zkl_validate_owner(options->owner));
+        ZKL_TRY(zkl_validate_text("owner", options->owner, ZKL_OWNER_MAX));
     }
-    return options->note != NULL ? zkl_validate_note("note", options->note) : ZKL_OK;
+    return options->note != NULL ? zkl_validate_text("note", options->note, ZKL_NOTE_MAX) : ZKL_OK;
 }
 
 static int check_resource(const char *resource) {

@@ -383,7 +383,7 @@ static void check_label(const char *label) {
     bool valid =
         strlen(label) <= ZKL_LABEL_MAX && (rules_of_text(label) & (RULE_CONTROL | RULE_UTF8)) == 0;
     zkl_error_clear();
-    int status = zkl_validate_label(label);
+    int status = zkl_validate_text("label", label, ZKL_LABEL_MAX);
     unit_check(status == (valid ? ZKL_OK : ZKL_INVALID_ARGUMENT), __FILE__, __LINE__,
                "label \"%s\": status %d", label, status);
     check_message(label, label, !valid);

@@ -779,6 +779,29 @@ TEST(bad_arguments_are_refused) {
     end();
 }
 
+TEST(call_without_servers_says_so) {
+    begin(27);
+    zkl_queue *queue = NULL;
+    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
+        zkl_ensemble_stop_server(ensemble, i);
+    }
+    sleep_ms(1);
+    EXPECT_INT(zkl_queue_describe(client, "stock", 3000, &queue), ZKL_TIMEOUT);
+    EXPECT(strstr(zkl_error_message(), "servers: not connected for ") != NULL);
+    end();
+}
+
+TEST(question_without_memory_for_its_path_is_not_waited_for) {
+    begin(1);
+    zkl_inquiry *inquiry = NULL;
+    EXPECT_INT(zkl_inquiry_begin(client, INT64_MAX, &inquiry), ZKL_OK);
+    zkl_question *question = zkl_inquiry_questions(inquiry, 1);
+    *question = zkl_question_make(inquiry, ZKL_OPERATION_DELETE, NULL);
+    EXPECT_INT(zkl_inquiry_ask(inquiry, question, 1), ZKL_NO_MEMORY);
+    zkl_inquiry_end(inquiry);
+    end();
+}
+
 /* Whoever asked may look at the questions without the mutex from then on. */
 TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     begin(1);
@@ -788,6 +811,7 @@ TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     *question = zkl_question_make(inquiry, ZKL_OPERATION_DELETE, "/nobody");
     zkl_ensemble_slow_commits(ensemble, 100 * US_PER_MS, 100 * US_PER_MS);
     EXPECT_INT(zkl_inquiry_ask(inquiry, question, 1), ZKL_TIMEOUT);
+    EXPECT_TEXT(zkl_error_message(), "servers: they have not answered in time");
     EXPECT(!question->answered);
     sleep_ms(SESSION_MS);
     EXPECT(!question->answered);

@@ -228,10 +228,8 @@ TEST(class_must_be_a_short_label) {
     zkl_lock *lock = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     const char *refused[] = { longest, "two\nlines", "\xff", ZKL_RESOURCE_CLASS_OVERFLOW };
-    const char *rules[] = { "65 bytes, at most 64 are allowed",
-                            "must be UTF-8 without control characters",
-                            "must be UTF-8 without control characters",
-                            "must not begin with an underscore" };
+    const char *rules[] = { "65 bytes, at most 64 are allowed", "must not have control characters",
+                            "must be valid UTF-8", "must not begin with an underscore" };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         options.resource_class = refused[i];
         EXPECT_REFUSED(zkl_lock_open(desk->client, "a", &options, &lock), "resource_class");
