@@ -6,11 +6,11 @@
 #include "handle/lock_attempt.h"
 #include "handle/lock_search.h"
 
-/* What acquire and its asynchronous twin begin, and end. */
+/* The call of zkl_lock_acquire and zkl_lock_acquire_async. */
 typedef struct acquire_call {
     zkl_lock_call call; /* first */
     zkl_mode mode;
-    uint64_t again; /* the grant that its owner has already, counted by the lock; 0: it has none */
+    uint64_t again; /* the number of the grant that its owner already holds; 0: none */
 } acquire_call;
 
 /* ---- Beginning ---------------------------------------------------------------------------- */
@@ -23,7 +23,8 @@ static int check_idle(const zkl_lock *lock) {
         return ZKL_CANCELLED;
     }
     if (lock->calls.closing) {
-        return ZKL_HANDLE_IN_USE; /* by who closes it, and waits for the callback that asks */
+        return ZKL_HANDLE_IN_USE; /* another thread closes it, and waits for the callback that calls
+                                     this */
     }
     if (lock->state == ZKL_STATE_LOST) {
         zkl_error_note("handle of", lock->members[0].resource,
@@ -61,7 +62,8 @@ static int acquire_again(zkl_lock *lock, acquire_call *self) {
     return ZKL_OK;
 }
 
-/* The request has the deadline: it is decided then. That may be in its first step. */
+/* The request decides by the deadline, so the call itself waits for ever. The decision may come in
+ * the request's first step. */
 static int begin(zkl_lock_call *call) {
     acquire_call *self = (acquire_call *)call;
     zkl_lock *lock = call->lock;
@@ -87,7 +89,7 @@ static int begin(zkl_lock_call *call) {
 
 /* ---- The end ------------------------------------------------------------------------------ */
 
-/* What was granted, but given back before its acquire returned, was never held for the caller. */
+/* A grant that a close has ended before its acquire returned does not count. */
 static int verdict_for_caller(const zkl_lock *lock) {
     if (lock->attempt.verdict != ZKL_OK) {
         return lock->attempt.verdict;
@@ -117,8 +119,8 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
     return status;
 }
 
-/* The lock may be lost, released or closed before a callback's turn comes: then it was never
- * acquired once more. What it is told is of that moment, as the mode may have changed. */
+/* The lock may be lost, released or closed before the callback's turn comes: then this acquire has
+ * failed. The grant is filled in now, because the mode may have changed meanwhile. */
 static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *grant) {
     bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
@@ -180,7 +182,8 @@ void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search) {
 
 /* ---- Cancel ------------------------------------------------------------------------------- */
 
-/* A search may be about to ask this handle: then only what was granted cannot be called off. */
+/* In a search an acquire may be about to begin here, so only a grant is too late to be cancelled.
+ */
 static bool may_be_called_off(const zkl_lock *lock) {
     bool is_decided = lock->state == ZKL_STATE_ACQUIRING && lock->attempt.verdict == ZKL_OK;
     return zkl_lock_waits(lock) ||

@@ -41,7 +41,7 @@ int zkl_call_check(const zkl_lock_call *call) {
                : zkl_validate_range("timeout_ms", call->timeout_ms, lowest, INT64_MAX);
 }
 
-/* Of one that has ended, or was refused. */
+/* The call has ended, or was refused. */
 static void note_status(const zkl_lock_call *call, int status) {
     zkl_listener_returned(call->lock, call->function, status);
     if (status == ZKL_LEASE_IMPOSSIBLE) {
@@ -142,14 +142,16 @@ static void set_limit(zkl_lock_call *call) {
     if (call->timeout_ms == 0) {
         on_limit(call);
     } else if (call->timeout_ms != ZKL_FOREVER) {
-        zkl_session *session = &call->lock->client->sessions->session; /* any will do */
+        zkl_session *session =
+            &call->lock->client->sessions->session; /* any session's timers will do */
         zkl_session_set_timer_after(session, &call->limit, zkl_session_now_ms(session),
                                     call->timeout_ms);
     }
 }
 
-/* The handle explains itself in the thread's message, which may be that of a thread that closes it.
- * Without memory there is none. */
+/* `end` leaves its message in that of the running thread, which may be one that closes the handle:
+ * so the message is moved into the call, and the thread keeps its own. Without memory the callback
+ * has no message. */
 static void settle(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     char before[ZKL_MESSAGE_SIZE];
@@ -167,7 +169,7 @@ static void settle(zkl_lock_callback *callback) {
 static void tell(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     const zkl_grant *grant = call->status == ZKL_OK ? &call->grant : NULL;
-    zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer leads here */
+    zkl_assert(callback->client->recorder, call->limit.timers == NULL); /* no timer points here */
     zkl_error_set(call->message);
     free(call->message);
     if (call->kind->tell != NULL) {
@@ -184,7 +186,7 @@ static const zkl_lock_callback_kind callback_kind = { .settle = settle, .tell = 
 static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;
     if (client->closed) {
-        return ZKL_CLOSED; /* its queue may be no more */
+        return ZKL_CLOSED; /* its queue of callbacks may be gone */
     }
     if (zkl_client_callbacks(client) == NULL) {
         return ZKL_SYSTEM;

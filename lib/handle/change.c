@@ -1,4 +1,4 @@
-/* Holding what is held in another mode: a writer goes on as a reader, a reader as a writer. */
+/* Changes of the mode of a lock that is held: downgrade and upgrade. */
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/try.h"
@@ -7,7 +7,7 @@
 
 /* ---- What both have in common ------------------------------------------------------------- */
 
-/* The call is answered at once where the lock is held in that mode already. */
+/* A call for the mode in which the lock is held already is answered at once. */
 static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     zkl_lock *lock = call->lock;
     ZKL_TRY(zkl_lock_check_held(lock));
@@ -34,8 +34,8 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     return ZKL_OK;
 }
 
-/* Why what was held is so no more; ZKL_OK: it is. The process may have been stopped while it
- * waited, for longer than the lease, or the hold, lasts. */
+/* Returns why the lock is no longer held; ZKL_OK: it is. The process may have been stopped while it
+ * waited, for longer than the lease or the hold limit. */
 static int find_end(const zkl_lock *lock) {
     if (lock->change.end != ZKL_OK) {
         return lock->change.end;
@@ -133,7 +133,7 @@ static int begin_upgrade(zkl_lock_call *call) {
     return status;
 }
 
-/* The reader may have been lost, or given back, in the meantime. */
+/* The reader may have been lost or released meanwhile. */
 static int end_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
     int end = find_end(lock);

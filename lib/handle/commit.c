@@ -9,14 +9,15 @@
 #include "session/explanation.h"
 #include "session/guarded_write.h"
 
-/* It may outlive whoever waits for it, as its reply must be taken in. */
+/* It outlives its call when that ends before the reply comes. */
 typedef struct zkl_commit {
     zkl_guarded_write write;
-    zkl_commit_call *call;          /* NULL: nobody waits any longer */
+    zkl_commit_call *call;          /* NULL: it has ended */
     struct zkl_commit *prev, *next; /* of the lock */
     size_t guards;
     char (*nodes)[ZKL_NODE_PATH_SIZE]; /* of the guards */
-    zkl_multi_operation operations[];  /* the guards first: each checks a node of the lock's */
+    zkl_multi_operation
+        operations[]; /* first the guards, each of which checks a node of the lock */
 } zkl_commit;
 
 /* ---- The end ---------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static void end(zkl_commit *commit, int status, const zkl_multi_result *results)
     free(commit);
 }
 
-/* The end of a session answers for what was sent and got no reply: that may be applied. */
+/* A session that ended without a reply leaves it unknown as well: the write may be applied. */
 static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
     switch (reply->outcome) {
     case ZKL_OUTCOME_OK:
@@ -55,8 +56,7 @@ static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
     return reply->outcome == ZKL_OUTCOME_NO_NODE ? ZKL_LOST : reply->status;
 }
 
-/* The request has a look at its node as well, and tells of the loss, rather than at the next
- * probe. */
+/* The request checks its node now, and not only at the next probe, and reports the loss. */
 static void look_for_node(zkl_lock *lock, size_t number) {
     zkl_request_runner *runner = lock->members[number].runner;
     if (runner != NULL) {
@@ -89,7 +89,8 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 
 /* ---- The beginning ---------------------------------------------------------- */
 
-/* An upgrade begins another grant, which is no help to what was begun under the one before. */
+/* A transaction that was begun under an earlier grant keeps the nodes of that one: an upgrade
+ * begins another. */
 static void find_nodes(zkl_commit *commit) {
     const zkl_lock *lock = commit->call->call.lock;
     int64_t token = commit->call->token;

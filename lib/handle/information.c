@@ -13,7 +13,7 @@ static int check_in_touch(const zkl_lock *lock) {
     return in_touch ? ZKL_OK : ZKL_SUSPECT;
 }
 
-/* What the handle is, and what is left of its lease, as of one moment. */
+/* The handle's status and the rest of its lease, both at one moment. */
 static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     int status = check_in_touch(lock);
     bool is_held = status == ZKL_OK || status == ZKL_SUSPECT;
@@ -51,7 +51,7 @@ static uint64_t count_left_behind(const zkl_lock *lock) {
     return count;
 }
 
-/* Of a set: the longest queue. */
+/* For a set: in the longest queue. */
 static int64_t find_position(const zkl_lock *lock) {
     int64_t furthest = -1;
     for (size_t i = 0; i < lock->count; i++) {

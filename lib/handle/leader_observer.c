@@ -1,6 +1,6 @@
-/* Tells the application who leads, on the client's queue. There is one callback of an observer in
- * the queue at a time, which tells what is known when its turn comes: so changes that follow each
- * other fast become one, the last one is never left out, and no memory is needed for it. */
+/* Tells the application who leads. An observer has one callback in the client's queue at most. It
+ * tells what is known when its turn comes: so changes in quick succession become one, the last is
+ * always told, and none needs memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct leader_callback {
     zkl_leader_callback *tell;
     void *arg;
     known_leader latest;
-    known_leader told; /* last, or when its turn has come */
+    known_leader told; /* by the last callback, or the one that runs */
     bool tells;
 } leader_callback;
 

@@ -11,7 +11,7 @@ typedef struct zkl_lock_call zkl_lock_call; /* call.h */
 
 /* ---- Its parts ------------------------------------------------------------------------- */
 
-/** Who acquired: a thread that waited for it, or who says so in an asynchronous call. */
+/** The owner of a grant: the thread that waited for it, or the token of an asynchronous call. */
 typedef struct zkl_lock_owner {
     uint64_t thread; /* 0: none */
     const void *token;
@@ -40,10 +40,10 @@ typedef struct lock_attempt {
     zkl_timer timer; /* of its next turn */
 } lock_attempt;
 
-/** What was granted last. */
+/** The last grant. */
 typedef struct lock_grant {
-    uint64_t number;      /* counts the grants; an upgrade is none */
-    zkl_lock_owner owner; /* that holds it, or acquires it */
+    uint64_t number;      /* counts the grants; an upgrade does not count */
+    zkl_lock_owner owner; /* the one that holds or acquires it */
     uint32_t holds;
     zkl_mode mode;
     int64_t token;
@@ -54,15 +54,15 @@ typedef struct lock_grant {
                   ZKL_PENDING with a session that was given up before the servers end it */
 } lock_grant;
 
-/** Another mode of what is held. */
+/** A change of the mode, under way or the last. */
 typedef struct lock_change {
-    zkl_lock_call *call; /* waits for it; NULL: none is under way */
+    zkl_lock_call *call; /* that waits for it; NULL: none is under way */
     int verdict;         /* ZKL_PENDING: there is none yet */
-    int end; /* what was held is so no more, and why; ZKL_OK: it is, as far as is known */
+    int end;             /* why the lock is no longer held; ZKL_OK: it is, as far as is known */
     zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
 } lock_change;
 
-/* The first part never changes; the second belongs to the client's mutex. */
+/* The first part never changes; the client's mutex guards the second. */
 struct zkl_lock {
     zkl_handle open; /* first */
     zkl_client *client;
@@ -71,17 +71,17 @@ struct zkl_lock {
     bool is_set;              /* opened with a mode for each of its resources */
     zkl_class_metrics *metrics;
 
-    /* Of the public ones: IDLE; ACQUIRING, a call waits for the verdict; HELD; LOST, the grant or
-     * one of its resources was, until it is released; RELEASING, a call waits for the nodes to be
-     * gone. */
+    /* IDLE; ACQUIRING: a call waits for the verdict; HELD; LOST: the grant, or one resource of a
+     * set, was lost, until the release; RELEASING: a call waits for the deletion of the nodes.
+     * Never SUSPECT. */
     zkl_lock_state state;
     lock_attempt attempt;
     lock_grant grant;
     lock_change change;
     zkl_lock_events events;
     zkl_lock_callbacks calls;
-    zkl_lock_call *pending;         /* the one that waits for the verdict, or the end */
-    struct zkl_commit *commits;     /* transactions under way that its nodes guard */
+    zkl_lock_call *pending;         /* waits for the verdict, or the end of the release */
+    struct zkl_commit *commits;     /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
     size_t count;
@@ -90,27 +90,27 @@ struct zkl_lock {
 
 /* ---- What it is ------------------------------------------------------------------------ */
 
-/** ZKL_OK: it is held, as far as is known here; ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
+/** ZKL_OK: it is held, as far as is known; else ZKL_CLOSED, ZKL_LOST or ZKL_NOT_HELD. */
 int zkl_lock_check_held(const zkl_lock *lock);
-/** Makes sure that the end of a lease, or of the time for which the lock may be
- *  held, is known: timers may be late, above all when this process was stopped. */
+/** Notes the end of a lease, or of max_hold_ms, if it has passed: timers may be late, above all
+ * when the process was stopped. */
 void zkl_lock_look_at_clock(const zkl_lock *lock);
-/** Whether it was granted, and not yet released: held or lost. */
+/** Held or lost: granted, and not yet released. */
 bool zkl_lock_is_granted(const zkl_lock *lock);
-/** Whether that one may not release it, or change its mode. */
+/** Whether it is reentrant and belongs to another owner. */
 bool zkl_lock_is_of_other(const zkl_lock *lock, zkl_lock_owner owner);
 /** Whether an acquire waits for its verdict. */
 bool zkl_lock_waits(const zkl_lock *lock);
-/** Whether it becomes a reader, soon: a downgrade goes on, whether anybody waits for it or not. */
+/** Whether a downgrade is under way. It goes on even if no call waits for it. */
 bool zkl_lock_is_downgrading(const zkl_lock *lock);
 /** Whether none of its requests is under way. */
 bool zkl_lock_has_ended(const zkl_lock *lock);
 
-/** Who acquires, or has, for others to read. */
+/** Writes who acquires or holds it, for people to read. */
 void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
-/** Of what is held. */
+/** Fills in the grant that is held. */
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
-/** An acquire could not begin for the members from this one on. */
+/** Logs and counts that an acquire could not begin for the members from `first` on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
 
 #endif

@@ -87,7 +87,7 @@ void zkl_lock_callback_post(zkl_lock_callback *self) {
 
 /* ---- The end of the handle -------------------------------------------------------- */
 
-/* When it is closed in one of them there is no waiting for that. */
+/* A callback that closes its own handle is not waited for. */
 static void let_close(const zkl_lock_callbacks *all) {
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

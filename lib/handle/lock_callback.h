@@ -1,10 +1,11 @@
 /*
- * The callbacks that a lock handle owes the application: the ends of its asynchronous calls
- * (call.h), and its events (lock_events.h). They run one at a time, from the client's queue, and
- * ask the handle only when their turn comes. The close of the handle waits for one that runs, but
- * not for one that closes it; what has not begun by then goes on without the handle.
+ * The callbacks that a handle owes the application: the ends of its asynchronous calls (call.h),
+ * its events (lock_events.h), and what an observer is told (leader_observer.c). They run one at a
+ * time, from the client's queue, and take what they tell from the handle when their turn comes.
+ * Closing the handle waits for a callback that runs, unless it closes the handle itself. Callbacks
+ * that have not begun by then run later, without the handle.
  *
- * Everything here runs with the client's mutex held, but for `tell`.
+ * Everything here runs with the client's mutex held, except `tell`.
  */
 #ifndef ZKLOCK_LOCK_CALLBACK_H
 #define ZKLOCK_LOCK_CALLBACK_H
@@ -14,7 +15,7 @@
 
 typedef struct zkl_lock_callback zkl_lock_callback;
 
-/** Those of one kind that one handle owes. */
+/** The callbacks of one kind that one handle owes. */
 typedef struct zkl_lock_callbacks {
     zkl_client *client;
     zkl_lock_callback *owed;
@@ -24,20 +25,20 @@ typedef struct zkl_lock_callbacks {
 } zkl_lock_callbacks;
 
 typedef struct zkl_lock_callback_kind {
-    /* Takes from the handle what is to be told: its turn has come, or the handle is being closed.
-     * Perhaps twice. */
+    /* Takes from the handle what `tell` needs: its turn has come, or the handle is being closed.
+     * May be called for both. */
     void (*settle)(zkl_lock_callback *self);
     /* Calls the application. */
     void (*tell)(zkl_lock_callback *self);
-    bool stays; /* owed until the handle is closed: it may be posted again */
+    bool stays; /* it is owed until the handle is closed, and may be posted repeatedly */
 } zkl_lock_callback_kind;
 
-/** Embed it, as the first field, in memory that free() gives back when it is owed no more. */
+/** Embed it as the first field. It is freed with free() when it is no longer owed. */
 struct zkl_lock_callback {
-    zkl_callback queued; /* first: the queue gets a pointer to it */
+    zkl_callback queued; /* first: the queue has a pointer to it */
     const zkl_lock_callback_kind *kind;
     zkl_client *client;
-    zkl_lock_callbacks *all; /* of which it is one; NULL: their handle is closed */
+    zkl_lock_callbacks *all; /* those of its handle; NULL: the handle is closed */
     uint64_t runs_on;        /* the number of a thread; 0: it does not run */
     bool posted;             /* it waits in the queue */
     zkl_lock_callback *prev, *next;
@@ -49,17 +50,17 @@ void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all);
 /** It is owed from now on. */
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
                            const zkl_lock_callback_kind *kind);
-/** It is not owed after all: nothing is told, and it is the caller's again. */
+/** It is not owed after all. The caller frees it. */
 void zkl_lock_callback_forget(zkl_lock_callback *self);
-/** Puts it into the queue, unless it waits there. */
+/** Puts it into the queue, unless it is there already. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
 
-/** Around a call in which a thread is. */
+/** A thread enters, and leaves, a call on the handle. */
 void zkl_lock_callbacks_enter(zkl_lock_callbacks *all);
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 
-/** The handle is being closed: waits until no thread is in a call, and no callback runs in another
- *  thread; and settles what is still owed, which goes on without the handle. */
+/** The handle is being closed: waits until no thread is in a call and no callback runs in another
+ *  thread. Then it settles the callbacks that are still owed, which run without the handle. */
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all);
 
 #endif

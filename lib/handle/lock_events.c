@@ -12,7 +12,7 @@ struct zkl_lock_message {
     zkl_lock_event event;
     bool is_of_connection;
     bool is_undone; /* it is not told: the handle is closed, or the next event of the connection
-                       came before its turn */
+                       came first */
 };
 
 int zkl_lock_events_open(zkl_lock_events *events, const zkl_lock_options *options) {
@@ -67,9 +67,9 @@ static zkl_lock_message *of_same_grant(zkl_lock_callback *callback, const zkl_lo
                                                                                       : NULL;
 }
 
-/* A connection that comes and goes while a callback takes its time leaves two messages of a handle
- * at most: the state that was told last need not be told again, and what is undone need not be told
- * at all. */
+/* While a callback takes its time, a connection that comes and goes leaves at most two messages of
+ * a handle: a state that was told last is not told again, and one that has already passed is not
+ * told at all. */
 static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_event *event) {
     zkl_lock_callback *first = events->owed.owed;
     zkl_lock_message *last = of_same_grant(first != NULL ? first->prev : NULL, event);
@@ -85,7 +85,7 @@ static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_
     return last->is_undone;
 }
 
-/* Takes the message; NULL: it is made here. */
+/* Takes over the message; NULL: makes one. */
 static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
                        const zkl_lock_event *event, bool is_of_connection) {
     if (prepare(&message) != ZKL_OK) {

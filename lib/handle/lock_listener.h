@@ -6,14 +6,14 @@
 
 /** With the client's mutex held. */
 typedef struct zkl_lock_listener {
-    /* A grant is SUSPECT, HELD again, or LOST for a reason; with or without a state callback. */
+    /* A grant is SUSPECT, HELD again, or LOST for a reason. Also without a state callback. */
     void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
-    /* By a function that waited or could have; ZKL_OK of an acquire is a grant. Of an asynchronous
-     * call: what its callback is told. */
+    /* The status that a function of call.h returned, or, if asynchronous, that its callback is
+     * told. ZKL_OK of an acquire is a grant. */
     void (*returned)(const zkl_lock *lock, const char *function, int status);
 } zkl_lock_listener;
 
-/** NULL: nobody listens, as at the beginning. While no handle is open. */
+/** NULL: nobody listens, as at the start. Call it only while no handle is open. */
 void zkl_lock_listen(const zkl_lock_listener *whose);
 
 void zkl_listener_told(const zkl_lock *lock, zkl_lock_state state, int reason);

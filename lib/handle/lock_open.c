@@ -1,4 +1,4 @@
-/* The beginning and the end of a lock handle. */
+/* Opening and closing a lock handle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static int check_member(const zkl_lock_member *member) {
     return zkl_validate_mode(member->mode, (unsigned)member->permits);
 }
 
-/* Those of an earlier version lie closer together. */
+/* The members of an earlier version are smaller, so struct_size is the distance between them. */
 static int read_members(const zkl_lock_member *given, size_t count,
                         zkl_lock_member members[ZKL_LOCK_MEMBERS_MAX]) {
     ZKL_TRY(zkl_validate_pointer("members", given));
@@ -77,7 +77,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-/* Puts a copy in the place of the caller's text, if there is one. False: there was no memory. */
+/* Replaces the caller's text by a copy; NULL stays. False: out of memory. */
 static bool copy(const char **text) {
     bool is_there = *text != NULL;
     *text = is_there ? strdup(*text) : NULL;
@@ -101,7 +101,7 @@ static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     return member->resource != NULL && member->path != NULL;
 }
 
-/* By their paths: an absolute name and a relative one may be the same resource. */
+/* Compares paths, because an absolute and a relative name may be the same resource. */
 static int check_duplicates(const zkl_lock *lock) {
     for (size_t i = 1; i < lock->count; i++) {
         for (size_t k = 0; k < i; k++) {
@@ -205,7 +205,7 @@ int zkl_lock_open_set(zkl_client *client, const zkl_lock_member *given_members, 
 
 /* ---- Closing ------------------------------------------------------------------------------ */
 
-/* A callback that tells of an event does not keep what is held. */
+/* The lock is released before the wait for a state callback that runs. */
 void zkl_lock_close(zkl_lock *lock) {
     ZKL_NOT_CANCELLED;
     if (!zkl_handle_is_ours(lock)) {

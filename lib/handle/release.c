@@ -5,7 +5,7 @@
 #include "handle/commit.h"
 #include "handle/lock_attempt.h"
 
-/* What was lost before is given back, and the holder knows. */
+/* Logs and counts the release of what was lost before. */
 static void tell_lost(const zkl_lock *lock) {
     int64_t now_ms = zkl_session_now_ms(&lock->client->sessions->session);
     for (size_t i = 0; i < lock->count; i++) {
@@ -22,7 +22,7 @@ static void tell_lost(const zkl_lock *lock) {
     }
 }
 
-/* After the end of a lease there is a node left; of a set the others are still held. */
+/* After the end of a lease the node still exists; of a set the other resources are still held. */
 static int release_lost(zkl_lock *lock) {
     tell_lost(lock);
     lock->state = ZKL_STATE_IDLE;
@@ -46,10 +46,10 @@ static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
     lock->pending = call->timeout_ms != 0 ? call : NULL;
     zkl_lock_dismiss(&lock->change.upgrade);
     zkl_lock_end_change(lock, ZKL_NOT_HELD);
-    zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them behind the deletion */
+    zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them after the deletion */
     zkl_lock_leave_queues(lock);
     if (call->timeout_ms == 0) {
-        (void)end(call); /* whatever it is so far */
+        (void)end(call); /* whatever its status is */
         zkl_call_answer(call, ZKL_OK);
     } else if (zkl_lock_has_ended(lock)) {
         zkl_call_over(call);
@@ -90,7 +90,7 @@ int zkl_lock_release(zkl_lock *lock, int64_t timeout_ms) {
     return zkl_call_wait(&call, timeout_ms != 0);
 }
 
-/* Nobody is to be told, so it takes no memory. */
+/* Without a callback it needs no memory. */
 static int release_in_silence(zkl_lock_call *call) {
     ZKL_TRY(zkl_call_check(call));
     call->timeout_ms = 0;
@@ -114,5 +114,5 @@ void zkl_lock_release_at_close(zkl_lock *lock) {
         zkl_lock_leave_queues(lock);
     }
     zkl_lock_let_go(lock);
-    lock->state = ZKL_STATE_IDLE; /* a callback that is just running may still look */
+    lock->state = ZKL_STATE_IDLE; /* a state callback that runs now may still ask */
 }

@@ -13,17 +13,17 @@
 struct zkl_transaction {
     zkl_handle open; /* first */
     zkl_lock *lock;
-    int64_t token; /* of the grant that it was begun under */
+    int64_t token; /* of the grant under which it was begun */
     /* Their paths and data are copies; after the commit the paths are those that creates made,
      * without the chroot. */
     zkl_multi_operation *operations;
     size_t count;
     size_t capacity;
     size_t bytes;
-    bool over;               /* it was applied, or may have been */
-    size_t applied;          /* the number of operations that were */
+    bool over;               /* applied, or perhaps applied */
+    size_t applied;          /* how many operations were applied */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
-    atomic_uint keepers;     /* the application, and such a commit until it has been told */
+    atomic_uint keepers; /* the application, and such a commit until its callback has returned */
 };
 
 /* ---- Building ----------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool grow(zkl_transaction *transaction) {
     return operations != NULL;
 }
 
-/* In one piece: the data, then the path with the chroot, by which it is freed. */
+/* One allocation, which is freed by its path: the path with the chroot, then the data. */
 static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
     size_t chroot_length = strlen(chroot);
     size_t path_size = strlen(operation->path) + 1;
@@ -143,7 +143,7 @@ static void free_transaction(zkl_transaction *transaction) {
     free(transaction);
 }
 
-/* What each guard of a set takes beyond that of one resource, for which there is room anyway. */
+/* The bytes of each guard of a set but the first, for which there is always room. */
 enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
 
 static zkl_transaction *make_transaction(zkl_lock *lock) {
@@ -190,7 +190,7 @@ typedef struct transaction_call {
     zkl_transaction *transaction;
 } transaction_call;
 
-/* Where there is no memory for a path, it is not known: the write is done all the same. */
+/* Without memory for a path that path is left out: the write has been done. */
 static void on_committed(zkl_commit_call *base, const zkl_multi_result *results) {
     zkl_transaction *transaction = ((transaction_call *)base)->transaction;
     size_t chroot_length = strlen(transaction->lock->client->chroot);
@@ -202,8 +202,8 @@ static void on_committed(zkl_commit_call *base, const zkl_multi_result *results)
     }
 }
 
-/* A later grant is no help: what was read under the one before proves nothing. A downgrade keeps
- * its grant's token. */
+/* A later grant does not do: what was read under the earlier one may have changed since. A
+ * downgrade keeps the token. */
 static int begin(zkl_lock_call *call) {
     transaction_call *self = (transaction_call *)call;
     zkl_transaction *transaction = self->transaction;
@@ -232,7 +232,7 @@ static int end(zkl_lock_call *call) {
     return status;
 }
 
-/* From here on it is the application's again. */
+/* In the callback the transaction belongs to the application again. */
 static void tell(const zkl_lock_call *call) {
     const transaction_call *self = (const transaction_call *)call;
     zkl_transaction *transaction = self->transaction;

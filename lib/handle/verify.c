@@ -2,8 +2,8 @@
 #include "base/try.h"
 #include "handle/commit.h"
 
-/* Nothing is written: where the reply was lost with the connection, of which it is told before, the
- * next is asked. */
+/* Nothing is written, so it can be repeated: when the reply was lost with the connection, the next
+ * connection is asked. The loss of the connection is known before the loss of the reply. */
 static void on_answer(zkl_commit_call *self, const zkl_multi_result *results) {
     (void)results;
     const zkl_lock *lock = self->call.lock;
@@ -14,7 +14,7 @@ static void on_answer(zkl_commit_call *self, const zkl_multi_result *results) {
     self->status = status != ZKL_OK ? status : self->status;
 }
 
-/* No operations but the guards. */
+/* It has no operations but the guards. */
 static int begin(zkl_lock_call *call) {
     zkl_commit_call *self = (zkl_commit_call *)call;
     self->ended = on_answer;
