@@ -60,11 +60,11 @@ void zkl_listings_withdraw(zkl_list_waiter *waiter) {
 
 /* The next list, or none, is for all of them. */
 static void serve_all(zkl_listing *listing) {
-    zkl_list_waiter *waiter = NULL;
-    while ((waiter = listing->later) != NULL) {
-        zkl_listings_withdraw(waiter);
-        join(&listing->served, waiter);
+    for (zkl_list_waiter *waiter = listing->later; waiter != NULL; waiter = waiter->next) {
+        waiter->queue = &listing->served;
     }
+    DL_CONCAT(listing->served, listing->later);
+    listing->later = NULL;
 }
 
 static bool one_must_settle(const zkl_list_waiter *waiters) {
