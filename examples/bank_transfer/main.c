@@ -24,11 +24,11 @@ static const char help_text[] =
     "  --threads N            of each, 1 to 16 (default 6)\n"
     "  --transfers N          of each thread, 1 to 200 (default 20)\n"
     "  --kills N              of processes that hold locks, 0 to 100 (default 4)\n"
-    "  --one-after-the-other  two locks in the caller's order: this deadlocks, and must\n"
-    "  --timeout SECONDS      end what takes longer, 1 to 3600 (default 120)\n"
+    "  --one-after-the-other  two locks in the caller's order: must deadlock\n"
+    "  --timeout SECONDS      end a run that takes longer, 1 to 3600 (default 120)\n"
     "  --help                 show this text\n"
     "\n"
-    "Exit status: 0 when all held that must hold; 1 when not; 2 when the arguments are wrong.\n";
+    "Exit status: 0 if every rule was kept; 1 if not; 2 if the arguments are wrong.\n";
 
 static bool parse_number(const char *option, const char *text, int least, int most, int *number) {
     char *end = NULL;

@@ -98,7 +98,7 @@ typedef struct zkl_queue {
  *           exist has an empty queue. So has a striped lock itself: its stripes have the queues.
  * queue     receives the result on ZKL_OK; free it with zkl_queue_free.
  *
- * Returns ZKL_OK, or a status of those at the top of this header.
+ * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout_ms,
                                zkl_queue **queue);
@@ -127,7 +127,7 @@ typedef struct zkl_resource_list {
  *
  * list  receives the result on ZKL_OK; free it with zkl_resources_free.
  *
- * Returns ZKL_OK, or a status of those at the top of this header.
+ * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list);
 /** Frees a result. NULL is allowed. */
@@ -167,9 +167,9 @@ typedef struct zkl_deadlocks {
  *
  * An owner is a session together with the owner that the node names: by default the thread that
  * acquires (see `owner` of zkl_lock_options; set it if you acquire for several jobs in one thread).
- * - Some nodes name no owner: those of other libraries, and those that somebody has asked for. Then
- *   the whole session counts as one owner. If several threads share that session, the circle may be
- *   no deadlock: identity.owner is "" there.
+ * - Some nodes name no owner: nodes of other libraries, and nodes whose lock somebody has asked
+ *   for. Then the whole session counts as one owner. If several threads share that session, the
+ *   circle may be no deadlock: identity.owner is "" there.
  * - A job whose nodes are in several sessions is not recognised as one owner.
  * - A waiter for one of several permits proceeds when any holder leaves, so it is never part of a
  *   circle.
@@ -187,7 +187,7 @@ typedef struct zkl_deadlocks {
  *
  * deadlocks  receives the result on ZKL_OK; free it with zkl_deadlocks_free.
  *
- * Returns ZKL_OK, or a status of those at the top of this header.
+ * Returns ZKL_OK, or a status named at the top of this header.
  */
 ZKL_API int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks);
 /** Frees a result. NULL is allowed. */
@@ -207,7 +207,7 @@ ZKL_API void zkl_deadlocks_free(zkl_deadlocks *deadlocks);
  * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK, ZKL_NO_NODE (the resource has no such node), ZKL_INVALID_ARGUMENT (also if the
- * name is not that of a contender), or a status of those at the top of this header. After
+ * name is not that of a contender), or a status named at the top of this header. After
  * ZKL_TIMEOUT the contender may have been asked, or not.
  */
 ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char *node,
@@ -233,8 +233,8 @@ ZKL_API int zkl_node_revoke(zkl_client *client, const char *resource, const char
  * node      its name below the resource, as zkl_contender has it.
  *
  * Returns ZKL_OK (it is gone), ZKL_NO_NODE (the resource has no such node),
- * ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status of those
- * at the top of this header. After ZKL_TIMEOUT the node may have been deleted, or not.
+ * ZKL_INVALID_ARGUMENT (also if the name is not that of a contender), or a status named at
+ * the top of this header. After ZKL_TIMEOUT the node may have been deleted, or not.
  */
 ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char *node,
                            int64_t timeout_ms);
@@ -253,7 +253,7 @@ ZKL_API int zkl_node_break(zkl_client *client, const char *resource, const char 
  *          contender can lose its parent twice in a row, and then pauses for up to 5 s.
  * removed  receives how many nodes were removed, whatever is returned; may be NULL.
  *
- * Returns ZKL_OK, or a status of those at the top of this header. Keep other empty nodes without
+ * Returns ZKL_OK, or a status named at the top of this header. Keep other empty nodes without
  * data away from the lock root, and nodes named like stripes away from its resources: they look
  * like unused resources.
  */

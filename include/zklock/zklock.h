@@ -16,28 +16,24 @@
  *
  * What you must know before you bet data on it
  * --------------------------------------------
- * 1. A distributed lock is not a mutex. The holder is a process on a machine
- *    that may stop (SIGSTOP, swap, a moved virtual machine) for longer than its
- *    session lasts. The lock then passes on, and the stopped process wakes up
- *    believing that it still holds it. No lock service can prevent this. What
- *    helps is the fencing token of each grant: hand it to the store that the
- *    lock protects, claim the row with it BEFORE the first read, and let every
- *    write require that very token (docs/guarantees.md has the SQL).
- * 2. The lock is tied to the client's ZooKeeper session. While the client is
- *    disconnected, zkl_lock_check() returns ZKL_SUSPECT: another client may be
- *    granted the lock as soon as the servers expire the session. When the
- *    session is known to have expired, the grant is ZKL_LOST for ever. A client
- *    that keeps a lease (lease_tick_ms) knows until when nobody else can have
+ * 1. A distributed lock is not a mutex. The holder is a process on a machine that may stop
+ *    (SIGSTOP, swap, a moved virtual machine) for longer than its session lasts. The lock then
+ *    passes on, and the stopped process wakes up believing that it still holds it. No lock service
+ *    can prevent this. What helps is the fencing token of each grant: hand it to the store that the
+ *    lock protects, claim the row with it BEFORE the first read, and let every write require that
+ *    very token (docs/guarantees.md has the SQL).
+ * 2. The lock is tied to the client's ZooKeeper session. While the client is disconnected,
+ *    zkl_lock_check() returns ZKL_SUSPECT: another client may be granted the lock as soon as the
+ *    servers expire the session. When the session is known to have expired, the grant is ZKL_LOST
+ *    for ever. A client that keeps a lease (lease_tick_ms) knows until when nobody else can have
  *    been granted the lock, whatever happens to its connection.
- * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread
- *    that competes opens its own handle; handles of one client exclude one
- *    another just as those of different machines do.
- * 4. A timeout or a cancel ends the wait at once. The contender's node is
- *    deleted in the background, with retries, until a server has confirmed it
- *    or the session has ended.
- * 5. After fork() the child must not use any handle of the parent: every call
- *    on one returns ZKL_FORKED there, and touches nothing. It may open a client
- *    of its own.
+ * 3. A zkl_lock is one contender, not a mutex that threads share. Each thread that competes opens
+ *    its own handle; handles of one client exclude one another just as those of different machines
+ *    do.
+ * 4. A timeout or a cancel ends the wait at once. The contender's node is deleted in the
+ *    background, with retries, until a server has confirmed it or the session has ended.
+ * 5. After fork() the child must not use any handle of the parent: every call on one returns
+ *    ZKL_FORKED there, and touches nothing. It may open a client of its own.
  * 6. pthread_cancel() does not take effect inside a zklock call, nor in a callback that
  *    zkl_client_dispatch runs: it would leave the client's mutex locked. The thread ends when the
  *    call returns. To make a waiting acquire return, cancel it (zkl_lock_cancel,
@@ -700,7 +696,7 @@ typedef struct zkl_lock_options {
      *  before the callback's turn (see `token`). 0: only what changes later. */
     int32_t tell_granted;
     /** A text for others to read, stored as the line note= in the data of the lock's node.
-     *  Observers of election.h receive that of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
+     *  Observers of election.h receive the note of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
      *  without control characters. NULL: no such line. */
     const char *note;
 } zkl_lock_options;
