@@ -200,26 +200,6 @@ TEST(handle_whose_stripe_was_lost_says_that_it_is_to_be_released) {
     end();
 }
 
-/* Nobody may do that; but the acquire, which is then cancelled, looks at the handle after close has
- * returned. */
-TEST(acquire_that_waits_while_another_task_closes_the_handle_is_cancelled) {
-    static void (*const waits[])(void *arg) = { wait_for_all, wait_for_any };
-    for (size_t i = 0; i < COUNT_OF(waits); i++) {
-        begin();
-        waiter self = { open_striped(), 1 };
-        zkl_striped_lock *holder = open_striped();
-        EXPECT_INT(zkl_striped_lock_acquire(holder, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE, 0, NULL),
-                   ZKL_OK);
-        zkl_testing_task *task = zkl_testing_start(waits[i], &self);
-        zkl_testing_sleep(SOON_MS);
-        zkl_striped_lock_close(self.striped_lock);
-        zkl_testing_join(task);
-        EXPECT_INT(self.status, ZKL_CANCELLED);
-        zkl_striped_lock_close(holder);
-        end();
-    }
-}
-
 TEST(bad_input_is_refused) {
     begin();
     zkl_striped_lock *striped_lock = NULL;

@@ -1,13 +1,14 @@
 /*
  * What others do to a striped lock while its acquire begins. A cancel as soon as it counts as
  * acquiring, and before a stripe is asked for: whenever the library holds no mutex the test
- * cancels, as another thread might, until that is accepted. And a fork while it holds all that it
- * ever does.
+ * cancels, as another thread might, until that is accepted. A fork while it holds all that it ever
+ * does. And a close that has ended before the acquire looks at its handle again.
  */
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "client/client.h"
 #include "support/unit.h"
 #include "zklock/striped_lock.h"
@@ -26,6 +27,7 @@ static zkl_striped_lock *self;
 static bool cancels; /* no cancel was accepted yet */
 static int mutexes; /* that are held, while it cancels or is to fork: nobody else has a turn then */
 static bool forks;  /* not yet done */
+static uint64_t slow_thread; /* lets others have a turn each time it lets a mutex go; 0: none */
 
 /* In a child that hangs the alarm ends it. */
 static void fork_and_release(void) {
@@ -52,6 +54,9 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
     int result = __real_pthread_mutex_unlock(mutex);
     mutexes -= cancels || forks ? 1 : 0;
+    if (zkl_thread_number() == slow_thread) {
+        zkl_testing_sleep(1);
+    }
     if (cancels && mutexes == 0) {
         cancels = false; /* the cancel lets mutexes go as well */
         cancels = zkl_striped_lock_cancel(self) == ZKL_NOT_WAITING;
@@ -100,4 +105,33 @@ TEST(child_forked_while_an_acquire_begins_is_told_so_of_what_is_held) {
     EXPECT_INT(zkl_striped_lock_acquire(self, 0, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
     EXPECT(!forks);
     end();
+}
+
+typedef struct waiter {
+    uint64_t thread;
+    int32_t stripe;
+    int status;
+} waiter;
+
+static void wait_for_stripe(void *arg) {
+    waiter *waits = arg;
+    waits->thread = zkl_thread_number();
+    waits->status = zkl_striped_lock_acquire(self, waits->stripe, ZKL_EXCLUSIVE, LONG_MS, NULL);
+}
+
+/* Nobody may close what another thread uses; but that is no use of freed memory. */
+TEST(acquire_whose_handle_is_closed_meanwhile_is_cancelled) {
+    for (int32_t stripe = ZKL_ANY_STRIPE; stripe < STRIPES; stripe++) {
+        begin();
+        waiter waits = { .stripe = stripe };
+        zkl_testing_task *task = zkl_testing_start(wait_for_stripe, &waits);
+        zkl_testing_sleep(1000);
+        slow_thread = waits.thread;
+        zkl_striped_lock_close(self);
+        self = NULL;
+        zkl_testing_join(task);
+        slow_thread = 0;
+        EXPECT_INT(waits.status, ZKL_CANCELLED);
+        end();
+    }
 }
