@@ -6,7 +6,7 @@
 
 typedef struct owner {
     size_t first_wait; /* its waits: up to the next owner's first */
-    size_t first_into; /* likewise, of `into`: the waits for it */
+    size_t first_into; /* the same of `into`: the waits for it */
     size_t ways_on;    /* how many of its waits are for owners that are not left out */
     size_t next_wait;  /* to be looked at, while it is on the way */
     size_t seen;       /* the number of the search that saw it last */
@@ -58,7 +58,7 @@ static size_t sort_and_leave_out_doubles(zkl_wait *waits, size_t count) {
 static bool allocate(graph *self) {
     self->owners = zkl_pool_take(self, (self->owner_count + 2) * sizeof(*self->owners));
     self->into = zkl_pool_take(self, self->wait_count * sizeof(*self->into));
-    self->circle = zkl_pool_take(self, self->owner_count * sizeof(*self->circle));
+    self->circle = zkl_pool_take(self, self->owner_count * sizeof(zkl_wait *));
     self->found = zkl_pool_take(self, (self->owner_count + 1) * sizeof(*self->found));
     return self->owners != NULL && self->into != NULL && self->circle != NULL &&
            self->found != NULL;

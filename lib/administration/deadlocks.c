@@ -83,7 +83,7 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     zkl_deadlock *told = zkl_pool_take(self->result, sizeof(*told));
     zkl_deadlock_wait *its = zkl_pool_take(self->result, length * sizeof(*its));
     const zkl_deadlock_wait **pointers =
-        zkl_pool_take(self->result, (length + 1) * sizeof(*pointers));
+        zkl_pool_take(self->result, (length + 1) * sizeof(zkl_deadlock_wait *));
     self->no_memory = told == NULL || its == NULL || pointers == NULL;
     for (size_t i = 0; i < length && !self->no_memory; i++) {
         its[i] = describe(self, waits[i]);

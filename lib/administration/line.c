@@ -74,8 +74,8 @@ static bool is_shared(const zkl_line_entry *entry) {
     return is_reader(entry) || entry->member.name.kind == ZKL_NODE_PERMIT;
 }
 
-/* Whoever waits for one of several permits goes on as soon as any of their holders has gone: it
- * waits for none of them. */
+/* A waiter for one of several permits continues as soon as any of their holders has gone: it waits
+ * for none of them in particular. */
 static bool waits_for_each(const zkl_line *line, size_t own) {
     return zkl_contenders_room(line->entries[own].member.name) == 1;
 }
@@ -110,8 +110,8 @@ void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, v
 
 /* ---- What the nodes say --------------------------------------------------------------------- */
 
-/* A token is the czxid of the node that was granted; who has downgraded has another by now, and
- * says so in its data. */
+/* A token is the czxid of the node that was granted. A holder that has downgraded has another node
+ * by now, whose data name the token. */
 static int64_t token_of(const zkl_line_entry *entry, const char *text, int64_t zxid) {
     char *end = NULL;
     int64_t earlier = entry->member.name.kind == ZKL_NODE_READ ? strtoll(text, &end, 10) : 0;
@@ -149,7 +149,7 @@ static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *qu
     return ZKL_OK;
 }
 
-/* Those that have gone since they were listed are left out. */
+/* Leaves out the nodes that have gone since they were listed. */
 static int take_answers(zkl_line *line, void *pool, const zkl_question *questions) {
     size_t left = 0;
     for (size_t i = 0; i < line->count; i++) {

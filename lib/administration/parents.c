@@ -7,8 +7,8 @@
 #include "base/validation.h"
 #include "zklock/administration.h"
 
-/* Persistent, with nothing written in it, as parents are made, with so many children, and unchanged
- * between two looks. */
+/* Persistent and without data, as parents are made, with this many children, and unchanged between
+ * two looks. */
 static bool is_idle(const zkl_reply *first, const zkl_reply *second, int32_t children) {
     bool is_parent = second->outcome == ZKL_OUTCOME_OK && second->child_count == children &&
                      second->ephemeral_owner == 0 && second->data_length == 0;
@@ -34,8 +34,8 @@ static void choose(const zkl_survey *first, const zkl_survey *second, zkl_survey
     }
 }
 
-/* Whoever has come meanwhile keeps its parent: the servers refuse to remove a node that has
- * children. Somebody else may have removed it. */
+/* The servers refuse to remove a node that has children by now. Somebody else may have removed it
+ * already. */
 static int remove_all(zkl_inquiry *inquiry, const zkl_survey *removals, size_t *removed) {
     int status = zkl_inquiry_ask(inquiry, removals->questions, removals->count);
     for (size_t i = 0; i < removals->count; i++) {

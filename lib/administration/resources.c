@@ -21,7 +21,8 @@ static int fill(void *report, zkl_inquiry *inquiry, const char *none) {
     zkl_survey survey;
     ZKL_TRY(zkl_survey_take(&survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
     zkl_resource *resources = zkl_pool_take(list, survey.count * sizeof(*resources));
-    const zkl_resource **pointers = zkl_pool_take(list, (survey.count + 1) * sizeof(*pointers));
+    const zkl_resource **pointers =
+        zkl_pool_take(list, (survey.count + 1) * sizeof(zkl_resource *));
     if (resources == NULL || pointers == NULL) {
         return ZKL_NO_MEMORY;
     }

@@ -260,7 +260,7 @@ static int check_call(const zkl_striped_lock *self, int32_t stripe, zkl_mode mod
     return zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
 }
 
-/* Takes the mutex, and keeps the handle until drop(), though another thread may close it. */
+/* Takes the mutex, and keeps the handle until drop(), even if another thread closes it. */
 static void enter(zkl_striped_lock *self) {
     pthread_mutex_lock(&self->mutex);
     self->references++;

@@ -30,7 +30,7 @@ typedef struct zkl_channel {
 void zkl_channel_begin(zkl_channel *channel, void (*deliver)(void *arg, zkl_message *message),
                        void *arg, zkl_process *process);
 
-/** Delivers it after so long, but never before one that was sent earlier. */
+/** Delivers it after that delay, but never before one that was sent earlier. */
 void zkl_channel_send(zkl_channel *channel, zkl_message *message, int64_t delay_us);
 
 void zkl_channel_hold(zkl_channel *channel);

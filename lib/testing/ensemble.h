@@ -28,7 +28,8 @@ zkl_ensemble_options zkl_ensemble_defaults(void);
 
 /** After zkl_world_begin, and after zkl_ensemble_end of the one before. */
 zkl_ensemble *zkl_ensemble_begin(const zkl_ensemble_options *options);
-/** Before zkl_world_end. Connections that are left find no server any more. None: fine. */
+/** Before zkl_world_end. Connections that are left no longer find a server. Allowed without an
+ *  ensemble. */
 void zkl_ensemble_end(void);
 /** NULL: none. */
 zkl_ensemble *zkl_ensemble_current(void);
@@ -41,7 +42,7 @@ void zkl_ensemble_start_server(zkl_ensemble *ensemble, uint32_t number);
 /** Cuts it off from the other servers; clients reach it. */
 void zkl_ensemble_cut_off_server(zkl_ensemble *ensemble, uint32_t number);
 void zkl_ensemble_mend_server(zkl_ensemble *ensemble, uint32_t number);
-/** It carries each transaction out so much later, for so long. */
+/** For `for_us` it carries each transaction out `by_us` later. */
 void zkl_ensemble_slow_server(zkl_ensemble *ensemble, uint32_t number, int64_t by_us,
                               int64_t for_us);
 /** It takes no connection. */
@@ -53,7 +54,7 @@ void zkl_ensemble_mute_connections(zkl_ensemble *ensemble, uint32_t server, int6
 void zkl_ensemble_throttle(zkl_ensemble *ensemble, uint32_t server, int64_t for_us);
 /** The leader steps down. */
 void zkl_ensemble_change_leader(zkl_ensemble *ensemble);
-/** Every commit takes so much longer, for so long: slow disks. */
+/** For `for_us` every commit takes `by_us` longer: slow disks. */
 void zkl_ensemble_slow_commits(zkl_ensemble *ensemble, int64_t by_us, int64_t for_us);
 /** Mends and starts all, and ends all that was to last for some time; rates are 0 from now on. */
 void zkl_ensemble_heal(zkl_ensemble *ensemble);
@@ -66,7 +67,7 @@ void zkl_ensemble_tell_delivered(const zkl_delivery *delivery);
 const zkl_ensemble_options *zkl_ensemble_get_options(const zkl_ensemble *ensemble);
 
 bool zkl_ensemble_has_leader(const zkl_ensemble *ensemble);
-/** Who leads, or led last. */
+/** The server that leads, or led last. */
 uint32_t zkl_ensemble_leader(const zkl_ensemble *ensemble);
 uint32_t zkl_ensemble_server_count(const zkl_ensemble *ensemble);
 bool zkl_ensemble_server_serves(const zkl_ensemble *ensemble, uint32_t server);
@@ -120,7 +121,8 @@ zkl_server_error zkl_ensemble_set_data(zkl_ensemble *ensemble, const char *path,
 zkl_server_error zkl_ensemble_multi(zkl_ensemble *ensemble, int64_t session_id,
                                     const zkl_write *operations, size_t count,
                                     zkl_operation_result *results);
-/** As if a node had seen so many creates of children: the next sequence number. False: no node. */
+/** As if `creates` children of a node had been created: the next sequence number. False: no node.
+ */
 bool zkl_ensemble_set_creates(zkl_ensemble *ensemble, const char *path, int32_t creates);
 
 /* ---- What is so ------------------------------------------------------------------------------ */

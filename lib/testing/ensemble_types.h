@@ -35,7 +35,7 @@ typedef struct zkl_range {
 typedef struct zkl_ensemble_rates {
     uint32_t request_lost;    /* the connection breaks before the request arrives */
     uint32_t reply_lost;      /* the connection breaks once it has arrived */
-    uint32_t request_late;    /* likewise, and what it asks for is carried out late */
+    uint32_t request_late;    /* the same, and what it asks for is carried out late */
     uint32_t connection_mute; /* per connect: it is made, and only pings are answered on it */
     uint32_t connect_refused; /* per connect */
     uint32_t slow_message;    /* between client and server: of `slow_message_us` */
@@ -72,7 +72,7 @@ typedef struct zkl_delivery {
     int64_t applied_zxid; /* what that server had carried out when it answered; 0: nobody did */
 } zkl_delivery;
 
-/** For who judges a run. They may read the tree, and must change nothing. Each may be NULL. */
+/** For an oracle of a run. They may read the tree, and must change nothing. Each may be NULL. */
 typedef struct zkl_ensemble_hooks {
     void *arg;
     /* In the order of the zxids, just after the tree has changed. */
@@ -107,7 +107,7 @@ typedef enum zkl_cut {
     ZKL_CUT_REPLIES_LOST,  /* what is on its way to the server arrives, and is carried out unless
                               the session is at another server before the leader has it */
     ZKL_CUT_WHEN_ANSWERED, /* only for the next request: it is carried out, its reply is lost */
-    ZKL_CUT_SILENT         /* nothing passes any more, and nobody is told */
+    ZKL_CUT_SILENT         /* nothing passes from now on, and nobody is told */
 } zkl_cut;
 
 /** What an ACL grants. ADMIN is not among it, as nothing here asks for it. */
@@ -115,7 +115,7 @@ typedef enum zkl_right {
     ZKL_RIGHT_READ = 1 << 0, /* list, exists (of a node that is there), get, check */
     ZKL_RIGHT_WRITE = 1 << 1,
     ZKL_RIGHT_CREATE = 1 << 2, /* of children */
-    ZKL_RIGHT_DELETE = 1 << 3  /* likewise: looked at before the child is looked for */
+    ZKL_RIGHT_DELETE = 1 << 3  /* of children: looked at before the child is looked for */
 } zkl_right;
 
 #endif

@@ -28,7 +28,7 @@
 #define HAS_VALGRIND
 #endif
 
-/* Stacks outlive worlds: making them anew would be most of the cost of a short one. */
+/* Stacks outlive worlds: to make new ones would be most of the cost of a short world. */
 static struct {
     char **list;
     size_t count;
@@ -60,7 +60,7 @@ static char *take_stack(void) {
     }
     char *stack = free_stacks.list[--free_stacks.count];
 #ifdef HAS_ADDRESS_SANITIZER
-    /* Whoever was on it may not have returned from all of its functions. */
+    /* The task that was on it may not have returned from all of its functions. */
     ASAN_UNPOISON_MEMORY_REGION(stack + guard_size(), ZKL_FIBER_STACK_SIZE - guard_size());
 #endif
     return stack;

@@ -29,9 +29,9 @@ void zkl_fiber_begin_here(zkl_fiber *fiber);
 void zkl_fiber_begin(zkl_fiber *fiber, void (*run)(void));
 /** Leaves `from`, the one that runs, until somebody switches back to it. */
 void zkl_fiber_switch(zkl_fiber *from, zkl_fiber *to);
-/** Likewise, but nobody ever will. */
+/** The same, but nobody ever switches back. */
 _Noreturn void zkl_fiber_leave(zkl_fiber *from, zkl_fiber *to);
-/** Not the one that runs. Its stack is kept for another; one without is fine. */
+/** Not the one that runs. Its stack is kept for another. A fiber without a stack is allowed. */
 void zkl_fiber_end(zkl_fiber *fiber);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What the machine of a client does for it in a simulated world, and may fail to do: it looks
  * names up, and opens connections. The servers may move to other addresses: then the old ones lead
- * nowhere, and only who looks the names up again finds them.
+ * nowhere, and only a client that looks the names up again finds them.
  */
 #ifndef ZKLOCK_TESTING_MACHINE_H
 #define ZKLOCK_TESTING_MACHINE_H
@@ -14,20 +14,20 @@
 
 /** Names lead to the servers, and all goes well: at the beginning of an ensemble. */
 void zkl_machine_begin(void);
-/** Nothing fails any more, and whatever address a client has leads to the servers. */
+/** From now on nothing fails, and every address that a client has leads to the servers. */
 void zkl_machine_heal(void);
 
-/** For so long no name can be resolved. */
+/** No name can be resolved for that long. */
 void zkl_names_fail(int64_t for_us);
-/** Each look-up takes so long from now on. */
+/** Each look-up takes that long from now on. */
 void zkl_names_take(int64_t us);
 /** Names lead to these servers only from now on: one bit for each, at least one. */
 void zkl_names_lead_to(uint32_t servers);
 /** The servers have other addresses from now on. Connections that there are stay. */
 void zkl_names_move(void);
-/** So many times no connection can be opened. */
+/** The next `count` attempts to open a connection fail. */
 void zkl_opens_fail(uint32_t count);
-/** The thread that opens a connection goes on so much later, from now on. */
+/** From now on the thread that opens a connection is that much slower. */
 void zkl_opens_take(int64_t us);
 
 /** How often names were looked up. */

@@ -11,11 +11,11 @@
 
 /** Zeroed. Never NULL. */
 void *zkl_testing_allocate(size_t size);
-/** As realloc does it; what is new is not zeroed. Never NULL. */
+/** Like realloc: what is new is not zeroed. Never NULL. */
 void *zkl_testing_reallocate(void *memory, size_t size);
 /** A copy of a string. Never NULL. */
 char *zkl_testing_copy_text(const char *text);
-/** NULL is fine. */
+/** NULL is allowed. */
 void zkl_testing_free(void *memory);
 
 /** Whether the allocation under way is one of these: for tests that make others fail. */

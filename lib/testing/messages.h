@@ -16,7 +16,7 @@ typedef struct zkl_watched {
     bool existed; /* when the watch was set */
 } zkl_watched;
 
-/** A request. It counts who still needs it; who sends it gives his reference away. */
+/** A request, with a count of its references. To send it is to give a reference away. */
 typedef struct zkl_call {
     zkl_message message; /* first */
     unsigned references;
@@ -76,7 +76,7 @@ typedef enum zkl_answer_kind {
     ZKL_ANSWER_REPLY,
     ZKL_ANSWER_WATCH,
     ZKL_ANSWER_REPEAT_NEWS, /* the client's own doing: it tells its latest news again */
-    ZKL_ANSWER_REPLACE,     /* likewise: it goes to another server, and tells nobody */
+    ZKL_ANSWER_REPLACE,     /* its own doing too: it goes to another server, and tells nobody */
     ZKL_ANSWER_BROKEN       /* the last one */
 } zkl_answer_kind;
 

@@ -89,7 +89,7 @@ void zkl_server_unwatch_all(zkl_wire *wire) {
     }
 }
 
-/* Whom a node's deletion reaches by two watches is told of it once: libzookeeper fires both. */
+/* A client with two watches that a deletion fires is told of it once: libzookeeper fires both. */
 static bool is_told_by_another(const zkl_watch_entry *entry, zkl_watch_event event) {
     return event == ZKL_WATCH_EVENT_DELETED && entry->kind == ZKL_WATCH_CHILDREN &&
            find_entry(entry->watched, entry->wire, ZKL_WATCH_NODE) != NULL;

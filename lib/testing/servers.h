@@ -57,7 +57,7 @@ struct zkl_attachment {
     zkl_attachment *prev, *next;
 };
 
-/* What a transaction is to those who carry it out. */
+/* What a transaction is to the servers that carry it out. */
 typedef struct zkl_log_entry {
     zkl_tree_transaction *transaction;
     zkl_call *call; /* whose it is; NULL: nobody waits for it */
@@ -79,7 +79,7 @@ typedef struct zkl_packet {
     zkl_call *call;
     zkl_log_entry *entry;
     bool valid;
-    uint32_t link_number; /* of who sent it, to the leader */
+    uint32_t link_number; /* of its sender, to the leader */
     size_t session_count;
     zkl_server_session *sessions[];
 } zkl_packet;
@@ -167,7 +167,7 @@ void zkl_leader_prepare_session(zkl_server_session *session);
 void zkl_leader_let_join(zkl_server *server);
 /* A packet has arrived, and is freed. */
 void zkl_leader_receive(zkl_ensemble *ensemble, zkl_packet *packet);
-/* Commits a write at once, of nobody who waits. NULL: there is no leader now. */
+/* Commits a write at once, for which nobody waits. NULL: there is no leader now. */
 const zkl_tree_transaction *zkl_leader_commit_now(zkl_ensemble *ensemble, zkl_call *call);
 /* Begins to. False: it leads no more, or the end has been asked for. */
 bool zkl_leader_expire(zkl_server_session *session);
@@ -184,7 +184,7 @@ void zkl_leader_trim_log(zkl_ensemble *ensemble);
 void zkl_rights_grant_again(zkl_ensemble *ensemble);
 void zkl_rights_end(zkl_ensemble *ensemble);
 bool zkl_rights_lack_read(const zkl_ensemble *ensemble, const char *path, int64_t zxid);
-/* Whether the operation is refused to whoever asks, in the state of that zxid. */
+/* Whether the operation is refused to everybody, in the state of that zxid. */
 bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_write *operation, int64_t zxid);
 
 /* ---- server.c ---- */

@@ -28,7 +28,7 @@ bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
     return true;
 }
 
-/* Nobody cancels a task; and all are one thread, whose state is not that of any of them. */
+/* Nobody cancels a task. All tasks run on one thread, so its state is not that of a single task. */
 int zkl_thread_forbid_cancelling(void) {
     return 0;
 }

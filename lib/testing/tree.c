@@ -36,7 +36,7 @@ struct zkl_node {
     zkl_node *parent;
     zkl_node *children; /* those that are dead too, until they are forgotten */
     zkl_node *prev, *next;
-    zkl_node *older; /* who had the same path before */
+    zkl_node *older; /* that had the same path before */
     tree_session *owner;
     zkl_node *owned_prev, *owned_next;
     zkl_node *dead_next;

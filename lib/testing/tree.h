@@ -65,7 +65,7 @@ typedef struct zkl_write {
     bool ephemeral;
     bool sequential;
     bool container;  /* the leader deletes it, when it had children and has none */
-    bool forbidden;  /* whoever asks lacks the permission */
+    bool forbidden;  /* the caller lacks the permission */
     int32_t version; /* delete, set, check; ZKL_ANY_VERSION */
 } zkl_write;
 
@@ -119,7 +119,7 @@ typedef struct zkl_tree zkl_tree;
 
 /** With a root node, and nothing else. */
 zkl_tree *zkl_tree_make(void);
-/** NULL is fine. */
+/** NULL is allowed. */
 void zkl_tree_free(zkl_tree *tree);
 
 /** Carries a write out, or fails it as a whole. Zxids must rise. Free what it gives. */
@@ -127,7 +127,7 @@ zkl_tree_transaction *zkl_tree_write(zkl_tree *tree, const zkl_write_request *re
                                      int64_t zxid);
 void zkl_tree_transaction_free(zkl_tree_transaction *transaction);
 
-/** Nobody will ask for a state before this one any more. */
+/** From now on nobody asks for a state before this one. */
 void zkl_tree_forget(zkl_tree *tree, int64_t zxid);
 
 /** Whether the node is there, in what is committed, below which this one would be made. */
@@ -164,7 +164,7 @@ zkl_node_view zkl_node_look(const zkl_node *node, int64_t zxid);
 const zkl_node *zkl_node_first_child(const zkl_node *node, int64_t zxid);
 const zkl_node *zkl_node_next_child(const zkl_node *child, int64_t zxid);
 
-/** As if so many children had been made: the next sequence number. False: no such node. */
+/** As if `creates` children had been made: the next sequence number. False: no such node. */
 bool zkl_tree_set_creates(zkl_tree *tree, const char *path, int32_t creates);
 
 /** Whether a create of that path gets another number while this transaction, which is the last, has

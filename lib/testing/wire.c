@@ -110,7 +110,7 @@ static void send_hang_up(zkl_wire *wire, int64_t delay_us) {
     zkl_channel_send(&wire->up, &call->message, delay_us);
 }
 
-/* After so long a server closes a connection on which nothing comes. */
+/* How long a server keeps a connection on which nothing comes. */
 static int64_t idle_limit_us(const zkl_wire *wire) {
     return wire->attachment != NULL ? (int64_t)wire->attachment->session->timeout_ms * ZKL_US_PER_MS
                                     : zkl_ensemble_tick_us(wire->ensemble);

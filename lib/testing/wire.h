@@ -20,22 +20,22 @@ struct zkl_wire {
     bool server_open;
     bool breaking; /* the client will be told */
     bool mute;
-    void (*answered)(void *arg, zkl_answer *answer); /* who frees it with zkl_testing_free */
+    void (*answered)(void *arg, zkl_answer *answer); /* frees it with zkl_testing_free */
     void *arg;
-    zkl_attachment *attachment; /* NULL: no session, yet or any more */
+    zkl_attachment *attachment; /* NULL: no session yet, or no longer */
     zkl_watch_entry *watches;
     size_t watch_count;
     zkl_wire *prev, *next;
 };
 
 /** Begins to connect. `answered` is called as the process, with all that is said,
- *  until ZKL_ANSWER_BROKEN or zkl_wire_hang_up; then the wire is not the caller's any more.
+ *  until ZKL_ANSWER_BROKEN or zkl_wire_hang_up; then the wire is no longer the caller's.
  *  NULL instead of an answer: the ensemble has ended, and the wire with it. */
 zkl_wire *zkl_wire_connect(zkl_ensemble *ensemble, uint32_t server, zkl_call *connect,
                            void (*answered)(void *arg, zkl_answer *answer), void *arg,
                            zkl_process *process);
 void zkl_wire_send(zkl_wire *wire, zkl_call *call);
-/** A call that was not sent, or has arrived. It counts who still needs it. */
+/** Gives a reference back: to a call that was not sent, or that has arrived. */
 void zkl_call_release(zkl_call *call);
 /** The client closes it: what it has sent arrives. */
 void zkl_wire_hang_up(zkl_wire *wire);

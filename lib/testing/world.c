@@ -50,7 +50,7 @@ typedef struct allocation {
 } allocation;
 
 static struct {
-    pthread_t thread; /* whose all of it is */
+    pthread_t thread; /* the only one that may use it */
     uint64_t seed;
     uint64_t random[4];
     int64_t now_us;
@@ -365,7 +365,7 @@ bool zkl_task_is_marked(void) {
 
 /* ---- Turns ---------------------------------------------------------------------- */
 
-/* The one of those that are ready and whose process runs; NULL: there is none. */
+/* One of the tasks that are ready and whose process runs; NULL: there is none. */
 static zkl_task *choose_ready(void) {
     size_t able = 0;
     for (size_t i = 0; i < world.ready_count; i++) {

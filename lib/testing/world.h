@@ -37,7 +37,7 @@ int64_t zkl_world_now_us(void);
 uint64_t zkl_world_random(uint64_t bound);
 /** From `low` to `high`, both included. */
 int64_t zkl_world_random_between(int64_t low, int64_t high);
-/** True in so many of a million cases. */
+/** True in `per_million` of a million cases. */
 bool zkl_world_chance(uint32_t per_million);
 
 /* ---- Processes --------------------------------------------------------------- */
@@ -54,7 +54,7 @@ void zkl_process_pause(zkl_process *process, int64_t until_us);
 bool zkl_process_is_stopped(const zkl_process *process);
 /** Microseconds on its own clock. */
 int64_t zkl_process_now_us(const zkl_process *process);
-/** That of the running task or event; the world has one of its own for all else. */
+/** The process of the running task or event; otherwise the world's own. */
 zkl_process *zkl_process_current(void);
 /** From now on, what the caller does it does as this process; the one before is
  *  returned. A task or an event that ends takes it with it. */
@@ -81,7 +81,7 @@ typedef struct zkl_world_event {
 /** Schedules it, or moves it; a moment in the past is now. The event is no longer scheduled when
  *  `run` is called, which may free it. `run` must not wait. */
 void zkl_world_schedule(zkl_world_event *event, int64_t at_us);
-/** One that is not scheduled is fine. */
+/** May also be called for an event that is not scheduled. */
 void zkl_world_unschedule(zkl_world_event *event);
 
 /* ---- Tasks ------------------------------------------------------------------- */
@@ -104,11 +104,11 @@ bool zkl_task_is_marked(void);
  *  runs the world meanwhile. Not from an event. */
 void zkl_world_sleep_us(int64_t us);
 
-/** Waits until somebody wakes those who wait on the same address, or until a
+/** Waits until somebody wakes the tasks that wait on the same address, or until a
  *  moment of the world (INT64_MAX: for ever); may return early. If nothing will
  *  ever happen again the program's main aborts, and says so. */
 void zkl_world_wait_on(const void *address, int64_t until_us);
-/** Wakes one of those who wait on an address, or all of them. */
+/** Wakes one of the tasks that wait on an address, or all of them. */
 void zkl_world_wake_one(const void *address);
 void zkl_world_wake_all(const void *address);
 
