@@ -51,10 +51,6 @@ static zkl_connection *of(zkl_operations *operations) {
 
 /* ---- Requests ------------------------------------------------------------ */
 
-static bool is_usable(const zkl_connection *self) {
-    return self->handle != NULL && !self->abandoned;
-}
-
 static void free_pending(pending *request) {
     free(request->multi);
     free(request);
@@ -146,10 +142,6 @@ static void on_done(int rc, const void *data) {
 
 /* ---- Transactions -------------------------------------------------------- */
 
-static bool is_create(zkl_multi_kind kind) {
-    return kind != ZKL_MULTI_CHECK && kind != ZKL_MULTI_SET && kind != ZKL_MULTI_REMOVE;
-}
-
 static void on_transacted(int rc, const void *data) {
     const multi *all = ((const pending *)data)->multi;
     for (size_t i = 0; i < all->count; i++) {
@@ -160,10 +152,10 @@ static void on_transacted(int rc, const void *data) {
     answer(data, &reply);
 }
 
-/* A create makes its path, or that and ten or eleven characters of a number. */
+/* A create makes its path, or that and ten or eleven characters of a number; others need none. */
 static size_t room_for_made(const zkl_multi_operation *operation) {
     enum { NUMBER_SIZE = 12 };
-    return is_create(operation->kind) ? strlen(operation->path) + NUMBER_SIZE : 0;
+    return strlen(operation->path) + NUMBER_SIZE;
 }
 
 static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
@@ -287,11 +279,11 @@ static int call(zhandle_t *handle, const zkl_operation *operation, pending *requ
     return ZBADARGUMENTS;
 }
 
-/* Of what was not sent no reply can be lost: it may be sent later. */
+/* What was not sent has no reply that can be lost: it may be sent later. */
 static zkl_outcome send_operation(zkl_operations *operations, const zkl_operation *operation,
                                   zkl_reply_callback *done, void *arg) {
     zkl_connection *self = of(operations);
-    if (!is_usable(self)) {
+    if (self->handle == NULL || self->abandoned) {
         return ZKL_OUTCOME_SESSION_OVER;
     }
     pending *request = malloc(sizeof(*request));
@@ -343,7 +335,7 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
     return news;
 }
 
-/* Not to be inherited by programs that the application executes. */
+/* Programs that the application executes do not inherit its socket. */
 static void keep_to_this_process(zhandle_t *handle) {
     struct sockaddr_storage address = { 0 };
     socklen_t length = sizeof(address);
@@ -354,8 +346,8 @@ static void keep_to_this_process(zhandle_t *handle) {
     }
 }
 
-/* libzookeeper tells nobody of a connection that it closes as the addresses have changed, nor that
- * no other comes about. */
+/* libzookeeper does not report a connection that it closes because the addresses have changed, nor
+ * that no other is made. */
 static void tell_if_closed(zkl_connection *self) {
     if (!self->abandoned && zoo_state(self->handle) != ZOO_CONNECTED_STATE) {
         self->listener.session(self->listener.arg,

@@ -15,7 +15,7 @@ typedef struct failure {
     char address[ADDRESS_SIZE]; /* "": none */
     char why[WHY_SIZE];         /* "": it has not failed */
     bool accepted;              /* the connection was, and no session has come of it */
-    uint64_t number;            /* counts the lines */
+    uint64_t number;            /* of its latest line */
 } failure;
 
 static failure failures[PLACES];
@@ -42,16 +42,18 @@ static bool find_address(const char *line, const char *lead, char address[ADDRES
     return true;
 }
 
-/* Its own place, or the one that was heard of least lately. */
+/* Its own place, or the one that has heard nothing for longest. */
 static failure *place_of(const char *address) {
     failure *oldest = &failures[0];
     for (size_t i = 0; i < PLACES; i++) {
-        if (strcmp(failures[i].address, address) == 0) {
-            return &failures[i];
+        failure *one = &failures[i];
+        if (strcmp(one->address, address) == 0) {
+            one->number = ++lines;
+            return one;
         }
-        oldest = failures[i].number < oldest->number ? &failures[i] : oldest;
+        oldest = one->number < oldest->number ? one : oldest;
     }
-    *oldest = (failure){ 0 };
+    *oldest = (failure){ .number = ++lines };
     snprintf(oldest->address, sizeof(oldest->address), "%s", address);
     return oldest;
 }
@@ -82,18 +84,13 @@ static void take_established(failure *one) {
 void zkl_failures_take_line(const char *line) {
     char address[ADDRESS_SIZE];
     zkl_process_lock();
-    lines++;
     if (find_address(line, "initiated connection to server ", address)) {
         take_accepted(place_of(address));
     } else if (find_address(line, "session establishment complete on server ", address)) {
         take_established(place_of(address));
     } else if (strstr(line, " zk retcode=") != NULL && find_address(line, "Socket ", address)) {
         take_error(place_of(address), line);
-    } else {
-        zkl_process_unlock();
-        return;
     }
-    place_of(address)->number = lines;
     zkl_process_unlock();
 }
 

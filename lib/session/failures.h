@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/** Takes a line of libzookeeper's log; most say nothing of this. Any thread. */
+/** Takes a line of libzookeeper's log; most are about something else. Any thread. */
 void zkl_failures_take_line(const char *line);
 
 /** The latest failure of one of "address:port,...", as "127.0.0.1:2181: Connection refused"; empty

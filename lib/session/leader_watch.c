@@ -109,8 +109,8 @@ static void follow(zkl_leader_watch *watch, const char *name) {
     }
 }
 
-/* Who holds for reading, or one of several permits, does so with others, and leads nobody. A
- * reader that was a writer is made anew, and so its term may be higher than those behind it. */
+/* A reader, or the holder of one of several permits, shares the resource, and so leads nobody. The
+ * node of a reader that was a writer is a new one: its term may be higher than those behind it. */
 static bool may_lead(const char *first) {
     zkl_node_kind kind = zkl_node_name_parse(first).kind;
     return kind != ZKL_NODE_READ && kind != ZKL_NODE_PERMIT;

@@ -1,8 +1,8 @@
 /*
- * Follows who is first in the queue of a resource, for somebody who is not in it: a list, then a
- * watch on the first node and a look at it, and again when that watch has fired. While nobody is
- * there it lists again and again, as ZooKeeper's watch on children would wake it for every
- * candidate that comes.
+ * Follows which node is first in the queue of a resource, for an observer that has no node there: a
+ * list, then a watch on the first node and a look at it, and all of that again when the watch has
+ * fired. While nobody is there it lists again and again: a watch on the children would wake it for
+ * every candidate that comes.
  *
  * Everything here runs with the client's mutex held.
  */
@@ -17,8 +17,8 @@ typedef struct zkl_leader_sight {
     int status;         /* ZKL_OK, or why nothing can be seen */
     int64_t term;       /* the node's czxid; 0: nobody is there */
     int64_t session_id; /* of its owner */
-    const char *path;   /* of the node, as the next during the call; "" */
-    const char *note;   /* that its data have; "" */
+    const char *path;   /* of the node, or ""; lives during the call, as does the note */
+    const char *note;   /* in its data, or "" */
 } zkl_leader_sight;
 
 typedef struct zkl_leader_watcher {

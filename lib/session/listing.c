@@ -76,7 +76,7 @@ static bool one_must_settle(const zkl_list_waiter *waiters) {
     return false;
 }
 
-/* A path has one watch on its children, and so one waiter who brings it. */
+/* A path has one watch on its children, and so at most one waiter brings it. */
 static uint64_t find_watch(const zkl_list_waiter *waiters) {
     for (const zkl_list_waiter *waiter = waiters; waiter != NULL; waiter = waiter->next) {
         if (waiter->watch_id != 0) {
@@ -136,8 +136,8 @@ static bool is_for_all(const zkl_reply *reply) {
     return reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
 }
 
-/* What is asked for while the answer is told, by those who are told of it above all, is one more
- * list for all of them. */
+/* Waiters that ask while the answer is told, as those do that are told of it, share the next list.
+ */
 static void on_listed(void *arg, const zkl_reply *reply) {
     zkl_listing *listing = arg;
     listing->number = 0;

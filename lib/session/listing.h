@@ -18,22 +18,23 @@
 
 typedef struct zkl_listing zkl_listing;
 
-/** The answer to a list, for one who waits. Its strings live during the callback. */
+/** The answer to a list. Its strings live during the callback. */
 typedef struct zkl_list_answer {
     zkl_outcome outcome;
     int status; /* REFUSED: why */
     zkl_listed children;
 } zkl_list_answer;
 
-/** One who waits; embed it. It lives until it is answered or withdrawn. */
+/** A waiter; embed it. It lives until it is answered or withdrawn. */
 typedef struct zkl_list_waiter {
     void *arg;
     /* It may ask again at once. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
     /* Whether the next list is to go behind a committed write: see zkl_listings. It is asked
-     * when the list is sent. Whoever joins a list under way judges the answer himself. NULL: no. */
+     * when the list is sent. A waiter that joins a list under way judges the answer itself. NULL:
+     * no. */
     bool (*must_settle)(const void *arg);
-    uint64_t after;    /* only lists serve it that were sent after this zkl_listings_mark */
+    uint64_t after;    /* a zkl_listings_mark: only lists that were sent later serve it */
     uint64_t watch_id; /* of the watch on the children that the list is to leave; 0: none */
     struct zkl_list_waiter **queue; /* in which it waits; NULL: it does not */
     struct zkl_list_waiter *prev, *next;

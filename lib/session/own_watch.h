@@ -1,15 +1,15 @@
 /*
- * The watch on a request's own node: by it the request hears of the node's end, and that somebody
- * asks for the lock. That is said in the node's data, which nobody else sets: they are read when
- * they have been set as the watch is armed. Whoever sets them later fires it, and it is armed
- * again.
+ * The watch on a request's own node. It tells the request that the node has gone, or that somebody
+ * asks for the lock. The latter stands in the node's data, which are set for nothing else: they are
+ * read if they have been set when the watch is armed. If they are set later the watch fires, and is
+ * armed again.
  */
 #ifndef ZKLOCK_ZOOKEEPER_OWN_WATCH_H
 #define ZKLOCK_ZOOKEEPER_OWN_WATCH_H
 
 #include "session/watch_table.h"
 
-/** Embed it. The first six fields are the caller's to fill. */
+/** Embed it. The caller fills the fields up to `arg`. */
 typedef struct zkl_own_watch {
     zkl_watch_table *table;
     const zkl_request *request;
@@ -26,11 +26,11 @@ typedef struct zkl_own_watch {
 
 /** `armed` will be called, or already is. */
 void zkl_own_watch_add(zkl_own_watch *self, const char *node);
-/** What could not be read is read now. */
+/** Reads the data again if they could not be read. */
 void zkl_own_watch_review(zkl_own_watch *self);
 /** The request has another node, of which nobody knows yet whether its data ask for the lock. */
 void zkl_own_watch_forget_data(zkl_own_watch *self);
-/** The node is not watched any more, and nobody is told of anything. One that is not is fine. */
+/** The node is not watched any more, and nothing is told. Fine where none is watched. */
 void zkl_own_watch_remove(zkl_own_watch *self);
 
 #endif

@@ -8,10 +8,9 @@
  * when nobody waits any more, and after an exists that found no node (which
  * leaves a watch for its creation behind).
  *
- * A watch on children is armed by a list, which is handed to all who wait. Whoever
- * comes later needs one that is not older than that: it is asked for with the watch
- * again, once for all who came meanwhile, so that at most one list of a path is
- * under way.
+ * A watch on children is armed by a list. Each waiter gets a list that was sent after
+ * it came, and no earlier than the one that armed the watch; waiters share lists
+ * (listing.h).
  */
 #ifndef ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
 #define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
@@ -21,14 +20,13 @@
 
 typedef struct zkl_watch zkl_watch;
 
-/** One who waits; embed it, zeroed. */
+/** A waiter; embed it, zeroed. */
 typedef struct zkl_watch_waiter {
     void *arg;
-    /* OK: it will fire. NO_NODE: it will not. Of a watch on children, only that it has failed. */
+    /* OK: it will fire. Else it will not. For a watch on children only failures are told. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     void (*fired)(void *arg, bool deleted);
-    /* Of a watch on children: a list that it was armed with. It may lead to no call for another
-     * waiter of the table. */
+    /* A watch on children: the list. */
     void (*listed)(void *arg, zkl_listed children);
     zkl_watch *watch;     /* NULL: it waits for none */
     zkl_list_waiter list; /* of a watch on children */
@@ -53,7 +51,7 @@ void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_wai
 /** On the children of the node: `listed` will be called, or `armed` if that fails. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_watch_waiter *waiter);
-/** How often the data of the node had been set when the watch was armed; 0: it is not. */
+/** How often the data of the node had been set when the watch was armed; 0 while it is not. */
 int32_t zkl_watch_table_data_version(const zkl_watch_waiter *waiter);
 /** One that waits for nothing is fine. */
 void zkl_watch_table_remove(zkl_watch_waiter *waiter);
@@ -62,8 +60,8 @@ void zkl_watch_table_fired(zkl_watch_table *table, uint64_t watch_id, bool delet
 /** Removals whose reply was lost, or that were turned away, are sent again: on each new
  *  connection, and now and then. */
 void zkl_watch_table_remove_again(zkl_watch_table *table);
-/** The session is over, and all its watches with it. Who still waits for the
- *  reply of `armed` gets it now; who waits for the watch to fire is not told. */
+/** The session is over, and all its watches with it. A waiter whose watch is not armed yet is told
+ *  so now; one that waits for its watch to fire is not told. */
 void zkl_watch_table_clear(zkl_watch_table *table);
 
 size_t zkl_watch_table_count(const zkl_watch_table *table);
