@@ -12,10 +12,11 @@ typedef struct zkl_explanation {
     char text[ZKL_EXPLANATION_SIZE]; /* empty: the status says all */
 } zkl_explanation;
 
-/** What is known of a request for people; embed it. The caller keeps it up to date. */
+/** What is known of a request for people; embed it. The caller keeps it up to date, and frees the
+ *  string. */
 typedef struct zkl_request_history {
     const zkl_request_sender *sender; /* its request, session and path */
-    const char *resource;             /* as the user named it */
+    char *resource;                   /* as the user named it */
     zkl_class_metrics *metrics;       /* where it is counted; NULL: nowhere */
     int64_t started_ms;
     int64_t granted_ms;     /* -1 before */

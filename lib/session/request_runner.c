@@ -281,6 +281,10 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
 static void free_runner(zkl_request_runner *runner) {
     zkl_watch_set_end(&runner->watches);
     free(runner->nearest);
+    free(runner->history.resource);
+    free(runner->sender.parent_path);
+    free(runner->sender.owner_text);
+    free(runner->sender.note);
     free(runner);
 }
 
@@ -439,30 +443,17 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_k
 
 /* ---- The beginning ----------------------------------------------------- */
 
-static size_t room_for(const char *text) {
-    return text != NULL ? strlen(text) + 1 : 0;
+/* A copy; NULL is none. */
+static bool keep(char **kept, const char *text) {
+    *kept = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *kept != NULL;
 }
 
-/* A copy at the beginning of the room, which begins behind it then; NULL is none. */
-static const char *keep(char **room, const char *text) {
-    char *kept = *room;
-    *room += room_for(text);
-    return text != NULL ? memcpy(kept, text, room_for(text)) : NULL;
-}
-
-/* With room for its strings. */
-static zkl_request_runner *allocate(const zkl_run_options *options) {
-    size_t size = room_for(options->resource) + room_for(options->parent_path) +
-                  room_for(options->owner_text) + room_for(options->note);
-    zkl_request_runner *runner = calloc(1, sizeof(*runner) + size);
-    if (runner != NULL) {
-        char *room = runner->texts;
-        runner->history.resource = keep(&room, options->resource);
-        runner->sender.parent_path = keep(&room, options->parent_path);
-        runner->sender.owner_text = keep(&room, options->owner_text);
-        runner->sender.note = keep(&room, options->note);
-    }
-    return runner;
+static bool keep_texts(zkl_request_runner *runner, const zkl_run_options *options) {
+    return keep(&runner->history.resource, options->resource) &&
+           keep(&runner->sender.parent_path, options->parent_path) &&
+           keep(&runner->sender.owner_text, options->owner_text) &&
+           keep(&runner->sender.note, options->note);
 }
 
 static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
@@ -496,7 +487,7 @@ static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *o
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
-    zkl_request_runner *runner = allocate(options);
+    zkl_request_runner *runner = calloc(1, sizeof(*runner));
     if (runner == NULL) {
         return NULL;
     }
@@ -520,7 +511,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->history.started_ms = zkl_session_now_ms(session);
     runner->history.granted_ms = -1;
     runner->history.position = -1;
-    if (!prepare_watches(runner, options)) {
+    if (!keep_texts(runner, options) || !prepare_watches(runner, options)) {
         free_runner(runner);
         return NULL;
     }

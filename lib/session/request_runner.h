@@ -79,7 +79,6 @@ typedef struct zkl_request_runner {
     size_t queued_count;
     bool stepping;
     struct zkl_request_runner *prev, *next;
-    char texts[]; /* the strings of sender and history */
 } zkl_request_runner;
 
 /** Starts a request, and stores it in `result` before its first step, in which it

@@ -45,19 +45,28 @@ static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation
     return zkl_send(&self->session->sender, operation, self->member.replied, self->member.arg);
 }
 
-static zkl_outcome create(zkl_request_sender *self, zkl_operation *operation) {
+static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
+                            const zkl_multi_operation *all, size_t count) {
+    const zkl_operation transaction = {
+        .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count, .tag = (int)action
+    };
+    return send(self, &transaction);
+}
+
+static zkl_outcome create(zkl_request_sender *self, const char *path) {
     char data[NODE_DATA_SIZE];
     write_data(self, data);
     if (self->member.group != NULL) {
-        return zkl_create_group_ask(&self->member, &self->session->sender, operation->path, data);
+        return zkl_create_group_ask(&self->member, &self->session->sender, path, data);
     }
-    operation->kind = ZKL_OPERATION_CREATE;
-    operation->data = data;
-    return send(self, operation);
+    const zkl_operation creation = {
+        .kind = ZKL_OPERATION_CREATE, .path = path, .data = data, .tag = ZKL_ACTION_CREATE
+    };
+    return send(self, &creation);
 }
 
 /* In one transaction, so that there is always one of the two nodes. */
-static zkl_outcome downgrade(zkl_request_sender *self, zkl_operation *operation) {
+static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     char writer[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
     write_path(self, self->member.request->own.node, 0, writer);
@@ -66,24 +75,18 @@ static zkl_outcome downgrade(zkl_request_sender *self, zkl_operation *operation)
     snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n",
              self->member.request->own.zxid);
     const zkl_multi_operation changes[] = {
-        { ZKL_MULTI_CREATE_EPHEMERAL, operation->path, data, strlen(data), ZKL_ANY_VERSION },
+        { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
     };
-    operation->kind = ZKL_OPERATION_TRANSACTION;
-    operation->all = changes;
-    operation->count = sizeof(changes) / sizeof(changes[0]);
-    return send(self, operation);
+    return transact(self, ZKL_ACTION_DOWNGRADE, changes, sizeof(changes) / sizeof(changes[0]));
 }
 
 /* A transaction, as only there a version can be given. */
-static zkl_outcome remove_parent(zkl_request_sender *self, zkl_operation *operation) {
+static zkl_outcome remove_parent(zkl_request_sender *self) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
                                           .path = self->parent_path,
                                           .version = self->parent_version };
-    operation->kind = ZKL_OPERATION_TRANSACTION;
-    operation->all = &removal;
-    operation->count = 1;
-    return send(self, operation);
+    return transact(self, ZKL_ACTION_REMOVE_PARENT, &removal, 1);
 }
 
 zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action) {
@@ -92,7 +95,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     write_path(self, action->node, action->level, path);
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
-        return create(self, &operation);
+        return create(self, path);
     case ZKL_ACTION_INSPECT:
     case ZKL_ACTION_INSPECT_PARENT:
         operation.kind = ZKL_OPERATION_EXISTS;
@@ -101,14 +104,14 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
         operation.kind = ZKL_OPERATION_DELETE;
         break;
     case ZKL_ACTION_DOWNGRADE:
-        return downgrade(self, &operation);
+        return downgrade(self, path);
     case ZKL_ACTION_MAKE_PARENT:
         self->parent_made_length = strlen(path);
         operation.kind = ZKL_OPERATION_CREATE_PARENT;
         operation.container = self->session->container_parents && action->level == 0;
         break;
     case ZKL_ACTION_REMOVE_PARENT:
-        return remove_parent(self, &operation);
+        return remove_parent(self);
     default:
         return zkl_liveness_write_nothing(&self->session->liveness, self->member.replied,
                                           self->member.arg, (int)action->kind);

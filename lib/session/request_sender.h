@@ -5,12 +5,12 @@
 #include "session/create_group.h"
 #include "session/session.h"
 
-/** Embed it. The caller fills the fields up to `member`. */
+/** Embed it. The caller fills the fields up to `member`, and frees the strings. */
 typedef struct zkl_request_sender {
     zkl_session *session;
-    const char *parent_path;   /* of the resource */
-    const char *owner_text;    /* who acquires, in the node's data; NULL: it is not said */
-    const char *note;          /* another line there; NULL: none */
+    char *parent_path;         /* of the resource */
+    char *owner_text;          /* who acquires, in the node's data; NULL: it is not said */
+    char *note;                /* another line there; NULL: none */
     zkl_create_member member;  /* who asks; no group: it stands alone */
     size_t parent_made_length; /* of the part of parent_path that was to be made last */
     int32_t parent_version;    /* of the data of the parent, as it was inspected */
