@@ -134,31 +134,6 @@ static void revoke(const char *resource, size_t place) {
 
 /* ---- Semaphores ------------------------------------------------------------------------- */
 
-TEST(as_many_hold_as_there_are_permits) {
-    begin(1);
-    contender all[4];
-    hold(&all[0], "pool", "first", ZKL_PERMIT, 2);
-    hold(&all[1], "pool", "second", ZKL_PERMIT, 2);
-    begin_to_wait(&all[2], "pool", "third", ZKL_PERMIT, 2);
-    begin_to_wait(&all[3], "pool", "fourth", ZKL_PERMIT, 2);
-    expect_queue("pool", "permit first holds; permit second holds; "
-                         "permit third waits for second; permit fourth waits for third");
-    zkl_queue *queue = describe("pool");
-    EXPECT_INT(queue->contenders[3]->permits, 2);
-    zkl_queue_free(queue);
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    EXPECT_INT(zkl_lock_info(all[3].lock, &information), ZKL_OK);
-    EXPECT_INT(information.position, 3);
-    EXPECT_INT(zkl_lock_release(all[0].lock, ZKL_FOREVER), ZKL_OK);
-    sleep_ms(50);
-    expect_queue("pool", "permit second holds; permit third holds; permit fourth waits for third");
-    stop_waiting(&all[3]);
-    stop_waiting(&all[2]);
-    zkl_lock_close(all[1].lock);
-    zkl_lock_close(all[0].lock);
-    end();
-}
-
 /* Each holds a permit and waits for one of the other's: with one each they are stuck, with two
  * any other holder can let them go on. */
 static size_t count_of_crosswise(uint64_t seed, int32_t permits) {
@@ -232,25 +207,6 @@ TEST(downgraded_reader_is_asked_anew) {
 }
 
 /* ---- Asynchronous calls, sets -------------------------------------------------------- */
-
-TEST(members_of_a_set_are_of_one_thread) {
-    begin(8);
-    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
-    zkl_lock *all = NULL;
-    char expected[64];
-    members[0].resource = "one";
-    members[1].resource = "two";
-    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &all), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(all, ZKL_AS_OPENED, ZKL_FOREVER, NULL), ZKL_OK);
-    snprintf(expected, sizeof(expected), ":%llu", (unsigned long long)zkl_thread_number());
-    for (size_t i = 0; i < 2; i++) {
-        zkl_queue *queue = describe(members[i].resource);
-        EXPECT_TEXT(strchr(queue->contenders[0]->identity.owner, ':'), expected);
-        zkl_queue_free(queue);
-    }
-    zkl_lock_close(all);
-    end();
-}
 
 TEST(set_and_all_stripes_are_of_the_owner_who_is_named) {
     begin(10);

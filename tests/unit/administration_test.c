@@ -282,18 +282,6 @@ TEST(nothing_is_broken_but_contenders) {
     end();
 }
 
-TEST(break_whose_reply_is_lost_has_broken_it) {
-    begin(10);
-    zkl_lock *first = hold_as("stock", "first", ZKL_EXCLUSIVE);
-    zkl_queue *queue = describe("stock");
-    zkl_ensemble_cut_next(ensemble, session_of(), ZKL_CALL_DELETE, ZKL_CUT_WHEN_ANSWERED, 0);
-    EXPECT_INT(zkl_node_break(client, "stock", queue->contenders[0]->node, WITHIN_MS), ZKL_OK);
-    EXPECT_INT(queue->count, 1);
-    zkl_queue_free(queue);
-    zkl_lock_close(first);
-    end();
-}
-
 /* ---- Being asked for the lock ------------------------------------------------------------- */
 
 typedef struct ear {
@@ -576,33 +564,6 @@ TEST(circle_is_looked_at_anew_when_the_session_ends_between_the_looks) {
         end();
     }
     EXPECT(ended > 0);
-}
-
-TEST(tangle_is_told_up_to_the_limit) {
-    enum { TANGLE = 9 };
-    begin(24);
-    make("/locks");
-    for (int i = 0; i < TANGLE; i++) {
-        char path[64];
-        snprintf(path, sizeof(path), "/locks/%d", i);
-        make(path);
-    }
-    for (int i = 0; i < TANGLE; i++) {
-        int64_t session_id = zkl_ensemble_make_session(ensemble);
-        for (int k = 0; k < TANGLE; k++) {
-            char path[64];
-            snprintf(path, sizeof(path), "/locks/%d/%d__rlock__%010d", k, i, 0);
-            char waits[64];
-            snprintf(waits, sizeof(waits), "/locks/%d/%d-lock-%010d", k, i, i + 1);
-            add_node(session_id, k == i ? path : waits, "o");
-        }
-    }
-    zkl_deadlocks *deadlocks = NULL;
-    EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
-    EXPECT_INT(deadlocks->count, ZKL_DEADLOCKS_MAX);
-    EXPECT_INT(deadlocks->are_more, 1);
-    zkl_deadlocks_free(deadlocks);
-    end();
 }
 
 /* ---- Parents --------------------------------------------------------------------------------- */

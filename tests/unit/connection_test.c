@@ -75,6 +75,24 @@ static void ask(void) {
     EXPECT_INT(operations->table->send(operations, &removal, on_answered, NULL), ZKL_OUTCOME_OK);
 }
 
+static void ask_transaction(void) {
+    static const zkl_multi_operation all[] = {
+        { .kind = ZKL_MULTI_CHECK, .path = "/locks/stock/node", .version = ZKL_ANY_VERSION },
+        { .kind = ZKL_MULTI_SET, .path = "/stock", .data = "9", .size = 1 },
+        { .kind = ZKL_MULTI_REMOVE, .path = "/locks/stock/node", .version = ZKL_ANY_VERSION },
+        { .kind = ZKL_MULTI_CREATE_PERSISTENT, .path = "/stock/one" },
+        { .kind = ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL, .path = "/stock/each-" },
+        { .kind = ZKL_MULTI_CREATE_EPHEMERAL, .path = "/locks/stock/one" },
+        { .kind = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL, .path = "/locks/stock/each-" },
+    };
+    zkl_operations *operations = zkl_connection_operations(client.connection);
+    const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
+                                        .all = all,
+                                        .count = COUNT_OF(all) };
+    EXPECT_INT(operations->table->send(operations, &transaction, on_answered, NULL),
+               ZKL_OUTCOME_OK);
+}
+
 /* ---- Errors --------------------------------------------------------------------------- */
 
 /* As org.apache.zookeeper.KeeperException.Code has them. */
@@ -155,10 +173,12 @@ TEST(error_that_proves_nothing_is_unknown) {
 
 static void close_in_the_middle_of_requests(void) {
     begin(SCRIPTED_MUTE);
+    server.error_of_creates = SCRIPTED_MUTE;
     pthread_mutex_lock(&client.mutex);
-    for (size_t i = 0; i < REQUESTS; i++) {
+    for (size_t i = 1; i < REQUESTS; i++) {
         ask();
     }
+    ask_transaction();
     pthread_mutex_unlock(&client.mutex);
     while (server.requests < REQUESTS) {
         (void)sched_yield();

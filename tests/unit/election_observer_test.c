@@ -214,24 +214,6 @@ TEST(leader_that_dies_is_followed) {
 
 /* ---- Faults of its own -------------------------------------------------------------- */
 
-TEST(observer_goes_on_in_the_next_session) {
-    begin(ZKL_DISPATCH_THREAD);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    expect_told(one.term);
-    size_t told = self.told;
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(PAUSE_MS);
-    EXPECT_INT(self.told, told); /* it is as before */
-    EXPECT_INT(zkl_testing_count_watches(self.client), 1);
-    EXPECT_INT(zkl_election_resign(one.election, ZKL_FOREVER), ZKL_OK);
-    expect_told(0);
-    zkl_testing_expire_session(self.client);
-    EXPECT_INT(candidate_campaign(&other, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(PAUSE_MS);
-    EXPECT_INT(self.term, other.term);
-    end();
-}
-
 /* Two candidates take turns while messages are lost; then all is well, and it must be told. */
 static void last_leader_is_told_whatever_goes_wrong(void *arg) {
     (void)arg;

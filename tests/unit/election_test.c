@@ -97,24 +97,6 @@ TEST(leader_that_dies_is_followed_with_a_greater_term) {
     end_both();
 }
 
-TEST(leader_without_a_connection_is_suspect_and_then_lost) {
-    begin_leading(ZKL_DISPATCH_THREAD);
-    zkl_testing_disconnect(one.client, 1000);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(candidate_check(&one), ZKL_SUSPECT);
-    zkl_testing_sleep(2000);
-    EXPECT_INT(candidate_check(&one), ZKL_OK);
-    CANDIDATE_HEARD(&one, "elected "); /* and not again */
-    zkl_testing_disconnect(one.client, LONG_MS / 2);
-    zkl_testing_sleep(CANDIDATE_TIMEOUT_MS * 2);
-    EXPECT_INT(candidate_check(&one), ZKL_SUSPECT);
-    EXPECT_TEXT(one.heard, "");
-    zkl_testing_sleep(LONG_MS);
-    EXPECT_INT(candidate_check(&one), ZKL_LOST);
-    CANDIDATE_HEARD(&one, "lost(-9) ");
-    end();
-}
-
 /* By who finds it in the queue. */
 TEST(deletion_by_hand_is_told_as_lost) {
     char node[ZKL_NODE_PATH_SIZE];
@@ -162,20 +144,6 @@ TEST(without_a_lease_the_next_can_be_elected_first) {
 }
 
 /* ---- Campaigns ------------------------------------------------------------------------ */
-
-TEST(campaign_ends_at_its_deadline) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_add_contender(CANDIDATE_RESOURCE, ZKL_EXCLUSIVE, node);
-    EXPECT_INT(candidate_campaign(&one, 0), ZKL_BUSY);
-    int64_t began_ms = zkl_testing_now_ms();
-    EXPECT_INT(candidate_campaign(&one, 5000), ZKL_TIMEOUT);
-    EXPECT(zkl_testing_now_ms() - began_ms >= 5000);
-    EXPECT_INT(one.term, 0);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    EXPECT_INT(zkl_testing_count_children(CANDIDATE_RESOURCE), 1);
-    end();
-}
 
 TEST(end_of_a_campaign_is_told_before_its_term) {
     begin(ZKL_DISPATCH_CALLER);

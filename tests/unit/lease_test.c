@@ -36,6 +36,12 @@ static void expect_chain_earns(zkl_lease *lease, int64_t probe_sent_ms) {
 
 /* ---- The beginning -------------------------------------------------------------- */
 
+TEST(session_is_probed_three_times_in_its_timeout) {
+    EXPECT_INT(zkl_lease_probe_period(10000), 3333);
+    EXPECT_INT(zkl_lease_probe_period(2), 1);
+    EXPECT_INT(zkl_lease_probe_period(0), 1); /* before there is a session */
+}
+
 TEST(new_session_has_a_lease_from_when_it_was_asked_for) {
     zkl_lease lease = begin_session();
     EXPECT_INT(lease.ends_ms, FIRST_END_MS);

@@ -8,28 +8,6 @@
 
 /* ---- The writes ---------------------------------------------------------------------- */
 
-/* Our create served as the probe. */
-TEST(two_writes_extend_the_lease) {
-    run_stage *stage = live_open(TICK_MS);
-    EXPECT_INT(live_lease_left(stage), LEASE_MS - CONNECTING_MS); /* what the session began with */
-    stage_hold(stage, &stage->a);
-    stage_pass(stage, WRITE_DUE_MS - 1);
-    FAKE_HEARD(&stage->fake, "");
-    stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, WRITE);
-    stage_pass(stage, 10);
-    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "");
-    stage_pass(stage, 1);
-    FAKE_HEARD(&stage->fake, WRITE);
-    EXPECT_INT(live_lease_left(stage), LEASE_MS - CONNECTING_MS - WRITE_DUE_MS - 11);
-    stage_answer(stage, WRITE, ZKL_OUTCOME_NO_NODE);
-    EXPECT_INT(live_lease_left(stage), LEASE_MS - WRITE_DUE_MS - 11);
-    stage_pass(stage, PERIOD_MS - WRITE_DUE_MS - 12);
-    FAKE_HEARD(&stage->fake, ""); /* until the next probe */
-    live_finish(stage);
-}
-
 TEST(lease_costs_two_writes_a_period_and_never_ends) {
     run_stage *stage = live_open(TICK_MS);
     unsigned probes = 0;
@@ -42,20 +20,6 @@ TEST(lease_costs_two_writes_a_period_and_never_ends) {
         EXPECT(live_lease_left(stage) > LEASE_MS - PERIOD_MS - 1);
     }
     EXPECT_INT(stage->a.verdicts, 1);
-    live_finish(stage);
-}
-
-TEST(own_create_and_delete_serve_as_the_writes) {
-    run_stage *stage = live_open(TICK_MS);
-    stage_hold(stage, &stage->a); /* its create is the probe */
-    stage_pass(stage, TICK_MS + 1);
-    stage_hold(stage, &stage->b); /* its create the first write */
-    live_stop_for(stage, 1);
-    stage_feed(&stage->a, ZKL_EVENT_RELEASED);
-    stage_answer(stage, "remove /r", ZKL_OUTCOME_OK);
-    EXPECT_INT(live_lease_left(stage), LEASE_MS - TICK_MS - 2);
-    stage_pass(stage, WRITE_DUE_MS - 3);
-    FAKE_HEARD(&stage->fake, "remove " OWN_NODE "; ended"); /* and no write of its own */
     live_finish(stage);
 }
 

@@ -480,21 +480,6 @@ TEST(hold_that_was_closed_before_its_callback_was_not_acquired_again) {
     end();
 }
 
-TEST(hold_that_was_lost_before_its_callback_was_not_acquired_again) {
-    begin_owned();
-    EXPECT_INT(acquire_as(&one, ZKL_READ), ZKL_OK);
-    zkl_testing_expire_session(self.client);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 3);
-    ASYNC_HEARD(&self, "acquired(-7) suspect lost(-9) ");
-    EXPECT_INT(holds(), 1);
-    EXPECT_INT(release_as(&one), ZKL_OK);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "released(-7) ");
-    EXPECT_INT(holds(), 0);
-    end();
-}
-
 /* The callback of an earlier hold comes late: a thread holds the lock by then. */
 TEST(hold_of_a_grant_that_is_over_is_none_of_the_next) {
     begin_owned();

@@ -233,19 +233,6 @@ TEST(memory_for_the_news_of_a_grant_is_taken_before_it) {
     EXPECT_INT(fail_each_allocation(true), fail_each_allocation(false) + 1);
 }
 
-TEST(handle_without_memory_is_not_opened) {
-    news_ear ear;
-    lock_desk *desk = ear_open_desk(&ear, 0, 0);
-    zkl_lock_options options = ear_options(&ear);
-    zkl_lock *lock = desk->lock;
-    atomic_store(&no_memory, true);
-    int status = zkl_lock_open(desk->client, "other", &options, &lock);
-    atomic_store(&no_memory, false);
-    EXPECT_INT(status, ZKL_NO_MEMORY);
-    EXPECT(lock == NULL);
-    ear_close_desk(desk, &ear);
-}
-
 /* ---- The same, of asynchronous calls ---------------------------------------------------- */
 
 static atomic_int calls_told;
@@ -256,10 +243,6 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     (void)grant;
     atomic_store(&last_told, status);
     atomic_fetch_add(&calls_told, 1);
-}
-
-static void on_released(void *arg, int status) {
-    on_acquired(arg, status, NULL);
 }
 
 static int acquire_async(lock_desk *desk) {
@@ -292,35 +275,6 @@ TEST(asynchronous_acquire_without_memory_is_refused_and_not_told) {
     EXPECT_INT(status, ZKL_OK);
     EXPECT_INT(atomic_load(&last_told), ZKL_DISCONNECTED);
     EXPECT(number > 3); /* its callback, its news and its request at least */
-}
-
-static void on_committed(void *arg, int status, zkl_transaction *transaction,
-                         const zkl_transaction_result *result) {
-    (void)transaction;
-    (void)result;
-    on_released(arg, status);
-}
-
-/* The callback's memory, or what is sent. */
-TEST(asynchronous_commit_without_memory_leaves_the_transaction_as_it_was) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    zkl_transaction *transaction = NULL;
-    desk_forget_heard(desk);
-    atomic_store(&calls_told, 0);
-    EXPECT_INT(zkl_transaction_begin(desk->lock, &transaction), ZKL_OK);
-    for (int number = 1; number <= 2; number++) {
-        atomic_store(&failing_allocation, number);
-        EXPECT_INT(zkl_lock_verify_async(desk->lock, 1000, on_released, NULL), ZKL_NO_MEMORY);
-        atomic_store(&failing_allocation, number);
-        EXPECT_INT(zkl_transaction_commit_async(transaction, 1000, on_committed, NULL),
-                   ZKL_NO_MEMORY);
-        EXPECT_INT(zkl_transaction_check(transaction, "/data", ZKL_ANY_VERSION), ZKL_OK);
-    }
-    DESK_HEARD(desk, "");
-    EXPECT_INT(atomic_load(&calls_told), 0);
-    zkl_transaction_free(transaction);
-    ear_close_desk(desk, &ear);
 }
 
 TEST(asynchronous_call_without_a_thread_for_its_callback_is_refused) {

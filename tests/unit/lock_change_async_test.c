@@ -87,27 +87,6 @@ TEST(downgrade_that_the_lock_is_released_under_is_over_for_good) {
 
 /* ---- Upgrade ------------------------------------------------------------------------ */
 
-TEST(upgrade_is_held_from_its_callback_on_with_a_greater_token) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_READ);
-    int64_t token = info().token;
-    EXPECT_INT(upgrade(), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(info().mode, ZKL_READ);
-    EXPECT_INT(zkl_testing_count_children(ASYNC_RESOURCE), 2);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "upgraded ");
-    EXPECT(self.grant.token > token);
-    EXPECT_INT(self.grant.mode, ZKL_WRITE);
-    EXPECT_INT(info().token, self.grant.token);
-    zkl_testing_sleep(SOON_MS);
-    expect_held(ZKL_WRITE);
-    EXPECT_INT(upgrade(), ZKL_OK); /* of a writer */
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "upgraded ");
-    EXPECT_INT(info().token, self.grant.token);
-    end();
-}
-
 /* Decided in its first step. */
 TEST(upgrade_without_a_connection_is_told_later_all_the_same) {
     begin(ZKL_DISPATCH_CALLER, ZKL_READ);

@@ -94,21 +94,6 @@ TEST(holder_is_told_once_when_others_come) {
     }
 }
 
-TEST(each_grant_is_told_anew) {
-    char node[ZKL_NODE_PATH_SIZE];
-    begin_held(ZKL_EXCLUSIVE);
-    for (int i = 0; i < 2; i++) {
-        add(ZKL_EXCLUSIVE, node);
-        expect_told(&first_ear, "contended");
-        EXPECT_INT(first_ear.token, holder.grant.token);
-        EXPECT_INT(relative_release(&holder), ZKL_OK);
-        EXPECT_INT(zkl_testing_delete_node(node), 1);
-        EXPECT_INT(relative_acquire(&holder, ZKL_FOREVER), ZKL_OK);
-    }
-    expect_told(&first_ear, "");
-    end();
-}
-
 TEST(fellow_readers_and_foreign_children_are_no_news) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_held(ZKL_READ);

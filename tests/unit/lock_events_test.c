@@ -58,20 +58,6 @@ TEST(node_deleted_by_somebody_is_told) {
     ear_close_desk(desk, &ear);
 }
 
-TEST(node_that_was_only_changed_is_no_news) {
-    news_ear ear;
-    lock_desk *desk = ear_hold(&ear);
-    desk_pass(desk, PROBE_MS);
-    answer_watch(desk, ZKL_OUTCOME_OK);
-    desk_enter(desk);
-    zkl_session_on_watch_fired(&desk->client->sessions->session, desk->fake.last_watch_id, false);
-    desk_leave(desk);
-    answer_watch(desk, ZKL_OUTCOME_OK);
-    TOLD(desk, &ear, "");
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_OK);
-    ear_close_desk(desk, &ear);
-}
-
 TEST(disconnection_between_grant_and_return_is_told_after_it) {
     news_ear ear;
     lock_desk *desk = ear_open_desk(&ear, 0, 0);

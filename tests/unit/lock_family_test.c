@@ -154,23 +154,6 @@ TEST(full_queue_is_refused_without_a_write) {
     end(3);
 }
 
-TEST(limit_of_a_semaphore_counts_those_that_wait) {
-    begin();
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.permits = 2;
-    options.max_waiting = 1;
-    for (size_t i = 0; i < 4; i++) {
-        relative_open(&all[i], ZKL_PERMIT, &options);
-    }
-    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(relative_acquire(&all[1], ZKL_FOREVER), ZKL_OK);
-    relative_start_acquire(&all[2], ZKL_FOREVER);
-    EXPECT_INT(relative_acquire(&all[3], ZKL_FOREVER), ZKL_QUEUE_FULL);
-    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
-    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
-    end(4);
-}
-
 /* ---- A sequence that is used up ----------------------------------------------------------- */
 
 static void wear_out(void) {

@@ -69,21 +69,6 @@ TEST(lock_is_held_until_the_last_of_as_many_releases) {
 
 /* ---- Modes ------------------------------------------------------------------- */
 
-TEST(writer_may_acquire_again_in_any_mode) {
-    static const zkl_mode modes[] = { ZKL_READ, ZKL_WRITE, ZKL_EXCLUSIVE };
-    static const zkl_mode held[] = { ZKL_WRITE, ZKL_EXCLUSIVE };
-    for (size_t h = 0; h < COUNT_OF(held); h++) {
-        lock_desk *desk = hold_as(held[h]);
-        for (size_t i = 0; i < COUNT_OF(modes); i++) {
-            EXPECT_INT(acquire_as(desk, modes[i]), ZKL_OK);
-            EXPECT_INT(desk->grant.mode, held[h]); /* still that of the lock that is held */
-        }
-        EXPECT_INT(holds(desk), 4);
-        DESK_HEARD(desk, "");
-        desk_close(desk);
-    }
-}
-
 TEST(reader_may_acquire_again_for_reading_only) {
     lock_desk *desk = hold_as(ZKL_READ);
     EXPECT_INT(acquire_as(desk, ZKL_READ), ZKL_OK);

@@ -124,23 +124,6 @@ TEST(hold_limit_that_passed_in_a_stop_is_the_verdict_though_no_timer_fired) {
     end();
 }
 
-/* ---- Expiry while it waits ------------------------------------------------------------------ */
-
-TEST(node_that_is_deleted_by_hand_is_made_again_with_all_others_in_the_same_deadline) {
-    begin_waiting(ZKL_DISPATCH_THREAD, 10000);
-    int64_t began_ms = zkl_testing_now_ms() - SOON_MS;
-    zkl_testing_sleep(5000);
-    set_delete_last_of(SET_ORDERS);
-    zkl_testing_sleep(SET_SESSION_MS);
-    set_expect_nodes(2, 1);
-    async_wait(&self);
-    ASYNC_HEARD(&self, "acquired(-2) ");
-    EXPECT(zkl_testing_now_ms() - began_ms >= 10000);
-    EXPECT(zkl_testing_now_ms() - began_ms <= 10050);
-    other_goes();
-    end();
-}
-
 /* ---- Close of the client --------------------------------------------------------------------- */
 
 static void close_client(int64_t timeout_ms, int status) {

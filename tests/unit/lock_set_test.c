@@ -163,68 +163,7 @@ typedef struct two_locks {
     int status;
 } two_locks;
 
-static void open_locks(two_locks *self, const char *one, const char *other) {
-    self->client = open_client(0);
-    EXPECT_INT(zkl_lock_open(self->client, one, NULL, &self->locks[0]), ZKL_OK);
-    EXPECT_INT(zkl_lock_open(self->client, other, NULL, &self->locks[1]), ZKL_OK);
-}
-
-static void note(void *arg, int status, const zkl_grant *grant) {
-    (void)grant;
-    if (status != ZKL_OK) {
-        *(int *)arg = status;
-    }
-}
-
-/* What sets are for: the requests of two callers, each sent off at once, one behind the
- * other, have come to the two queues in different orders. */
-TEST(single_requests_of_two_callers_wait_in_a_circle) {
-    unsigned circles = 0;
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        zkl_testing_options options = ZKL_TESTING_OPTIONS_INIT;
-        options.seed = seed;
-        zkl_testing_begin(&options);
-        two_locks callers[2] = { { .status = ZKL_OK }, { .status = ZKL_OK } };
-        open_locks(&callers[0], "stock", "orders");
-        open_locks(&callers[1], "orders", "stock");
-        for (size_t i = 0; i < 4; i++) {
-            two_locks *one = &callers[i % 2];
-            EXPECT_INT(zkl_lock_acquire_async(one->locks[i / 2], ZKL_EXCLUSIVE, LONG_MS, NULL, note,
-                                              &one->status),
-                       ZKL_OK);
-        }
-        zkl_testing_sleep(2 * LONG_MS);
-        circles += callers[0].status == ZKL_TIMEOUT && callers[1].status == ZKL_TIMEOUT ? 1 : 0;
-        for (size_t i = 0; i < 2; i++) {
-            zkl_lock_close(callers[i].locks[0]);
-            zkl_lock_close(callers[i].locks[1]);
-            EXPECT_INT(zkl_client_close(callers[i].client, LONG_MS), ZKL_OK);
-        }
-        zkl_testing_end();
-    }
-    EXPECT(circles > 0);
-}
-
 /* ---- Failures ------------------------------------------------------------------------------- */
-
-TEST(session_that_expires_while_waiting_joins_all_queues_again) {
-    caller self;
-    begin(&self);
-    caller holder;
-    open_caller(&holder, "stock", "orders");
-    acquire(&holder);
-    zkl_testing_task *task = zkl_testing_start(acquire, &self);
-    zkl_testing_sleep(SOON_MS);
-    set_expect_nodes(2, 2);
-    zkl_testing_expire_session(self.client); /* of the one that waits */
-    zkl_testing_sleep(2 * SESSION_MS);
-    set_expect_nodes(2, 2);
-    EXPECT_INT(zkl_lock_release(holder.set, ZKL_FOREVER), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(self.status, ZKL_OK);
-    close_caller(&holder);
-    end(&self);
-}
 
 TEST(one_deadline_is_over_all_attempts) {
     caller self;

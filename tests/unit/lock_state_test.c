@@ -139,40 +139,6 @@ TEST(lost_lock_tells_its_grant_and_the_reason) {
     desk_close(desk);
 }
 
-TEST(release_that_waits_is_releasing) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_begin(desk, desk_release, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 1);
-    desk_leave(desk);
-    zkl_lock_information information = information_of(desk);
-    EXPECT_INT(information.state, ZKL_STATE_RELEASING);
-    EXPECT_INT(information.pending_deletions, 1);
-    expect_no_grant(&information);
-    desk_answer_remove(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    EXPECT_INT(information_of(desk).state, ZKL_STATE_IDLE);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    desk_close(desk);
-}
-
-TEST(deletions_are_pending_until_each_is_confirmed) {
-    lock_desk *desk = desk_open(NULL);
-    for (uint64_t left = 1; left <= 2; left++) {
-        desk_hold(desk);
-        EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-        EXPECT_INT(information_of(desk).state, ZKL_STATE_IDLE);
-        EXPECT_INT(information_of(desk).pending_deletions, left);
-    }
-    desk_hold(desk);
-    EXPECT_INT(information_of(desk).pending_deletions, 2); /* the lock that is held is none */
-    desk_answer_remove(desk);
-    EXPECT_INT(information_of(desk).pending_deletions, 1);
-    desk_answer_remove(desk);
-    EXPECT_INT(information_of(desk).pending_deletions, 0);
-    desk_close(desk);
-}
-
 /* ---- Losses, and what is left to do after them ------------------------------------------- */
 
 TEST(node_of_a_lost_lease_stays_until_the_release) {

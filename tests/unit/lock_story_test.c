@@ -106,35 +106,6 @@ static void close_and_read(const story *self, const char *expected, int line) {
 #define BEGIN "begin waited 0; "
 #define HELD BEGIN "acquired waited 0 held 0 node 3 token 4711; "
 
-/* ---- It comes to hold --------------------------------------------------------------------- */
-
-TEST(waiter_says_behind_whom_and_for_how_long) {
-    story self;
-    lock_desk *desk = open_story(&self, NULL, 0);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk->fake.now_ms += 5;
-    desk_answer_create(desk, DESK_NODE, DESK_TOKEN);
-    desk_answer_list(desk, DESK_NODE, "__WRIT__0000000001");
-    desk->fake.now_ms += 25;
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_NO_NODE); /* it is gone already */
-    desk_answer_list(desk, DESK_NODE, "__READ__0000000002");
-    desk->fake.now_ms += 70;
-    FAKE_ANSWER(&desk->fake, "watch /app/locks/stock/__READ__", .outcome = ZKL_OUTCOME_NO_NODE);
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* its own node */
-    desk_answer_list(desk, DESK_NODE, NULL);
-    fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
-    desk_stand_still(desk, 400);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
-    desk_answer_remove(desk);
-    TELLS(&self, BEGIN "queued behind __WRIT__0000000001 waited 5 node 3; "
-                       "queued behind __READ__0000000002 waited 30 node 3; "
-                       "acquired waited 100 held 0 node 3 token 4711; "
-                       "released waited 100 held 400 node 3 token 4711");
-}
-
 /* ---- It does not ---------------------------------------------------------------------------- */
 
 TEST(acquire_that_cannot_begin_says_why) {

@@ -75,19 +75,6 @@ TEST(refusal_names_the_node_that_was_not_made) {
     desk_close(desk);
 }
 
-TEST(try_returns_without_a_wait) {
-    lock_desk *desk = desk_open_offline(NULL);
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_DISCONNECTED);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    desk_begin(desk, desk_acquire, 0);
-    desk_enter_at_calls(desk, 1);
-    const char *names[] = { "lock-0000000001" };
-    FAKE_ANSWER(&desk->fake, "list", .children = { names, 1 });
-    desk_leave(desk);
-    EXPECT_INT(desk_join(desk), ZKL_BUSY);
-    desk_close(desk);
-}
-
 TEST(expiry_fails_the_acquire_where_asked_for) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.fail_on_session_expiry = 1;
@@ -118,33 +105,6 @@ TEST(held_handle_cannot_acquire_again_until_released) {
     EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_OK);
     desk_answer_remove(desk);
     desk_hold(desk);
-    desk_close(desk);
-}
-
-TEST(handle_in_an_acquire_is_in_use) {
-    lock_desk *desk = desk_open(NULL);
-    desk_begin(desk, desk_acquire, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 2);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-    EXPECT_INT(zkl_lock_cancel(desk->lock), ZKL_OK);
-    EXPECT_INT(desk_join(desk), ZKL_CANCELLED);
-    desk_close(desk);
-}
-
-TEST(handle_in_a_release_is_in_use) {
-    lock_desk *desk = desk_open(NULL);
-    desk_hold(desk);
-    desk_begin(desk, desk_release, ZKL_FOREVER);
-    desk_enter_at_calls(desk, 1);
-    desk_leave(desk);
-    EXPECT_INT(zkl_lock_acquire(desk->lock, ZKL_EXCLUSIVE, 0, NULL), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_HANDLE_IN_USE);
-    EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);
-    desk_answer_remove(desk);
-    EXPECT_INT(desk_join(desk), ZKL_OK);
     desk_close(desk);
 }
 

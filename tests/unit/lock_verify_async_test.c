@@ -61,23 +61,6 @@ TEST(release_that_waits_ends_what_was_not_sent) {
     end();
 }
 
-TEST(handle_closed_meanwhile_is_told_so) {
-    begin_disconnected(1000);
-    EXPECT_INT(verify(2000), ZKL_OK);
-    async_close_handle(&self);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "verified(-3) "); /* it was not sent */
-    zkl_testing_sleep(5000);
-    end();
-    begin(ZKL_DISPATCH_CALLER);
-    EXPECT_INT(verify(2000), ZKL_OK);
-    async_close_handle(&self);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "verified(-8) "); /* it was */
-    zkl_testing_sleep(5000);
-    end();
-}
-
 static unsigned told[MANY];
 
 static void on_one_of_many(void *arg, int status) {

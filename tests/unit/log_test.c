@@ -124,17 +124,6 @@ static void write_numbered(zkl_log *log, size_t first, size_t count) {
 
 /* ---- Records -------------------------------------------------------------------- */
 
-TEST(records_are_delivered_in_order) {
-    log_bench bench = open_bench(ZKL_LOG_INFO);
-    write_numbered(bench.log, 0, 500);
-    finish(&bench);
-    EXPECT_INT(bench.listener->count, 500);
-    for (size_t i = 0; i < bench.listener->count; i++) {
-        EXPECT_INT(atoi(bench.listener->records[i].message), i);
-    }
-    close_bench(&bench);
-}
-
 TEST(less_important_records_are_not_made) {
     for (int level = ZKL_LOG_ERROR; level <= ZKL_LOG_DEBUG; level++) {
         log_bench bench = open_bench((zkl_log_level)level);

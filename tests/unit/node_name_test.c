@@ -114,26 +114,6 @@ TEST(every_sequence_that_a_server_writes_is_read_back) {
     }
 }
 
-/* In memory of exactly their size, where a sanitizer sees a step too far. */
-TEST(short_and_strange_bytes_are_read_within_their_bounds) {
-    static const char *const texts[] = {
-        "",           "_",
-        "_c",         "_c_",
-        "-",          "--",
-        "0",          "-0000000",
-        "\xff\xfe",   ("_c_" GUID),
-        "_c_0123",    "lock-1",
-        "__rlock__1", "\x01\x02lock-\x80",
-    };
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        char *exact = strdup(texts[i]);
-        EXPECT_FOREIGN(exact);
-        EXPECT(!zkl_node_name_has_guid(exact, GUID));
-        EXPECT(!zkl_node_name_same_guid(exact, exact));
-        free(exact);
-    }
-}
-
 TEST(prefixes_are_those_of_curator) {
     char text[ZKL_NODE_NAME_SIZE];
     zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });

@@ -41,39 +41,6 @@ CONVERSATION(node_that_was_changed_is_watched_again, exclusive) = {
     "own_watched OK  -> ", "probe           -> ",
 };
 
-CONVERSATION(own_watch_that_failed_is_tried_again_by_the_next_probe, exclusive) = {
-    GRANTED("me0"),
-    "probe               -> WATCH_OWN me0",
-    "own_watched NOT_NOW -> ",
-    "probe               -> WATCH_OWN me0",
-    "own_watched UNKNOWN -> ",
-    "probe               -> WATCH_OWN me0",
-    "own_watched REFUSED -> ",
-    "probe               -> WATCH_OWN me0",
-    "own_watched OK      -> ",
-    "own_watch_fired     -> WATCH_OWN me0",
-    "own_watched NOT_NOW -> ",
-    "probe               -> WATCH_OWN me0",
-    "own_watched NO_NODE -> LOSE NODE_DELETED END",
-};
-
-/* Our own deletion fires it, before or after its reply. */
-TEST(release_with_the_own_watch_armed_is_no_loss) {
-    static const char *const before[] = {
-        GRANTED("me0"),        "probe           -> WATCH_OWN me0",
-        "own_watched OK  -> ", "released        -> DELETE me0",
-        "own_watch_fired -> ", "deleted OK      -> END",
-    };
-    static const char *const without[] = {
-        GRANTED("me0"),
-        "probe          -> WATCH_OWN me0",
-        "own_watched OK -> ",
-        RELEASED("me0"),
-    };
-    PLAY(exclusive, before);
-    PLAY(exclusive, without);
-}
-
 TEST(session_end_of_a_watched_holder_is_told_as_such) {
     static const char *const armed[] = {
         GRANTED("me0"),

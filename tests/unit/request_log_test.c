@@ -136,24 +136,6 @@ TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
                                        " status=-2 waited=200 session=77\n");
 }
 
-TEST(unknown_child_in_the_way_is_named) {
-    newsroom *room = open_room();
-    start(room, ZKL_FOREVER);
-    queue_up(room, "latch-0000000001");
-    FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    tell(room, ZKL_SESSION_STATE_EXPIRED);
-    zkl_request_runner_feed(room->runner,
-                            &(zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CANCELLED });
-    expect_lines(room, CONNECTED BEGIN
-                 "2 unknown_child resource=stock owner=me" NODE
-                 " behind=latch-0000000001 waited=0 session=77\n"
-                 "4 queued resource=stock owner=me" NODE
-                 " behind=latch-0000000001 waited=0 session=77\n"
-                 "2 session_expired owner=me status=-9 session=77\n"
-                 "2 rejoined resource=stock owner=me waited=0 session=77\n"
-                 "3 not_acquired resource=stock owner=me status=-3 waited=0 session=77\n");
-}
-
 TEST(node_that_cannot_be_deleted_is_reported_once) {
     newsroom *room = open_room();
     start(room, ZKL_FOREVER);

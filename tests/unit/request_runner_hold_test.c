@@ -90,24 +90,6 @@ TEST(node_of_a_held_lock_is_watched_and_its_deletion_told) {
     stage_close(stage);
 }
 
-/* As by a setData. The change is older than the answer, and so than the watch. */
-TEST(own_node_changed_before_its_watch_is_answered_is_no_loss) {
-    run_stage *stage = stage_open();
-    stage_hold(stage, &stage->a);
-    probe(stage);
-    stage_fire(stage, false);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&stage->fake, "");
-    EXPECT(!stage->a.ended);
-    stage_fire(stage, true);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003");
-    stage_answer(stage, "watch", ZKL_OUTCOME_NO_NODE);
-    FAKE_HEARD(&stage->fake, "unwatch /r/#1-lock-0000000003; lost -12; ended");
-    stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
-    stage_close(stage);
-}
-
 /* b waits for a, and both watch a's node: the server keeps one watch for them. */
 static void begin_successor(run_stage *stage) {
     char blocker[FAKE_NAME_SIZE];
@@ -136,30 +118,6 @@ TEST(our_end_does_not_take_the_successors_watch_away) {
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     stage_answer(stage, "unwatch", ZKL_OUTCOME_OK);
     stage_hush(stage);
-    stage_close(stage);
-}
-
-/* No delete of a's node was ever sent: the servers deleted it with the session, and
- * b's own together with it; the news of that come in any order. */
-TEST(end_of_the_session_is_no_hand_off_between_two_of_its_requests) {
-    run_stage *stage = stage_open();
-    hold_and_watch(stage, &stage->a);
-    uint64_t shared_watch = stage->fake.last_watch_id;
-    begin_successor(stage);
-    stage_answer(stage, "watch", ZKL_OUTCOME_OK);
-    hear_of_the_server(stage);
-    stage_hush(stage);
-    zkl_session_on_watch_fired(&stage->session, shared_watch, true);
-    FAKE_HEARD(&stage->fake, "watch /r/#1-lock-0000000003; list /r");
-    EXPECT_INT(stage->b.verdicts, 0);
-    stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    FAKE_HEARD(&stage->fake, "lost -9; ended");
-    EXPECT_INT(stage->b.verdicts, 0); /* it joins again in the next session */
-    if (stage->b.runner != NULL) {
-        stage_feed(&stage->b, ZKL_EVENT_CANCELLED);
-    }
-    FAKE_HEARD(&stage->fake, "b decided -3; b ended");
     stage_close(stage);
 }
 
@@ -239,20 +197,6 @@ TEST(old_list_that_grants_nothing_is_believed) {
     for (int i = 0; i < 3; i++) { /* its watches are removed, and its node */
         fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     }
-    stage_hush(stage);
-    stage_close(stage);
-}
-
-TEST(old_list_of_who_leaves_is_believed) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    stage->fake.now_ms += 10000;
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    stage_hush(stage);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     stage_hush(stage);
     stage_close(stage);
 }

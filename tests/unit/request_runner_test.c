@@ -38,19 +38,6 @@ TEST(node_says_who_and_when) {
     stage_close(stage);
 }
 
-TEST(node_says_the_note_of_its_request) {
-    run_stage *stage = stage_open();
-    zkl_run_options options = {
-        .resource = "stock", .parent_path = "/r", .timeout_ms = ZKL_FOREVER, .note = "10.0.0.1:80"
-    };
-    EXPECT_INT(zkl_request_runner_start(&stage->session, &options, &stage->a.runner), ZKL_OK);
-    EXPECT(strstr(stage->fake.data, "Z\nnote=10.0.0.1:80\n") != NULL);
-    fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
-    stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
-    stage_hush(stage);
-    stage_close(stage);
-}
-
 TEST(node_path_is_known_as_long_as_there_is_a_node) {
     run_stage *stage = stage_open();
     char path[ZKL_NODE_PATH_SIZE];

@@ -154,25 +154,6 @@ CONVERSATION(refusal_that_does_not_say_why_is_no_success, exclusive) = {
     "listed nobody            -> END",
 };
 
-CONVERSATION(busy_server_is_asked_again_after_a_pause, exclusive) = {
-    "start           -> CREATE LIST",
-    "created NOT_NOW -> ",
-    "listed NOT_NOW  -> BACK_OFF",
-    "backed_off      -> CREATE LIST",
-    "created me3     -> ",
-    "listed NOT_NOW  -> BACK_OFF",
-    "backed_off      -> LIST",
-    "listed x2 me3   -> WATCH x2 WATCH_OWN me3",
-    "watched NOT_NOW -> ",
-    "own_watched OK  -> BACK_OFF",
-    "backed_off      -> LIST",
-    "listed me3      -> GRANT",
-    "released        -> DELETE me3",
-    "deleted NOT_NOW -> BACK_OFF",
-    "backed_off      -> DELETE me3",
-    "deleted OK      -> END",
-};
-
 CONVERSATION(refused_delete_is_tried_again_and_again, exclusive) = {
     GRANTED("me1"),
     "released        -> DELETE me1",
@@ -249,23 +230,6 @@ TEST(sequence_near_two_to_the_31_waits_for_an_empty_resource) {
     PLAY(exclusive, last_granted);
 }
 
-TEST(negative_sequence_waits_for_an_empty_resource) {
-    static const char *const lowest[] = {
-        JOINED("me-2147483648"),
-        "listed me-2147483648 x2 -> DELETE me-2147483648",
-        "deleted OK              -> INSPECT_PARENT",
-        "parent_inspected older  -> REMOVE_PARENT",
-    };
-    static const char *const minus_one[] = {
-        JOINED("me-1"),
-        "listed me-1            -> DELETE me-1",
-        "deleted NO_NODE        -> INSPECT_PARENT",
-        "parent_inspected older -> REMOVE_PARENT",
-    };
-    PLAY(exclusive, lowest);
-    PLAY(reader, minus_one);
-}
-
 CONVERSATION(resource_that_is_not_empty_by_the_deadline_has_its_own_status, exclusive) = {
     DRAINS,
     "parent_inspected older   -> REMOVE_PARENT",
@@ -331,20 +295,6 @@ TEST(whoever_leaves_removes_the_resource_if_it_is_empty) {
     PLAY(exclusive, lost);
     PLAY(exclusive, offline);
 }
-
-CONVERSATION(try_begins_an_empty_resource_anew, try_exclusive) = {
-    "start                  -> LIST",
-    "listed nobody          -> CREATE LIST",
-    "created me2147483647   -> ",
-    "listed me2147483647    -> DELETE me2147483647",
-    "deleted OK             -> INSPECT_PARENT",
-    "parent_inspected older -> REMOVE_PARENT",
-    "parent_removed OK      -> REJOIN MAKE_PARENT",
-    "parent_made OK         -> LIST",
-    "listed nobody          -> CREATE LIST",
-    "created me0            -> ",
-    "listed me0             -> GRANT",
-};
 
 CONVERSATION(exhausted_sequence_of_a_try_fails_closed, try_exclusive) = {
     "start                    -> LIST",

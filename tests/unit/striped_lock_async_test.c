@@ -171,22 +171,6 @@ TEST(every_way_is_granted_in_the_callback_and_released_in_another) {
     end();
 }
 
-TEST(session_that_expires_while_waiting_queues_again) {
-    for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        begin(ZKL_DISPATCH_THREAD);
-        others_take_all();
-        EXPECT_INT(ways[i](ZKL_FOREVER), ZKL_OK);
-        zkl_testing_sleep(SOON_MS);
-        zkl_testing_expire_session(client);
-        zkl_testing_sleep(2 * SESSION_MS);
-        EXPECT_TEXT(heard, "");
-        others_go();
-        wait_for_callback();
-        HEARD("acquired ");
-        end();
-    }
-}
-
 TEST(refused_calls_are_not_told) {
     begin(ZKL_DISPATCH_THREAD);
     for (size_t i = 0; i < COUNT_OF(ways); i++) {

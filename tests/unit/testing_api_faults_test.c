@@ -214,28 +214,3 @@ TEST(election_is_a_hiccup) {
     EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_HELD, TIMEOUT_MS), 1);
     end_held();
 }
-
-static void make_requests(void) {
-    zkl_lock *other = NULL;
-    EXPECT_INT(zkl_lock_open(holder.client, "other", NULL, &other), ZKL_OK);
-    for (int i = 0; i < 20; i++) {
-        zkl_testing_sleep(TIMEOUT_MS / 20);
-        if (zkl_lock_acquire(other, ZKL_EXCLUSIVE, 0, NULL) == ZKL_OK) {
-            (void)zkl_lock_release(other, 0);
-        }
-    }
-    zkl_lock_close(other);
-}
-
-TEST(failure_rate_breaks_connections_until_it_is_0) {
-    begin_with(0, false);
-    zkl_testing_set_failure_rate(500000);
-    make_requests();
-    EXPECT(holder.news[0] != '\0');
-    zkl_testing_set_failure_rate(0);
-    zkl_testing_sleep(TIMEOUT_MS);
-    holder.news[0] = '\0';
-    make_requests();
-    EXPECT_TEXT(holder.news, "");
-    end_held();
-}

@@ -176,31 +176,6 @@ TEST(nothing_is_told_of_a_session_that_was_given_up) {
 
 /* ---- Processes that stop, news that repeats -------------------------------------------------- */
 
-TEST(stopped_process_gets_what_has_come_in_order_when_it_goes_on) {
-    caller self;
-    begin();
-    make_nodes();
-    zkl_process *process = zkl_process_begin(0);
-    zkl_process *before = zkl_process_enter(process);
-    open_connected(&self);
-    (void)zkl_process_enter(before);
-    caller_exists(&self, "/p/a", 1);
-    run_ms(2);
-    EXPECT_LOG(&self, "exists OK");
-    zkl_process_stop(process);
-    caller_list(&self, "/p");
-    (void)zkl_ensemble_delete(ensemble, "/p/a");
-    run_ms(10LL * TIMEOUT_MS);
-    EXPECT_NO_LOG(&self);
-    EXPECT(!zkl_ensemble_session_is_alive(ensemble, self.session_id));
-    zkl_process_continue(process);
-    run_ms(50);
-    /* What came before the end of the session is read first. */
-    EXPECT_LOG(&self, "list OK a b", "watch 1 deleted", "connecting", "expired");
-    caller_close(&self);
-    caller_world_end();
-}
-
 TEST(process_that_goes_on_reads_what_has_come_before_it_looks_at_the_clock) {
     caller self;
     begin();

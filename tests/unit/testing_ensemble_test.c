@@ -45,25 +45,6 @@ static void list_for(caller *self, int64_t ms) {
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-TEST(session_of_a_silent_client_ends_within_its_timeout_and_a_tick_with_its_nodes) {
-    caller self;
-    begin();
-    zkl_process *process = zkl_process_begin(0);
-    zkl_process *before = zkl_process_enter(process);
-    caller_open_on(&self, TIMEOUT_MS, follower);
-    (void)zkl_process_enter(before);
-    caller_create(&self, "/mine-");
-    run_ms(TICK_MS);
-    zkl_process_stop(process);
-    run_ms(TIMEOUT_MS - TICK_MS);
-    EXPECT(is_alive(&self) && exists("/mine-0000000000"));
-    run_ms(3 * TICK_MS); /* its touch went with a ping, half a tick late; and the tick's own */
-    EXPECT(!is_alive(&self) && !exists("/mine-0000000000"));
-    zkl_process_continue(process);
-    caller_close(&self);
-    caller_world_end();
-}
-
 TEST(follower_that_is_cut_off_goes_on_reading_while_the_leader_ends_its_sessions) {
     caller self;
     zkl_ensemble_options options = caller_options();
@@ -204,30 +185,6 @@ TEST(early_refusal_that_overtakes_an_answer_breaks_the_connection) {
     run_ms(10);
     EXPECT_LOG(&self, "connecting", "parent UNKNOWN", "delete UNKNOWN", "connected");
     EXPECT(exists("/q"));
-    caller_close(&self);
-    caller_world_end();
-}
-
-TEST(mute_connection_answers_pings_and_nothing_else) {
-    caller self;
-    begin();
-    for (uint32_t i = 0; i < 3; i++) {
-        zkl_ensemble_mute_connections(ensemble, i, 50 * MS);
-    }
-    caller_open(&self, TIMEOUT_MS);
-    run_ms(10 * TIMEOUT_MS);
-    EXPECT_LOG(&self, "connected");
-    EXPECT(is_alive(&self));
-    uint64_t pings = zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING) + 1;
-    while (zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING) < pings) {
-        run_ms(1);
-    }
-    caller_list(&self, "/");
-    run_ms(TIMEOUT_MS / 2);
-    EXPECT_NO_LOG(&self);
-    EXPECT_INT(zkl_ensemble_request_count(ensemble, self.session_id, ZKL_CALL_PING), pings);
-    run_ms(TIMEOUT_MS); /* an open request keeps libzookeeper from pinging: it gives up */
-    EXPECT_LOG(&self, "connecting", "list UNKNOWN", "connected");
     caller_close(&self);
     caller_world_end();
 }

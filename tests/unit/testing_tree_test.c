@@ -144,27 +144,6 @@ TEST(end_of_a_session_deletes_all_its_nodes_in_one_transaction) {
 /* ---- Earlier states ----------------------------------------------------------------------------
  */
 
-TEST(earlier_states_are_seen_by_their_zxid) {
-    begin();
-    create("/p");    /* 1 */
-    create("/p/a");  /* 2 */
-    create("/p/b");  /* 3 */
-    delete ("/p/a"); /* 4 */
-    create("/p/a");  /* 5: another one */
-    EXPECT_INT(count_children("/p", 1), 0);
-    EXPECT_INT(count_children("/p", 3), 2);
-    EXPECT_INT(count_children("/p", 4), 1);
-    EXPECT_INT(count_children("/p", 5), 2);
-    EXPECT(zkl_tree_find(tree, "/p/a", 1) == NULL);
-    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p/a", 3)).czxid, 2);
-    EXPECT(zkl_tree_find(tree, "/p/a", 4) == NULL);
-    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p/a", 5)).czxid, 5);
-    zkl_tree_forget(tree, 4);
-    EXPECT(zkl_tree_find(tree, "/p/a", 3) == NULL);
-    EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p/a", 5)).czxid, 5);
-    end();
-}
-
 TEST(forgetting_takes_what_was_deleted_until_then_and_no_more) {
     begin();
     create("/a");
@@ -276,43 +255,5 @@ TEST(multi_that_checks_another_version_fails) {
     EXPECT_INT(transaction->results[2].error, ZKL_SERVER_ERROR_BAD_VERSION);
     zkl_tree_transaction_free(transaction);
     EXPECT_INT(zkl_node_get_stat(zkl_tree_find(tree, "/p", zxid)).czxid, zxid - 1);
-    end();
-}
-
-static zkl_server_error set(const char *path, const char *text, int32_t version) {
-    return write_one(0, (zkl_write){ .kind = ZKL_WRITE_SET,
-                                     .path = path,
-                                     .data = text,
-                                     .data_size = strlen(text),
-                                     .version = version });
-}
-
-static const zkl_node *node_at(const char *path) {
-    return zkl_tree_find(tree, path, zxid);
-}
-
-TEST(multi_that_fails_leaves_data_and_versions) {
-    begin();
-    create("/p");
-    EXPECT_INT(set("/p", "one", 0), ZKL_SERVER_ERROR_NONE);
-    const zkl_write operations[] = {
-        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "two", .data_size = 3, .version = 1 },
-        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "three", .data_size = 5, .version = 2 },
-        { .kind = ZKL_WRITE_CREATE, .path = "/p/x" },
-        { .kind = ZKL_WRITE_SET, .path = "/p", .data = "four", .data_size = 4, .version = 2 },
-    };
-    zkl_tree_transaction *transaction = multi(operations, COUNT_OF(operations));
-    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_BAD_VERSION);
-    EXPECT_INT(transaction->results[3].error, ZKL_SERVER_ERROR_BAD_VERSION);
-    zkl_tree_transaction_free(transaction);
-    EXPECT_TEXT(zkl_node_data(node_at("/p")), "one");
-    EXPECT_INT(zkl_node_get_stat(node_at("/p")).version, 1);
-    EXPECT_INT(zkl_node_get_stat(node_at("/p")).mzxid, zxid - 1);
-    transaction = multi(operations, 2);
-    EXPECT_INT(transaction->error, ZKL_SERVER_ERROR_NONE);
-    EXPECT_INT(transaction->change_count, 2);
-    EXPECT_INT(transaction->changes[1].kind, ZKL_CHANGE_SET);
-    zkl_tree_transaction_free(transaction);
-    EXPECT_TEXT(zkl_node_data(node_at("/p")), "three");
     end();
 }

@@ -145,21 +145,6 @@ TEST(outstanding_transaction_is_the_calls) {
     end();
 }
 
-TEST(transaction_that_is_freed_at_once_is_committed_all_the_same) {
-    begin(ZKL_DISPATCH_CALLER);
-    EXPECT_INT(zkl_transaction_create(transaction, "/data/n-", NULL, 0, ZKL_CREATE_SEQUENTIAL),
-               ZKL_OK);
-    EXPECT_INT(commit(LONG_MS), ZKL_OK);
-    zkl_transaction_free(transaction);
-    transaction = NULL;
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "committed ");
-    EXPECT_TEXT(self.created[1], "/data/n-0000000000");
-    EXPECT_TEXT(data_at("/data"), "new");
-    end();
-}
-
 /* ---- Close ------------------------------------------------------------------------------- */
 
 TEST(handle_closed_meanwhile_is_told_what_may_be) {

@@ -362,20 +362,6 @@ TEST(lost_reply_leaves_it_unknown) {
     }
 }
 
-TEST(nothing_is_sent_without_a_connection) {
-    begin();
-    zkl_transaction *transaction = begin_write();
-    stop_servers();
-    EXPECT_INT(zkl_transaction_commit(transaction, 100, NULL), ZKL_TIMEOUT);
-    zkl_ensemble_heal(ensemble);
-    sleep_ms(SESSION_MS / 2);
-    EXPECT_TEXT(data_at("/data"), "old");
-    EXPECT_INT(commit(transaction), ZKL_OK);
-    EXPECT_TEXT(data_at("/data"), "new");
-    zkl_transaction_free(transaction);
-    end();
-}
-
 static int committed;
 
 static void *commit_in_a_task(void *transaction) {
