@@ -63,7 +63,7 @@ static zkl_callback *take_first(zkl_callback_queue *queue) {
     return callback;
 }
 
-/* So many at most; with the mutex held, which is let go for each. */
+/* At most `most`, with the mutex held, which is released while each runs. */
 static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     size_t count = 0;
     while (count < most && queue->first != NULL) {
@@ -110,10 +110,6 @@ static void *run_thread(void *arg) {
     }
     pthread_mutex_unlock(&queue->mutex);
     return NULL;
-}
-
-bool zkl_callback_is_running(void) {
-    return zkl_thread_is_for_callbacks();
 }
 
 /* ---- Beginning and end ------------------------------------------------------------------------

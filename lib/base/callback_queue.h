@@ -25,29 +25,26 @@ typedef struct zkl_callback_queue {
     pthread_t thread;
     bool dispatching; /* the application is, in some thread */
     bool closing;
-    int descriptor; /* readable while callbacks wait; -1: nobody has asked for it */
+    int descriptor; /* readable while callbacks wait; -1: not asked for yet */
 } zkl_callback_queue;
 
-/** One with a thread of its own. NULL: out of memory, or no thread to be had. */
+/** A queue with its own thread. NULL: out of memory, or no thread could be started. */
 zkl_callback_queue *zkl_callback_queue_start(void);
-/** One that the application dispatches. NULL: out of memory. */
+/** A queue that the application dispatches. NULL: out of memory. */
 zkl_callback_queue *zkl_callback_queue_make(void);
-/** Runs what still waits, on its thread or on this one, and ends it. Not from a callback. NULL is
- *  fine. */
+/** Runs the callbacks that still wait, on its thread or on this one, and frees it. Not from a
+ *  callback. NULL does nothing. */
 void zkl_callback_queue_close(zkl_callback_queue *queue);
 
 /** Any thread; it does not wait for the callback. */
 void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback);
 
-/** Runs what waits now, of a queue without a thread, and says how many that were; not from a
- *  callback. While another thread is in here, it runs none. */
+/** Runs the callbacks that wait now, of a queue without a thread, and returns how many it has run.
+ *  Not from a callback. While another thread is in this function, it runs none. */
 size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue);
 
-/** A descriptor that is readable while callbacks wait; it ends with the queue. -1: none is to be
- *  had. */
+/** A descriptor that is readable while callbacks wait; it is closed with the queue. -1: it could
+ *  not be made. */
 int zkl_callback_queue_descriptor(zkl_callback_queue *queue);
-
-/** Whether the calling thread is running a callback of any client. */
-bool zkl_callback_is_running(void);
 
 #endif

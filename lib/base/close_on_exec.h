@@ -1,6 +1,6 @@
 /*
- * libzookeeper, as distributions build it, opens its sockets without close-on-exec, and tells
- * nobody which descriptors they are; only who is at the other end.
+ * libzookeeper, as distributions build it, opens its sockets without close-on-exec. It does not
+ * reveal their descriptors, only the address at the other end.
  */
 #ifndef ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H
 #define ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H

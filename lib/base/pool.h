@@ -9,7 +9,7 @@
 void *zkl_pool_make(size_t size);
 /** Another piece of it. */
 void *zkl_pool_take(void *pool, size_t size);
-/** The first piece, and all that was taken. NULL is fine. */
+/** Frees the first piece, and all that was taken. NULL does nothing. */
 void zkl_pool_free(void *pool);
 
 /** A copy of a text. NULL: out of memory. */

@@ -48,7 +48,7 @@ void zkl_thread_runs_callbacks(bool runs) {
     runs_callbacks = runs;
 }
 
-bool zkl_thread_is_for_callbacks(void) {
+bool zkl_callback_is_running(void) {
     return runs_callbacks;
 }
 

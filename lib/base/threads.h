@@ -43,15 +43,14 @@ void zkl_thread_join(pthread_t thread);
 /** A number for the calling thread that no other ever has in this process. */
 uint64_t zkl_thread_number(void);
 
-/** Has SIGALRM end the process after so many seconds, whatever the program has made of that
- *  signal. Allocates and locks nothing. In a simulated world, where nobody else waits, it
- *  does nothing. */
+/** Has SIGALRM end the process after `seconds`, whatever the program's handler of that signal is.
+ *  Allocates and locks nothing. Does nothing in a simulated world. */
 void zkl_process_must_end_within(unsigned seconds);
 
-/** Says of the calling thread that it runs the application's callbacks from now on, or not. */
+/** Notes whether the calling thread runs the application's callbacks from now on. */
 void zkl_thread_runs_callbacks(bool runs);
-/** Whether the calling thread has said so. */
-bool zkl_thread_is_for_callbacks(void);
+/** Whether the calling thread is running a callback of any client. */
+bool zkl_callback_is_running(void);
 
 /** Milliseconds since some moment; goes on while the machine sleeps, never back. */
 int64_t zkl_clock_ms(void);

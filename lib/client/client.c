@@ -116,7 +116,7 @@ static const zkl_session *find_session_without_lease(const zkl_client *client) {
 void zkl_client_note_lease_impossible(const zkl_client *client) {
     char text[64];
     if (client->sessions == NULL) {
-        return; /* whoever waited has woken up late, when the client was closed */
+        return; /* the caller has woken up late: the client is closed */
     }
     snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d",
              (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);

@@ -84,7 +84,7 @@ void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 
 /** A handle, as the owner of what it acquires where no thread waits. */
 void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]);
 
-/** What is told (telemetry.h) of a request of one of its handles that is not under way. */
+/** The facts for telemetry.h about a request of one of its handles that is not under way. */
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource);
 

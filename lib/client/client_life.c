@@ -162,7 +162,7 @@ static void dispatch_verdicts(zkl_client *client) {
     }
 }
 
-/* Every request leaves the queue; a verdict that is still owed is ZKL_CLOSED. */
+/* Each request leaves its queue; a verdict that is still owed is ZKL_CLOSED. */
 static void send_away(zkl_session *session) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;

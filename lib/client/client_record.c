@@ -9,8 +9,8 @@
 #include "client/client.h"
 #include "telemetry/record_file.h"
 
-/* So that nobody waits for the disk, or for pages of memory (which are touched
- * before): the mutex is held for the copy only. */
+/* The mutex is held for the copy only, so that no thread waits for the disk, nor for pages of
+ * memory, which are touched before. */
 static char *copy_record(zkl_client *client, size_t *length) {
     size_t size = zkl_recorder_size_max(client->recorder);
     char *copy = malloc(size);

@@ -104,15 +104,6 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 /* ---- Asking, with the mutex held ------------------------------------------------------------ */
 
-static zkl_outcome send_request(zkl_session *session, zkl_question *question) {
-    const zkl_operation operation = { .kind = question->kind,
-                                      .path = question->path,
-                                      .data = question->data,
-                                      .version = ZKL_ANY_VERSION,
-                                      .lasts = true };
-    return zkl_send(&session->sender, &operation, on_reply, question);
-}
-
 static void note_session(zkl_inquiry *inquiry, const zkl_session *session) {
     bool is_another = inquiry->asked && inquiry->session_number != session->sender.session_number;
     inquiry->session_changed = inquiry->session_changed || is_another;
@@ -127,7 +118,12 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
         question->answered = true; /* nothing is to be waited for */
         return;
     }
-    zkl_outcome outcome = send_request(session, question);
+    const zkl_operation operation = { .kind = question->kind,
+                                      .path = question->path,
+                                      .data = question->data,
+                                      .version = ZKL_ANY_VERSION,
+                                      .lasts = true };
+    zkl_outcome outcome = zkl_send(&session->sender, &operation, on_reply, question);
     if (outcome == ZKL_OUTCOME_OK) {
         note_session(inquiry, session);
         question->under_way = true;
@@ -184,7 +180,7 @@ static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
                          moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms);
 }
 
-/* From here on whoever asked looks at them without the mutex. */
+/* From here on the caller reads them without the mutex. */
 static void await_no_more(zkl_question *questions, size_t count) {
     for (size_t i = 0; i < count; i++) {
         questions[i].under_way = false;
@@ -207,18 +203,13 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
     return status;
 }
 
-static int question_status(const zkl_question *question) {
-    zkl_outcome outcome = question->reply.outcome;
-    if (outcome != ZKL_OUTCOME_REFUSED && outcome != ZKL_OUTCOME_NOT_EMPTY) {
-        return ZKL_OK;
-    }
-    zkl_error_note("path", question->path, "the servers refused the request");
-    return outcome == ZKL_OUTCOME_NOT_EMPTY ? ZKL_SERVER_REFUSED : question->reply.status;
-}
-
 int zkl_questions_status(const zkl_question *questions, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        ZKL_TRY(question_status(&questions[i]));
+        const zkl_reply *reply = &questions[i].reply;
+        if (reply->outcome == ZKL_OUTCOME_REFUSED || reply->outcome == ZKL_OUTCOME_NOT_EMPTY) {
+            zkl_error_note("path", questions[i].path, "the servers refused the request");
+            return reply->outcome == ZKL_OUTCOME_REFUSED ? reply->status : ZKL_SERVER_REFUSED;
+        }
     }
     return ZKL_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * Questions to the servers that a thread waits for, many at once. What is lost with a connection,
- * or turned away, is asked again until the deadline; so each question must be one that can be asked
- * twice.
+ * Questions to the servers, many at once. The calling thread waits for the answers. A question that
+ * is lost with its connection, or cannot be sent, is asked again until the deadline, so it must be
+ * safe to ask twice.
  */
 #ifndef ZKLOCK_INQUIRY_H
 #define ZKLOCK_INQUIRY_H
@@ -51,8 +51,8 @@ int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const cha
 /** Waits for `ms`. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED or ZKL_AUTH_FAILED. */
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
 
-/** Whether questions were asked in several sessions since the last call: what was told may go back
- *  in time. */
+/** Whether questions were asked in several sessions since the last call: a later answer may then be
+ *  older than an earlier one. */
 bool zkl_inquiry_changed_session(zkl_inquiry *inquiry);
 
 #endif

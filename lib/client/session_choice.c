@@ -16,8 +16,7 @@ static int add_session(zkl_client *client, zkl_client_session **result) {
     return count < ZKL_SESSIONS_MAX ? zkl_sessions_add(client, result) : ZKL_TOO_MANY_REQUESTS;
 }
 
-/* Filled in turn, so that as few sessions as possible are needed; but rather one
- * that is connected than one that is not. */
+/* The first session with room, so that few sessions are needed; a connected one is preferred. */
 static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
     zkl_client_session *found = NULL;
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
@@ -29,7 +28,7 @@ static zkl_client_session *find_room(const zkl_client *client, size_t bytes) {
     return found;
 }
 
-/* The next one is opened before the last is full, so that nobody has to wait for it. */
+/* The next session is opened before the last one is full, so that no request waits for it. */
 static void open_ahead(zkl_client *client, const zkl_client_session *used) {
     if (used->next == NULL && !has_room(used, client->watched_bytes_max / 4)) {
         zkl_client_session *ahead = NULL;

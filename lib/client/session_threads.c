@@ -154,7 +154,7 @@ static void wait_for_connection(zkl_client_session *self) {
     }
 }
 
-/* No session will follow; and a connection that stayed could try again and again by itself. */
+/* No session will follow. A connection left open would try again and again. */
 static void stop_connecting(zkl_client_session *self) {
     pthread_mutex_unlock(&self->client->mutex);
     zkl_connection_close(self->connection);

@@ -16,7 +16,7 @@ int zkl_sessions_start(zkl_client *client);
  *  ZKL_SYSTEM. */
 int zkl_sessions_add(zkl_client *client, zkl_client_session **result);
 /** Whether no reply is awaited: those of a connection that breaks are lost at once. With the mutex
- *  held. The client's condition is told of it, when it closes. */
+ *  held. While the client closes, its condition is signalled when that becomes true. */
 bool zkl_sessions_are_idle(const zkl_client *client);
 /** Stops all threads and ends all sessions, and with them the requests. Without
  *  the mutex. */

@@ -52,7 +52,7 @@ void zkl_thread_runs_callbacks(bool runs) {
     zkl_task_mark(runs);
 }
 
-bool zkl_thread_is_for_callbacks(void) {
+bool zkl_callback_is_running(void) {
     return zkl_task_is_marked();
 }
 

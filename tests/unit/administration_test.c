@@ -743,10 +743,7 @@ TEST(bad_arguments_are_refused) {
 TEST(call_without_servers_says_so) {
     begin(27);
     zkl_queue *queue = NULL;
-    for (uint32_t i = 0; i < zkl_ensemble_server_count(ensemble); i++) {
-        zkl_ensemble_stop_server(ensemble, i);
-    }
-    sleep_ms(1);
+    stop_all();
     EXPECT_INT(zkl_queue_describe(client, "stock", 3000, &queue), ZKL_TIMEOUT);
     EXPECT(strstr(zkl_error_message(), "servers: not connected for ") != NULL);
     end();
