@@ -19,15 +19,6 @@ static int64_t now(const zkl_lock *lock) {
     return zkl_session_now_ms(&lock->client->sessions->session);
 }
 
-static void set_timer(zkl_lock *lock, int64_t after_ms) {
-    zkl_session *session = lock->attempt.session;
-    if (after_ms != ZKL_FOREVER) {
-        int64_t now_ms = now(lock);
-        int64_t deadline_ms = after_ms < INT64_MAX - now_ms ? now_ms + after_ms : INT64_MAX - 1;
-        zkl_timers_set(&session->timers, &lock->attempt.timer, deadline_ms);
-    }
-}
-
 /* ---- Verdicts ----------------------------------------------------------------------------- */
 
 static void decide(zkl_lock *lock, int verdict) {
@@ -351,10 +342,11 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         tell_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
-        set_timer(lock, 0);
+        zkl_timers_set(&lock->attempt.session->timers, &lock->attempt.timer, now(lock));
         break;
     case ZKL_SET_ACTION_WAIT:
-        set_timer(lock, action->left_ms);
+        zkl_session_set_timer_after(lock->attempt.session, &lock->attempt.timer, now(lock),
+                                    action->left_ms);
         break;
     case ZKL_SET_ACTION_LEAVE:
         zkl_lock_leave_queues(lock);
@@ -411,7 +403,8 @@ void zkl_lock_call_off(zkl_lock *lock) {
     }
 }
 
-void zkl_lock_client_closes(zkl_lock *lock) {
+void zkl_lock_client_closes(void *arg) {
+    zkl_lock *lock = arg;
     if (zkl_lock_waits(lock)) {
         feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CLIENT_CLOSES });
     }

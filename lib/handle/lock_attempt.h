@@ -5,24 +5,24 @@
 
 #include "handle/lock.h"
 
-/** ZKL_OK: the attempt will be decided, or is. */
+/** ZKL_OK: its verdict will come, or has come already. */
 int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
-/** It was decided in favour, and is told so: it is held from now on. */
+/** The acquire that was granted returns: the lock is held from now on. */
 void zkl_lock_begin_hold(zkl_lock *lock);
-/** Ends the acquire that waits, if one does. */
+/** Cancels the acquire that waits, if there is one. */
 void zkl_lock_call_off(zkl_lock *lock);
-/** The members that hold give up, the others are called off. */
+/** Releases the members that were granted, and cancels the others. */
 void zkl_lock_leave_queues(zkl_lock *lock);
-/** The same, of a request that is ours no more, and NULL then. NULL is fine. */
+/** The same for one request, which continues on its own: *runner is NULL then. It may be NULL. */
 void zkl_lock_dismiss(zkl_request_runner **runner);
-/** The requests go on without us until their nodes are gone. */
+/** The requests continue on their own until their nodes are gone. */
 void zkl_lock_let_go(zkl_lock *lock);
-/** What is held is so no more, and why: whoever waits for another mode of it is told. */
+/** The lock is no longer held, for the reason `status`: a change of its mode that waits ends. */
 void zkl_lock_end_change(zkl_lock *lock, int status);
-/** The writer's request holds, and takes the place of the reader's, which goes. */
+/** The writer's request was granted, and takes the place of the reader's, which is released. */
 void zkl_lock_take_writer(zkl_lock *lock);
 
-/** The client is being closed: who waits is told so at once. */
-void zkl_lock_client_closes(zkl_lock *lock);
+/** The client is being closed: an acquire that waits ends at once. `arg`: the lock. */
+void zkl_lock_client_closes(void *arg);
 
 #endif

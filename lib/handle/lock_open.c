@@ -122,10 +122,6 @@ static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_o
     return filled ? check_duplicates(lock) : ZKL_NO_MEMORY;
 }
 
-static void on_client_closes(void *arg) {
-    zkl_lock_client_closes(arg);
-}
-
 /* The handle keeps the client's memory from here on. */
 static int attach(zkl_lock *lock, const char *resource_class) {
     zkl_client *client = lock->client;
@@ -137,7 +133,7 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     lock->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->id = ++client->last_lock_id;
-    lock->close_listener = (zkl_close_listener){ .closes = on_client_closes, .arg = lock };
+    lock->close_listener = (zkl_close_listener){ .closes = zkl_lock_client_closes, .arg = lock };
     DL_APPEND(client->close_listeners, &lock->close_listener);
     zkl_client_keep(client);
     return ZKL_OK;
