@@ -117,26 +117,22 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
     if (was_write && is_first_write(lease, sent_ms)) {
         lease->stage = ZKL_LEASE_FIRST_WRITE;
         lease->write_answered_ms = answered_ms;
-    } else if (lease->stage == ZKL_LEASE_NOTHING) {
-        if (is_new_probe(lease, sent_ms)) {
-            begin_proof(lease, sent_ms, answered_ms);
-        }
-    } else if (sent_ms - lease->probe_sent_ms >= patience_of(lease)) {
+    } else if (lease->stage == ZKL_LEASE_NOTHING && is_new_probe(lease, sent_ms)) {
+        begin_proof(lease, sent_ms, answered_ms);
+    } else if (lease->stage != ZKL_LEASE_NOTHING &&
+               sent_ms - lease->probe_sent_ms >= patience_of(lease)) {
         keep_for_next_proof(lease, sent_ms, answered_ms); /* the last one is worth most */
     }
     return false;
 }
 
 int64_t zkl_lease_write_due(const zkl_lease *lease) {
-    switch (lease->stage) {
-    case ZKL_LEASE_PROBED:
+    if (lease->stage == ZKL_LEASE_PROBED) {
         return lease->probe_answered_ms + lease->tick_ms + patience_of(lease);
-    case ZKL_LEASE_FIRST_WRITE:
-        return lease->write_answered_ms + 1; /* later by the clock's own measure */
-    case ZKL_LEASE_NOTHING:
-        break;
     }
-    return INT64_MAX;
+    bool awaits_second = lease->stage == ZKL_LEASE_FIRST_WRITE;
+    return awaits_second ? lease->write_answered_ms + 1 /* later by the clock's own measure */
+                         : INT64_MAX;
 }
 
 bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms) {

@@ -122,12 +122,6 @@ zkl_node_name zkl_node_name_parse(const char *text) {
     return parse_unknown(text, length);
 }
 
-static void write_name(char *text, const char *guid, const char *marker) {
-    memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
-    memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
-    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
-}
-
 /* "<permits>-" at the end of a name. */
 static void add_permits(char *text, unsigned permits) {
     char digits[SEQUENCE_LENGTH];
@@ -148,7 +142,10 @@ void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind)
                                            [ZKL_READ] = READ_MARKER,
                                            [ZKL_WRITE] = WRITE_MARKER,
                                            [ZKL_PERMIT] = PERMIT_MARKER };
-    write_name(text, guid, markers[kind.mode]);
+    const char *marker = markers[kind.mode];
+    memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
+    memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
+    memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
     if (kind.mode == ZKL_PERMIT) {
         add_permits(text, kind.permits);
     }

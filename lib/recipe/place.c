@@ -1,12 +1,9 @@
 #include "recipe/place.h"
 
-zkl_contender_kind zkl_request_kind(const zkl_request *request) {
-    return (zkl_contender_kind){ request->options.mode, request->options.permits };
-}
-
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    return (zkl_contenders_place){ own, zkl_request_kind(request), request->options.companion };
+    const zkl_contender_kind kind = { request->options.mode, request->options.permits };
+    return (zkl_contenders_place){ own, kind, request->options.companion };
 }
 
 bool zkl_request_must_look_first(const zkl_request *request) {
@@ -36,9 +33,8 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
     if (!request->lost.twins || !conclusive) {
         return false;
     }
-    const char *except = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    const char *twin =
-        zkl_contenders_find_guid(children, request->session.guid, except, request->lost.rejected);
+    const char *twin = zkl_contenders_find_guid(
+        children, request->session.guid, zkl_request_place(request).own, request->lost.rejected);
     if (twin != NULL) {
         zkl_node_name_copy(request->lost.candidate, twin);
         return true;
@@ -136,11 +132,10 @@ static void on_children(zkl_request *request, zkl_listed children, const zkl_ste
 }
 
 void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
-    const zkl_listed nobody = { NULL, 0 }; /* no parent: no children, neither others' nor ours */
     if (step->event->outcome == ZKL_OUTCOME_OK) {
         on_children(request, step->event->children, step);
     } else if (step->event->outcome == ZKL_OUTCOME_NO_NODE) {
-        on_children(request, nobody, step);
+        on_children(request, (zkl_listed){ NULL, 0 }, step); /* no parent, and so no children */
     } else {
         zkl_request_note_failure(request, step);
     }

@@ -7,7 +7,6 @@
 
 #include "recipe/request_core.h"
 
-zkl_contender_kind zkl_request_kind(const zkl_request *request);
 /** From where it looks at a list: from its node, or from the tail. */
 zkl_contenders_place zkl_request_place(const zkl_request *request);
 /** Whether a list must show that it may join, before it does. */

@@ -141,8 +141,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
         request->own.state = ZKL_OWN_NODE_UNSURE;
         request->lost.twins = true;
         request->session.settled = false;
-        zkl_request_note_failure(request, step);
-        break;
+        /* fall through */
     default:
         zkl_request_note_failure(request, step);
         break;
@@ -328,7 +327,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->session.settled = false;
     if (guid != NULL) {
         memcpy(request->session.guid, guid, ZKL_GUID_SIZE);
-        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_kind(request));
+        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_place(request).kind);
     }
 }
 
@@ -425,7 +424,7 @@ static reaction *const reactions[] = {
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session) {
     *request = (zkl_request){ .options = *options, .session = *session };
-    zkl_node_name_prefix(request->session.prefix, session->guid, zkl_request_kind(request));
+    zkl_node_name_prefix(request->session.prefix, session->guid, zkl_request_place(request).kind);
 }
 
 /* Nobody has asked for it: a node must not become ours, or be deleted, by such an answer. The

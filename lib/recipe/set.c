@@ -29,7 +29,8 @@ static void give_up(zkl_set *set, zkl_set_actions *actions, int status, bool lat
 
 /* ---- What the members tell ------------------------------------------------------------------ */
 
-static void on_granted(zkl_set *set, zkl_set_actions *actions) {
+static void on_granted(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    (void)event;
     set->granted++;
     if (set->stage == ZKL_SET_STAGE_WAITING && set->granted == set->size) {
         set->stage = ZKL_SET_STAGE_HELD;
@@ -38,29 +39,30 @@ static void on_granted(zkl_set *set, zkl_set_actions *actions) {
 }
 
 /* The first failure is the one that is told. A request that stands alone leaves by itself. */
-static void on_failed(zkl_set *set, int status, zkl_set_actions *actions) {
+static void on_failed(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage != ZKL_SET_STAGE_WAITING) {
         return;
     }
     if (set->size == 1) {
-        end(set, actions, ZKL_SET_ACTION_FAIL, status);
+        end(set, actions, ZKL_SET_ACTION_FAIL, event->status);
         return;
     }
     set->stage = ZKL_SET_STAGE_FAILED;
-    set->failure = status;
+    set->failure = event->status;
     add(actions, ZKL_SET_ACTION_WAKE);
 }
 
 /* What is lost while others are awaited was never granted. */
-static void on_lost(zkl_set *set, int status, zkl_set_actions *actions) {
+static void on_lost(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     if (set->stage == ZKL_SET_STAGE_HELD) {
-        end(set, actions, ZKL_SET_ACTION_LOSE, status);
+        end(set, actions, ZKL_SET_ACTION_LOSE, event->status);
     } else {
-        on_failed(set, status, actions);
+        on_failed(set, event, actions);
     }
 }
 
-static void on_ended(zkl_set *set, zkl_set_actions *actions) {
+static void on_ended(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    (void)event;
     set->under_way--;
     if (set->stage == ZKL_SET_STAGE_LEAVING && set->under_way == 0) {
         add(actions, ZKL_SET_ACTION_WAKE);
@@ -108,40 +110,37 @@ static void on_turn(zkl_set *set, const zkl_set_event *event, zkl_set_actions *a
     }
 }
 
+/* ---- The user's, and the client's ----------------------------------------------------------- */
+
+static void on_called_off(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    if (set->stage < ZKL_SET_STAGE_HELD) {
+        give_up(set, actions, event->status, false);
+    }
+}
+
+static void on_client_closes(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
+    (void)event;
+    if (set->stage < ZKL_SET_STAGE_HELD) {
+        end(set, actions, ZKL_SET_ACTION_FAIL, ZKL_CLOSED);
+    }
+}
+
 /* ---- The machine ---------------------------------------------------------------------------- */
 
-static bool is_undecided(const zkl_set *set) {
-    return set->stage < ZKL_SET_STAGE_HELD;
-}
+typedef void reaction(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions);
+
+static reaction *const reactions[] = {
+    [ZKL_SET_EVENT_MEMBER_GRANTED] = on_granted,
+    [ZKL_SET_EVENT_MEMBER_FAILED] = on_failed,
+    [ZKL_SET_EVENT_MEMBER_LOST] = on_lost,
+    [ZKL_SET_EVENT_MEMBER_ENDED] = on_ended,
+    [ZKL_SET_EVENT_TURN] = on_turn,
+    [ZKL_SET_EVENT_NOT_BEGUN] = on_called_off,
+    [ZKL_SET_EVENT_CALLED_OFF] = on_called_off,
+    [ZKL_SET_EVENT_CLIENT_CLOSES] = on_client_closes,
+};
 
 void zkl_set_step(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions) {
     actions->count = 0;
-    switch (event->kind) {
-    case ZKL_SET_EVENT_MEMBER_GRANTED:
-        on_granted(set, actions);
-        break;
-    case ZKL_SET_EVENT_MEMBER_FAILED:
-        on_failed(set, event->status, actions);
-        break;
-    case ZKL_SET_EVENT_MEMBER_LOST:
-        on_lost(set, event->status, actions);
-        break;
-    case ZKL_SET_EVENT_MEMBER_ENDED:
-        on_ended(set, actions);
-        break;
-    case ZKL_SET_EVENT_TURN:
-        on_turn(set, event, actions);
-        break;
-    case ZKL_SET_EVENT_NOT_BEGUN:
-    case ZKL_SET_EVENT_CALLED_OFF:
-        if (is_undecided(set)) {
-            give_up(set, actions, event->status, false);
-        }
-        break;
-    case ZKL_SET_EVENT_CLIENT_CLOSES:
-        if (is_undecided(set)) {
-            end(set, actions, ZKL_SET_ACTION_FAIL, ZKL_CLOSED);
-        }
-        break;
-    }
+    reactions[event->kind](set, event, actions);
 }

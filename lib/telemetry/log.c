@@ -127,9 +127,10 @@ static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
     return entry;
 }
 
+/* Counted first: a record that takes the place is delivered behind the count. */
 static void give_place_back(zkl_log *log) {
-    log->waiting--;
     log->dropped++;
+    log->waiting--;
 }
 
 /* libzookeeper's lines come in floods: they leave half of the places to ours. */

@@ -61,44 +61,26 @@ static void observe(zkl_histogram *histogram, int64_t ms) {
     histogram->sum_ms += (uint64_t)ms;
 }
 
-static zkl_result result_of(int status) {
-    switch (status) {
-    case ZKL_OK:
-        return ZKL_RESULT_GRANTED;
-    case ZKL_BUSY:
-        return ZKL_RESULT_BUSY;
-    case ZKL_TIMEOUT:
-        return ZKL_RESULT_TIMEOUT;
-    case ZKL_CANCELLED:
-    case ZKL_CLOSED:
-        return ZKL_RESULT_CANCELLED;
-    case ZKL_SESSION_EXPIRED:
-        return ZKL_RESULT_EXPIRED;
-    default:
-        return ZKL_RESULT_FAILED;
-    }
-}
+#define STATUS(name, status, label) status,
+static const int results[] = { ZKL_RESULT_LIST(STATUS) };
+static const int losses[] = { ZKL_LOSS_LIST(STATUS) };
+#undef STATUS
 
-static zkl_loss loss_of(int status) {
-    switch (status) {
-    case ZKL_SESSION_EXPIRED:
-        return ZKL_LOSS_SESSION_EXPIRED;
-    case ZKL_LEASE_ENDED:
-        return ZKL_LOSS_LEASE_ENDED;
-    case ZKL_HOLD_LIMIT:
-        return ZKL_LOSS_HOLD_LIMIT;
-    case ZKL_NODE_DELETED:
-        return ZKL_LOSS_NODE_DELETED;
-    default:
-        return ZKL_LOSS_OTHER;
+/* The place of a status among these, of which the last stands for all others. */
+static size_t find_status(const int *statuses, size_t count, int status) {
+    size_t place = 0;
+    while (place + 1 < count && statuses[place] != status) {
+        place++;
     }
+    return place;
 }
 
 void zkl_metrics_decided(zkl_class_metrics *self, int status, int64_t waited_ms) {
     if (self == NULL) {
         return;
     }
-    self->acquires[result_of(status)]++;
+    int counted = status == ZKL_CLOSED ? ZKL_CANCELLED : status;
+    self->acquires[find_status(results, ZKL_RESULT_COUNT, counted)]++;
     if (status == ZKL_OK) {
         observe(&self->waits, waited_ms);
     }
@@ -113,7 +95,7 @@ void zkl_metrics_released(zkl_class_metrics *self, int64_t held_ms) {
 
 void zkl_metrics_lost(zkl_class_metrics *self, int status, int64_t held_ms) {
     if (self != NULL) {
-        self->losses[loss_of(status)]++;
+        self->losses[find_status(losses, ZKL_LOSS_COUNT, status)]++;
         observe(&self->holds, held_ms);
     }
 }

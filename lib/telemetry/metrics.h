@@ -12,22 +12,22 @@
 
 #include "zklock/zklock.h"
 
-/** How an acquire came out: X(name, label). */
+/** How an acquire came out: X(name, status, label). The last is for all other statuses. */
 #define ZKL_RESULT_LIST(X)                                                                         \
-    X(ZKL_RESULT_GRANTED, "granted")                                                               \
-    X(ZKL_RESULT_BUSY, "busy")                                                                     \
-    X(ZKL_RESULT_TIMEOUT, "timeout")                                                               \
-    X(ZKL_RESULT_CANCELLED, "cancelled") /* by a cancel, or a close of the handle or client */     \
-    X(ZKL_RESULT_EXPIRED, "expired")                                                               \
-    X(ZKL_RESULT_FAILED, "failed") /* for any other reason */
+    X(ZKL_RESULT_GRANTED, ZKL_OK, "granted")                                                       \
+    X(ZKL_RESULT_BUSY, ZKL_BUSY, "busy")                                                           \
+    X(ZKL_RESULT_TIMEOUT, ZKL_TIMEOUT, "timeout")                                                  \
+    X(ZKL_RESULT_CANCELLED, ZKL_CANCELLED, "cancelled") /* or ZKL_CLOSED */                        \
+    X(ZKL_RESULT_EXPIRED, ZKL_SESSION_EXPIRED, "expired")                                          \
+    X(ZKL_RESULT_FAILED, ZKL_PENDING, "failed")
 
-/** Why a lock was lost. */
+/** Why a lock was lost, in the same way. */
 #define ZKL_LOSS_LIST(X)                                                                           \
-    X(ZKL_LOSS_SESSION_EXPIRED, "session_expired")                                                 \
-    X(ZKL_LOSS_LEASE_ENDED, "lease_ended")                                                         \
-    X(ZKL_LOSS_HOLD_LIMIT, "hold_limit")                                                           \
-    X(ZKL_LOSS_NODE_DELETED, "node_deleted")                                                       \
-    X(ZKL_LOSS_OTHER, "other")
+    X(ZKL_LOSS_SESSION_EXPIRED, ZKL_SESSION_EXPIRED, "session_expired")                            \
+    X(ZKL_LOSS_LEASE_ENDED, ZKL_LEASE_ENDED, "lease_ended")                                        \
+    X(ZKL_LOSS_HOLD_LIMIT, ZKL_HOLD_LIMIT, "hold_limit")                                           \
+    X(ZKL_LOSS_NODE_DELETED, ZKL_NODE_DELETED, "node_deleted")                                     \
+    X(ZKL_LOSS_OTHER, ZKL_PENDING, "other")
 
 /** What is asked of the servers. */
 #define ZKL_OPERATION_KIND_LIST(X)                                                                 \
@@ -43,7 +43,7 @@
       "get") /* of what nodes say, by who asks for them, or is asked for the lock */               \
     X(ZKL_OPERATION_SET, "set") /* of the data of others, to ask them for the lock */
 
-#define ZKL_METRICS_ENUM(name, label) name,
+#define ZKL_METRICS_ENUM(name, ...) name,
 typedef enum zkl_result { ZKL_RESULT_LIST(ZKL_METRICS_ENUM) ZKL_RESULT_COUNT } zkl_result;
 typedef enum zkl_loss { ZKL_LOSS_LIST(ZKL_METRICS_ENUM) ZKL_LOSS_COUNT } zkl_loss;
 typedef enum zkl_operation_kind {

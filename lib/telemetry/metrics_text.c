@@ -19,11 +19,11 @@ typedef struct page {
     size_t length; /* of the whole text, whether there was room for it or not */
 } page;
 
-static const char *const results[] = {
-#define LABEL(name, label) [name] = (label),
-    ZKL_RESULT_LIST(LABEL)
-};
+#define LABEL(name, status, label) label,
+static const char *const results[] = { ZKL_RESULT_LIST(LABEL) };
 static const char *const losses[] = { ZKL_LOSS_LIST(LABEL) };
+#undef LABEL
+#define LABEL(name, label) label,
 static const char *const sent[] = { ZKL_OPERATION_KIND_LIST(LABEL) };
 #undef LABEL
 
