@@ -203,14 +203,6 @@ static bool may_ask_another(const zkl_striped_lock *self, int status) {
     return was_try && (is_its_own || (is_for_now && self->timeout_ms != 0));
 }
 
-/* There is no time for another stripe. */
-static int end_of_search(const zkl_striped_lock *self, int last) {
-    if (self->timeout_ms == 0) {
-        return ZKL_BUSY;
-    }
-    return last == ZKL_DISCONNECTED ? last : ZKL_TIMEOUT;
-}
-
 /* Whether another stripe is to be asked for, as `status` is how the last one ended; else that is
  * how it all ends. Each try ends with the deadline over all. */
 static bool asks_on(zkl_striped_lock *self, int *status) {
@@ -219,10 +211,10 @@ static bool asks_on(zkl_striped_lock *self, int *status) {
         return false;
     }
     int64_t left_ms = is_first ? self->timeout_ms : time_left(self);
-    bool is_late = left_ms == 0 && self->timeout_ms != 0;
     bool tries = self->asked < self->tries;
-    if (!is_first && (is_late || (left_ms == 0 && !tries))) {
-        *status = end_of_search(self, *status);
+    if (!is_first && left_ms == 0 && (self->timeout_ms != 0 || !tries)) {
+        int late = *status == ZKL_DISCONNECTED ? ZKL_DISCONNECTED : ZKL_TIMEOUT;
+        *status = self->timeout_ms == 0 ? ZKL_BUSY : late;
         return false;
     }
     self->last = tries ? (self->first + self->asked) % self->stripes : self->first;
@@ -412,18 +404,14 @@ int zkl_striped_lock_cancel(zkl_striped_lock *self) {
     return status;
 }
 
-static zkl_lock *find_held(zkl_striped_lock *self) {
+/* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
+ * forked. */
+zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
+    if (!zkl_handle_is_ours(self)) {
+        return zkl_handle_is_open(self) ? self->locks[0] : NULL;
+    }
     pthread_mutex_lock(&self->mutex);
     zkl_lock *held = find_last(self);
     pthread_mutex_unlock(&self->mutex);
     return held;
-}
-
-/* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
- * forked. */
-zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
-    if (!zkl_handle_is_open(self)) {
-        return NULL;
-    }
-    return zkl_handle_is_ours(self) ? find_held(self) : self->locks[0];
 }
