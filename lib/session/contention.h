@@ -28,7 +28,7 @@ typedef struct zkl_contention {
 
 /** The lock has been granted. */
 void zkl_contention_begin(zkl_contention *self);
-/** The lock is held no more, or soon will not be. Once too often is fine. */
+/** The lock is held no more, or soon will not be. May be called again. */
 void zkl_contention_end(zkl_contention *self);
 /** Looks again if the last look told nothing: on each new connection, and now and then. */
 void zkl_contention_review(zkl_contention *self);

@@ -26,7 +26,7 @@ typedef struct zkl_create_member {
 
 /** A group of `size` members; the maker has it, too, until it leaves. NULL: out of memory. */
 zkl_create_group *zkl_create_group_make(size_t size);
-/** The maker leaves; NULL is fine. */
+/** The maker leaves; NULL does nothing. */
 void zkl_create_group_drop(zkl_create_group *group);
 
 /** Nothing of what follows does anything for one that is no member. */

@@ -2,8 +2,8 @@
  * Writes that are carried out only if a node lives: transactions whose first operation checks it.
  *
  * One is sent once the session is connected, and has answered not long ago: what is sent into a
- * connection that has died meanwhile, as in a process that was stopped, gets no reply, and nobody
- * can tell then whether it was applied. Until then it waits, and nothing has happened.
+ * connection that has died meanwhile, as in a process that was stopped, gets no reply, and
+ * then it is not known whether it was applied. Until then it waits, and nothing has happened.
  *
  * Everything here runs with the client's mutex held.
  */

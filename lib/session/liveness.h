@@ -31,7 +31,7 @@ typedef struct zkl_liveness {
     int64_t disconnected_ms;
     int64_t write_not_before_ms; /* one has just failed */
     int64_t answered_ms; /* when the last request answered on it was sent; INT64_MIN: none */
-    bool may_be_over;    /* so long was it silent; and no write was committed since */
+    bool may_be_over;    /* it was silent for long, and no write was committed since */
     zkl_timer probe_timer;
     zkl_timer write_timer;
     zkl_timer end_timer; /* of the lease */

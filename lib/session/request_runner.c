@@ -42,7 +42,7 @@ static void queue_answer(zkl_request_runner *runner, zkl_action_kind action, zkl
                                       .status = ZKL_SERVER_REFUSED });
 }
 
-/* For people to know: the recipe asks no more than who is in the way. */
+/* For messages only: the recipe itself needs no position. */
 static void note_position(zkl_request_runner *runner, const zkl_list_answer *answer) {
     if (answer->outcome != ZKL_OUTCOME_OK || runner->request.own.state != ZKL_OWN_NODE_OURS) {
         return;

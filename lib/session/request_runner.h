@@ -15,7 +15,7 @@
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
-/** Whom to tell. Each may lead to no further call into the same runner but
+/** What its owner is told. No callback may call into the same runner, but for
  *  zkl_request_runner_disown. */
 typedef struct zkl_request_owner {
     void *arg;
@@ -73,7 +73,7 @@ typedef struct zkl_request_runner {
     unsigned back_offs;
     zkl_timer hold_limit;
     int64_t max_hold_ms;
-    bool others_are_awaited; /* of its set: what it holds is nobody's yet */
+    bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_request recorded;
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
     size_t queued_count;
@@ -101,7 +101,7 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
  *  it waits for, and on its own. */
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
 
-/** The owner goes; nobody is told of anything from here on. */
+/** The owner goes, and is told of nothing from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);
 
 /** Writes the full path of the request's node; empty while none is known. */

@@ -14,7 +14,7 @@ typedef struct zkl_sender {
     zkl_operations *operations;
     zkl_metrics *metrics;    /* NULL: nothing is counted */
     uint64_t session_number; /* counts the sessions; its owner does */
-    /* A reply to what this session sent, before whoever asked gets it. */
+    /* A reply to what this session sent, before the asker gets it. */
     void (*answered)(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);
     void *arg;
 } zkl_sender;
@@ -29,7 +29,7 @@ zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_rep
  */
 zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
                              zkl_reply_callback *done, void *arg, zkl_sent **under_way);
-/** Nobody is told of its reply; NULL is fine. */
+/** Its reply is told to no asker any more. Does nothing if there is none. */
 void zkl_sent_forget(zkl_sent **under_way);
 
 /** By the clock of the operations, as are the times of what is sent. */

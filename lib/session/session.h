@@ -31,7 +31,7 @@ typedef struct zkl_session {
     zkl_metrics *metrics;             /* NULL: nothing is counted */
     zkl_recorder *recorder;           /* NULL: none */
     const char *identity;             /* first lines of each node's data */
-    const char *label;                /* who we are, in the log */
+    const char *label;                /* the client's, in the log */
     const char *lock_root;            /* full path; the session's own requests are about it */
     bool container_parents;           /* a resource's own node is made as a container */
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */

@@ -1,5 +1,5 @@
 /*
- * What happens to a session, from its beginning to its end, and who is told of it: its requests,
+ * What happens to a session, from its beginning to its end, and what is told of it: its requests,
  * the guarded writes that wait, its followers, its watches, and liveness. All of it runs with
  * the client's mutex held; opening and closing the real thing is the client's work.
  */

@@ -1,6 +1,6 @@
 /*
  * Timers: a pairing heap of deadlines, linked through the timers themselves, so that setting one
- * never fails. Whoever drives it asks for the earliest, waits, and fires what is due; the clock is
+ * never fails. Its driver asks for the earliest, waits, and fires what is due; the clock is
  * the caller's.
  */
 #ifndef ZKLOCK_ZOOKEEPER_TIMERS_H
@@ -23,7 +23,7 @@ typedef struct zkl_timer {
 } zkl_timer;
 
 struct zkl_timers {
-    void (*wake)(void *arg); /* a timer is now due before all others; NULL: nobody is woken */
+    void (*wake)(void *arg); /* a timer is now due before all others; NULL: no driver waits */
     void *arg;
     zkl_timer *earliest;
     uint64_t set_count;
@@ -31,7 +31,7 @@ struct zkl_timers {
 
 /** Sets or moves a timer; one that is set for that time already stays as it is. */
 void zkl_timers_set(zkl_timers *timers, zkl_timer *timer, int64_t deadline_ms);
-/** One that is not set is fine. */
+/** Does nothing if it is not set. */
 void zkl_timer_stop(zkl_timer *timer);
 /** The earliest deadline, or INT64_MAX. */
 int64_t zkl_timers_next(const zkl_timers *timers);
