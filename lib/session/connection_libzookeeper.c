@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include <unistd.h>
 
 #include <utlist.h>
 #include <zookeeper/zookeeper.h>
@@ -393,18 +393,7 @@ static int64_t wall_clock_ms(zkl_operations *operations) {
 
 static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
     (void)operations;
-    char *next = bytes;
-    while (size > 0) {
-        ssize_t got = getrandom(next, size, 0);
-        if (got < 0 && errno != EINTR) {
-            return false;
-        }
-        if (got > 0) {
-            next += got;
-            size -= (size_t)got;
-        }
-    }
-    return true;
+    return getentropy(bytes, size) == 0;
 }
 
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
@@ -458,32 +447,33 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
     pthread_mutex_unlock(self->mutex);
 }
 
-static void set_connecting(zkl_connection *self, bool connecting) {
+static void set_handle(zkl_connection *self, zhandle_t *handle, bool connecting) {
     pthread_mutex_lock(self->mutex);
+    self->handle = handle;
     self->connecting = connecting;
-    self->abandoned = false;
+    if (connecting) {
+        self->abandoned = false;
+    }
     pthread_mutex_unlock(self->mutex);
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     zkl_failures_forget(addresses);
     keep_addresses(self, addresses);
-    set_connecting(self, true);
+    set_handle(self, NULL, true);
     sigset_t signals = zkl_signals_block();
     zhandle_t *handle =
         zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
     int error = errno;
     zkl_signals_restore(signals);
+    if (handle != NULL) {
+        /* Else it would go through the list again in every loop of its I/O thread. */
+        (void)zoo_set_servers_resolution_delay(handle, -1);
+    }
+    set_handle(self, handle, false);
     if (handle == NULL) {
-        set_connecting(self, false);
         return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
-    /* Else it would go through the list again in every loop of its I/O thread. */
-    (void)zoo_set_servers_resolution_delay(handle, -1);
-    pthread_mutex_lock(self->mutex);
-    self->connecting = false;
-    self->handle = handle;
-    pthread_mutex_unlock(self->mutex);
     return ZKL_OK;
 }
 

@@ -119,7 +119,7 @@ typedef struct zkl_operations_table {
     int64_t (*now_ms)(zkl_operations *self);
     /* Since 1970 in UTC, for people to read. */
     int64_t (*wall_clock_ms)(zkl_operations *self);
-    bool (*random)(zkl_operations *self, void *bytes, size_t size);
+    bool (*random)(zkl_operations *self, void *bytes, size_t size); /* at most 256 */
     /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused".
      * Empty where that is not known. */
     void (*describe_failure)(zkl_operations *self, char *text, size_t size);
