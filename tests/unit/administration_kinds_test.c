@@ -124,14 +124,6 @@ static void expect_deadlocks(size_t count) {
     zkl_deadlocks_free(deadlocks);
 }
 
-static void revoke(const char *resource, size_t place) {
-    zkl_queue *queue = describe(resource);
-    const zkl_contender *one = queue->contenders[place];
-    EXPECT_INT(zkl_node_revoke(client, resource, one->node, WITHIN_MS), ZKL_OK);
-    zkl_queue_free(queue);
-    sleep_ms(SESSION_MS);
-}
-
 /* ---- Semaphores ------------------------------------------------------------------------- */
 
 /* Each holds a permit and waits for one of the other's: with one each they are stuck, with two
@@ -186,23 +178,6 @@ TEST(downgraded_reader_holds_where_the_writer_did) {
     zkl_lock_close(second.lock);
     zkl_thread_join(second.task);
     zkl_lock_close(first.lock);
-    end();
-}
-
-/* Its node is another one, whose data ask for nothing yet. */
-TEST(downgraded_reader_is_asked_anew) {
-    begin(5);
-    contender one;
-    hold(&one, "stock", "one", ZKL_WRITE, 0);
-    revoke("stock", 0);
-    EXPECT_TEXT(one.heard, "revoke requested;");
-    EXPECT_INT(zkl_lock_downgrade(one.lock, ZKL_FOREVER), ZKL_OK);
-    sleep_ms(SESSION_MS);
-    expect_queue("stock", "read one holds");
-    EXPECT_TEXT(one.heard, "revoke requested;");
-    revoke("stock", 0);
-    EXPECT_TEXT(one.heard, "revoke requested;revoke requested;");
-    zkl_lock_close(one.lock);
     end();
 }
 

@@ -427,33 +427,6 @@ TEST(two_that_take_two_locks_crosswise_are_found) {
     end();
 }
 
-/* The chain runs through who waits, and through each of several readers. */
-TEST(circle_through_waiters_and_readers_is_found) {
-    begin(20);
-    zkl_lock *one = hold_as("one", "a", ZKL_READ);
-    zkl_lock *two = hold_as("one", "b", ZKL_READ);
-    zkl_lock *three = hold_as("two", "c", ZKL_EXCLUSIVE);
-    waiter d;
-    waiter c;
-    waiter a;
-    begin_to_wait(&d, "one", "d", ZKL_WRITE);
-    begin_to_wait(&c, "one", "c", ZKL_READ); /* behind d, who waits for a and b */
-    expect_deadlocks("");
-    begin_to_wait(&a, "two", "a", ZKL_EXCLUSIVE);
-    zkl_deadlocks *deadlocks = NULL;
-    EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
-    EXPECT_TEXT(deadlock_text(deadlocks), "a in two > c in one > d in one");
-    EXPECT_INT(deadlocks->are_more, 0);
-    zkl_deadlocks_free(deadlocks);
-    stop_waiting(&a);
-    stop_waiting(&c);
-    stop_waiting(&d);
-    zkl_lock_close(three);
-    zkl_lock_close(two);
-    zkl_lock_close(one);
-    end();
-}
-
 /* One session of two owners, who each hold what the other does not want. */
 TEST(owners_of_one_session_are_told_apart) {
     begin(22);
@@ -613,59 +586,6 @@ TEST(parent_that_was_used_meanwhile_is_not_idle) {
     zkl_thread_join(task);
     zkl_lock_close(lock);
     end();
-}
-
-enum { ROUNDS = 30 };
-
-static bool removers_go_on;
-static unsigned inside;
-
-static void *acquire_again_and_again(void *arg) {
-    zkl_lock *lock = arg;
-    for (int i = 0; i < ROUNDS; i++) {
-        int64_t timeout_ms = i % 3 == 0 ? 0 : WITHIN_MS;
-        int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, timeout_ms, NULL);
-        EXPECT(status == ZKL_OK || (timeout_ms == 0 && status == ZKL_BUSY));
-        if (status == ZKL_OK) {
-            EXPECT_INT(++inside, 1);
-            zkl_world_sleep_us((int64_t)zkl_world_random(2000));
-            inside--;
-            EXPECT_INT(zkl_lock_release(lock, ZKL_FOREVER), ZKL_OK);
-        }
-        zkl_world_sleep_us((int64_t)zkl_world_random(5000));
-    }
-    return NULL;
-}
-
-static void *remove_again_and_again(void *arg) {
-    size_t *all = arg;
-    while (removers_go_on) {
-        size_t removed = 0;
-        EXPECT_INT(zkl_parents_remove_idle(client, 0, WITHIN_MS, &removed), ZKL_OK);
-        *all += removed;
-    }
-    return NULL;
-}
-
-TEST(parents_go_and_come_while_contenders_do) {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        begin(seed);
-        size_t all = 0;
-        pthread_t tasks[3];
-        zkl_lock *locks[2] = { open_as("stock", NULL), open_as("stock", NULL) };
-        removers_go_on = true;
-        EXPECT(zkl_thread_start(&tasks[0], acquire_again_and_again, locks[0]));
-        EXPECT(zkl_thread_start(&tasks[1], acquire_again_and_again, locks[1]));
-        EXPECT(zkl_thread_start(&tasks[2], remove_again_and_again, &all));
-        zkl_thread_join(tasks[0]);
-        zkl_thread_join(tasks[1]);
-        removers_go_on = false;
-        zkl_thread_join(tasks[2]);
-        EXPECT(all > 0);
-        zkl_lock_close(locks[0]);
-        zkl_lock_close(locks[1]);
-        end();
-    }
 }
 
 /* ---- When the servers do not answer --------------------------------------------------------- */

@@ -194,29 +194,6 @@ static void fill_the_disk_at(rlim_t bytes) {
     }
 }
 
-static void write_too_much(void) {
-    static char bytes[100000];
-    fill_the_disk_at(4096);
-    _exit(!zkl_record_file_write(path_of("record"), bytes, sizeof(bytes)) && errno == EFBIG ? 0
-                                                                                            : 1);
-}
-
-TEST(half_a_file_is_not_left) {
-    make_directory();
-    EXPECT(zkl_record_file_write(path_of("record"), "old", 3));
-    pid_t child = fork();
-    if (child == 0) {
-        write_too_much();
-    }
-    int status = -1;
-    EXPECT_INT(waitpid(child, &status, 0), child);
-    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    char name[256];
-    EXPECT_INT(count_files(name), 1);
-    EXPECT(contains(path_of("record"), "old"));
-    remove_directory();
-}
-
 TEST(file_may_have_the_longest_name) {
     char name[NAME_MAX + 1];
     char found[256];

@@ -17,27 +17,6 @@ static bool is_there(const char *path) {
     return zkl_tree_find(zkl_ensemble_tree(ensemble), path, ZKL_LATEST_ZXID) != NULL;
 }
 
-TEST(container_goes_once_it_had_children_and_has_none) {
-    caller self;
-    begin();
-    caller_open(&self, 600);
-    caller_make_container(&self, "/c");
-    caller_make_container(&self, "/never");
-    caller_make_parent(&self, "/plain");
-    caller_create(&self, "/c/n-");
-    caller_create(&self, "/plain/n-");
-    run_ms(3 * CONTAINER_MS);
-    EXPECT(is_there("/c"));
-    caller_delete(&self, "/c/n-0000000000");
-    caller_delete(&self, "/plain/n-0000000000");
-    run_ms(3 * CONTAINER_MS);
-    EXPECT(!is_there("/c"));
-    EXPECT(is_there("/never"));
-    EXPECT(is_there("/plain"));
-    caller_close(&self);
-    caller_world_end();
-}
-
 static zkl_lock *open_lock(int32_t container_parents, zkl_client **client) {
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.session_timeout_ms = 600;

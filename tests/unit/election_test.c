@@ -75,28 +75,6 @@ TEST(candidate_leads_and_resigns) {
     end();
 }
 
-/* Stopped for long, which the servers take for dead. */
-TEST(leader_that_dies_is_followed_with_a_greater_term) {
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_process *machine = zkl_testing_process_make();
-    zkl_testing_process_enter(machine);
-    candidate_open(&other, "other", ZKL_DISPATCH_THREAD, false);
-    zkl_testing_join(candidate_start(&other, ZKL_FOREVER));
-    zkl_testing_process_enter(NULL);
-    zkl_testing_sleep(CANDIDATE_SOON_MS);
-    zkl_testing_pause(machine, LONG_MS);
-    EXPECT_INT(candidate_campaign(&one, ZKL_FOREVER), ZKL_OK);
-    EXPECT(one.term > other.term);
-    CANDIDATE_HEARD(&other, "elected ");
-    zkl_testing_sleep(LONG_MS);
-    CANDIDATE_HEARD(&one, "elected ");
-    CANDIDATE_HEARD(&other, "lost(-9) ");
-    EXPECT_INT(other.lost_term, other.term);
-    EXPECT_INT(candidate_check(&other), ZKL_LOST);
-    EXPECT_INT(term_now(zkl_election_lock(other.election)), other.term);
-    end_both();
-}
-
 /* By who finds it in the queue. */
 TEST(deletion_by_hand_is_told_as_lost) {
     char node[ZKL_NODE_PATH_SIZE];

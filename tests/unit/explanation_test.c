@@ -93,39 +93,6 @@ TEST(deadline_without_a_lease_says_that_nobody_is_before_us) {
     end();
 }
 
-TEST(members_and_stripes_and_candidates_say_so_too) {
-    zkl_lock *set = NULL;
-    zkl_striped_lock *stripes = NULL;
-    zkl_election *election = NULL;
-    zkl_lock_member members[2] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
-    char node[ZKL_NODE_PATH_SIZE];
-    members[0].resource = "free";
-    members[1].resource = "stock";
-    begin(ZKL_DISPATCH_THREAD);
-    zkl_testing_add_contender(ASYNC_RESOURCE, ZKL_EXCLUSIVE, node);
-    zkl_testing_add_contender("/locks/hot/stripe-0000", ZKL_EXCLUSIVE, node);
-    EXPECT_INT(zkl_lock_open_set(self.client, members, 2, NULL, &set), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 1000, NULL), ZKL_TIMEOUT);
-    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
-    EXPECT_INT(zkl_striped_lock_open(self.client, "hot", 1, NULL, &stripes), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire(stripes, 0, ZKL_EXCLUSIVE, 1000, NULL), ZKL_TIMEOUT);
-    EXPECT(strstr(zkl_error_message(), "stripe-0000\": behind 1 request for ") != NULL);
-    EXPECT_INT(zkl_election_open(self.client, "stock", NULL, &election), ZKL_OK);
-    EXPECT_INT(zkl_election_campaign(election, 1000, NULL), ZKL_TIMEOUT);
-    EXPECT_SAID(zkl_error_message(), "resource \"stock\": behind 1 request for ", 1000, "");
-    zkl_testing_stop_servers();
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 1000, NULL), ZKL_DISCONNECTED);
-    EXPECT(strstr(zkl_error_message(), "\": not connected for ") != NULL);
-    EXPECT_INT(zkl_striped_lock_acquire(stripes, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 1000, NULL),
-               ZKL_DISCONNECTED);
-    zkl_testing_start_servers();
-    zkl_election_close(election);
-    zkl_striped_lock_close(stripes);
-    zkl_lock_close(set);
-    end();
-}
-
 TEST(full_queue_says_behind_how_many) {
     zkl_lock *impatient = NULL;
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;

@@ -77,24 +77,6 @@ TEST(request_in_a_session_too_short_for_a_lease_is_not_started) {
     stage_close(stage);
 }
 
-TEST(reconnect_too_short_for_a_lease_ends_the_wait_and_deletes_its_node) {
-    served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);
-    lock_owner *b = &served->stage->b;
-    acquire(served);
-    served_pass(served, 10);
-    EXPECT_INT(stage_start(served->stage, b, "/r", ZKL_FOREVER), ZKL_OK);
-    served_pass(served, 10);
-    EXPECT_INT(b->verdict, 1);
-    EXPECT_INT(served->node_count, 2);
-    served_disconnect(served);
-    served_reconnect(served, 2 * TICK_MS);
-    EXPECT_INT(b->verdict, ZKL_LEASE_IMPOSSIBLE);
-    served_pass(served, 10);
-    EXPECT(b->ended);
-    EXPECT_INT(served->node_count, 1); /* the holder's own */
-    served_close(served);
-}
-
 /* Its holder may be at work. */
 TEST(reconnect_too_short_for_a_lease_leaves_the_node_of_a_lost_lock) {
     served_stage *served = served_open(TIMEOUT_OF_FIVE_TICKS_MS, TICK_MS);

@@ -213,25 +213,3 @@ TEST(changes_can_be_begun_in_the_callback_of_another) {
     ASYNC_HEARD(&self, "downgraded upgraded downgraded upgraded downgraded ");
     end();
 }
-
-/* ---- What is refused ----------------------------------------------------------------- */
-
-TEST(refused_changes_are_not_told) {
-    begin(ZKL_DISPATCH_CALLER, ZKL_EXCLUSIVE);
-    EXPECT_INT(zkl_lock_downgrade_async(NULL, 0, NULL, async_on_downgraded, &self),
-               ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_downgrade_async(self.lock, 0, NULL, NULL, &self), ZKL_INVALID_ARGUMENT);
-    EXPECT_TEXT(zkl_error_message(), "callback: must not be NULL");
-    EXPECT_REFUSED(downgrade(-2), "timeout_ms");
-    EXPECT_REFUSED(downgrade(0), "mode");
-    EXPECT_INT(zkl_lock_try_upgrade_async(NULL, NULL, async_on_upgraded, &self),
-               ZKL_INVALID_ARGUMENT);
-    EXPECT_INT(zkl_lock_try_upgrade_async(self.lock, NULL, NULL, &self), ZKL_INVALID_ARGUMENT);
-    EXPECT_REFUSED(upgrade(), "mode");
-    EXPECT_INT(zkl_lock_release(self.lock, ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(upgrade(), ZKL_NOT_HELD);
-    EXPECT_INT(downgrade(0), ZKL_NOT_HELD);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(async_dispatch(&self), 0);
-    end();
-}

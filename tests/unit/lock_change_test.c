@@ -126,24 +126,6 @@ TEST(downgrade_goes_on_after_its_time_and_is_no_way_back) {
     end();
 }
 
-TEST(downgrade_ends_when_its_handle_or_its_client_is_closed) {
-    begin_held(ZKL_WRITE, NULL);
-    relative_start_downgrade(&writer, ZKL_FOREVER);
-    zkl_lock_close(writer.lock);
-    EXPECT_INT(relative_join(&writer), ZKL_NOT_HELD);
-    writer.lock = NULL;
-    end();
-    begin_held(ZKL_WRITE, NULL);
-    zkl_testing_stop_servers();
-    relative_start_downgrade(&writer, ZKL_FOREVER);
-    EXPECT_INT(zkl_client_close(writer.client, 100), ZKL_PENDING);
-    EXPECT_INT(relative_join(&writer), ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_downgrade(writer.lock, ZKL_FOREVER), ZKL_CLOSED);
-    EXPECT_INT(zkl_lock_try_upgrade(writer.lock, NULL), ZKL_CLOSED);
-    zkl_lock_close(writer.lock);
-    zkl_testing_end();
-}
-
 TEST(refused_downgrade_leaves_the_writer) {
     begin_held(ZKL_WRITE, NULL);
     zkl_ensemble_withhold(zkl_ensemble_current(), RELATIVE_RESOURCE, ZKL_RIGHT_CREATE, 1000 * 1000);

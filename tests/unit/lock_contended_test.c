@@ -132,22 +132,6 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     snprintf(self->heard, sizeof(self->heard), "acquired");
 }
 
-/* By a hand-off, behind a holder that somebody else waits for as well. */
-TEST(who_waits_at_the_grant_already_is_told_after_it) {
-    char before[ZKL_NODE_PATH_SIZE];
-    begin(ZKL_EXCLUSIVE);
-    add(ZKL_EXCLUSIVE, before);
-    EXPECT_INT(zkl_lock_acquire_async(holder.lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, on_acquired,
-                                      &first_ear),
-               ZKL_OK);
-    zkl_testing_sleep(RELATIVE_SOON_MS);
-    add(ZKL_EXCLUSIVE, NULL);
-    expect_told(&first_ear, "");
-    EXPECT_INT(zkl_testing_delete_node(before), 1);
-    expect_told(&first_ear, "acquired contended");
-    end();
-}
-
 static void begin_dispatching(void) {
     zkl_testing_begin(NULL);
     zkl_client_options client_options = ZKL_CLIENT_OPTIONS_INIT;

@@ -131,29 +131,6 @@ TEST(modes_and_permits_belong_together) {
     end(2);
 }
 
-/* ---- Limits --------------------------------------------------------------------------- */
-
-TEST(full_queue_is_refused_without_a_write) {
-    begin();
-    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
-    options.max_waiting = 1;
-    for (size_t i = 0; i < 3; i++) {
-        relative_open(&all[i], ZKL_EXCLUSIVE, &options);
-    }
-    EXPECT_INT(relative_acquire(&all[0], ZKL_FOREVER), ZKL_OK);
-    relative_start_acquire(&all[1], ZKL_FOREVER);
-    EXPECT_INT(all[1].status, RELATIVE_WAITS); /* nobody else waits */
-    EXPECT_INT(relative_acquire(&all[2], ZKL_FOREVER), ZKL_QUEUE_FULL);
-    EXPECT_INT(relative_count(&all[2], ZKL_CALL_CREATE), 0);
-    EXPECT_INT(relative_count(&all[2], ZKL_CALL_LIST), 1);
-    EXPECT_INT(relative_release(&all[0]), ZKL_OK);
-    EXPECT_INT(relative_join(&all[1]), ZKL_OK);
-    relative_start_acquire(&all[2], ZKL_FOREVER); /* there is room again */
-    EXPECT_INT(relative_release(&all[1]), ZKL_OK);
-    EXPECT_INT(relative_join(&all[2]), ZKL_OK);
-    end(3);
-}
-
 /* ---- A sequence that is used up ----------------------------------------------------------- */
 
 static void wear_out(void) {

@@ -82,26 +82,6 @@ TEST(all_are_held_with_one_token_and_released) {
     end(&self);
 }
 
-TEST(members_have_their_own_modes) {
-    zkl_testing_begin(NULL);
-    zkl_client *client = open_client(0);
-    char reader[ZKL_NODE_PATH_SIZE];
-    zkl_testing_add_contender(SET_STOCK, ZKL_READ, reader);
-    zkl_lock_member members[] = { ZKL_LOCK_MEMBER_INIT, ZKL_LOCK_MEMBER_INIT };
-    members[0].resource = "stock";
-    members[0].mode = ZKL_READ;
-    members[1].resource = "orders";
-    members[1].mode = ZKL_PERMIT;
-    members[1].permits = 2;
-    zkl_lock *set = NULL;
-    EXPECT_INT(zkl_lock_open_set(client, members, 2, NULL, &set), ZKL_OK);
-    EXPECT_INT(zkl_lock_acquire(set, ZKL_AS_OPENED, 0, NULL), ZKL_OK);
-    zkl_lock_close(set);
-    EXPECT_INT(zkl_testing_delete_node(reader), 1);
-    EXPECT_INT(zkl_client_close(client, LONG_MS), ZKL_OK);
-    zkl_testing_end();
-}
-
 /* ---- Or none -------------------------------------------------------------------------------- */
 
 TEST(try_that_finds_one_of_them_taken_leaves_nothing) {

@@ -32,30 +32,6 @@ static void lose_the_second(void) {
     set_delete_last_of(SET_ORDERS);
 }
 
-/* ---- Information ---------------------------------------------------------------------------- */
-
-static zkl_lock_information look(void) {
-    zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    EXPECT_INT(zkl_lock_info(self.lock, &information), ZKL_OK);
-    return information;
-}
-
-TEST(information_is_of_all_that_is_held) {
-    begin_held();
-    zkl_lock_information held = look();
-    EXPECT_INT(held.state, ZKL_STATE_HELD);
-    EXPECT_INT(held.mode, ZKL_AS_OPENED);
-    EXPECT_INT(held.token, self.grant.token);
-    EXPECT_INT(held.holds, 1);
-    EXPECT_INT(zkl_lock_release(self.lock, 0), ZKL_OK);
-    zkl_lock_information released = look();
-    EXPECT_INT(released.state, ZKL_STATE_IDLE);
-    EXPECT_INT(released.pending_deletions, 2);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(look().pending_deletions, 0);
-    end();
-}
-
 /* ---- Verification and transactions ----------------------------------------------------------- */
 
 TEST(set_that_is_held_is_verified) {

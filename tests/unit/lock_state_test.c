@@ -55,21 +55,6 @@ TEST(silence_of_two_thirds_of_the_timeout_is_suspect) {
     desk_close(desk);
 }
 
-TEST(lease_runs_down_connected_or_not) {
-    lock_desk *desk = open_with_lease();
-    EXPECT_INT(lease_left(desk, ZKL_NOT_HELD), 0);
-    desk_hold(desk);
-    EXPECT_INT(lease_left(desk, ZKL_OK), LEASE_MS);
-    desk_stand_still(desk, 1000);
-    EXPECT_INT(lease_left(desk, ZKL_OK), LEASE_MS - 1000);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTING);
-    desk_stand_still(desk, 1000);
-    EXPECT_INT(lease_left(desk, ZKL_SUSPECT), LEASE_MS - 2000);
-    desk_expire(desk);
-    EXPECT_INT(lease_left(desk, ZKL_LOST), 0);
-    desk_close(desk);
-}
-
 TEST(lock_is_lost_with_its_lease_though_no_timer_fired) {
     lock_desk *desk = open_with_lease();
     desk_hold(desk);
@@ -116,26 +101,6 @@ TEST(held_lock_is_told_in_full) {
     EXPECT_INT(information.mode, ZKL_WRITE);
     EXPECT_INT(information.token, DESK_TOKEN);
     EXPECT_INT(information.holds, 1);
-    desk_close(desk);
-}
-
-TEST(lost_lock_tells_its_grant_and_the_reason) {
-    lock_desk *desk = desk_open(NULL);
-    desk->mode = ZKL_READ;
-    desk_hold(desk);
-    desk_expire(desk);
-    desk_tell(desk, ZKL_SESSION_STATE_CONNECTED);
-    zkl_lock_information information = information_of(desk);
-    EXPECT_INT(information.state, ZKL_STATE_LOST);
-    EXPECT_INT(information.lost_reason, ZKL_SESSION_EXPIRED);
-    EXPECT_INT(information.mode, ZKL_READ);
-    EXPECT_INT(information.token, DESK_TOKEN);
-    EXPECT_INT(information.holds, 1);
-    EXPECT_INT(information.pending_deletions, 0); /* gone with the session */
-    EXPECT_INT(zkl_lock_release(desk->lock, 0), ZKL_LOST);
-    information = information_of(desk);
-    EXPECT_INT(information.state, ZKL_STATE_IDLE);
-    expect_no_grant(&information);
     desk_close(desk);
 }
 

@@ -8,8 +8,6 @@
 
 #include "support/lock_desk.h"
 
-enum { ROUNDS = 200 };
-
 static atomic_bool has_returned;
 static atomic_bool may_go_on;
 static zkl_lock *another;
@@ -86,23 +84,4 @@ TEST(handles_of_two_threads_are_counted_once_each) {
     do_beside_another_handle(desk, close_and_wait);
     EXPECT_INT(desk->client->references, 2);
     desk_close(desk);
-}
-
-static int close_handle(lock_desk *desk) {
-    zkl_lock_close(desk->lock);
-    desk->lock = NULL;
-    return ZKL_OK;
-}
-
-TEST(last_two_handles_are_closed_by_two_threads) {
-    for (int i = 0; i < ROUNDS; i++) {
-        zkl_lock *other = NULL;
-        lock_desk *desk = desk_open(NULL);
-        EXPECT_INT(zkl_lock_open(desk->client, "another", NULL, &other), ZKL_OK);
-        EXPECT_INT(desk_close_client(desk), ZKL_OK);
-        desk_begin(desk, close_handle, 0);
-        zkl_lock_close(other);
-        EXPECT_INT(desk_join(desk), ZKL_OK);
-        desk_close(desk);
-    }
 }

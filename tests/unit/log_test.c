@@ -124,22 +124,6 @@ static void write_numbered(zkl_log *log, size_t first, size_t count) {
 
 /* ---- Records -------------------------------------------------------------------- */
 
-TEST(less_important_records_are_not_made) {
-    for (int level = ZKL_LOG_ERROR; level <= ZKL_LOG_DEBUG; level++) {
-        log_bench bench = open_bench((zkl_log_level)level);
-        for (int of = ZKL_LOG_ERROR; of <= ZKL_LOG_DEBUG; of++) {
-            EXPECT(zkl_log_wants(bench.log, (zkl_log_level)of) == (of <= level));
-            write_message(bench.log, (zkl_log_level)of, "");
-        }
-        finish(&bench);
-        EXPECT_INT(bench.listener->count, level);
-        for (size_t i = 0; i < bench.listener->count; i++) {
-            EXPECT_INT(bench.listener->records[i].level, i + 1);
-        }
-        close_bench(&bench);
-    }
-}
-
 TEST(event_names_differ) {
     static const int events[] = {
 #define EVENT(name, text) name,

@@ -47,30 +47,6 @@ TEST(classes_beyond_the_limit_are_one) {
 
 /* ---- Numbers ---------------------------------------------------------------------- */
 
-TEST(each_verdict_counts_under_its_result) {
-    static const struct {
-        int status;
-        zkl_result result;
-    } verdicts[] = {
-        { ZKL_OK, ZKL_RESULT_GRANTED },
-        { ZKL_BUSY, ZKL_RESULT_BUSY },
-        { ZKL_TIMEOUT, ZKL_RESULT_TIMEOUT },
-        { ZKL_CANCELLED, ZKL_RESULT_CANCELLED },
-        { ZKL_CLOSED, ZKL_RESULT_CANCELLED },
-        { ZKL_SESSION_EXPIRED, ZKL_RESULT_EXPIRED },
-        { ZKL_SEQUENCE_EXHAUSTED, ZKL_RESULT_FAILED },
-        { ZKL_TOO_MANY_REQUESTS, ZKL_RESULT_FAILED },
-    };
-    for (size_t i = 0; i < COUNT_OF(verdicts); i++) {
-        zkl_class_metrics class = { .releases = 0 };
-        zkl_metrics_decided(&class, verdicts[i].status, 7);
-        for (size_t k = 0; k < ZKL_RESULT_COUNT; k++) {
-            EXPECT_INT(class.acquires[k], k == verdicts[i].result);
-        }
-        EXPECT_INT(class.waits.sum_ms, verdicts[i].status == ZKL_OK ? 7 : 0);
-    }
-}
-
 TEST(each_loss_counts_under_its_reason) {
     static const struct {
         int status;

@@ -124,23 +124,6 @@ TEST(prefixes_are_those_of_curator) {
     EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
 }
 
-TEST(each_mode_has_its_kind_and_its_prefix_reads_as_that) {
-    static const zkl_node_kind kinds[] = { [ZKL_EXCLUSIVE] = ZKL_NODE_EXCLUSIVE,
-                                           [ZKL_READ] = ZKL_NODE_READ,
-                                           [ZKL_WRITE] = ZKL_NODE_WRITE,
-                                           [ZKL_PERMIT] = ZKL_NODE_PERMIT };
-    char prefix[ZKL_NODE_NAME_SIZE];
-    char name[128];
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        zkl_contender_kind kind = { (zkl_mode)i, i == ZKL_PERMIT ? 7 : 0 };
-        EXPECT_INT(zkl_node_name_of(kind).kind, kinds[i]);
-        EXPECT_INT(zkl_node_name_of(kind).permits, kind.permits);
-        zkl_node_name_prefix(prefix, GUID, kind);
-        snprintf(name, sizeof(name), "%s0000000042", prefix);
-        EXPECT_NAME(name, kinds[i], 42);
-    }
-}
-
 TEST(permits_that_no_semaphore_has_make_an_unknown_kind) {
     EXPECT_NAME("_c_" GUID "-permit-0-0000000001", ZKL_NODE_UNKNOWN, 1);
     EXPECT_NAME("_c_" GUID "-permit-07-0000000001", ZKL_NODE_UNKNOWN, 1);

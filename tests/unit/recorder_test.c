@@ -206,27 +206,6 @@ TEST(list_of_long_names_is_shortened) {
     expect_shortened('y', 9000);
 }
 
-/* Its name is the blocker's, and appears in the list and in the action. */
-TEST(event_without_room_is_named_and_the_state_recorded_after_it) {
-    static char huge[9000];
-    memset(huge, 'y', sizeof(huge) - 1);
-    snprintf(huge + sizeof(huge) - 11, 11, "%010d", 1);
-    const char *names[] = { huge, BENCH_NODE };
-    record_bench bench;
-    bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_START });
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_CREATED, .node = BENCH_NODE, .zxid = 1 });
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_LISTED,
-                                     .fresh = true,
-                                     .children = listed((zkl_children){ names, 2 }) });
-    bench_step(&bench, &(zkl_event){ .kind = ZKL_EVENT_WATCHED });
-    const char *text = bench_text(&bench);
-    EXPECT(strstr(text, "4 3 request=1 TOO_LONG\n5 4 request=1 STATE ") != NULL);
-    EXPECT(strstr(text, "6 4 request=1 WATCHED -> nothing\n") != NULL);
-    PLAYED(text, 3, 1, 0);
-    bench_close(&bench);
-}
-
 static bool is_text(const zkl_record_field *field) {
     return field->type == ZKL_RECORD_GUID || field->type == ZKL_RECORD_NAME;
 }

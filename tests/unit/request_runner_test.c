@@ -110,21 +110,6 @@ TEST(deadline_does_not_move_when_the_session_expires) {
     stage_close(stage);
 }
 
-TEST(longest_deadline_does_not_overflow) {
-    run_stage *stage = stage_open();
-    stage_start(stage, &stage->a, "/r", INT64_MAX);
-    FAKE_HEARD(&stage->fake, "create /r/#1-lock-; list /r");
-    EXPECT(stage_next_timer_in(stage) > TIMEOUT_MS);
-    stage_pass(stage, (int64_t)1 << 60U);
-    FAKE_HEARD(&stage->fake, "");
-    stage_created(stage, 1, "lock-0000000003", 1);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL); /* too old by now */
-    stage_answer(stage, "check", ZKL_OUTCOME_OK);
-    stage_listed_own(stage, 1, "lock-0000000003", NULL);
-    stage_release(stage, &stage->a);
-    stage_close(stage);
-}
-
 /* ---- Pauses --------------------------------------------------------------------------- */
 
 static const int64_t longest_pauses[] = { 50, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000 };

@@ -317,29 +317,3 @@ CONVERSATION(lost_node_with_an_exhausted_sequence_is_found_and_deleted, exclusiv
     "listed me-1     -> DELETE me-1",
     "deleted OK      -> INSPECT_PARENT",
 };
-
-/* ---- What the request is made of ------------------------------------------------------------- */
-
-TEST(each_mode_creates_a_node_of_its_kind) {
-    static const struct {
-        zkl_contender_kind kind;
-        const char *prefix;
-    } rows[] = {
-        { { ZKL_EXCLUSIVE, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-lock-" },
-        { { ZKL_READ, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-__READ__" },
-        { { ZKL_WRITE, 0 }, "_c_c0ffee00-0000-4000-8000-000000000001-__WRIT__" },
-        { { ZKL_PERMIT, 20 }, "_c_c0ffee00-0000-4000-8000-000000000001-permit-20-" },
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const zkl_request_options options = { .mode = rows[i].kind.mode,
-                                              .permits = rows[i].kind.permits };
-        const zkl_request_session session = { .connected = true,
-                                              .guid = "c0ffee00-0000-4000-8000-000000000001" };
-        zkl_request request;
-        zkl_actions actions;
-        zkl_request_begin(&request, &options, &session);
-        zkl_request_step(&request, &(zkl_event){ .kind = ZKL_EVENT_START }, &actions);
-        EXPECT_INT(actions.list[0].kind, ZKL_ACTION_CREATE);
-        EXPECT_TEXT(actions.list[0].node, rows[i].prefix);
-    }
-}

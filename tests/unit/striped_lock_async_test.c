@@ -234,21 +234,6 @@ TEST(cancel_after_the_grant_is_too_late) {
     }
 }
 
-/* One is taken, and that is known, but the next has not been asked for. */
-TEST(cancel_between_two_stripes_wins) {
-    begin(ZKL_DISPATCH_CALLER);
-    others_take_all();
-    EXPECT_INT(acquire_any(ZKL_FOREVER), ZKL_OK);
-    zkl_testing_sleep(SOON_MS);
-    others_go();
-    EXPECT_INT(zkl_striped_lock_cancel(self), ZKL_OK);
-    EXPECT_INT(dispatch(), 1);
-    HEARD("acquired(-3) ");
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(count_nodes(), 0);
-    end();
-}
-
 TEST(stripe_lost_before_its_callback_was_never_held) {
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         begin(ZKL_DISPATCH_CALLER);

@@ -101,12 +101,6 @@ typedef struct waiter {
     int status;
 } waiter;
 
-static void wait_for_all(void *arg) {
-    waiter *self = arg;
-    self->status = zkl_striped_lock_acquire(self->striped_lock, ZKL_ALL_STRIPES, ZKL_EXCLUSIVE,
-                                            ZKL_FOREVER, NULL);
-}
-
 static void wait_for_one(void *arg) {
     EXPECT_INT(zkl_lock_acquire(arg, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL), ZKL_OK);
 }
@@ -144,26 +138,6 @@ TEST(full_stripe_is_passed_over) {
     zkl_testing_join(task);
     zkl_lock_close(waits);
     zkl_striped_lock_close(one);
-    end();
-}
-
-TEST(all_wait_for_each_and_keep_each_out) {
-    begin();
-    zkl_striped_lock *one = open_striped();
-    waiter all = { open_striped(), 1 };
-    EXPECT_INT(acquire_key(one, "a", 0, NULL), ZKL_OK);
-    zkl_testing_task *task = zkl_testing_start(wait_for_all, &all);
-    zkl_testing_sleep(SOON_MS);
-    EXPECT_INT(all.status, 1);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(one), ZKL_FOREVER), ZKL_OK);
-    zkl_testing_join(task);
-    EXPECT_INT(all.status, ZKL_OK);
-    EXPECT_INT(zkl_lock_check(zkl_striped_lock_held(all.striped_lock), NULL), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
-    EXPECT_INT(zkl_lock_release(zkl_striped_lock_held(all.striped_lock), ZKL_FOREVER), ZKL_OK);
-    EXPECT_INT(zkl_striped_lock_acquire(one, ZKL_ANY_STRIPE, ZKL_EXCLUSIVE, LONG_MS, NULL), ZKL_OK);
-    zkl_striped_lock_close(one);
-    zkl_striped_lock_close(all.striped_lock);
     end();
 }
 

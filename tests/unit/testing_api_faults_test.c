@@ -173,38 +173,6 @@ TEST(lost_delete_makes_a_release_that_does_not_wait_pending) {
     end_handed_over(ZKL_NOT_HELD);
 }
 
-/* ---- The trace ---------------------------------------------------------------------- */
-
-TEST(trace_tells_what_the_application_is_told) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    zkl_testing_trace_to(file);
-    begin_with(0, true);
-    zkl_testing_disconnect(holder.client, 2LL * TIMEOUT_MS);
-    EXPECT_INT(zkl_testing_wait_for_state(holder.lock, ZKL_STATE_LOST, TIMEOUT_MS), 1);
-    end_handed_over(ZKL_LOST);
-    zkl_testing_begin(NULL);
-    participant self;
-    participant_open(&self, 500, false);
-    EXPECT_INT(participant_acquire(&self, 1000), ZKL_OK);
-    zkl_testing_disconnect(self.client, 100);
-    zkl_testing_sleep(1000);
-    participant_close(&self);
-    zkl_testing_end();
-    zkl_testing_trace_to(NULL);
-    (void)fclose(file);
-    EXPECT_INT(count(text, "APPLICATION: zkl_lock_acquire of stock returns 0: "), 3);
-    EXPECT_INT(count(text, "APPLICATION: zkl_lock_release of stock returns 0: "), 1);
-    EXPECT_INT(count(text, "APPLICATION: zkl_lock_release of stock returns "), 2);
-    EXPECT_INT(count(text, "APPLICATION is told: stock is suspect\n"), 2);
-    EXPECT_INT(count(text, "APPLICATION is told: stock is held\n"), 1);
-    EXPECT_INT(count(text, "APPLICATION is told: stock is lost: the lease ran out"), 1);
-    EXPECT_INT(count(text, "APPLICATION is told: stock is lost: the lock was held for longer"), 1);
-    EXPECT_INT(count(text, "process 0  APPLICATION: zkl_lock_acquire"), 3);
-    free(text);
-}
-
 /* ---- Servers ------------------------------------------------------------------------ */
 
 TEST(election_is_a_hiccup) {

@@ -108,27 +108,6 @@ TEST(late_create_is_made_after_a_list_on_the_next_connection_has_not_shown_it) {
     caller_world_end();
 }
 
-TEST(write_that_reaches_the_leader_after_its_session_has_moved_is_never_carried_out) {
-    caller self;
-    zkl_ensemble_options options = caller_options();
-    options.sync_limit_ticks = 20;
-    begin_with(&options);
-    caller_open_on(&self, 20 * TICK_MS, follower);
-    zkl_ensemble_cut_off_server(ensemble, follower);
-    caller_make_parent(&self, "/p");
-    run_ms(5); /* it is on its way from the follower to the leader */
-    zkl_ensemble_refuse_connections(ensemble, follower, 1000 * MS);
-    EXPECT(zkl_ensemble_cut(ensemble, self.session_id, ZKL_CUT_REPLIES_LOST));
-    run_ms(100);
-    EXPECT_LOG(&self, "connecting", "parent UNKNOWN", "connected");
-    zkl_ensemble_mend_server(ensemble, follower);
-    run_ms(100);
-    EXPECT(!exists("/p"));
-    EXPECT(is_alive(&self));
-    caller_close(&self);
-    caller_world_end();
-}
-
 /* ---- Servers that refuse --------------------------------------------------------------------- */
 
 /* The parent's rights are looked at before the node is looked for, and a node's own only where it

@@ -6,41 +6,7 @@
 #include "base/threads.h"
 #include "support/unit.h"
 
-enum { MS = 1000, TRACE_SIZE = 4096 };
-
-static char trace[TRACE_SIZE];
-
-static void note(const char *what, uint64_t number) {
-    size_t used = strlen(trace);
-    snprintf(trace + used, sizeof(trace) - used, "%lld %s%llu\n", (long long)zkl_world_now_us(),
-             what, (unsigned long long)number);
-}
-
-static void note_event(void *arg) {
-    note(arg, 0);
-}
-
-TEST(stopped_process_gets_its_events_in_order_when_it_goes_on) {
-    trace[0] = '\0';
-    zkl_world_begin(1);
-    zkl_process *process = zkl_process_begin(0);
-    zkl_world_event events[3] = {
-        { .run = note_event, .arg = "a", .process = process },
-        { .run = note_event, .arg = "b", .process = process },
-        { .run = note_event, .arg = "c", .process = process },
-    };
-    for (int i = 0; i < 3; i++) {
-        zkl_world_schedule(&events[i], 10 * (i + 1));
-    }
-    zkl_process_stop(process);
-    zkl_world_sleep_us(100);
-    EXPECT_TEXT(trace, "");
-    zkl_world_unschedule(&events[1]);
-    zkl_process_continue(process);
-    zkl_world_sleep_us(1);
-    EXPECT_TEXT(trace, "100 a0\n100 c0\n");
-    zkl_world_end();
-}
+enum { MS = 1000 };
 
 TEST(clock_of_a_process_runs_at_its_own_rate) {
     zkl_world_begin(1);

@@ -96,20 +96,6 @@ TEST(commits_of_one_handle_are_applied_in_order) {
     end();
 }
 
-TEST(answer_after_the_deadline_leaves_it_unknown) {
-    begin(ZKL_DISPATCH_CALLER);
-    zkl_testing_slow_servers(300, 100);
-    EXPECT_INT(commit(50), ZKL_OK);
-    zkl_testing_sleep(100);
-    EXPECT_INT(async_dispatch(&self), 1);
-    ASYNC_HEARD(&self, "committed(-14) ");
-    zkl_transaction_free(transaction); /* the servers' answer finds nobody */
-    transaction = NULL;
-    zkl_testing_sleep(500);
-    EXPECT_TEXT(data_at("/data"), "new");
-    end();
-}
-
 /* Though nobody has dispatched its callback when the connection is there again. */
 TEST(nothing_is_sent_behind_the_deadline) {
     begin_disconnected(3000);

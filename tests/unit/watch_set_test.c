@@ -84,35 +84,6 @@ TEST(one_that_fires_while_others_are_armed_counts_as_gone) {
     end();
 }
 
-TEST(failure_is_told_rather_than_that_one_is_gone) {
-    static const zkl_outcome both[][2] = { { ZKL_OUTCOME_NO_NODE, ZKL_OUTCOME_UNKNOWN },
-                                           { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NO_NODE } };
-    for (size_t i = 0; i < COUNT_OF(both); i++) {
-        begin();
-        WATCH("/r/a", "/r/b");
-        desk->fake.heard[0] = '\0';
-        answer("watch /r/a", both[i][0]);
-        answer("watch /r/b", both[i][1]);
-        EXPECT(strstr(desk->fake.heard, "all UNKNOWN") != NULL);
-        end();
-    }
-}
-
-TEST(those_that_stay_are_not_asked_for_again) {
-    begin_armed();
-    watch_desk_fire(desk, true); /* b */
-    FAKE_HEARD(&desk->fake, "one fired");
-    WATCH("/r/a", "/r/c");
-    FAKE_HEARD(&desk->fake, "watch /r/c");
-    answer("watch /r/c", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "all OK");
-    WATCH("/r/c", "/r/d"); /* and who is not meant any more goes */
-    FAKE_HEARD(&desk->fake, "watch /r/d; unwatch /r/a");
-    answer("watch /r/d", ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "all OK");
-    end();
-}
-
 TEST(watches_that_siblings_have_armed_are_armed_at_once) {
     begin();
     watch_desk_arm(desk, &desk->a, "/r/a");

@@ -29,22 +29,6 @@ TEST(node_that_is_gone_leaves_a_watch_that_is_removed) {
     watch_desk_close(desk);
 }
 
-TEST(failed_watch_is_told_and_forgotten) {
-    static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW,
-                                            ZKL_OUTCOME_REFUSED, ZKL_OUTCOME_SESSION_OVER };
-    static const char *const told[] = { "armed a UNKNOWN", "armed a NOT_NOW", "armed a REFUSED",
-                                        "armed a SESSION_OVER" };
-    for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
-        watch_desk *desk = watch_desk_open();
-        int status = outcomes[i] == ZKL_OUTCOME_REFUSED ? ZKL_NO_PERMISSION : ZKL_OK;
-        watch_desk_add(desk, &desk->a, "/r/x");
-        FAKE_HEARD(&desk->fake, "watch /r/x");
-        FAKE_ANSWER(&desk->fake, "watch", .outcome = outcomes[i], .status = status);
-        FAKE_HEARD(&desk->fake, told[i]);
-        watch_desk_close(desk);
-    }
-}
-
 TEST(waiter_that_leaves_before_the_reply_is_not_told_and_leaves_no_watch) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_OK, ZKL_OUTCOME_NO_NODE };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
@@ -114,22 +98,6 @@ TEST(waiters_are_told_a_change_from_a_deletion) {
 }
 
 /* ---- Somebody comes while the watch is being removed ----------------------------- */
-
-/* What is sent later arrives later: the removal does not take the new watch with it. */
-TEST(newcomer_watches_anew_behind_the_removal) {
-    watch_desk *desk = watch_desk_open();
-    watch_desk_arm(desk, &desk->a, "/r/x");
-    watch_desk_leave(desk, &desk->a);
-    watch_desk_add(desk, &desk->b, "/r/x");
-    FAKE_HEARD(&desk->fake, "unwatch /r/x; watch /r/x");
-    FAKE_ANSWER(&desk->fake, "unwatch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "");
-    FAKE_ANSWER(&desk->fake, "watch", .outcome = ZKL_OUTCOME_OK);
-    FAKE_HEARD(&desk->fake, "armed b OK");
-    watch_desk_fire(desk, true);
-    FAKE_HEARD(&desk->fake, "fired b");
-    watch_desk_close(desk);
-}
 
 TEST(newcomer_that_leaves_again_leaves_no_watch) {
     watch_desk *desk = watch_desk_open();

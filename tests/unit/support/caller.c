@@ -89,10 +89,6 @@ static void on_transacted(void *arg, const zkl_reply *reply) {
     note_reply(arg, "transact", reply, used > 0 ? line : NULL);
 }
 
-static void on_unwatched(void *arg, const zkl_reply *reply) {
-    note_reply(arg, "unwatch", reply, NULL);
-}
-
 static void on_session(void *arg, const zkl_session_news *news) {
     static const char *const lines[] = { "connecting", "connected", "expired", "auth failed" };
     caller *self = arg;
@@ -166,11 +162,6 @@ zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations,
         self,
         (zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = operations, .count = count },
         on_transacted);
-}
-
-zkl_outcome caller_unwatch(caller *self, const char *path) {
-    return ask(self, (zkl_operation){ .kind = ZKL_OPERATION_REMOVE_WATCHES, .path = path },
-               on_unwatched);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */

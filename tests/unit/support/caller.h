@@ -3,7 +3,7 @@
  * what it is told to, and writes down what it is given, a line for each:
  *
  *     connecting, connected, expired
- *     create OK /a/b-0000000000       as asked for: create, parent, list, exists, delete, unwatch
+ *     create OK /a/b-0000000000       as asked for: create, parent, list, exists, delete
  *     list OK x y                     in alphabetical order
  *     exists NO_NODE
  *     watch 7 deleted                 or changed
@@ -49,7 +49,6 @@ zkl_outcome caller_list(caller *self, const char *path);
 zkl_outcome caller_exists(caller *self, const char *path, uint64_t watch);
 zkl_outcome caller_delete(caller *self, const char *path);
 zkl_outcome caller_transact(caller *self, const zkl_multi_operation *operations, size_t count);
-zkl_outcome caller_unwatch(caller *self, const char *path);
 
 void run_ms(int64_t ms);
 

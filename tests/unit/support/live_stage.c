@@ -23,7 +23,8 @@ bool live_is_silent(const run_stage *stage) {
     return zkl_liveness_is_silent(&stage->session.liveness);
 }
 
-bool live_is_asked(const run_stage *stage, const char *call) {
+/* Whether a call whose text begins like this waits for its answer. */
+static bool live_is_asked(const run_stage *stage, const char *call) {
     for (size_t i = 0; i < stage->fake.call_count; i++) {
         if (strncmp(stage->fake.calls[i].text, call, strlen(call)) == 0) {
             return true;

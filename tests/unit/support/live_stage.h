@@ -25,8 +25,6 @@ void live_finish(run_stage *stage);
 int64_t live_lease_left(const run_stage *stage);
 bool live_is_fresh(const run_stage *stage);
 bool live_is_silent(const run_stage *stage);
-/** Whether a call whose text begins like this waits for its answer. */
-bool live_is_asked(const run_stage *stage, const char *call);
 
 /** Milliseconds pass one by one, and a good server answers at once. Adds up the
  *  probes, and returns how many writes there were. */

@@ -10,11 +10,6 @@
 /* ---- In place of session_threads.c: sessions without threads ------------------------- */
 
 static fake_operations *operations; /* of every session; the mutex guards them */
-static int service_returns;
-
-void desk_let_service_return(int status) {
-    service_returns = status;
-}
 
 static void begin_session(zkl_client_session *self) {
     self->session = (zkl_session){ .operations = &operations->operations,
@@ -51,9 +46,6 @@ int zkl_sessions_start(zkl_client *client) {
 }
 
 int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
-    if (service_returns != ZKL_OK) {
-        return service_returns;
-    }
     zkl_client_session **place = &client->sessions;
     while (*place != NULL) {
         place = &(*place)->next;
@@ -182,7 +174,6 @@ lock_desk *desk_open_with(const desk_options *options) {
     desk.fake.called_arg = &desk;
     desk.grant = (zkl_grant)ZKL_GRANT_INIT;
     operations = &desk.fake;
-    service_returns = ZKL_OK;
     open_client(&desk, options);
     EXPECT_INT(zkl_lock_open(desk.client, "stock", options->lock, &desk.lock), ZKL_OK);
     EXPECT_INT(pthread_create(&desk.contender, NULL, run_tasks, &desk), 0);

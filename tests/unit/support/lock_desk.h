@@ -102,7 +102,4 @@ void desk_answer_remove(lock_desk *desk);
     } while (0)
 void desk_forget_heard(lock_desk *desk);
 
-/** What zkl_sessions_add returns; ZKL_OK: it adds one, offline. */
-void desk_let_service_return(int status);
-
 #endif

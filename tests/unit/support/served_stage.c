@@ -3,23 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The clock ------------------------------------------------------------------ */
-
-static unsigned looks_until_tick; /* 0: it only goes on when told */
-
-static int64_t now_of_a_clock_that_ticks(zkl_operations *self) {
-    fake_operations *fake = (fake_operations *)self;
-    if (looks_until_tick > 0 && --looks_until_tick == 0) {
-        fake->now_ms++;
-    }
-    return fake->now_ms;
-}
-
-void served_tick_at_look(served_stage *served, unsigned look) {
-    served->table.now_ms = now_of_a_clock_that_ticks;
-    looks_until_tick = look;
-}
-
 /* ---- The server ----------------------------------------------------------------- */
 
 static size_t place_of(const served_stage *served, const char *path) {
@@ -97,7 +80,7 @@ static void answer_what_is_due(served_stage *served) {
 
 /* ---- Time, and the connection ----------------------------------------------------- */
 
-int64_t served_now(const served_stage *served) {
+static int64_t served_now(const served_stage *served) {
     return served->stage->fake.now_ms - served->begun_ms;
 }
 
@@ -126,14 +109,9 @@ void served_reconnect(served_stage *served, int32_t session_timeout_ms) {
     stage_hush(served->stage);
 }
 
-int64_t served_lease_end(const served_stage *served) {
-    return served->stage->session.liveness.lease.ends_ms - served->begun_ms;
-}
-
 served_stage *served_open(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     static served_stage served;
     memset(&served, 0, sizeof(served));
-    looks_until_tick = 0;
     served.stage = stage_open_live(session_timeout_ms, lease_tick_ms, NULL);
     served.table = *served.stage->fake.operations.table;
     served.stage->fake.operations.table = &served.table;

@@ -31,17 +31,10 @@ void served_close(served_stage *served);
 /** Milliseconds pass one by one until that time, which counts from the opening. */
 void served_pass_until(served_stage *served, int64_t ms);
 void served_pass(served_stage *served, int64_t ms);
-int64_t served_now(const served_stage *served);
 
 /** The connection breaks, and what was under way with it is lost. */
 void served_disconnect(served_stage *served);
 /** The same session again, with what timeout the servers grant now. */
 void served_reconnect(served_stage *served, int32_t session_timeout_ms);
-
-/** The clock goes on by 1 ms at the n-th look at it from now on. */
-void served_tick_at_look(served_stage *served, unsigned look);
-
-/** When the lease ends, on the same scale as served_now. */
-int64_t served_lease_end(const served_stage *served);
 
 #endif
