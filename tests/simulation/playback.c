@@ -26,6 +26,7 @@ typedef struct played_request {
 typedef struct played_set {
     uint64_t number;
     zkl_set state;
+    struct played_set *next;
     UT_hash_handle handle;
 } played_set;
 
@@ -35,7 +36,8 @@ typedef struct playback {
     record_reader reader;
     played_request *requests; /* by their number */
     played_request *last;     /* and the list of all */
-    played_set *sets;
+    played_set *sets;         /* the same of sets */
+    played_set *last_set;
 } playback;
 
 /* ---- Messages ----------------------------------------------------------------- */
@@ -271,6 +273,8 @@ static played_set *find_or_add_set(playback *self, const record_entry *record) {
         if (found != NULL) {
             found->number = record->set;
             found->state = record->set_state;
+            found->next = self->last_set;
+            self->last_set = found;
             HASH_ADD(handle, self->sets, number, sizeof(found->number), found);
         }
     }
@@ -304,11 +308,11 @@ static bool play_set(playback *self, const record_entry *record) {
 }
 
 static void free_sets(playback *self) {
-    played_set *set;
-    played_set *next;
-    HASH_ITER(handle, self->sets, set, next) {
-        HASH_DELETE(handle, self->sets, set);
-        free(set);
+    HASH_CLEAR(handle, self->sets);
+    while (self->last_set != NULL) {
+        played_set *one = self->last_set;
+        self->last_set = one->next;
+        free(one);
     }
 }
 

@@ -309,7 +309,7 @@ static void take_value(record_reader *reader, const zkl_record_field *field, voi
 /* Whether the next word is this field: its name alone, or with a value. */
 static bool is_next(const record_reader *reader, const zkl_record_field *field) {
     size_t length = strlen(field->name);
-    if (!is_field(reader, field->name)) {
+    if (reader->word == NULL || !is_field(reader, field->name)) {
         return false;
     }
     char after = reader->word[length];
