@@ -86,19 +86,20 @@ static void decide(zkl_lock *lock, int status) {
     zkl_call_over(lock->change.call);
 }
 
-static void on_decided(void *arg, int status) {
-    decide(arg, status);
-}
-
-static void on_lost(void *arg, int status) {
+static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
     zkl_lock *lock = arg;
-    lock->change.verdict = status;
-}
-
-static void on_ended(void *arg) {
-    zkl_lock *lock = arg;
-    lock->change.upgrade = NULL;
-    decide(lock, lock->change.verdict == ZKL_OK ? ZKL_LOST : lock->change.verdict);
+    lock_change *change = &lock->change;
+    if (news == ZKL_REQUEST_DECIDED) {
+        if (status == ZKL_OK) {
+            zkl_request_runner_hold_from_now(change->upgrade, lock->options.max_hold_ms);
+        }
+        decide(lock, status);
+    } else if (news == ZKL_REQUEST_LOST) {
+        change->verdict = status;
+    } else if (news == ZKL_REQUEST_ENDED) {
+        change->upgrade = NULL;
+        decide(lock, change->verdict == ZKL_OK ? ZKL_LOST : change->verdict);
+    }
 }
 
 static int start_upgrade(zkl_lock *lock) {
@@ -109,13 +110,12 @@ static int start_upgrade(zkl_lock *lock) {
         .request = { .mode = ZKL_WRITE },
         .resource = member->resource,
         .parent_path = member->path,
-        .max_hold_ms = lock->options.max_hold_ms,
         .tells_contended = lock->options.tell_contended != 0,
         .metrics = lock->metrics,
         .owner_id = lock->id,
         .note = lock->options.note,
         .owner_text = owner_text,
-        .owner = { .arg = lock, .decided = on_decided, .lost = on_lost, .ended = on_ended },
+        .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));

@@ -62,8 +62,11 @@ static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member
     }
 }
 
-static void tell_connection(zkl_lock *lock, bool connected) {
-    tell(lock, connected ? ZKL_STATE_HELD : ZKL_STATE_SUSPECT, NULL);
+/* All are of one session. */
+static void tell_connection(const lock_member *member, zkl_lock_state state) {
+    if (member == &member->lock->members[0]) {
+        tell(member->lock, state, NULL);
+    }
 }
 
 /* Of a request that has just come to hold: what others want of it. */
@@ -98,8 +101,7 @@ static void lose(zkl_lock *lock, const lock_member *member, int status) {
 
 static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event *event);
 
-static void on_decided(void *arg, int status) {
-    const lock_member *member = arg;
+static void on_decided(const lock_member *member, int status) {
     zkl_lock *lock = member->lock;
     if (status != ZKL_OK && lock->attempt.set.stage == ZKL_SET_STAGE_WAITING) {
         zkl_explanation why = zkl_explain_verdict(&member->runner->history, status);
@@ -110,22 +112,7 @@ static void on_decided(void *arg, int status) {
     feed(lock, member, &(zkl_set_event){ .kind = kind, .status = status });
 }
 
-static void on_lost(void *arg, int status) {
-    const lock_member *member = arg;
-    feed(member->lock, member,
-         &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
-}
-
-/* All are of one session. */
-static void on_connection(void *arg, bool connected) {
-    const lock_member *member = arg;
-    if (member == &member->lock->members[0]) {
-        tell_connection(member->lock, connected);
-    }
-}
-
-static void on_downgraded(void *arg, int status) {
-    const lock_member *member = arg;
+static void on_downgraded(const lock_member *member, int status) {
     zkl_lock *lock = member->lock;
     if (status == ZKL_OK) {
         lock->grant.mode = ZKL_READ;
@@ -133,16 +120,6 @@ static void on_downgraded(void *arg, int status) {
     lock->change.verdict = status;
     zkl_call_over(lock->change.call);
     zkl_guarded_writes_review(member->runner->session); /* they wait to know which node it has */
-}
-
-static void on_revoke_requested(void *arg) {
-    const lock_member *member = arg;
-    tell(member->lock, ZKL_STATE_REVOKE_REQUESTED, member);
-}
-
-static void on_contended(void *arg) {
-    const lock_member *member = arg;
-    tell(member->lock, ZKL_STATE_CONTENDED, member);
 }
 
 static void note_end(zkl_lock *lock, const zkl_session *session) {
@@ -153,8 +130,7 @@ static void note_end(zkl_lock *lock, const zkl_session *session) {
     }
 }
 
-static void on_ended(void *arg) {
-    lock_member *member = arg;
+static void on_ended(lock_member *member) {
     zkl_lock *lock = member->lock;
     note_end(lock, member->runner->session);
     member->runner = NULL;
@@ -167,15 +143,35 @@ static void on_ended(void *arg) {
     zkl_lock_end_change(lock, end);
 }
 
-static zkl_request_owner owner_of_request(lock_member *member) {
-    return (zkl_request_owner){ .arg = member,
-                                .decided = on_decided,
-                                .lost = on_lost,
-                                .connection = on_connection,
-                                .downgraded = on_downgraded,
-                                .ended = on_ended,
-                                .revoke_requested = on_revoke_requested,
-                                .contended = on_contended };
+static void on_news(void *arg, zkl_request_news news, int status) {
+    lock_member *member = arg;
+    zkl_lock *lock = member->lock;
+    switch (news) {
+    case ZKL_REQUEST_DECIDED:
+        on_decided(member, status);
+        break;
+    case ZKL_REQUEST_LOST:
+        feed(lock, member, &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
+        break;
+    case ZKL_REQUEST_DISCONNECTED:
+        tell_connection(member, ZKL_STATE_SUSPECT);
+        break;
+    case ZKL_REQUEST_CONNECTED:
+        tell_connection(member, ZKL_STATE_HELD);
+        break;
+    case ZKL_REQUEST_DOWNGRADED:
+        on_downgraded(member, status);
+        break;
+    case ZKL_REQUEST_REVOKED:
+        tell(lock, ZKL_STATE_REVOKE_REQUESTED, member);
+        break;
+    case ZKL_REQUEST_CONTENDED:
+        tell(lock, ZKL_STATE_CONTENDED, member);
+        break;
+    case ZKL_REQUEST_ENDED:
+        on_ended(member);
+        break;
+    }
 }
 
 /* ---- An attempt --------------------------------------------------------------------------- */
@@ -209,7 +205,7 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
         .tells_contended = lock->options.tell_contended != 0,
         .owner_id = lock->id,
         .note = lock->options.note,
-        .owner = owner_of_request(member),
+        .owner = { .arg = member, .on_news = on_news },
         .metrics = lock->metrics,
         .owner_text = owner_text,
     };
@@ -417,7 +413,7 @@ static void tell_grant(zkl_lock *lock) {
         zkl_lock_events_tell_grant(&lock->events, &event);
     }
     if (!lock->members[0].runner->session->connected) {
-        tell_connection(lock, false);
+        tell(lock, ZKL_STATE_SUSPECT, NULL);
     }
     for (size_t i = 0; i < lock->count; i++) {
         tell_wishes(&lock->members[i]);
@@ -445,7 +441,7 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     zkl_request_runner *reader = member->runner;
     member->runner = lock->change.upgrade;
     lock->change.upgrade = NULL;
-    member->runner->owner = owner_of_request(member);
+    member->runner->owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
     lock->grant.mode = ZKL_WRITE;
     lock->grant.token = member->runner->request.own.zxid;
     lock->grant.granted_ms = member->runner->history.granted_ms;

@@ -106,18 +106,18 @@ static void on_watch_fired(void *arg, bool deleted) {
     zkl_request_runner_feed(runner, &event);
 }
 
-static void on_revoke_requested(void *arg) {
-    const zkl_request_runner *runner = arg;
-    if (runner->owner.revoke_requested != NULL) {
-        runner->owner.revoke_requested(runner->owner.arg);
+static void tell(const zkl_request_runner *runner, zkl_request_news news, int status) {
+    if (runner->owner.on_news != NULL) {
+        runner->owner.on_news(runner->owner.arg, news, status);
     }
 }
 
+static void on_revoke_requested(void *arg) {
+    tell(arg, ZKL_REQUEST_REVOKED, ZKL_OK);
+}
+
 static void on_waiter_found(void *arg) {
-    const zkl_request_runner *runner = arg;
-    if (runner->owner.contended != NULL) {
-        runner->owner.contended(runner->owner.arg);
-    }
+    tell(arg, ZKL_REQUEST_CONTENDED, ZKL_OK);
 }
 
 /* The upgrade of what is held has a node of its own, which is to take its place. */
@@ -212,15 +212,11 @@ static void give_room_back(zkl_request_runner *runner) {
     runner->watched_bytes -= spare;
 }
 
-static void begin_hold(zkl_request_runner *runner, int64_t max_hold_ms) {
+void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
+    runner->others_are_awaited = false;
     runner->history.granted_ms = zkl_session_now_ms(runner->session);
     zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->history.granted_ms,
                                 max_hold_ms);
-}
-
-void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
-    runner->others_are_awaited = false;
-    begin_hold(runner, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
@@ -235,14 +231,12 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         give_room_back(runner);
-        begin_hold(runner, runner->max_hold_ms);
+        runner->history.granted_ms = zkl_session_now_ms(runner->session);
         zkl_contention_begin(&runner->contention);
     }
     zkl_explanation why = zkl_explain_verdict(&runner->history, status);
     zkl_telemetry_decided(zkl_request_facts_of(&runner->history), status, why.text);
-    if (runner->owner.decided != NULL) {
-        runner->owner.decided(runner->owner.arg, status);
-    }
+    tell(runner, ZKL_REQUEST_DECIDED, status);
     zkl_watch_set_remove_left(&runner->watches);
 }
 
@@ -252,27 +246,24 @@ static void tell_lost(zkl_request_runner *runner, int status) {
         zkl_timer_stop(&runner->hold_limit);
     }
     zkl_telemetry_lost(zkl_request_facts_of(&runner->history), status);
-    if (runner->owner.lost != NULL) {
-        runner->owner.lost(runner->owner.arg, status);
-    }
+    tell(runner, ZKL_REQUEST_LOST, status);
 }
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
         zkl_own_watch_forget_data(&runner->own_watch);
     }
-    if (runner->owner.downgraded != NULL) {
-        runner->owner.downgraded(runner->owner.arg, status);
-    }
+    tell(runner, ZKL_REQUEST_DOWNGRADED, status);
 }
 
 /* What could not be found out is tried again on each new connection, and now and then. */
 static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
-    bool is_news = kind == ZKL_EVENT_CONNECTED || kind == ZKL_EVENT_DISCONNECTED;
-    if (is_news && runner->request.stage == ZKL_STAGE_HELD && runner->owner.connection != NULL) {
-        runner->owner.connection(runner->owner.arg, kind == ZKL_EVENT_CONNECTED);
+    bool is_connected = kind == ZKL_EVENT_CONNECTED;
+    bool is_news = is_connected || kind == ZKL_EVENT_DISCONNECTED;
+    if (is_news && runner->request.stage == ZKL_STAGE_HELD) {
+        tell(runner, is_connected ? ZKL_REQUEST_CONNECTED : ZKL_REQUEST_DISCONNECTED, ZKL_OK);
     }
-    if (kind == ZKL_EVENT_PROBE || kind == ZKL_EVENT_CONNECTED) {
+    if (kind == ZKL_EVENT_PROBE || is_connected) {
         zkl_own_watch_review(&runner->own_watch);
         zkl_contention_review(&runner->contention);
     }
@@ -300,9 +291,7 @@ static void end(zkl_request_runner *runner) {
     zkl_create_group_leave(&runner->sender.member);
     session->runner_count--;
     session->watched_bytes -= runner->watched_bytes;
-    if (runner->owner.ended != NULL) {
-        runner->owner.ended(runner->owner.arg);
-    }
+    tell(runner, ZKL_REQUEST_ENDED, ZKL_OK);
     if (session->request_ended != NULL) {
         session->request_ended(session->arg);
     }
@@ -383,14 +372,10 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
         runner->history.refused = event->kind;
     }
-    if (recorder != NULL) {
-        zkl_recorder_begin_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
-                                &runner->request, event);
-    }
+    const zkl_request before = runner->request;
     zkl_request_step(&runner->request, event, &actions);
-    if (recorder != NULL) {
-        zkl_recorder_end_step(recorder, &runner->recorded, &actions);
-    }
+    zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session), &before,
+                          event, &actions);
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
@@ -494,7 +479,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->session = session;
     runner->owner = options->owner;
     runner->owner_id = options->owner_id;
-    runner->max_hold_ms = options->max_hold_ms;
     runner->others_are_awaited = options->group != NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };

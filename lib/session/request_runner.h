@@ -15,25 +15,25 @@
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
-/** What its owner is told. No callback may call into the same runner, but for
- *  zkl_request_runner_disown. */
-typedef struct zkl_request_owner {
-    void *arg;
-    /* The verdict, exactly once: ZKL_OK is a grant. */
-    void (*decided)(void *arg, int status);
-    /* A granted lock is lost. */
-    void (*lost)(void *arg, int status);
-    /* While a lock is held its session's connection was lost, or came back. */
-    void (*connection)(void *arg, bool connected);
-    /* A downgrade is done, or is not. */
-    void (*downgraded)(void *arg, int status);
-    /* The node is gone and the runner is about to be freed. */
-    void (*ended)(void *arg);
-    /* The lock is asked for: once for each node. */
-    void (*revoke_requested)(void *arg);
+/** What its owner is told. */
+typedef enum zkl_request_news {
+    ZKL_REQUEST_DECIDED,      /* exactly once, with the verdict: ZKL_OK is a grant */
+    ZKL_REQUEST_LOST,         /* a granted lock is, with the reason */
+    ZKL_REQUEST_DISCONNECTED, /* while a lock is held: its session is */
+    ZKL_REQUEST_CONNECTED,    /* and is again */
+    ZKL_REQUEST_DOWNGRADED,   /* a downgrade is done, or is not: with its status */
+    ZKL_REQUEST_REVOKED,      /* the lock is asked for: once for each node */
     /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
      * It may be known at the grant, but never before it. */
-    void (*contended)(void *arg);
+    ZKL_REQUEST_CONTENDED,
+    ZKL_REQUEST_ENDED /* the node is gone and the runner is about to be freed */
+} zkl_request_news;
+
+/** The callback may not call into the same runner, but for zkl_request_runner_disown and
+ *  zkl_request_runner_hold_from_now. The status is ZKL_OK where the news has none. */
+typedef struct zkl_request_owner {
+    void *arg;
+    void (*on_news)(void *arg, zkl_request_news news, int status);
 } zkl_request_owner;
 
 typedef struct zkl_run_options {
@@ -42,7 +42,6 @@ typedef struct zkl_run_options {
     const char *resource;        /* as the user named it, for the log */
     const char *parent_path;     /* its full path */
     int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
-    int64_t max_hold_ms;         /* 0: no limit */
     bool tells_contended;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
     const char *note;           /* a line of the node's data, for others to read; NULL: none */
@@ -72,7 +71,6 @@ typedef struct zkl_request_runner {
     zkl_timer back_off;
     unsigned back_offs;
     zkl_timer hold_limit;
-    int64_t max_hold_ms;
     bool others_are_awaited; /* others of its set are: what it holds counts for nothing yet */
     zkl_recorded_request recorded;
     zkl_event queued[ZKL_QUEUED_EVENTS_MAX];
@@ -94,7 +92,8 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
 
-/** A lock that was granted before counts as held from now on, and for max_hold_ms at most. */
+/** A lock that has been granted counts as held from now on, and for max_hold_ms at most; 0: without
+ *  a limit. */
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
 
 /** What a request for this resource may come to need of its session's watches: on the nodes that

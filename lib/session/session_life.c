@@ -192,10 +192,8 @@ static void note_left_behind(zkl_session *session) {
 }
 
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news) {
-    if (session->recorder != NULL) {
-        zkl_recorder_add_news(session->recorder, session->recorded_number,
-                              zkl_session_now_ms(session), news);
-    }
+    zkl_recorder_add_news(session->recorder, session->recorded_number, zkl_session_now_ms(session),
+                          news);
     switch (news->state) {
     case ZKL_SESSION_STATE_CONNECTED:
         on_connected(session, news);

@@ -26,8 +26,6 @@ struct zkl_recorder {
     char *file_prefix;
     char opened[32];
     int64_t opened_ms;
-    int64_t step_ms; /* of the step under way */
-    bool step_may_be_idle;
     const zkl_record_listener *listener;
     void *stream; /* the listener's; NULL: nobody listens */
 };
@@ -106,6 +104,9 @@ uint64_t zkl_recorder_begin_session(zkl_recorder *recorder) {
 
 void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
                            const zkl_session_news *news) {
+    if (recorder == NULL) {
+        return;
+    }
     begin_line(recorder, now_ms, " session=", session);
     zkl_record_write_news(&recorder->text, news);
     end_line(recorder);
@@ -142,26 +143,29 @@ static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, in
     end_line(recorder);
 }
 
-void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
-                             const zkl_request *request, const zkl_event *event) {
-    if (state_is_due(recorder, recorded)) {
-        add_state(recorder, recorded, now_ms, request);
-    }
-    recorder->step_ms = now_ms;
-    recorder->step_may_be_idle =
-        event->kind == ZKL_EVENT_PROBE && request->stage != ZKL_STAGE_FIRST;
-    begin_line(recorder, now_ms, " request=", recorded->number);
-    zkl_record_write_event(&recorder->text, request, event);
+/* A probe that changed nothing comes to every request all the time. */
+static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl_actions *actions) {
+    return event->kind == ZKL_EVENT_PROBE && before->stage != ZKL_STAGE_FIRST &&
+           actions->count == 0;
 }
 
-void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
+void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+                           const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions) {
-    if (recorder->step_may_be_idle && actions->count == 0) {
-        return; /* it changed nothing, and comes to every request all the time */
+    if (recorder == NULL) {
+        return;
     }
+    if (state_is_due(recorder, recorded)) {
+        add_state(recorder, recorded, now_ms, before);
+    }
+    if (is_idle(before, event, actions)) {
+        return;
+    }
+    begin_line(recorder, now_ms, " request=", recorded->number);
+    zkl_record_write_event(&recorder->text, before, event);
     zkl_record_write_actions(&recorder->text, actions);
     if (recorder->text.too_long) {
-        begin_line(recorder, recorder->step_ms, " request=", recorded->number);
+        begin_line(recorder, now_ms, " request=", recorded->number);
         zkl_text_add(&recorder->text, "TOO_LONG");
         recorded->has_state = false;
     }

@@ -10,8 +10,8 @@
  * ring comes after a STATE of its request that is still there.
  *
  * Everything runs with the client's mutex held, but opening, closing, and what
- * says otherwise. A
- * recorder may be NULL: then nothing is recorded, and the clock not asked.
+ * says otherwise. Where something is to be recorded the recorder may be NULL:
+ * then nothing is.
  */
 #ifndef ZKLOCK_RECORDER_H
 #define ZKLOCK_RECORDER_H
@@ -58,15 +58,13 @@ typedef struct zkl_recorded_request {
 void zkl_recorder_begin_request(zkl_recorder *recorder, zkl_recorded_request *recorded,
                                 uint64_t session, const char *path);
 
-/** Around zkl_request_step: the event, with the request as it was before, and
- *  then the actions. Nothing else may be recorded in between. */
-void zkl_recorder_begin_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
-                             const zkl_request *request, const zkl_event *event);
-void zkl_recorder_end_step(zkl_recorder *recorder, zkl_recorded_request *recorded,
+/** A step of a request, and the request as it was before. */
+void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
+                           const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions);
 
 /** A step of a set, and the set as it was before. `number` is given by the first one, and is 0
- *  until then. NULL is fine. */
+ *  until then. */
 void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions);

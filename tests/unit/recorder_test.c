@@ -283,8 +283,7 @@ static void open_unheard(record_bench *bench) {
 static const char *text_of_step(const zkl_event *event, const zkl_actions *actions) {
     record_bench bench;
     open_unheard(&bench);
-    zkl_recorder_begin_step(bench.recorder, &bench.recorded, 0, &bench.request, event);
-    zkl_recorder_end_step(bench.recorder, &bench.recorded, actions);
+    zkl_recorder_add_step(bench.recorder, &bench.recorded, 0, &bench.request, event, actions);
     const char *text = bench_text(&bench);
     bench_close(&bench);
     return text;
@@ -432,8 +431,7 @@ TEST(state_survives_writing_and_reading) {
         fill(&bench.request, &random);
         zkl_actions none = { .count = 0 };
         const zkl_event event = { .kind = ZKL_EVENT_CONNECTED };
-        zkl_recorder_begin_step(bench.recorder, &bench.recorded, 0, &bench.request, &event);
-        zkl_recorder_end_step(bench.recorder, &bench.recorded, &none);
+        zkl_recorder_add_step(bench.recorder, &bench.recorded, 0, &bench.request, &event, &none);
         static record_reader reader;
         static record_entry record;
         char *text = bench_text(&bench);

@@ -28,10 +28,10 @@ void bench_close(record_bench *bench) {
 
 void bench_step(record_bench *bench, const zkl_event *event) {
     bench->now_ms++;
-    zkl_recorder_begin_step(bench->recorder, &bench->recorded, bench->now_ms, &bench->request,
-                            event);
+    const zkl_request before = bench->request;
     zkl_request_step(&bench->request, event, &bench->actions);
-    zkl_recorder_end_step(bench->recorder, &bench->recorded, &bench->actions);
+    zkl_recorder_add_step(bench->recorder, &bench->recorded, bench->now_ms, &before, event,
+                          &bench->actions);
 }
 
 void bench_acquire_and_release(record_bench *bench) {

@@ -5,31 +5,37 @@
 
 /* ---- Owners ------------------------------------------------------------------ */
 
-static void on_decided(void *arg, int status) {
-    lock_owner *self = arg;
+static void on_decided(lock_owner *self, int status) {
     self->verdict = status;
     self->verdicts++;
     fake_note(&self->stage->fake, "%sdecided %d", self->name, status);
+    if (status == ZKL_OK) {
+        zkl_request_runner_hold_from_now(self->runner, self->max_hold_ms);
+    }
     if (self->disowns) {
         zkl_request_runner_disown(self->runner);
     }
 }
 
-static void on_lost(void *arg, int status) {
-    lock_owner *self = arg;
-    fake_note(&self->stage->fake, "%slost %d", self->name, status);
-}
-
-static void on_connection(void *arg, bool connected) {
-    lock_owner *self = arg;
-    fake_note(&self->stage->fake, "%s%s", self->name, connected ? "connected" : "disconnected");
-}
-
-static void on_ended(void *arg) {
-    lock_owner *self = arg;
+static void on_ended(lock_owner *self) {
     self->ended = true;
     self->runner = NULL;
     fake_note(&self->stage->fake, "%sended", self->name);
+}
+
+static void on_news(void *arg, zkl_request_news news, int status) {
+    lock_owner *self = arg;
+    bool is_connected = news == ZKL_REQUEST_CONNECTED;
+    if (news == ZKL_REQUEST_DECIDED) {
+        on_decided(self, status);
+    } else if (news == ZKL_REQUEST_LOST) {
+        fake_note(&self->stage->fake, "%slost %d", self->name, status);
+    } else if (self->listens && (is_connected || news == ZKL_REQUEST_DISCONNECTED)) {
+        fake_note(&self->stage->fake, "%s%s", self->name,
+                  is_connected ? "connected" : "disconnected");
+    } else if (news == ZKL_REQUEST_ENDED) {
+        on_ended(self);
+    }
 }
 
 static void on_request_ended(void *arg) {
@@ -132,12 +138,7 @@ int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t
         .resource = "stock",
         .parent_path = parent,
         .timeout_ms = timeout_ms,
-        .max_hold_ms = owner->max_hold_ms,
-        .owner = { .arg = owner,
-                   .decided = on_decided,
-                   .lost = on_lost,
-                   .connection = owner->listens ? on_connection : NULL,
-                   .ended = on_ended },
+        .owner = { .arg = owner, .on_news = on_news },
     };
     return zkl_request_runner_start(&stage->session, &options, &owner->runner);
 }
