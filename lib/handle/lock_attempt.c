@@ -180,8 +180,8 @@ static size_t watched_bytes(const zkl_lock *lock) {
     size_t bytes = 0;
     for (size_t i = 0; i < lock->count; i++) {
         const lock_member *member = &lock->members[i];
-        bytes += zkl_request_runner_watched_bytes(member->path, member->kind);
-        bytes += lock->options.tell_contended != 0 ? zkl_contention_watched_bytes(member->path) : 0;
+        bytes += zkl_request_runner_watched_bytes(member->path, member->kind,
+                                                  lock->options.tell_contended != 0);
     }
     return bytes;
 }

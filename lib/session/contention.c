@@ -1,17 +1,16 @@
 #include "session/contention.h"
 
-#include <string.h>
-
 static void look(zkl_contention *self) {
     self->look_again = false;
-    zkl_watch_table_add_children(self->table, self->parent_path, &self->waiter);
+    zkl_watch_table_add_children(&self->sender->session->watches, self->sender->parent_path,
+                                 &self->waiter);
 }
 
 /* While the reply to a downgrade is lost the holder may have another node than is known. */
 static void on_listed(void *arg, zkl_listed children) {
     zkl_contention *self = arg;
-    zkl_contenders_rear rear = zkl_contenders_look_behind(children, self->request->own.node,
-                                                          self->find_upgrade(self->arg));
+    zkl_contenders_rear rear = zkl_contenders_look_behind(
+        children, self->sender->member.request->own.node, self->find_upgrade(self->arg));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->found = true;
@@ -51,8 +50,4 @@ void zkl_contention_begin(zkl_contention *self) {
 void zkl_contention_end(zkl_contention *self) {
     self->look_again = false;
     zkl_watch_table_remove(&self->waiter);
-}
-
-size_t zkl_contention_watched_bytes(const char *parent_path) {
-    return zkl_watch_path_bytes(strlen(parent_path));
 }

@@ -9,14 +9,12 @@
 #ifndef ZKLOCK_ZOOKEEPER_CONTENTION_H
 #define ZKLOCK_ZOOKEEPER_CONTENTION_H
 
-#include "session/watch_table.h"
+#include "session/request_sender.h"
 
-/** Embed it. The first seven fields are the caller's to fill. */
+/** Embed it. The caller fills the fields up to `arg`. */
 typedef struct zkl_contention {
-    zkl_watch_table *table;
-    const zkl_request *request;
-    const char *parent_path;
-    bool wanted; /* by the owner */
+    zkl_request_sender *sender; /* of the request */
+    bool wanted;                /* by the owner */
     /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
     const char *(*find_upgrade)(const void *arg);
     void (*found_waiter)(void *arg); /* once for each grant */
@@ -32,8 +30,5 @@ void zkl_contention_begin(zkl_contention *self);
 void zkl_contention_end(zkl_contention *self);
 /** Looks again if the last look told nothing: on each new connection, and now and then. */
 void zkl_contention_review(zkl_contention *self);
-
-/** What it may come to need of its session's watches, beyond its request. */
-size_t zkl_contention_watched_bytes(const char *parent_path);
 
 #endif

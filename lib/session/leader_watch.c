@@ -12,7 +12,7 @@ struct zkl_leader_watch {
     zkl_session *session; /* NULL: it is finished */
     zkl_session_follower follower;
     zkl_leader_watcher watcher;
-    char *parent_path;
+    char parent_path[ZKL_NODE_PATH_SIZE];
     zkl_list_waiter list;          /* of who is there, */
     char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
     zkl_watch_waiter waiter;       /* the watch on that, */
@@ -22,7 +22,7 @@ struct zkl_leader_watch {
     zkl_timer pause;
 };
 
-static void look(zkl_leader_watch *watch);
+static void look(void *arg);
 
 /* ---- What was found ----------------------------------------------------------------- */
 
@@ -139,17 +139,14 @@ static void stop_looking(zkl_leader_watch *watch) {
 }
 
 /* Without a connection it waits for on_connected. */
-static void look(zkl_leader_watch *watch) {
+static void look(void *arg) {
+    zkl_leader_watch *watch = arg;
     zkl_session *session = watch->session;
     stop_looking(watch);
     if (session->connected &&
         zkl_listings_ask(&session->listings, watch->parent_path, &watch->list) != ZKL_OUTCOME_OK) {
         look_later(watch);
     }
-}
-
-static void on_pause_over(void *arg) {
-    look(arg);
 }
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
@@ -180,11 +177,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     if (watch == NULL) {
         return NULL;
     }
-    watch->parent_path = strdup(parent_path);
-    if (watch->parent_path == NULL) {
-        free(watch);
-        return NULL;
-    }
+    snprintf(watch->parent_path, sizeof(watch->parent_path), "%s", parent_path);
     watch->session = session;
     watch->watcher = *watcher;
     watch->follower =
@@ -194,7 +187,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
                                 .watched_bytes = zkl_leader_watch_watched_bytes(parent_path) };
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
     watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
-    watch->pause = (zkl_timer){ .fire = on_pause_over, .arg = watch };
+    watch->pause = (zkl_timer){ .fire = look, .arg = watch };
     zkl_session_follow(session, &watch->follower);
     look(watch);
     return watch;
@@ -205,6 +198,5 @@ void zkl_leader_watch_close(zkl_leader_watch *watch) {
         zkl_session_unfollow(watch->session, &watch->follower);
         stop_looking(watch);
     }
-    free(watch->parent_path);
     free(watch);
 }

@@ -1,12 +1,6 @@
 #include "session/own_watch.h"
 
-#include <stdio.h>
-
 #include "recipe/node_data.h"
-
-static void write_path(const zkl_own_watch *self, const char *node, char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", self->parent_path, node);
-}
 
 /* ---- The data ------------------------------------------------------------------------- */
 
@@ -21,13 +15,14 @@ static void on_read(void *arg, const zkl_reply *reply) {
 }
 
 static void read_data(zkl_own_watch *self) {
+    const zkl_request *request = self->sender->member.request;
     char path[ZKL_NODE_PATH_SIZE];
-    if (self->reading != NULL || self->request->own.state != ZKL_OWN_NODE_OURS) {
+    if (self->reading != NULL || request->own.state != ZKL_OWN_NODE_OURS) {
         return;
     }
-    write_path(self, self->request->own.node, path);
+    zkl_request_node_path(self->sender, request->own.node, path);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
-    self->read_failed = zkl_send_tracked(self->table->sender, &get, on_read, self,
+    self->read_failed = zkl_send_tracked(&self->sender->session->sender, &get, on_read, self,
                                          &self->reading) != ZKL_OUTCOME_OK;
 }
 
@@ -45,26 +40,16 @@ void zkl_own_watch_forget_data(zkl_own_watch *self) {
 
 /* ---- The watch ------------------------------------------------------------------------ */
 
-static void on_armed(void *arg, zkl_outcome outcome, int status) {
-    zkl_own_watch *self = arg;
+void zkl_own_watch_armed(zkl_own_watch *self) {
     if (zkl_watch_table_data_version(&self->waiter) > 0 && !self->is_revoke_requested) {
         read_data(self);
     }
-    self->armed(self->arg, outcome, status);
-}
-
-static void on_fired(void *arg, bool deleted) {
-    zkl_own_watch *self = arg;
-    self->fired(self->arg, deleted);
 }
 
 void zkl_own_watch_add(zkl_own_watch *self, const char *node) {
     char path[ZKL_NODE_PATH_SIZE];
-    write_path(self, node, path);
-    self->waiter.arg = self;
-    self->waiter.armed = on_armed;
-    self->waiter.fired = on_fired;
-    zkl_watch_table_add(self->table, path, &self->waiter);
+    zkl_request_node_path(self->sender, node, path);
+    zkl_watch_table_add(&self->sender->session->watches, path, &self->waiter);
 }
 
 void zkl_own_watch_remove(zkl_own_watch *self) {

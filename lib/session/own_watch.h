@@ -7,15 +7,11 @@
 #ifndef ZKLOCK_ZOOKEEPER_OWN_WATCH_H
 #define ZKLOCK_ZOOKEEPER_OWN_WATCH_H
 
-#include "session/watch_table.h"
+#include "session/request_sender.h"
 
-/** Embed it. The caller fills the fields up to `arg`. */
+/** Embed it. The caller fills the fields up to `waiter`. */
 typedef struct zkl_own_watch {
-    zkl_watch_table *table;
-    const zkl_request *request;
-    const char *parent_path;
-    void (*armed)(void *arg, zkl_outcome outcome, int status);
-    void (*fired)(void *arg, bool deleted);
+    zkl_request_sender *sender;          /* of the request */
     void (*revoke_requested)(void *arg); /* once for each node */
     void *arg;
     zkl_watch_waiter waiter;
@@ -24,8 +20,10 @@ typedef struct zkl_own_watch {
     zkl_sent *reading; /* they are being read */
 } zkl_own_watch;
 
-/** `armed` will be called, or already is. */
+/** The waiter's `armed` will be called, or already is. */
 void zkl_own_watch_add(zkl_own_watch *self, const char *node);
+/** It is armed: reads the data if they have been set before. */
+void zkl_own_watch_armed(zkl_own_watch *self);
 /** Reads the data again if they could not be read. */
 void zkl_own_watch_review(zkl_own_watch *self);
 /** The request has another node, of which nobody knows yet whether its data ask for the lock. */

@@ -132,6 +132,8 @@ static const char *find_upgrade(const void *arg) {
 }
 
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
+    zkl_request_runner *runner = arg;
+    zkl_own_watch_armed(&runner->own_watch);
     feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
 }
 
@@ -202,14 +204,11 @@ static zkl_contender_kind kind_of(const zkl_request_options *options) {
     return (zkl_contender_kind){ options->mode, options->permits };
 }
 
-/* The holder of a permit watches as few nodes as any other holder. */
-static void give_room_back(zkl_request_runner *runner) {
-    const zkl_contender_kind kind = kind_of(&runner->request.options);
-    const zkl_contender_kind holder = { ZKL_EXCLUSIVE, 0 };
-    size_t spare = zkl_request_runner_watched_bytes(runner->sender.parent_path, kind) -
-                   zkl_request_runner_watched_bytes(runner->sender.parent_path, holder);
-    runner->session->watched_bytes -= spare;
-    runner->watched_bytes -= spare;
+static void take_room(zkl_request_runner *runner, zkl_contender_kind kind) {
+    runner->session->watched_bytes -= runner->watched_bytes;
+    runner->watched_bytes = zkl_request_runner_watched_bytes(runner->sender.parent_path, kind,
+                                                             runner->contention.wanted);
+    runner->session->watched_bytes += runner->watched_bytes;
 }
 
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
@@ -230,7 +229,8 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     zkl_timer_stop(&runner->deadline);
     if (status == ZKL_OK) {
         runner->back_offs = 0;
-        give_room_back(runner);
+        /* The holder of a permit watches as few nodes as any other holder. */
+        take_room(runner, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
         runner->history.granted_ms = zkl_session_now_ms(runner->session);
         zkl_contention_begin(&runner->contention);
     }
@@ -421,9 +421,12 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
     runner->owner = (zkl_request_owner){ .arg = NULL };
 }
 
-size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind) {
+size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind,
+                                        bool tells_contended) {
+    size_t length = strlen(parent_path);
     size_t watches = 1 + zkl_contenders_room(zkl_node_name_of(kind));
-    return watches * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
+    return watches * zkl_watch_path_bytes(length + 1 + ZKL_NODE_NAME_SIZE) +
+           (tells_contended ? zkl_watch_path_bytes(length) : 0);
 }
 
 /* ---- The beginning ----------------------------------------------------- */
@@ -443,32 +446,22 @@ static bool keep_texts(zkl_request_runner *runner, const zkl_run_options *option
 
 static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
     size_t count = zkl_contenders_room(zkl_node_name_of(kind_of(&options->request)));
-    runner->watches.arg = runner;
-    runner->watches.armed = on_watch_armed;
-    runner->watches.fired = on_watch_fired;
-    runner->own_watch = (zkl_own_watch){ .table = &runner->session->watches,
-                                         .request = &runner->request,
-                                         .parent_path = runner->sender.parent_path,
-                                         .armed = on_own_watch_armed,
-                                         .fired = on_own_watch_fired,
-                                         .revoke_requested = on_revoke_requested,
-                                         .arg = runner };
-    runner->contention = (zkl_contention){ .table = &runner->session->watches,
-                                           .request = &runner->request,
-                                           .parent_path = runner->sender.parent_path,
+    runner->watches = (zkl_watch_set){
+        .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
+    };
+    runner->own_watch = (zkl_own_watch){
+        .sender = &runner->sender,
+        .revoke_requested = on_revoke_requested,
+        .arg = runner,
+        .waiter = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
+    };
+    runner->contention = (zkl_contention){ .sender = &runner->sender,
                                            .wanted = options->tells_contended,
                                            .find_upgrade = find_upgrade,
                                            .found_waiter = on_waiter_found,
                                            .arg = runner };
-    runner->watched_bytes =
-        zkl_request_runner_watched_bytes(options->parent_path, kind_of(&options->request));
-    if (options->tells_contended) {
-        runner->watched_bytes += zkl_contention_watched_bytes(options->parent_path);
-    }
     runner->nearest = calloc(count, sizeof(*runner->nearest));
-    return runner->nearest != NULL &&
-           zkl_watch_set_begin(&runner->watches, &runner->session->watches,
-                               runner->sender.parent_path, count);
+    return runner->nearest != NULL && zkl_watch_set_begin(&runner->watches, count);
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
@@ -514,7 +507,7 @@ static void join_session(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     DL_APPEND(session->runners, runner);
     session->runner_count++;
-    session->watched_bytes += runner->watched_bytes;
+    take_room(runner, kind_of(&runner->request.options));
     zkl_create_group_join(&runner->sender.member);
     zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
                                runner->sender.parent_path);

@@ -97,8 +97,9 @@ void zkl_request_runner_check_hold(zkl_request_runner *runner);
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms);
 
 /** What a request for this resource may come to need of its session's watches: on the nodes that
- *  it waits for, and on its own. */
-size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind);
+ *  it waits for, on its own, and on the others of the resource. */
+size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind,
+                                        bool tells_contended);
 
 /** The owner goes, and is told of nothing from here on. */
 void zkl_request_runner_disown(zkl_request_runner *runner);

@@ -9,12 +9,16 @@ enum { NODE_DATA_SIZE = 1536 };
 
 /* ---- Paths and data ----------------------------------------------------------------------- */
 
+void zkl_request_node_path(const zkl_request_sender *self, const char *node,
+                           char path[ZKL_NODE_PATH_SIZE]) {
+    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", self->parent_path, node);
+}
+
 /* Of a node of the resource, or the resource's own path, or that of a level above it. */
-static void write_path(const zkl_request_sender *self, const char *node, unsigned level,
+static void write_path(const zkl_request_sender *self, const zkl_action *action,
                        char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s%s%s", self->parent_path, node != NULL ? "/" : "",
-             node != NULL ? node : "");
-    for (; level > 0; level--) {
+    zkl_request_node_path(self, action->node != NULL ? action->node : "", path);
+    for (unsigned level = action->node != NULL ? 0 : action->level + 1; level > 0; level--) {
         *strrchr(path, '/') = '\0';
     }
 }
@@ -69,7 +73,7 @@ static zkl_outcome create(zkl_request_sender *self, const char *path) {
 static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     char writer[ZKL_NODE_PATH_SIZE];
     char data[NODE_DATA_SIZE];
-    write_path(self, self->member.request->own.node, 0, writer);
+    zkl_request_node_path(self, self->member.request->own.node, writer);
     write_data(self, data);
     size_t used = strlen(data);
     snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n",
@@ -92,7 +96,7 @@ static zkl_outcome remove_parent(zkl_request_sender *self) {
 zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action) {
     char path[ZKL_NODE_PATH_SIZE];
     zkl_operation operation = { .path = path, .tag = (int)action->kind };
-    write_path(self, action->node, action->level, path);
+    write_path(self, action, path);
     switch (action->kind) {
     case ZKL_ACTION_CREATE:
         return create(self, path);

@@ -5,7 +5,8 @@
 #include "session/create_group.h"
 #include "session/session.h"
 
-/** Embed it. The caller fills the fields up to `member`, and frees the strings. */
+/** A request as its parts know it; embed it. The caller fills the fields up to `member`, and frees
+ *  the strings. */
 typedef struct zkl_request_sender {
     zkl_session *session;
     char *parent_path;         /* of the resource */
@@ -15,6 +16,10 @@ typedef struct zkl_request_sender {
     size_t parent_made_length; /* of the part of parent_path that was to be made last */
     int32_t parent_version;    /* of the data of the parent, as it was inspected */
 } zkl_request_sender;
+
+/** The path of a node of the resource. */
+void zkl_request_node_path(const zkl_request_sender *self, const char *node,
+                           char path[ZKL_NODE_PATH_SIZE]);
 
 /** OK: `member.replied` will be called; the reply has the action as its tag. */
 zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action);

@@ -1,31 +1,22 @@
 #include "session/watch_set.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static void on_armed(void *arg, zkl_outcome outcome, int status);
 static void on_fired(void *arg, bool deleted);
 
-bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char *parent_path,
-                         size_t size) {
-    set->members = calloc(2 * size, sizeof(*set->members));
-    if (set->members == NULL) {
-        return false;
+bool zkl_watch_set_begin(zkl_watch_set *set, size_t size) {
+    set->waiters = calloc(2 * size, sizeof(*set->waiters));
+    set->size = set->waiters != NULL ? size : 0;
+    for (size_t i = 0; i < 2 * set->size; i++) {
+        set->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
     }
-    set->table = table;
-    set->parent_path = parent_path;
-    set->size = size;
-    for (size_t i = 0; i < 2 * size; i++) {
-        zkl_watch_set_member *member = &set->members[i];
-        member->set = set;
-        member->waiter = (zkl_watch_waiter){ .arg = member, .armed = on_armed, .fired = on_fired };
-    }
-    return true;
+    return set->waiters != NULL;
 }
 
 static void remove_from(zkl_watch_set *set, size_t first) {
     for (size_t i = 0; i < set->size; i++) {
-        zkl_watch_table_remove(&set->members[first + i].waiter);
+        zkl_watch_table_remove(&set->waiters[first + i]);
     }
 }
 
@@ -43,9 +34,7 @@ void zkl_watch_set_remove_left(zkl_watch_set *set) {
 
 void zkl_watch_set_end(zkl_watch_set *set) {
     zkl_watch_set_remove_all(set);
-    free(set->members);
-    set->members = NULL;
-    set->size = 0;
+    free(set->waiters);
 }
 
 /* ---- What the watches tell ------------------------------------------------------------ */
@@ -61,7 +50,7 @@ static void note(zkl_watch_set *set, zkl_outcome outcome, int status) {
 }
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
-    zkl_watch_set *set = ((zkl_watch_set_member *)arg)->set;
+    zkl_watch_set *set = arg;
     note(set, outcome, status);
     if (--set->awaited == 0) {
         set->waits = set->outcome == ZKL_OUTCOME_OK;
@@ -70,7 +59,7 @@ static void on_armed(void *arg, zkl_outcome outcome, int status) {
 }
 
 static void on_fired(void *arg, bool deleted) {
-    zkl_watch_set *set = ((zkl_watch_set_member *)arg)->set;
+    zkl_watch_set *set = arg;
     if (set->awaited > 0) {
         note(set, ZKL_OUTCOME_NO_NODE, ZKL_OK);
     } else if (set->waits) {
@@ -91,8 +80,8 @@ void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size
     set->status = ZKL_OK;
     for (size_t i = 0; i < count; i++) {
         char path[ZKL_NODE_PATH_SIZE];
-        snprintf(path, sizeof(path), "%s/%s", set->parent_path, children[i].text);
-        zkl_watch_table_add(set->table, path, &set->members[set->first + i].waiter);
+        zkl_request_node_path(set->sender, children[i].text, path);
+        zkl_watch_table_add(&set->sender->session->watches, path, &set->waiters[set->first + i]);
     }
     remove_from(set, old);
 }

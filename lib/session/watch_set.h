@@ -9,42 +9,31 @@
 #ifndef ZKLOCK_ZOOKEEPER_WATCH_SET_H
 #define ZKLOCK_ZOOKEEPER_WATCH_SET_H
 
-#include "session/watch_table.h"
+#include "session/request_sender.h"
 
-typedef struct zkl_watch_set zkl_watch_set;
-
-/** One of its watches; only watch_set.c looks into it. */
-typedef struct zkl_watch_set_member {
-    zkl_watch_set *set;
-    zkl_watch_waiter waiter;
-} zkl_watch_set_member;
-
-/** Embed it. */
-struct zkl_watch_set {
-    zkl_watch_table *table;
-    const char *parent_path;
+/** Embed it. The caller fills the fields up to `fired`. */
+typedef struct zkl_watch_set {
+    zkl_request_sender *sender; /* of the request */
     void *arg;
     /* All replies are in: OK, all are armed; NO_NODE, one is gone already; else a failure. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     /* The first of them since they were armed. */
     void (*fired)(void *arg, bool deleted);
-    zkl_watch_set_member *members; /* room for two sets: the present one and the next */
+    zkl_watch_waiter *waiters; /* room for two sets: the present one and the next */
     size_t size;
-    size_t first;   /* member of the present one */
+    size_t first;   /* waiter of the present one */
     size_t awaited; /* replies */
     bool waits;     /* all are armed, and none has fired */
     zkl_outcome outcome;
     int status;
-};
+} zkl_watch_set;
 
-/** Room for `size` watches on children of a node, whose path the caller keeps; false: out of
- *  memory. */
-bool zkl_watch_set_begin(zkl_watch_set *set, zkl_watch_table *table, const char *parent_path,
-                         size_t size);
+/** Room for `size` watches; false: out of memory. */
+bool zkl_watch_set_begin(zkl_watch_set *set, size_t size);
 /** Removes all watches and frees what it has. A zeroed one is fine. */
 void zkl_watch_set_end(zkl_watch_set *set);
 
-/** Watches these children of the parent, 1 to `size` of them, and no others any more. `armed` will
+/** Watches these nodes of the resource, 1 to `size` of them, and no others any more. `armed` will
  *  be called, or already is. */
 void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size_t count);
 void zkl_watch_set_remove_all(zkl_watch_set *set);

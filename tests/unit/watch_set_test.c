@@ -7,6 +7,8 @@
 enum { SIZE = 3 };
 
 static watch_desk *desk;
+static char parent_path[] = "/r";
+static zkl_request_sender sender;
 static zkl_watch_set set;
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
@@ -24,8 +26,9 @@ static void on_fired(void *arg, bool deleted) {
 
 static void begin(void) {
     desk = watch_desk_open();
-    set = (zkl_watch_set){ .armed = on_armed, .fired = on_fired };
-    EXPECT(zkl_watch_set_begin(&set, &desk->session.watches, "/r", SIZE));
+    sender = (zkl_request_sender){ .session = &desk->session, .parent_path = parent_path };
+    set = (zkl_watch_set){ .sender = &sender, .armed = on_armed, .fired = on_fired };
+    EXPECT(zkl_watch_set_begin(&set, SIZE));
 }
 
 static void end(void) {
