@@ -116,7 +116,10 @@ static void on_listed(void *arg, const zkl_list_answer *answer) {
 
 static zkl_outcome ask(zkl_watch *watch) {
     if (watch->kind == ZKL_WATCH_CHILDREN) {
-        watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed, .watch_id = watch->id };
+        watch->list = (zkl_list_waiter){ .arg = watch,
+                                         .listed = on_listed,
+                                         .after = zkl_listings_mark(watch->table->listings),
+                                         .watch_id = watch->id };
         return zkl_listings_ask(watch->table->listings, watch->path, &watch->list);
     }
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
@@ -204,13 +207,17 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
 }
 
 /* The list is no older than the watch, and later than what the waiter comes for: all who are told
- * of one event come for that, and the first of them sets the watch again. */
+ * of one event come for that, and the first of them sets the watch again. (The list under way may
+ * be another's, who was told of the event before that.) */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_watch_waiter *waiter) {
     uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);
+    bool is_added = add(table, path, ZKL_WATCH_CHILDREN, waiter);
+    if (is_added && waiter->watch->list.after > after) {
+        after = waiter->watch->list.after;
+    }
     waiter->list = (zkl_list_waiter){ .arg = waiter, .listed = on_children, .after = after };
-    if (!add(table, path, ZKL_WATCH_CHILDREN, waiter) ||
-        zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
+    if (!is_added || zkl_listings_ask(table->listings, path, &waiter->list) != ZKL_OUTCOME_OK) {
         on_children(waiter, &(zkl_list_answer){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }
 }

@@ -57,6 +57,23 @@ TEST(waiters_who_list_again_share_one_list) {
     leave_last(desk, &desk->b);
 }
 
+TEST(list_of_another_after_an_event_does_not_stand_for_the_one_that_arms) {
+    watch_desk *desk = watch_desk_open();
+    zkl_list_waiter other = { .listed = ignore_list };
+    watch_desk_arm(desk, &desk->a, "/r/n");
+    watch_desk_add(desk, &desk->b, "/r/n");
+    desk->fake.heard[0] = '\0';
+    desk->a.asks = &other; /* without a watch */
+    desk->b.lists = "/r";
+    watch_desk_fire(desk, true);
+    FAKE_HEARD(&desk->fake, "fired a; list /r; fired b");
+    answer_list(desk, 1); /* what happens after it fires no watch yet */
+    FAKE_HEARD(&desk->fake, "list and watch /r");
+    answer_list(desk, 2);
+    FAKE_HEARD(&desk->fake, "listed b 2");
+    leave_last(desk, &desk->b);
+}
+
 TEST(who_comes_while_a_list_is_under_way_gets_one_that_is_later) {
     watch_desk *desk = watch_desk_open();
     watch_desk_add_children(desk, &desk->a, "/r");

@@ -15,6 +15,11 @@ static void react(table_user *self) {
         self->adds = NULL;
         zkl_watch_table_add(&self->desk->session.watches, path, &self->link);
     }
+    if (self->asks != NULL) {
+        zkl_list_waiter *list = self->asks;
+        self->asks = NULL;
+        EXPECT_INT(zkl_listings_ask(&self->desk->session.listings, "/r", list), ZKL_OUTCOME_OK);
+    }
     if (self->lists != NULL) {
         const char *path = self->lists;
         self->lists = NULL;

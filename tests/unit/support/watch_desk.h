@@ -15,9 +15,10 @@ typedef struct table_user {
     zkl_watch_waiter link;
     struct watch_desk *desk;
     const char *name;
-    const char *adds;  /* a path to wait for as soon as the next news comes */
-    const char *lists; /* likewise, for its children */
-    bool leaves;       /* leaves as soon as it is armed, or has the list */
+    const char *adds;      /* a path to wait for as soon as the next news comes */
+    const char *lists;     /* likewise, for its children */
+    zkl_list_waiter *asks; /* likewise, for the children of /r without a watch */
+    bool leaves;           /* leaves as soon as it is armed, or has the list */
 } table_user;
 
 typedef struct watch_desk {
