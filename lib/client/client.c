@@ -106,7 +106,7 @@ zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
 /* All sessions are granted the same, but not at the same time. */
 static const zkl_session *find_session_without_lease(const zkl_client *client) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.established && !zkl_liveness_lease_is_possible(&one->session.liveness)) {
+        if (one->session.established && !zkl_lease_is_possible(&one->session.liveness.lease)) {
             return &one->session;
         }
     }

@@ -292,7 +292,7 @@ static int first_status(const zkl_client_session *first) {
     if (!first->session.connected) {
         return first->connect_status != ZKL_OK ? first->connect_status : ZKL_DISCONNECTED;
     }
-    return zkl_liveness_lease_is_possible(&first->session.liveness) ? ZKL_OK : ZKL_LEASE_IMPOSSIBLE;
+    return zkl_lease_is_possible(&first->session.liveness.lease) ? ZKL_OK : ZKL_LEASE_IMPOSSIBLE;
 }
 
 static void explain(const zkl_client *client, const char *hosts, int status) {

@@ -104,22 +104,13 @@ static void on_upgrade_news(void *arg, zkl_request_news news, int status) {
 
 static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
-    char owner_text[ZKL_OWNER_MAX + 1];
-    zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .request = { .mode = ZKL_WRITE },
-        .resource = member->resource,
-        .parent_path = member->path,
-        .tells_contended = lock->options.tell_contended != 0,
-        .metrics = lock->metrics,
-        .owner_id = lock->id,
-        .note = lock->options.note,
-        .owner_text = owner_text,
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
     ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
-    return zkl_request_runner_start(member->runner->session, &options, &lock->change.upgrade);
+    return zkl_lock_start_request(member, member->runner->session, &options, &lock->change.upgrade);
 }
 
 static int begin_upgrade(zkl_lock_call *call) {

@@ -111,8 +111,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
     }
     *callback = *given;
     zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &kind);
-    zkl_leader_watcher watcher = { callback, on_seen };
-    observer->watch = zkl_leader_watch_open(session, path, &watcher);
+    observer->watch = zkl_leader_watch_open(session, path, on_seen, callback);
     if (observer->watch == NULL) {
         zkl_lock_callbacks_close(&observer->callbacks);
         return ZKL_NO_MEMORY;

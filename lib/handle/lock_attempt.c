@@ -186,11 +186,24 @@ static size_t watched_bytes(const zkl_lock *lock) {
     return bytes;
 }
 
+int zkl_lock_start_request(const lock_member *member, zkl_session *session,
+                           zkl_run_options *options, zkl_request_runner **runner) {
+    const zkl_lock *lock = member->lock;
+    char owner_text[ZKL_OWNER_MAX + 1];
+    zkl_lock_write_owner(lock, owner_text);
+    options->resource = member->resource;
+    options->parent_path = member->path;
+    options->tells_contended = lock->options.tell_contended != 0;
+    options->owner_id = lock->id;
+    options->owner_text = owner_text;
+    options->note = lock->options.note;
+    options->metrics = lock->metrics;
+    return zkl_request_runner_start(session, options, runner);
+}
+
 /* Those of a set join again together, or none does. */
 static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
-    char owner_text[ZKL_OWNER_MAX + 1];
     bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
-    zkl_lock_write_owner(lock, owner_text);
     zkl_run_options options = {
         .request = { .mode = member->kind.mode,
                      .permits = member->kind.permits,
@@ -199,17 +212,10 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
                      .fail_on_session_expiry =
                          has_several(lock) || lock->options.fail_on_session_expiry != 0 },
         .group = lock->attempt.group,
-        .resource = member->resource,
-        .parent_path = member->path,
         .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
-        .tells_contended = lock->options.tell_contended != 0,
-        .owner_id = lock->id,
-        .note = lock->options.note,
         .owner = { .arg = member, .on_news = on_news },
-        .metrics = lock->metrics,
-        .owner_text = owner_text,
     };
-    return zkl_request_runner_start(lock->attempt.session, &options, &member->runner);
+    return zkl_lock_start_request(member, lock->attempt.session, &options, &member->runner);
 }
 
 /* How many have begun, and so are counted, is told also where one could not. */

@@ -7,6 +7,10 @@
 
 /** ZKL_OK: its verdict will come, or has come already. */
 int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms);
+/** Starts a request of a member. The caller fills in of the options what is not the same for all
+ *  requests of the handle. As zkl_request_runner_start. */
+int zkl_lock_start_request(const lock_member *member, zkl_session *session,
+                           zkl_run_options *options, zkl_request_runner **runner);
 /** The acquire that was granted returns: the lock is held from now on. */
 void zkl_lock_begin_hold(zkl_lock *lock);
 /** Cancels the acquire that waits, if there is one. */

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
 #include "zklock/election.h"
 
 struct zkl_leader_watch {
     zkl_session *session; /* NULL: it is finished */
-    zkl_session_follower follower;
-    zkl_leader_watcher watcher;
+    zkl_leader_seen *seen;
+    void *arg;
     char parent_path[ZKL_NODE_PATH_SIZE];
     zkl_list_waiter list;          /* of who is there, */
     char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
@@ -20,15 +22,12 @@ struct zkl_leader_watch {
     bool was_read;
     int64_t highest_term;
     zkl_timer pause;
+    zkl_leader_watch *prev, *next;
 };
 
 static void look(void *arg);
 
 /* ---- What was found ----------------------------------------------------------------- */
-
-static void tell(const zkl_leader_watch *watch, const zkl_leader_sight *sight) {
-    watch->watcher.seen(watch->watcher.arg, sight);
-}
 
 /* With a pause of its own, so that observers do not ask all at once. */
 static void look_later(zkl_leader_watch *watch) {
@@ -38,7 +37,7 @@ static void look_later(zkl_leader_watch *watch) {
 }
 
 static void see_nobody(zkl_leader_watch *watch, int status) {
-    tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+    watch->seen(watch->arg, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
     look_later(watch);
 }
 
@@ -52,10 +51,10 @@ static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
     }
     zkl_node_identity_read(&identity, room, reply->data, reply->data_length);
     watch->highest_term = reply->zxid;
-    tell(watch, &(zkl_leader_sight){ .term = reply->zxid,
-                                     .session_id = reply->ephemeral_owner,
-                                     .path = watch->path,
-                                     .note = identity.note });
+    watch->seen(watch->arg, &(zkl_leader_sight){ .term = reply->zxid,
+                                                 .session_id = reply->ephemeral_owner,
+                                                 .path = watch->path,
+                                                 .note = identity.note });
 }
 
 static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
@@ -138,7 +137,7 @@ static void stop_looking(zkl_leader_watch *watch) {
     watch->was_read = false;
 }
 
-/* Without a connection it waits for on_connected. */
+/* Without a connection it waits for the next. */
 static void look(void *arg) {
     zkl_leader_watch *watch = arg;
     zkl_session *session = watch->session;
@@ -152,18 +151,27 @@ static void look(void *arg) {
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
 /* A watch does not outlive its session. */
-static void on_connected(void *arg) {
-    zkl_leader_watch *watch = arg;
-    if (!watch->was_read || watch->waiter.watch == NULL) {
-        look(watch);
+void zkl_leader_watches_connected(zkl_session *session) {
+    for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
+        if (!watch->was_read || watch->waiter.watch == NULL) {
+            look(watch);
+        }
     }
 }
 
-static void on_finished(void *arg, int status) {
-    zkl_leader_watch *watch = arg;
+static void leave(zkl_leader_watch *watch) {
+    DL_DELETE(watch->session->leader_watches, watch);
+    watch->session->watched_bytes -= zkl_leader_watch_watched_bytes(watch->parent_path);
     stop_looking(watch);
     watch->session = NULL;
-    tell(watch, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+}
+
+void zkl_leader_watches_finish(zkl_session *session, int status) {
+    zkl_leader_watch *watch = NULL;
+    while ((watch = session->leader_watches) != NULL) {
+        leave(watch);
+        watch->seen(watch->arg, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+    }
 }
 
 /* The first node, and one before it whose watch is being removed. */
@@ -172,31 +180,28 @@ size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
 }
 
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        const zkl_leader_watcher *watcher) {
+                                        zkl_leader_seen *seen, void *arg) {
     zkl_leader_watch *watch = calloc(1, sizeof(*watch));
     if (watch == NULL) {
         return NULL;
     }
     snprintf(watch->parent_path, sizeof(watch->parent_path), "%s", parent_path);
     watch->session = session;
-    watch->watcher = *watcher;
-    watch->follower =
-        (zkl_session_follower){ .arg = watch,
-                                .connected = on_connected,
-                                .finished = on_finished,
-                                .watched_bytes = zkl_leader_watch_watched_bytes(parent_path) };
+    watch->seen = seen;
+    watch->arg = arg;
     watch->waiter = (zkl_watch_waiter){ .arg = watch, .armed = on_armed, .fired = on_fired };
     watch->list = (zkl_list_waiter){ .arg = watch, .listed = on_listed };
     watch->pause = (zkl_timer){ .fire = look, .arg = watch };
-    zkl_session_follow(session, &watch->follower);
+    DL_APPEND(session->leader_watches, watch);
+    session->watched_bytes += zkl_leader_watch_watched_bytes(parent_path);
+    zkl_liveness_wake(&session->liveness);
     look(watch);
     return watch;
 }
 
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        zkl_session_unfollow(watch->session, &watch->follower);
-        stop_looking(watch);
+        leave(watch);
     }
     free(watch);
 }

@@ -21,19 +21,21 @@ typedef struct zkl_leader_sight {
     const char *note;   /* in its data, or "" */
 } zkl_leader_sight;
 
-typedef struct zkl_leader_watcher {
-    void *arg;
-    /* It was looked for, and may be as before. Never a lower term after a higher one. */
-    void (*seen)(void *arg, const zkl_leader_sight *sight);
-} zkl_leader_watcher;
+/** The leader was looked for, and may be as before. Never a lower term after a higher one. */
+typedef void zkl_leader_seen(void *arg, const zkl_leader_sight *sight);
 
 /** What it may come to need of its session's watches. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path);
 
 /** Begins to look. NULL: out of memory. */
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        const zkl_leader_watcher *watcher);
+                                        zkl_leader_seen *seen, void *arg);
 /** Nobody is told of anything from here on. */
 void zkl_leader_watch_close(zkl_leader_watch *watch);
+
+/** The session has a new connection, and may be a new one. */
+void zkl_leader_watches_connected(zkl_session *session);
+/** No session will follow: all are told so, and look no more. */
+void zkl_leader_watches_finish(zkl_session *session, int status);
 
 #endif

@@ -92,7 +92,7 @@ static void on_listed(void *arg, const zkl_reply *reply);
 static zkl_outcome send(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
     zkl_outcome outcome =
-        one_must_settle(listing->later) ? listings->settle(listings->arg) : ZKL_OUTCOME_OK;
+        one_must_settle(listing->later) ? zkl_liveness_settle(listings->liveness) : ZKL_OUTCOME_OK;
     if (outcome != ZKL_OUTCOME_OK) {
         return outcome;
     }

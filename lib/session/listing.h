@@ -14,7 +14,7 @@
 #ifndef ZKLOCK_ZOOKEEPER_LISTING_H
 #define ZKLOCK_ZOOKEEPER_LISTING_H
 
-#include "session/sender.h"
+#include "session/liveness.h"
 
 typedef struct zkl_listing zkl_listing;
 
@@ -30,7 +30,7 @@ typedef struct zkl_list_waiter {
     void *arg;
     /* It may ask again at once. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
-    /* Whether the next list is to go behind a committed write: see zkl_listings. It is asked
+    /* Whether the next list is to go behind a committed write: zkl_liveness_settle. It is asked
      * when the list is sent. A waiter that joins a list under way judges the answer itself. NULL:
      * no. */
     bool (*must_settle)(const void *arg);
@@ -40,11 +40,10 @@ typedef struct zkl_list_waiter {
     struct zkl_list_waiter *prev, *next;
 } zkl_list_waiter;
 
-/** The lists of one session. */
+/** The lists of one session. The caller fills the first two fields. */
 typedef struct zkl_listings {
     zkl_sender *sender;
-    zkl_outcome (*settle)(void *arg); /* sends a committed write, unless one is under way */
-    void *arg;
+    zkl_liveness *liveness;
     zkl_listing *by_path;
     uint64_t sent;
 } zkl_listings;

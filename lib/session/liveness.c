@@ -28,10 +28,6 @@ void zkl_liveness_check_lease(zkl_liveness *liveness) {
     }
 }
 
-bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness) {
-    return zkl_lease_is_possible(&liveness->lease);
-}
-
 static void on_lease_end(void *arg) {
     zkl_liveness_check_lease(arg);
 }
@@ -77,10 +73,6 @@ static void put_off_write(zkl_liveness *liveness) {
     set_write_timer(liveness);
 }
 
-static bool is_of_the_server(zkl_outcome outcome) {
-    return outcome != ZKL_OUTCOME_UNKNOWN && outcome != ZKL_OUTCOME_SESSION_OVER;
-}
-
 bool zkl_is_committed(const zkl_reply *reply) {
     return reply->outcome == ZKL_OUTCOME_OK || reply->outcome == ZKL_OUTCOME_NO_NODE ||
            reply->outcome == ZKL_OUTCOME_NOT_EMPTY || reply->results != NULL;
@@ -104,7 +96,7 @@ static void note_gap(zkl_liveness *liveness, int64_t sent_ms, bool is_committed)
 
 bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
                            bool was_write) {
-    if (!is_of_the_server(reply->outcome)) {
+    if (reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER) {
         return false;
     }
     bool is_committed = was_write && zkl_is_committed(reply);
@@ -128,8 +120,9 @@ static void send_probe(zkl_liveness *liveness) {
 }
 
 /* Not a deletion: servers look at the rights to the parent before they look for the node. */
-static zkl_outcome write_nothing(const zkl_liveness *liveness, int tag, zkl_reply_callback *replied,
-                                 void *arg, zkl_sent **under_way) {
+zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
+                                       zkl_reply_callback *replied, void *arg,
+                                       zkl_sent **under_way) {
     const zkl_multi_operation check = { .kind = ZKL_MULTI_CHECK,
                                         .path = liveness->lock_root,
                                         .version = ZKL_ANY_VERSION };
@@ -137,11 +130,6 @@ static zkl_outcome write_nothing(const zkl_liveness *liveness, int tag, zkl_repl
         .kind = ZKL_OPERATION_TRANSACTION, .all = &check, .count = 1, .tag = tag
     };
     return zkl_send_tracked(liveness->sender, &transaction, replied, arg, under_way);
-}
-
-zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                       void *arg, int tag) {
-    return write_nothing(liveness, tag, replied, arg, NULL);
 }
 
 static void on_written(void *arg, const zkl_reply *reply) {
@@ -157,7 +145,7 @@ static void on_written(void *arg, const zkl_reply *reply) {
 static zkl_outcome send_write(zkl_liveness *liveness) {
     zkl_sent_forget(&liveness->write);
     liveness->write_sent_ms = now_of(liveness);
-    return write_nothing(liveness, 0, on_written, liveness, &liveness->write);
+    return zkl_liveness_write_nothing(liveness, 0, on_written, liveness, &liveness->write);
 }
 
 zkl_outcome zkl_liveness_settle(zkl_liveness *liveness) {
@@ -215,10 +203,6 @@ void zkl_liveness_wake(zkl_liveness *liveness) {
 }
 
 /* ---- What happens to the session ------------------------------------------------- */
-
-void zkl_liveness_connecting(zkl_liveness *liveness) {
-    liveness->connecting_ms = now_of(liveness);
-}
 
 void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session, int32_t timeout_ms) {
     liveness->connected_ms = now_of(liveness);

@@ -26,7 +26,7 @@ typedef struct zkl_liveness {
     bool lease_runs;       /* as the requests have been told */
     bool lease_ample;      /* and that it is long enough for a grant */
     bool awake;            /* the probes go on */
-    int64_t connecting_ms; /* when the session was asked for */
+    int64_t connecting_ms; /* when the session was asked for; its owner sets it */
     int64_t connected_ms;  /* when its connection was made */
     int64_t disconnected_ms;
     int64_t write_not_before_ms; /* one has just failed */
@@ -44,7 +44,6 @@ typedef struct zkl_liveness {
 void zkl_liveness_begin(zkl_liveness *liveness, int32_t lease_tick_ms);
 
 /** What happens to the session. */
-void zkl_liveness_connecting(zkl_liveness *liveness);
 void zkl_liveness_connected(zkl_liveness *liveness, bool is_new_session, int32_t timeout_ms);
 void zkl_liveness_disconnected(zkl_liveness *liveness);
 void zkl_liveness_session_ended(zkl_liveness *liveness);
@@ -71,12 +70,10 @@ bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
                            bool was_write);
 
 /** Asks for a write that changes nothing, and is committed whatever our rights are: a transaction
- *  that only checks the lock root, whether that is there or not. */
-zkl_outcome zkl_liveness_write_nothing(zkl_liveness *liveness, zkl_reply_callback *replied,
-                                       void *arg, int tag);
-
-/** Whether a lease is not asked for, or can be kept with the session's timeout. */
-bool zkl_liveness_lease_is_possible(const zkl_liveness *liveness);
+ *  that only checks the lock root, whether that is there or not. As zkl_send_tracked. */
+zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
+                                       zkl_reply_callback *replied, void *arg,
+                                       zkl_sent **under_way);
 
 /** Tells the requests if the lease has run out, or nearly. A process may have been stopped,
  *  and the timer be late: so it is asked before anything is granted or told. */

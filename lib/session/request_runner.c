@@ -515,7 +515,7 @@ static void join_session(zkl_request_runner *runner) {
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
                              zkl_request_runner **result) {
-    if (session->established && !zkl_liveness_lease_is_possible(&session->liveness)) {
+    if (session->established && !zkl_lease_is_possible(&session->liveness.lease)) {
         return ZKL_LEASE_IMPOSSIBLE;
     }
     zkl_request_session begun = { .connected = session->connected };

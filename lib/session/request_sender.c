@@ -117,8 +117,8 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     case ZKL_ACTION_REMOVE_PARENT:
         return remove_parent(self);
     default:
-        return zkl_liveness_write_nothing(&self->session->liveness, self->member.replied,
-                                          self->member.arg, (int)action->kind);
+        return zkl_liveness_write_nothing(&self->session->liveness, (int)action->kind,
+                                          self->member.replied, self->member.arg, NULL);
     }
     return send(self, &operation);
 }

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include <utlist.h>
-
 zkl_session_facts zkl_session_facts_of(const zkl_session *session) {
     return (zkl_session_facts){ session->log, session->metrics, session->label, session->id };
 }
@@ -40,17 +38,6 @@ int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms) {
     return pause_ms - random % (pause_ms / 2 + 1);
 }
 
-void zkl_session_follow(zkl_session *session, zkl_session_follower *follower) {
-    DL_APPEND(session->followers, follower);
-    session->watched_bytes += follower->watched_bytes;
-    zkl_liveness_wake(&session->liveness);
-}
-
-void zkl_session_unfollow(zkl_session *session, zkl_session_follower *follower) {
-    DL_DELETE(session->followers, follower);
-    session->watched_bytes -= follower->watched_bytes;
-}
-
 int64_t zkl_session_left_behind_ms(const zkl_session *session) {
     if (session->left_behind_ms == 0) {
         return 0;
@@ -58,6 +45,6 @@ int64_t zkl_session_left_behind_ms(const zkl_session *session) {
     if (!session->connected) {
         return INT64_MAX;
     }
-    int64_t passed = zkl_session_now_ms(session) - session->connected_ms;
+    int64_t passed = zkl_session_now_ms(session) - session->liveness.connected_ms;
     return passed > session->left_behind_ms ? 0 : session->left_behind_ms - passed + 1;
 }

@@ -15,15 +15,6 @@
 #include "telemetry/recorder.h"
 #include "telemetry/telemetry.h"
 
-/** Uses the session without a request; embed it. While there is one, the probes go on. */
-typedef struct zkl_session_follower {
-    void *arg;
-    void (*connected)(void *arg); /* the session has a new connection, and may be a new one */
-    void (*finished)(void *arg, int status); /* no session will follow; it follows no more */
-    size_t watched_bytes;                    /* that it may come to need for its watches */
-    struct zkl_session_follower *prev, *next;
-} zkl_session_follower;
-
 /** Embed it. The caller fills the fields up to `arg`; what they point to outlives the session. */
 typedef struct zkl_session {
     zkl_operations *operations;
@@ -44,7 +35,6 @@ typedef struct zkl_session {
     bool auth_failed;
     bool finished;          /* no session will follow */
     bool given_up;          /* by us, until the next is asked for: the servers have not ended it */
-    int64_t connected_ms;   /* since when, where it is */
     int64_t unconnected_ms; /* since when, where it is not */
     int64_t left_behind_ms; /* nodes of sessions given up may live for this time of connection */
     uint64_t expired_count;
@@ -55,11 +45,11 @@ typedef struct zkl_session {
     zkl_listings listings;
     zkl_timers timers;
     zkl_liveness liveness;
-    size_t watched_bytes; /* that requests and followers may come to need for their watches */
+    size_t watched_bytes; /* that requests and leader watches may come to need */
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     struct zkl_request_runner *runners;
     size_t runner_count;
-    zkl_session_follower *followers;
+    struct zkl_leader_watch *leader_watches; /* while there is one, the probes go on */
 } zkl_session;
 
 /** Writes a fresh textual UUID (version 4). False: no random numbers. */
@@ -74,9 +64,6 @@ void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t
                                  int64_t duration_ms);
 
 int64_t zkl_session_now_ms(const zkl_session *session);
-
-void zkl_session_follow(zkl_session *session, zkl_session_follower *follower);
-void zkl_session_unfollow(zkl_session *session, zkl_session_follower *follower);
 
 /** How long nodes of a session that we gave up may still be there; 0: none is. The servers end it
  *  at the latest when they have been at work for its timeout: a server whose connection stays has

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "session/guarded_write.h"
+#include "session/leader_watch.h"
 #include "session/request_runner.h"
 
 /* Servers end sessions in steps of a tick, of which a timeout has two or more. */
@@ -39,11 +40,11 @@ static void on_liveness_news(void *arg, zkl_event_kind news) {
     feed_all(session, (zkl_event){ .kind = news });
 }
 
-/* A watch that nobody waits for any more is there until the servers have confirmed its removal. A
- * follower hears of what it waits for only if the connection is good. */
+/* A watch that nobody waits for any more is there until the servers have confirmed its removal. Who
+ * follows a leader hears of the next only if the connection is good. */
 static bool has_work(const void *arg) {
     const zkl_session *session = arg;
-    return session->connected && (session->runners != NULL || session->followers != NULL ||
+    return session->connected && (session->runners != NULL || session->leader_watches != NULL ||
                                   zkl_watch_table_count(&session->watches) > 0);
 }
 
@@ -69,10 +70,6 @@ static bool abandon(void *arg) {
     return may_be;
 }
 
-static zkl_outcome settle(void *arg) {
-    return zkl_liveness_settle(arg);
-}
-
 void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
     session->recorded_number = zkl_recorder_begin_session(session->recorder);
     session->sender = (zkl_sender){ .operations = session->operations,
@@ -89,8 +86,9 @@ void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
                                         .arg = session };
     session->unconnected_ms = zkl_session_now_ms(session);
     session->listings =
-        (zkl_listings){ .sender = &session->sender, .settle = settle, .arg = &session->liveness };
-    zkl_watch_table_begin(&session->watches, &session->sender, &session->listings);
+        (zkl_listings){ .sender = &session->sender, .liveness = &session->liveness };
+    session->watches =
+        (zkl_watch_table){ .sender = &session->sender, .listings = &session->listings };
     zkl_liveness_begin(&session->liveness, lease_tick_ms);
 }
 
@@ -102,7 +100,7 @@ void zkl_session_destroy(zkl_session *session) {
 
 void zkl_session_connecting(zkl_session *session) {
     session->given_up = false;
-    zkl_liveness_connecting(&session->liveness);
+    session->liveness.connecting_ms = zkl_session_now_ms(session);
 }
 
 /* What is known to have ended stays so, whatever becomes of the connection. */
@@ -144,7 +142,6 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     bool has_new_timeout = is_new || session->timeout_ms != news->timeout_ms;
     session->established = true;
     session->connected = true;
-    session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_telemetry_connected(zkl_session_facts_of(session), is_new);
@@ -154,13 +151,11 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     zkl_watch_table_remove_again(&session->watches);
     zkl_liveness_connected(&session->liveness, is_new, news->timeout_ms);
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_CONNECTED });
-    if (!zkl_liveness_lease_is_possible(&session->liveness)) {
+    if (!zkl_lease_is_possible(&session->liveness.lease)) {
         feed_all(session,
                  (zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = ZKL_LEASE_IMPOSSIBLE });
     }
-    for (zkl_session_follower *one = session->followers; one != NULL; one = one->next) {
-        one->connected(one->arg);
-    }
+    zkl_leader_watches_connected(session);
     zkl_liveness_probe_now(&session->liveness);
 }
 
@@ -224,10 +219,6 @@ void zkl_session_give_up(zkl_session *session) {
 void zkl_session_finish(zkl_session *session, int status) {
     session->finished = true;
     feed_all(session, (zkl_event){ .kind = ZKL_EVENT_CANCELLED, .status = status });
-    zkl_session_follower *follower = NULL;
-    while ((follower = session->followers) != NULL) {
-        zkl_session_unfollow(session, follower);
-        follower->finished(follower->arg, status);
-    }
+    zkl_leader_watches_finish(session, status);
     end_session(session);
 }

@@ -1,7 +1,7 @@
 /*
  * What happens to a session, from its beginning to its end, and what is told of it: its requests,
- * the guarded writes that wait, its followers, its watches, and liveness. All of it runs with
- * the client's mutex held; opening and closing the real thing is the client's work.
+ * the guarded writes that wait, those who follow a leader, its watches, and liveness. All of it
+ * runs with the client's mutex held; opening and closing the real thing is the client's work.
  */
 #ifndef ZKLOCK_ZOOKEEPER_SESSION_LIFE_H
 #define ZKLOCK_ZOOKEEPER_SESSION_LIFE_H

@@ -29,10 +29,6 @@ struct zkl_watch {
     char path[];
 };
 
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings) {
-    *table = (zkl_watch_table){ .sender = sender, .listings = listings };
-}
-
 /* Its length travels with it. */
 size_t zkl_watch_path_bytes(size_t length) {
     return sizeof(int32_t) + length;

@@ -33,6 +33,7 @@ typedef struct zkl_watch_waiter {
     struct zkl_watch_waiter *prev, *next;
 } zkl_watch_waiter;
 
+/** The caller fills the first two fields. */
 typedef struct zkl_watch_table {
     zkl_sender *sender;
     zkl_listings *listings;
@@ -42,9 +43,6 @@ typedef struct zkl_watch_table {
     bool telling;        /* of an event, */
     uint64_t event_mark; /* after which lists show it */
 } zkl_watch_table;
-
-/** Lists go through `listings`. */
-void zkl_watch_table_begin(zkl_watch_table *table, zkl_sender *sender, zkl_listings *listings);
 
 /** `armed` will be called, or already is: where others share the watch, or it cannot be sent. */
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);

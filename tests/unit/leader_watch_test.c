@@ -27,7 +27,7 @@ static void on_seen(void *arg, const zkl_leader_sight *sight) {
 static void begin(void) {
     stage = stage_open();
     stage->fake.jitter = 0;
-    watch = zkl_leader_watch_open(&stage->session, "/r", &(zkl_leader_watcher){ NULL, on_seen });
+    watch = zkl_leader_watch_open(&stage->session, "/r", on_seen, NULL);
 }
 
 static void expect_no_timer(void) {

@@ -207,8 +207,7 @@ static void see_nothing(void *arg, const zkl_leader_sight *sight) {
 /* Who only follows a leader hears of the next over the same connection. */
 TEST(session_of_an_observer_is_probed_and_given_up_too) {
     run_stage *stage = live_open(0);
-    zkl_leader_watch *watch =
-        zkl_leader_watch_open(&stage->session, "/r", &(zkl_leader_watcher){ NULL, see_nothing });
+    zkl_leader_watch *watch = zkl_leader_watch_open(&stage->session, "/r", see_nothing, NULL);
     FAKE_HEARD(&stage->fake, "list /r");
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, PROBE);
