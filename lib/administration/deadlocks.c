@@ -6,7 +6,6 @@
 #include "administration/survey.h"
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 
 /* What the result tells is in its pool. */
@@ -36,9 +35,7 @@ static int compare_owners(const void *one, const void *other) {
 static int number_owners(search *self) {
     size_t count = self->line.count;
     zkl_line_entry **entries = zkl_pool_take(self->result, count * sizeof(zkl_line_entry *));
-    if (entries == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(entries));
     for (size_t i = 0; i < count; i++) {
         entries[i] = &self->line.entries[i];
     }
@@ -105,9 +102,8 @@ static int find_circles(search *self) {
     self->waits = zkl_pool_take(self->result, self->wait_count * sizeof(*self->waits));
     self->found = zkl_pool_take(self->result, (ZKL_DEADLOCKS_MAX + 1) * sizeof(zkl_deadlock *));
     self->result->deadlocks = self->found;
-    if (self->waits == NULL || self->found == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(self->waits));
+    ZKL_TRY(zkl_made(self->found));
     self->wait_count = 0;
     zkl_line_visit_waits(&self->line, add_wait, self);
     bool done =
@@ -121,9 +117,7 @@ static int find_circles(search *self) {
 static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *there) {
     size_t count = 2 * one->length;
     zkl_question *questions = zkl_inquiry_questions(inquiry, count);
-    if (questions == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(questions));
     for (size_t i = 0; i < count; i++) {
         const zkl_deadlock_wait *wait = one->waits[i / 2];
         const char *parent = zkl_pool_path(inquiry, zkl_inquiry_lock_root(inquiry), wait->resource);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "recipe/node_data.h"
 
 /* ---- The order ------------------------------------------------------------------------- */
@@ -27,9 +27,7 @@ static int add(zkl_line *line, void *pool, size_t resource, zkl_children childre
         zkl_node_name name = zkl_node_name_parse(children.names[i]);
         if (name.kind != ZKL_NODE_FOREIGN) {
             const char *text = zkl_pool_text(pool, children.names[i]);
-            if (text == NULL) {
-                return ZKL_NO_MEMORY;
-            }
+            ZKL_TRY(zkl_made(text));
             first[count++] = (zkl_line_entry){ .member = { name, text }, .resource = resource };
         }
     }
@@ -141,9 +139,7 @@ static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *qu
     zkl_node_identity data;
     ZKL_TRY(zkl_questions_status(question, 1));
     char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
-    if (room == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(room));
     zkl_node_identity_read(&data, room, reply->data, reply->data_length);
     describe(entry, &data, reply);
     return ZKL_OK;
@@ -180,9 +176,8 @@ int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_qu
     }
     *line = (zkl_line){ .entries = zkl_pool_take(pool, most * sizeof(zkl_line_entry)) };
     zkl_question *questions = zkl_inquiry_questions(inquiry, most);
-    if (line->entries == NULL || questions == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(line->entries));
+    ZKL_TRY(zkl_made(questions));
     for (size_t i = 0; i < count; i++) {
         ZKL_TRY(add(line, pool, i, lists[i].reply.children, least));
     }

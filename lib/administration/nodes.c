@@ -4,7 +4,6 @@
 #include "administration/survey.h"
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"

@@ -3,7 +3,6 @@
 #include "administration/survey.h"
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "zklock/administration.h"
 
@@ -59,9 +58,8 @@ static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
     ZKL_TRY(zkl_survey_repeat(&second, inquiry, &first));
     zkl_survey stripes = { .questions = zkl_inquiry_questions(inquiry, first.count) };
     zkl_survey resources = { .questions = zkl_inquiry_questions(inquiry, first.count) };
-    if (stripes.questions == NULL || resources.questions == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(stripes.questions));
+    ZKL_TRY(zkl_made(resources.questions));
     choose(&first, &second, &stripes, &resources);
     int of_stripes = remove_all(inquiry, &stripes, removed);
     int of_resources = remove_all(inquiry, &resources, removed);

@@ -2,7 +2,6 @@
 #include "administration/survey.h"
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 
 static int fill(void *report, zkl_inquiry *inquiry, const char *resource) {
@@ -14,9 +13,7 @@ static int fill(void *report, zkl_inquiry *inquiry, const char *resource) {
     ZKL_TRY(zkl_line_read(&line, queue, inquiry, listed, 1, 0));
     const zkl_contender **contenders =
         zkl_pool_take(queue, (line.count + 1) * sizeof(zkl_contender *));
-    if (contenders == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(contenders));
     for (size_t i = 0; i < line.count; i++) {
         contenders[i] = &line.entries[i].contender;
     }

@@ -1,7 +1,6 @@
 #include "administration/survey.h"
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "recipe/node_name.h"
 #include "zklock/administration.h"
@@ -23,17 +22,14 @@ static int fill(void *report, zkl_inquiry *inquiry, const char *none) {
     zkl_resource *resources = zkl_pool_take(list, survey.count * sizeof(*resources));
     const zkl_resource **pointers =
         zkl_pool_take(list, (survey.count + 1) * sizeof(zkl_resource *));
-    if (resources == NULL || pointers == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(resources));
+    ZKL_TRY(zkl_made(pointers));
     list->resources = pointers;
     for (size_t i = 0; i < survey.count; i++) {
         const zkl_reply *reply = &survey.questions[i].reply;
         if (reply->outcome == ZKL_OUTCOME_OK) {
             const char *name = zkl_pool_text(list, zkl_survey_name(&survey, i));
-            if (name == NULL) {
-                return ZKL_NO_MEMORY;
-            }
+            ZKL_TRY(zkl_made(name));
             resources[list->count] =
                 (zkl_resource){ sizeof(*resources), name, count_contenders(reply->children) };
             pointers[list->count] = &resources[list->count];

@@ -5,7 +5,6 @@
 
 #include "base/error_message.h"
 #include "base/pool.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "recipe/node_name.h"
 

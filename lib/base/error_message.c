@@ -6,7 +6,7 @@
 
 static _Thread_local char message[ZKL_MESSAGE_SIZE];
 
-const char *zkl_error_text(void) {
+const char *zkl_error_message(void) {
     return message;
 }
 

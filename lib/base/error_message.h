@@ -1,4 +1,5 @@
-/* What zkl_error_message tells the calling thread about its last call. */
+/* How a call fails: the one way to hand a status on, and what zkl_error_message tells the calling
+ * thread about its last call. */
 #ifndef ZKLOCK_ERROR_MESSAGE_H
 #define ZKLOCK_ERROR_MESSAGE_H
 
@@ -10,14 +11,27 @@
     ZKL_NOT_CANCELLED;                                                                             \
     zkl_error_clear()
 
+/** Ends the function with the status of `call`, unless that is ZKL_OK. Not where something is to be
+ *  given back first: let an inner function use it, and its caller give back. */
+#define ZKL_TRY(call)                                                                              \
+    do {                                                                                           \
+        int try_status = (call);                                                                   \
+        if (try_status != ZKL_OK) {                                                                \
+            return try_status;                                                                     \
+        }                                                                                          \
+    } while (0)
+
+/** ZKL_OK; ZKL_NO_MEMORY for NULL. */
+static inline int zkl_made(const void *made) {
+    return made != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
 /** Room for a message. */
 #define ZKL_MESSAGE_SIZE 640
 /** A message shows no more bytes of an input. */
 #define ZKL_SHOWN_MAX 120
 
-/** The calling thread's message; "": it has none. */
-const char *zkl_error_text(void);
-/** Replaces it by a copy of `text`. NULL: it has none. */
+/** Replaces the calling thread's message by a copy of `text`. NULL: it has none. */
 void zkl_error_set(const char *text);
 void zkl_error_clear(void);
 

@@ -6,7 +6,6 @@
 
 #include "base/error_message.h"
 #include "base/process_mutex.h"
-#include "base/try.h"
 #include "base/validation.h"
 
 /* A power of two; malloc aligns to 16 bytes. */

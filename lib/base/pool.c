@@ -1,13 +1,17 @@
 #include "base/pool.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "zklock/zklock.h"
+
 /* Those that were taken follow the first one. */
 typedef struct piece {
     struct piece *next;
+    bool ran_out; /* of the first: one that was wanted is not there */
     max_align_t content[];
 } piece;
 
@@ -28,11 +32,17 @@ void *zkl_pool_take(void *pool, size_t size) {
     piece *first = piece_of(pool);
     piece *taken = make(size);
     if (taken == NULL) {
+        first->ran_out = true;
         return NULL;
     }
     taken->next = first->next;
     first->next = taken;
     return taken->content;
+}
+
+int zkl_pool_status(const void *pool) {
+    const piece *first = (const void *)((const char *)pool - offsetof(piece, content));
+    return first->ran_out ? ZKL_NO_MEMORY : ZKL_OK;
 }
 
 void zkl_pool_free(void *pool) {

@@ -9,6 +9,8 @@
 void *zkl_pool_make(size_t size);
 /** Another piece of it. */
 void *zkl_pool_take(void *pool, size_t size);
+/** ZKL_NO_MEMORY: a piece of it was wanted and could not be had, now or earlier. */
+int zkl_pool_status(const void *pool);
 /** Frees the first piece, and all that was taken. NULL does nothing. */
 void zkl_pool_free(void *pool);
 

@@ -1,7 +1,5 @@
 #include "zklock/zklock.h"
 
-#include "base/error_message.h"
-
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
@@ -19,8 +17,4 @@ const char *zkl_strerror(int status) {
 
 const char *zkl_version(void) {
     return TEXT(ZKL_VERSION_MAJOR) "." TEXT(ZKL_VERSION_MINOR) "." TEXT(ZKL_VERSION_PATCH);
-}
-
-const char *zkl_error_message(void) {
-    return zkl_error_text();
 }

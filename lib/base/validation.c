@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "base/try.h"
 
 enum { PORT_MAX = 65535 };
 

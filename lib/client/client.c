@@ -9,7 +9,6 @@
 #include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "session/request_runner.h"
 
@@ -45,9 +44,8 @@ static int find_dispatched(zkl_client *client, zkl_callback_queue **queue) {
     if (client->dispatch != ZKL_DISPATCH_CALLER) {
         return zkl_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
     }
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
     *queue = client->stopping ? NULL : client->callbacks;
-    pthread_mutex_unlock(&client->mutex);
     return *queue != NULL ? ZKL_OK : ZKL_CLOSED;
 }
 
@@ -78,11 +76,12 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 /* ---- What handles need ---------------------------------------------------------- */
 
 void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
-    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->process, zkl_thread_number());
+    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->open.process,
+             zkl_thread_number());
 }
 
 void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]) {
-    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)client->process, id);
+    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)client->open.process, id);
 }
 
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
@@ -158,14 +157,13 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     ZKL_TRY(zkl_validate_pointer("information", information));
     ZKL_TRY(zkl_validate_struct_size("zkl_client_information", information->struct_size,
                                      sizeof(*information)));
-    pthread_mutex_lock(&client->mutex);
-    bool is_there = client->sessions != NULL; /* else it is closed, and its handles keep it */
-    if (is_there) {
-        tell_information(client, &filled);
-        zkl_struct_fill(information, &filled);
+    ZKL_WITH_MUTEX(&client->mutex);
+    if (client->sessions == NULL) {
+        return ZKL_CLOSED; /* and its handles keep it */
     }
-    pthread_mutex_unlock(&client->mutex);
-    return is_there ? ZKL_OK : ZKL_CLOSED;
+    tell_information(client, &filled);
+    zkl_struct_fill(information, &filled);
+    return ZKL_OK;
 }
 
 void zkl_client_resource_path(const zkl_client *client, const char *resource,

@@ -46,7 +46,6 @@ struct zkl_client {
     pthread_cond_t changed;        /* news of a connection, and requests that ended */
     pthread_cond_t timers_changed; /* for the timer thread */
     size_t references;             /* the client itself and its lock handles */
-    pid_t process;                 /* that opened it: a forked child must not use it */
     bool closed;
     uint64_t answers; /* of servers to requests, lost ones too */
     bool stopping;    /* tells all threads to end */

@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "client/client.h"
 #include "client/session_threads.h"
@@ -78,10 +76,8 @@ static int copy_strings(zkl_client *client, const opening *given) {
     client->lock_root = zkl_pool_print(client, "%s%s", given->chroot, given->options.lock_root);
     client->label = zkl_pool_print(client, "%.*s", ZKL_LABEL_MAX, label);
     client->identity = zkl_pool_print(client, "host=%s\npid=%ld\nlabel=%.*s\n", host,
-                                      (long)client->process, ZKL_LABEL_MAX, label);
-    bool copied = client->servers != NULL && client->chroot != NULL && client->lock_root != NULL &&
-                  client->label != NULL && client->identity != NULL;
-    return copied ? ZKL_OK : ZKL_NO_MEMORY;
+                                      (long)client->open.process, ZKL_LABEL_MAX, label);
+    return zkl_pool_status(client);
 }
 
 static zkl_client *make_client(const zkl_client_options *options) {
@@ -94,17 +90,12 @@ static zkl_client *make_client(const zkl_client_options *options) {
     zkl_condition_begin(&client->timers_changed);
     zkl_handle_open(&client->open);
     client->references = 1;
-    client->process = getpid();
     client->session_timeout_ms = options->session_timeout_ms;
     client->lease_tick_ms = options->lease_tick_ms;
     client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
     client->dispatch = options->dispatch;
     client->container_parents = options->container_parents != 0;
     return client;
-}
-
-static int result_of(const void *made) {
-    return made != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
 static int start_log(zkl_client *client, const zkl_client_options *options) {
@@ -114,7 +105,7 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     }
     client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
                                client->log_callbacks);
-    return result_of(client->log);
+    return zkl_made(client->log);
 }
 
 static int open_recorder(zkl_client *client, const zkl_client_options *options) {
@@ -122,7 +113,7 @@ static int open_recorder(zkl_client *client, const zkl_client_options *options) 
         zkl_recorder_open(&(zkl_recorder_options){ .events = options->recorded_events,
                                                    .label = client->label,
                                                    .directory = options->record_directory });
-    return result_of(client->recorder);
+    return zkl_made(client->recorder);
 }
 
 /* The program's name was not checked, and the format wants UTF-8. */
@@ -130,7 +121,7 @@ static int open_metrics(zkl_client *client) {
     bool good = zkl_validate_text("label", client->label, ZKL_LABEL_MAX) == ZKL_OK;
     zkl_error_clear();
     client->metrics = zkl_metrics_open(good ? client->label : "");
-    return result_of(client->metrics);
+    return zkl_made(client->metrics);
 }
 
 /* A queue of callbacks that has a thread is started when a handle needs it. */
@@ -146,7 +137,7 @@ static int open_parts(zkl_client *client, const zkl_client_options *options) {
     }
     if (options->dispatch == ZKL_DISPATCH_CALLER) {
         client->callbacks = zkl_callback_queue_make();
-        return result_of(client->callbacks);
+        return zkl_made(client->callbacks);
     }
     return ZKL_OK;
 }
@@ -309,7 +300,7 @@ static void explain(const zkl_client *client, const char *hosts, int status) {
 
 static int await_first_session(zkl_client *client, const opening *given) {
     int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
     const zkl_client_session *first = client->sessions;
     while (!first->session.connected && !first->session.auth_failed &&
            first->connect_status == ZKL_OK &&
@@ -317,7 +308,6 @@ static int await_first_session(zkl_client *client, const opening *given) {
     }
     int status = first_status(first);
     explain(client, given->hosts, status);
-    pthread_mutex_unlock(&client->mutex);
     return status;
 }
 
@@ -333,9 +323,7 @@ int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_cl
     ZKL_TRY(zkl_struct_read("zkl_client_options", options, &given.options, sizeof(given.options)));
     ZKL_TRY(check_options(&given.options));
     zkl_client *client = make_client(&given.options);
-    if (client == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(client));
     int status = start(client, &given);
     if (status == ZKL_OK) {
         status = await_first_session(client, &given);

@@ -3,7 +3,6 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "client/client.h"
 #include "session/request_runner.h"
@@ -85,9 +84,7 @@ int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *le
     *length = 0;
     ZKL_TRY(check(client, buffer, size));
     zkl_metrics *numbers = copy_numbers(client);
-    if (numbers == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(numbers));
     int status = write_text(numbers, buffer, size, length);
     free(numbers);
     return status;

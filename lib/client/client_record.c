@@ -4,7 +4,6 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "client/client.h"
 #include "telemetry/record_file.h"
@@ -44,9 +43,7 @@ int zkl_client_write_record(zkl_client *client, const char *path) {
     ZKL_TRY(check(client, path));
     size_t length = 0;
     char *record = copy_record(client, &length);
-    if (record == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(record));
     bool written = zkl_record_file_write(path, record, length);
     int why = errno;
     free(record);

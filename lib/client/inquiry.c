@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "base/callback_queue.h"
-#include "base/deadline.h"
 #include "base/error_message.h"
 #include "base/pool.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "client/client.h"
 #include "session/explanation.h"
@@ -24,7 +22,6 @@ struct zkl_inquiry {
     int64_t deadline_ms;
     int64_t not_before_ms; /* after a failure */
     size_t under_way;
-    bool no_memory;
     bool asked;              /* in session `session_number` */
     uint64_t session_number; /* of the client's first session */
     bool session_changed;
@@ -32,23 +29,22 @@ struct zkl_inquiry {
 
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
 
-static bool copy_data(zkl_question *question, const zkl_reply *reply) {
+static void copy_data(zkl_question *question, const zkl_reply *reply) {
     char *copy = zkl_pool_take(question->inquiry, reply->data_length);
     if (copy != NULL && reply->data_length > 0) {
         memcpy(copy, reply->data, reply->data_length);
     }
     question->reply.data = copy;
-    return copy != NULL;
 }
 
-static bool copy_children(zkl_question *question, zkl_children children) {
+static void copy_children(zkl_question *question, zkl_children children) {
     size_t size = children.count * sizeof(char *);
     for (size_t i = 0; i < children.count; i++) {
         size += strlen(children.names[i]) + 1;
     }
     const char **names = zkl_pool_take(question->inquiry, size);
     if (names == NULL) {
-        return false;
+        return;
     }
     char *room = (char *)(names + children.count);
     for (size_t i = 0; i < children.count; i++) {
@@ -57,17 +53,18 @@ static bool copy_children(zkl_question *question, zkl_children children) {
         room += length;
     }
     question->reply.children = (zkl_children){ names, children.count };
-    return true;
 }
 
 /* Its strings live during the callback only. */
-static bool take_reply(zkl_question *question, const zkl_reply *reply) {
+static void take_reply(zkl_question *question, const zkl_reply *reply) {
     question->answered = true;
     question->reply = *reply;
     question->reply.path = NULL;
     question->reply.children = (zkl_children){ NULL, 0 };
-    bool has_data = reply->data == NULL || copy_data(question, reply);
-    return has_data && (reply->children.count == 0 || copy_children(question, reply->children));
+    if (reply->data != NULL) {
+        copy_data(question, reply);
+    }
+    copy_children(question, reply->children);
 }
 
 static bool is_final(zkl_outcome outcome) {
@@ -92,7 +89,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         return;
     }
     if (is_awaited && is_final(reply->outcome)) {
-        inquiry->no_memory = !take_reply(question, reply) || inquiry->no_memory;
+        take_reply(question, reply);
     } else if (is_awaited) {
         question->asked_again = question->asked_again || reply->outcome == ZKL_OUTCOME_UNKNOWN;
         pause_asking(inquiry);
@@ -113,11 +110,6 @@ static void note_session(zkl_inquiry *inquiry, const zkl_session *session) {
 
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
-    if (question->path == NULL) {
-        inquiry->no_memory = true;
-        question->answered = true; /* nothing is to be waited for */
-        return;
-    }
     const zkl_operation operation = { .kind = question->kind,
                                       .path = question->path,
                                       .data = question->data,
@@ -166,9 +158,7 @@ static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->closed) {
         return ZKL_CLOSED;
     }
-    if (inquiry->no_memory) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_pool_status(inquiry));
     if (inquiry->client->sessions->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
@@ -180,27 +170,18 @@ static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
                          moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms);
 }
 
-/* From here on the caller reads them without the mutex. */
-static void await_no_more(zkl_question *questions, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        questions[i].under_way = false;
-    }
-}
-
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
-    pthread_mutex_lock(&inquiry->client->mutex);
+    ZKL_WITH_MUTEX(&inquiry->client->mutex);
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && ask_more(inquiry, questions, count) > 0) {
         bool pauses = inquiry->not_before_ms > zkl_clock_ms();
         wait_until(inquiry, pauses ? inquiry->not_before_ms : INT64_MAX);
         status = look_at_client(inquiry);
     }
-    if (status == ZKL_OK && inquiry->no_memory) {
-        status = ZKL_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) { /* from here on the caller reads them without the mutex */
+        questions[i].under_way = false;
     }
-    await_no_more(questions, count);
-    pthread_mutex_unlock(&inquiry->client->mutex);
-    return status;
+    return status == ZKL_OK ? zkl_pool_status(inquiry) : status;
 }
 
 int zkl_questions_status(const zkl_question *questions, size_t count) {
@@ -217,9 +198,7 @@ int zkl_questions_status(const zkl_question *questions, size_t count) {
 int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                         const char *data, zkl_question **question) {
     *question = zkl_inquiry_questions(inquiry, 1);
-    if (*question == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(*question));
     **question = zkl_question_make(inquiry, kind, path);
     (*question)->data = data;
     ZKL_TRY(zkl_inquiry_ask(inquiry, *question, 1));
@@ -227,14 +206,13 @@ int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const cha
 }
 
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
-    pthread_mutex_lock(&inquiry->client->mutex);
+    ZKL_WITH_MUTEX(&inquiry->client->mutex);
     int64_t until_ms = zkl_deadline(ms);
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && zkl_clock_ms() < until_ms) {
         wait_until(inquiry, until_ms);
         status = look_at_client(inquiry);
     }
-    pthread_mutex_unlock(&inquiry->client->mutex);
     return status;
 }
 
@@ -276,14 +254,11 @@ int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inqu
         return ZKL_IN_CALLBACK;
     }
     zkl_inquiry *self = zkl_pool_make(sizeof(*self));
-    if (self == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(self));
     self->client = client;
     self->deadline_ms = zkl_deadline(timeout_ms);
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
     zkl_client_keep(client);
-    pthread_mutex_unlock(&client->mutex);
     *inquiry = self;
     return ZKL_OK;
 }

@@ -18,7 +18,7 @@ typedef struct zkl_inquiry zkl_inquiry;
 typedef struct zkl_question {
     zkl_inquiry *inquiry;
     zkl_operation_kind kind;
-    const char *path; /* NULL: there was no memory for it */
+    const char *path; /* NULL, which asks nothing: the inquiry's pool has run out */
     const char *data; /* SET */
     zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */

@@ -1,7 +1,6 @@
 #include "client/session_choice.h"
 
 #include "base/error_message.h"
-#include "base/try.h"
 #include "client/session_threads.h"
 
 static bool has_room(const zkl_client_session *one, size_t bytes) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/deadline.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "session/resolve.h"
 #include "session/session_life.h"
@@ -76,14 +76,13 @@ static int64_t next_deadline(const zkl_client *client) {
 
 static void *fire_timers(void *arg) {
     zkl_client *client = arg;
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
     while (!client->stopping) {
         for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
             zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
         }
         (void)zkl_wait_until(&client->timers_changed, &client->mutex, next_deadline(client));
     }
-    pthread_mutex_unlock(&client->mutex);
     return NULL;
 }
 
@@ -233,9 +232,7 @@ bool zkl_sessions_are_idle(const zkl_client *client) {
 
 int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
     zkl_client_session *self = make_session(client);
-    if (self == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(self));
     if (!zkl_thread_start(&self->thread, keep_connected, self)) {
         free_session(self);
         return ZKL_SYSTEM;
@@ -270,23 +267,17 @@ static void stop_threads(zkl_client *client) {
 int zkl_sessions_start(zkl_client *client) {
     zkl_client_session *first = NULL;
     client->timer_thread_runs = zkl_thread_start(&client->timer_thread, fire_timers, client);
-    if (!client->timer_thread_runs) {
-        return ZKL_SYSTEM;
-    }
-    pthread_mutex_lock(&client->mutex);
-    int status = zkl_sessions_add(client, &first);
-    pthread_mutex_unlock(&client->mutex);
-    return status;
+    ZKL_WITH_MUTEX(&client->mutex);
+    return client->timer_thread_runs ? zkl_sessions_add(client, &first) : ZKL_SYSTEM;
 }
 
 void zkl_sessions_stop(zkl_client *client) {
     stop_threads(client);
-    pthread_mutex_lock(&client->mutex);
+    ZKL_WITH_MUTEX(&client->mutex);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_session_finish(&one->session, ZKL_CLOSED);
         zkl_assert(client->recorder, one->session.runners == NULL);
     }
-    pthread_mutex_unlock(&client->mutex);
 }
 
 void zkl_sessions_free(zkl_client *client) {

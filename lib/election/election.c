@@ -7,7 +7,6 @@
 #include "base/error_message.h"
 #include "base/handles.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 
 struct zkl_election {
@@ -72,9 +71,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
         ZKL_TRY(zkl_validate_text("candidate", options.candidate, ZKL_NOTE_MAX));
     }
     zkl_election *election = calloc(1, sizeof(*election));
-    if (election == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(election));
     election->options = options;
     int status = open_lock(election, client, resource);
     if (status != ZKL_OK) {
@@ -128,9 +125,7 @@ int zkl_election_campaign_async(zkl_election *election, int64_t timeout_ms,
     ZKL_TRY(zkl_handle_check("election", election));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
     campaign *begun = malloc(sizeof(*begun));
-    if (begun == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(begun));
     *begun = (campaign){ callback, arg };
     int status = zkl_lock_acquire_async(election->lock, ZKL_EXCLUSIVE, timeout_ms, NULL,
                                         on_campaign_ended, begun);

@@ -1,6 +1,5 @@
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"

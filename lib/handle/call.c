@@ -7,7 +7,6 @@
 #include "base/callback_queue.h"
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "handle/lock_listener.h"
 #include "telemetry/assertion.h"
@@ -159,10 +158,10 @@ static void settle(zkl_lock_callback *callback) {
     if (call->state == ZKL_CALL_SETTLED) {
         return;
     }
-    snprintf(before, sizeof(before), "%s", zkl_error_text());
+    snprintf(before, sizeof(before), "%s", zkl_error_message());
     zkl_error_clear();
     ask(call);
-    call->message = zkl_error_text()[0] != '\0' ? strdup(zkl_error_text()) : NULL;
+    call->message = zkl_error_message()[0] != '\0' ? strdup(zkl_error_message()) : NULL;
     zkl_error_set(before);
 }
 

@@ -1,7 +1,6 @@
 /* Changes of the mode of a lock that is held: downgrade and upgrade. */
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"
 

@@ -8,7 +8,6 @@
 #include "base/error_message.h"
 #include "base/handles.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "client/session_choice.h"
 #include "handle/lock_callback.h"

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "base/try.h"
+#include "base/error_message.h"
 #include "client/session_choice.h"
 #include "handle/commit.h"
 #include "handle/lock_search.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/try.h"
+#include "base/error_message.h"
 #include "handle/lock_listener.h"
 
 struct zkl_lock_message {

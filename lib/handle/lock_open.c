@@ -6,7 +6,6 @@
 
 #include "base/error_message.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "handle/lock_attempt.h"
 #include "handle/release.h"

@@ -1,7 +1,6 @@
 #include "handle/release.h"
 
 #include "base/error_message.h"
-#include "base/try.h"
 #include "handle/commit.h"
 #include "handle/lock_attempt.h"
 

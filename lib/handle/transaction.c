@@ -6,7 +6,6 @@
 #include "base/error_message.h"
 #include "base/handles.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "handle/commit.h"
 

@@ -1,5 +1,4 @@
 #include "base/error_message.h"
-#include "base/try.h"
 #include "handle/commit.h"
 
 /* Nothing is written, so it can be repeated: when the reply was lost with the connection, the next

@@ -13,7 +13,6 @@
 #include "base/error_message.h"
 #include "base/handles.h"
 #include "base/threads.h"
-#include "base/try.h"
 #include "base/validation.h"
 #include "handle/lock_search.h"
 
@@ -150,9 +149,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(check_options(&options));
     size_t locks = MODES + (size_t)stripes;
     zkl_striped_lock *self = calloc(1, sizeof(*self) + locks * sizeof(zkl_lock *));
-    if (self == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(self));
     pthread_mutex_init(&self->mutex, NULL);
     self->references = 1;
     self->stripes = stripes;

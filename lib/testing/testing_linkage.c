@@ -6,7 +6,7 @@
  * address is in the same object would say less, as a program's address of a function may be that of
  * a jump to it. */
 static bool is_of_this_library(int status) {
-    bool left_a_message = status == ZKL_INVALID_ARGUMENT && zkl_error_text()[0] != '\0';
+    bool left_a_message = status == ZKL_INVALID_ARGUMENT && zkl_error_message()[0] != '\0';
     zkl_error_clear();
     return left_a_message;
 }

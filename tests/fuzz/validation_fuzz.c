@@ -146,7 +146,7 @@ static unsigned rule_of_message(void) {
         { "private use", RULE_UNSUPPORTED },
     };
     static const char behind[] = "\": ";
-    const char *rule = zkl_error_text();
+    const char *rule = zkl_error_message();
     while (strstr(rule, behind) != NULL) {
         rule = strstr(rule, behind) + strlen(behind);
     }
@@ -215,7 +215,7 @@ static void show(char *shown, const char *input) {
 static void check_message(const char *input, const char *part, bool refused) {
     char whole_shown[SHOWN_MAX + 8];
     char part_shown[SHOWN_MAX + 8];
-    const char *message = zkl_error_text();
+    const char *message = zkl_error_message();
     size_t length = strnlen(message, MESSAGE_MAX + 1);
     EXPECT(length <= MESSAGE_MAX);
     EXPECT((length > 0) == refused);
@@ -366,7 +366,7 @@ static void check_resource(const char *resource) {
                "resource \"%s\": status %d, broken rules 0x%x", resource, status, broken);
     unit_check(status == ZKL_OK || (rule_of_message() & broken) != 0, __FILE__, __LINE__,
                "resource \"%s\": \"%s\" names none of the broken rules 0x%x", resource,
-               zkl_error_text(), broken);
+               zkl_error_message(), broken);
     check_message(resource, resource, status != ZKL_OK);
 }
 

@@ -669,17 +669,6 @@ TEST(call_without_servers_says_so) {
     end();
 }
 
-TEST(question_without_memory_for_its_path_is_not_waited_for) {
-    begin(1);
-    zkl_inquiry *inquiry = NULL;
-    EXPECT_INT(zkl_inquiry_begin(client, INT64_MAX, &inquiry), ZKL_OK);
-    zkl_question *question = zkl_inquiry_questions(inquiry, 1);
-    *question = zkl_question_make(inquiry, ZKL_OPERATION_DELETE, NULL);
-    EXPECT_INT(zkl_inquiry_ask(inquiry, question, 1), ZKL_NO_MEMORY);
-    zkl_inquiry_end(inquiry);
-    end();
-}
-
 /* Whoever asked may look at the questions without the mutex from then on. */
 TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     begin(1);

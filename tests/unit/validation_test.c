@@ -20,7 +20,7 @@ typedef struct refusal {
 typedef int check_function(const char *input);
 
 static void expect_message(const refusal *row, int line) {
-    const char *message = zkl_error_text();
+    const char *message = zkl_error_message();
     for (size_t i = 0; i < COUNT_OF(row->says) && row->says[i] != NULL; i++) {
         unit_check(strstr(message, row->says[i]) != NULL, __FILE__, line,
                    "\"%s\": the message \"%s\" does not say \"%s\"", row->input, message,
@@ -47,7 +47,7 @@ static void expect_accepted(check_function *check, const char *const *inputs, si
         char *exact = strdup(inputs[i]);
         int status = check(exact);
         unit_check(status == ZKL_OK, __FILE__, line, "\"%s\": %d (%s)", inputs[i], status,
-                   status == ZKL_OK ? "" : zkl_error_text());
+                   status == ZKL_OK ? "" : zkl_error_message());
         free(exact);
     }
 }
@@ -212,8 +212,8 @@ TEST(resource_may_have_512_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(zkl_validate_resource, "", 'x', 512), ZKL_OK);
     EXPECT_INT(check_repeated(zkl_validate_resource, "/", 'x', 512), ZKL_OK);
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", 'x', 513), "bytes, at most 512");
-    EXPECT(strstr(zkl_error_text(), "resource \"xxx") != NULL);
-    EXPECT(strstr(zkl_error_text(), "513 bytes, at most 512") != NULL);
+    EXPECT(strstr(zkl_error_message(), "resource \"xxx") != NULL);
+    EXPECT(strstr(zkl_error_message(), "513 bytes, at most 512") != NULL);
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "/", 'x', 513), "bytes, at most 512");
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", '\xc3', 513), "bytes, at most 512");
 }
@@ -243,8 +243,8 @@ TEST(bad_roots_are_refused_with_one_status_and_their_rule) {
 TEST(root_may_have_256_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(zkl_validate_root, "/", 'x', 256), ZKL_OK);
     EXPECT_REFUSED(check_repeated(zkl_validate_root, "/", 'x', 257), "lock root");
-    EXPECT(strstr(zkl_error_text(), "lock root \"/xxx") != NULL);
-    EXPECT(strstr(zkl_error_text(), "257 bytes, at most 256") != NULL);
+    EXPECT(strstr(zkl_error_message(), "lock root \"/xxx") != NULL);
+    EXPECT(strstr(zkl_error_message(), "257 bytes, at most 256") != NULL);
 }
 
 /* ---- The label ------------------------------------------------------------------ */
@@ -275,7 +275,7 @@ TEST(bad_labels_are_refused) {
 TEST(label_may_have_128_bytes_and_not_one_more) {
     EXPECT_INT(check_repeated(check_label, "", 'x', 128), ZKL_OK);
     EXPECT_REFUSED(check_repeated(check_label, "", 'x', 129), "label");
-    EXPECT(strstr(zkl_error_text(), "129 bytes, at most 128") != NULL);
+    EXPECT(strstr(zkl_error_message(), "129 bytes, at most 128") != NULL);
 }
 
 /* ---- Hosts ------------------------------------------------------------------------ */
@@ -363,15 +363,15 @@ TEST(host_list_may_have_4096_bytes_and_not_one_more) {
     memcpy(hosts + 4092, ":2181", 6);
     hosts[4091] = 'h';
     EXPECT_REFUSED(check_hosts(hosts), "host list");
-    EXPECT(strstr(zkl_error_text(), "4097 bytes, at most 4096") != NULL);
+    EXPECT(strstr(zkl_error_message(), "4097 bytes, at most 4096") != NULL);
     free(hosts);
 }
 
 TEST(chroot_may_have_256_bytes_and_not_one_more) {
     char *hosts = repeat("a:2181/", 'c', strlen("a:2181") + 257);
     EXPECT_REFUSED(check_hosts(hosts), "host list");
-    EXPECT(strstr(zkl_error_text(), "chroot of the host list \"/ccc") != NULL);
-    EXPECT(strstr(zkl_error_text(), "257 bytes, at most 256") != NULL);
+    EXPECT(strstr(zkl_error_message(), "chroot of the host list \"/ccc") != NULL);
+    EXPECT(strstr(zkl_error_message(), "257 bytes, at most 256") != NULL);
     hosts[strlen("a:2181") + 256] = '\0';
     EXPECT_INT(check_hosts(hosts), ZKL_OK);
     free(hosts);
@@ -384,14 +384,14 @@ TEST(modes_of_a_lock_are_three) {
     EXPECT_INT(zkl_validate_mode(ZKL_READ, 0), ZKL_OK);
     EXPECT_INT(zkl_validate_mode(ZKL_WRITE, 0), ZKL_OK);
     EXPECT_REFUSED(zkl_validate_mode(ZKL_PERMIT, 0), "mode");
-    EXPECT(strstr(zkl_error_text(), "mode ZKL_PERMIT: needs") != NULL);
+    EXPECT(strstr(zkl_error_message(), "mode ZKL_PERMIT: needs") != NULL);
     EXPECT_REFUSED(zkl_validate_mode((zkl_mode)-1, 0), "mode");
 }
 
 TEST(mode_of_a_semaphore_is_one) {
     EXPECT_INT(zkl_validate_mode(ZKL_PERMIT, 1), ZKL_OK);
     EXPECT_REFUSED(zkl_validate_mode(ZKL_EXCLUSIVE, 1), "mode");
-    EXPECT(strstr(zkl_error_text(), "must be ZKL_PERMIT") != NULL);
+    EXPECT(strstr(zkl_error_message(), "must be ZKL_PERMIT") != NULL);
     EXPECT_REFUSED(zkl_validate_mode((zkl_mode)4, 1), "mode");
 }
 
@@ -413,8 +413,8 @@ TEST(struct_size_must_be_that_of_a_version) {
     EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 39, 40), "zkl_thing: struct_size is 39,");
     EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 48, 40), "zkl_thing: struct_size is 48,");
     EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 0, 40), "struct_size");
-    EXPECT(strstr(zkl_error_text(), "zkl_thing: struct_size is 0,") != NULL);
-    EXPECT(strstr(zkl_error_text(), "40") != NULL);
+    EXPECT(strstr(zkl_error_message(), "zkl_thing: struct_size is 0,") != NULL);
+    EXPECT(strstr(zkl_error_message(), "40") != NULL);
     EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 41, 40), "struct_size");
 }
 
@@ -422,7 +422,7 @@ TEST(pointer_must_not_be_null) {
     int something = 0;
     EXPECT_INT(zkl_validate_pointer("thing", &something), ZKL_OK);
     EXPECT_INT(zkl_validate_pointer("thing", NULL), ZKL_INVALID_ARGUMENT);
-    EXPECT_TEXT(zkl_error_text(), "thing: must not be NULL");
+    EXPECT_TEXT(zkl_error_message(), "thing: must not be NULL");
 }
 
 /* ---- Messages -------------------------------------------------------------------------- */
@@ -432,10 +432,10 @@ TEST(long_input_is_cut_in_messages) {
     char *shown = repeat("", 'x', 120);
     snprintf(expected, sizeof(expected), "resource \"%s...\": ", shown);
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "", 'x', 5000), "bytes, at most 512");
-    EXPECT(strncmp(zkl_error_text(), expected, strlen(expected)) == 0);
+    EXPECT(strncmp(zkl_error_message(), expected, strlen(expected)) == 0);
     free(shown);
     EXPECT_REFUSED(check_repeated(zkl_validate_resource, "a/", 'x', 120), "slash");
-    EXPECT(strstr(zkl_error_text(), "...") == NULL);
+    EXPECT(strstr(zkl_error_message(), "...") == NULL);
 }
 
 static void *check_in_other_thread(void *arg) {
