@@ -183,7 +183,7 @@ static int64_t left_behind_ms(const zkl_client *client) {
 
 static bool have_all_left(const zkl_client *client) {
     for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.runner_count > 0) {
+        if (one->session.runners != NULL) {
             return false;
         }
     }

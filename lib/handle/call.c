@@ -143,8 +143,7 @@ static void set_limit(zkl_lock_call *call) {
     } else if (call->timeout_ms != ZKL_FOREVER) {
         zkl_session *session =
             &call->lock->client->sessions->session; /* any session's timers will do */
-        zkl_session_set_timer_after(session, &call->limit, zkl_session_now_ms(session),
-                                    call->timeout_ms);
+        zkl_session_set_timer(session, &call->limit, call->timeout_ms);
     }
 }
 

@@ -95,8 +95,7 @@ static void find_nodes(zkl_commit *commit) {
     const zkl_lock *lock = commit->call->call.lock;
     int64_t token = commit->call->token;
     for (size_t i = 0; i < commit->guards && (token == 0 || token == lock->grant.token); i++) {
-        zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i],
-                                     sizeof(commit->nodes[i]));
+        zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i]);
     }
 }
 

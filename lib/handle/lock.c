@@ -68,7 +68,7 @@ void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant) {
     grant->mode = lock->grant.mode;
     grant->waited_ms = lock->grant.waited_ms;
     if (runner != NULL) {
-        zkl_request_runner_node_path(runner, grant->node, sizeof(grant->node));
+        zkl_request_runner_node_path(runner, grant->node);
     }
 }
 

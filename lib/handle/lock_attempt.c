@@ -347,8 +347,7 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         zkl_timers_set(&lock->attempt.session->timers, &lock->attempt.timer, now(lock));
         break;
     case ZKL_SET_ACTION_WAIT:
-        zkl_session_set_timer_after(lock->attempt.session, &lock->attempt.timer, now(lock),
-                                    action->left_ms);
+        zkl_session_set_timer(lock->attempt.session, &lock->attempt.timer, action->left_ms);
         break;
     case ZKL_SET_ACTION_LEAVE:
         zkl_lock_leave_queues(lock);
@@ -447,7 +446,7 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     zkl_request_runner *reader = member->runner;
     member->runner = lock->change.upgrade;
     lock->change.upgrade = NULL;
-    member->runner->owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
+    member->runner->sender.owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
     lock->grant.mode = ZKL_WRITE;
     lock->grant.token = member->runner->request.own.zxid;
     lock->grant.granted_ms = member->runner->history.granted_ms;

@@ -15,7 +15,7 @@ static void on_listed(void *arg, zkl_listed children) {
     if (rear.waiter != NULL) {
         self->found = true;
         zkl_contention_end(self);
-        self->found_waiter(self->arg);
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_CONTENDED, ZKL_OK);
     }
 }
 

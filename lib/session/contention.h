@@ -17,8 +17,7 @@ typedef struct zkl_contention {
     bool wanted;                /* by the owner */
     /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
     const char *(*find_upgrade)(const void *arg);
-    void (*found_waiter)(void *arg); /* once for each grant */
-    void *arg;
+    const void *arg;
     bool found;      /* a waiter */
     bool look_again; /* the last list said nothing, or there was none */
     zkl_watch_waiter waiter;

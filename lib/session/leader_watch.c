@@ -31,9 +31,8 @@ static void look(void *arg);
 
 /* With a pause of its own, so that observers do not ask all at once. */
 static void look_later(zkl_leader_watch *watch) {
-    int64_t pause_ms = zkl_session_shorten(watch->session, ZKL_LEADER_PAUSE_MS);
-    zkl_timers_set(&watch->session->timers, &watch->pause,
-                   zkl_session_now_ms(watch->session) + pause_ms);
+    zkl_session_set_timer(watch->session, &watch->pause,
+                          zkl_session_shorten(watch->session, ZKL_LEADER_PAUSE_MS));
 }
 
 static void see_nobody(zkl_leader_watch *watch, int status) {

@@ -10,7 +10,7 @@ static void on_read(void *arg, const zkl_reply *reply) {
     if (reply->outcome == ZKL_OUTCOME_OK && !self->is_revoke_requested &&
         zkl_node_data_is_revocation(reply->data, reply->data_length)) {
         self->is_revoke_requested = true;
-        self->revoke_requested(self->arg);
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_REVOKED, ZKL_OK);
     }
 }
 

@@ -11,9 +11,7 @@
 
 /** Embed it. The caller fills the fields up to `waiter`. */
 typedef struct zkl_own_watch {
-    zkl_request_sender *sender;          /* of the request */
-    void (*revoke_requested)(void *arg); /* once for each node */
-    void *arg;
+    zkl_request_sender *sender; /* of the request */
     zkl_watch_waiter waiter;
     bool is_revoke_requested;
     bool read_failed;  /* the data are to be read again */

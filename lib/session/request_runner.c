@@ -1,6 +1,5 @@
 #include "session/request_runner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +13,10 @@
  * to half, so that clients that failed together do not come back together. */
 enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
 
-void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size) {
-    if (runner->request.own.node[0] == '\0') {
-        path[0] = '\0';
-    } else {
-        snprintf(path, size, "%s/%s", runner->sender.parent_path, runner->request.own.node);
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]) {
+    path[0] = '\0';
+    if (runner->request.own.node[0] != '\0') {
+        zkl_request_node_path(&runner->sender, runner->request.own.node, path);
     }
 }
 
@@ -104,20 +102,6 @@ static void on_watch_fired(void *arg, bool deleted) {
         .own_session = runner->blocker_is_ours,
     };
     zkl_request_runner_feed(runner, &event);
-}
-
-static void tell(const zkl_request_runner *runner, zkl_request_news news, int status) {
-    if (runner->owner.on_news != NULL) {
-        runner->owner.on_news(runner->owner.arg, news, status);
-    }
-}
-
-static void on_revoke_requested(void *arg) {
-    tell(arg, ZKL_REQUEST_REVOKED, ZKL_OK);
-}
-
-static void on_waiter_found(void *arg) {
-    tell(arg, ZKL_REQUEST_CONTENDED, ZKL_OK);
 }
 
 /* The upgrade of what is held has a node of its own, which is to take its place. */
@@ -214,8 +198,7 @@ static void take_room(zkl_request_runner *runner, zkl_contender_kind kind) {
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
     runner->others_are_awaited = false;
     runner->history.granted_ms = zkl_session_now_ms(runner->session);
-    zkl_session_set_timer_after(runner->session, &runner->hold_limit, runner->history.granted_ms,
-                                max_hold_ms);
+    zkl_session_set_timer(runner->session, &runner->hold_limit, max_hold_ms);
 }
 
 void zkl_request_runner_check_hold(zkl_request_runner *runner) {
@@ -236,7 +219,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     }
     zkl_explanation why = zkl_explain_verdict(&runner->history, status);
     zkl_telemetry_decided(zkl_request_facts_of(&runner->history), status, why.text);
-    tell(runner, ZKL_REQUEST_DECIDED, status);
+    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DECIDED, status);
     zkl_watch_set_remove_left(&runner->watches);
 }
 
@@ -246,14 +229,14 @@ static void tell_lost(zkl_request_runner *runner, int status) {
         zkl_timer_stop(&runner->hold_limit);
     }
     zkl_telemetry_lost(zkl_request_facts_of(&runner->history), status);
-    tell(runner, ZKL_REQUEST_LOST, status);
+    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_LOST, status);
 }
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
         zkl_own_watch_forget_data(&runner->own_watch);
     }
-    tell(runner, ZKL_REQUEST_DOWNGRADED, status);
+    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DOWNGRADED, status);
 }
 
 /* What could not be found out is tried again on each new connection, and now and then. */
@@ -261,7 +244,9 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
     bool is_connected = kind == ZKL_EVENT_CONNECTED;
     bool is_news = is_connected || kind == ZKL_EVENT_DISCONNECTED;
     if (is_news && runner->request.stage == ZKL_STAGE_HELD) {
-        tell(runner, is_connected ? ZKL_REQUEST_CONNECTED : ZKL_REQUEST_DISCONNECTED, ZKL_OK);
+        zkl_request_tell_owner(&runner->sender,
+                               is_connected ? ZKL_REQUEST_CONNECTED : ZKL_REQUEST_DISCONNECTED,
+                               ZKL_OK);
     }
     if (kind == ZKL_EVENT_PROBE || is_connected) {
         zkl_own_watch_review(&runner->own_watch);
@@ -281,7 +266,7 @@ static void free_runner(zkl_request_runner *runner) {
 
 static void end(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
-    zkl_assert(session->recorder, session->runner_count > 0);
+    zkl_assert(session->recorder, session->runners != NULL);
     zkl_timer_stop(&runner->deadline);
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
@@ -289,9 +274,8 @@ static void end(zkl_request_runner *runner) {
     zkl_contention_end(&runner->contention);
     DL_DELETE(session->runners, runner);
     zkl_create_group_leave(&runner->sender.member);
-    session->runner_count--;
     session->watched_bytes -= runner->watched_bytes;
-    tell(runner, ZKL_REQUEST_ENDED, ZKL_OK);
+    zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
     if (session->request_ended != NULL) {
         session->request_ended(session->arg);
     }
@@ -418,7 +402,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
 }
 
 void zkl_request_runner_disown(zkl_request_runner *runner) {
-    runner->owner = (zkl_request_owner){ .arg = NULL };
+    runner->sender.owner = (zkl_request_owner){ .arg = NULL };
 }
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind,
@@ -451,14 +435,11 @@ static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *o
     };
     runner->own_watch = (zkl_own_watch){
         .sender = &runner->sender,
-        .revoke_requested = on_revoke_requested,
-        .arg = runner,
         .waiter = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
     };
     runner->contention = (zkl_contention){ .sender = &runner->sender,
                                            .wanted = options->tells_contended,
                                            .find_upgrade = find_upgrade,
-                                           .found_waiter = on_waiter_found,
                                            .arg = runner };
     runner->nearest = calloc(count, sizeof(*runner->nearest));
     return runner->nearest != NULL && zkl_watch_set_begin(&runner->watches, count);
@@ -470,7 +451,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         return NULL;
     }
     runner->session = session;
-    runner->owner = options->owner;
     runner->owner_id = options->owner_id;
     runner->others_are_awaited = options->group != NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
@@ -480,6 +460,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
     runner->sender.session = session;
+    runner->sender.owner = options->owner;
     runner->sender.member = (zkl_create_member){
         .group = options->group, .request = &runner->request, .replied = on_reply, .arg = runner
     };
@@ -506,7 +487,6 @@ static unsigned depth_of(const char *path) {
 static void join_session(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     DL_APPEND(session->runners, runner);
-    session->runner_count++;
     take_room(runner, kind_of(&runner->request.options));
     zkl_create_group_join(&runner->sender.member);
     zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
@@ -536,8 +516,7 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     zkl_request_begin(&runner->request, &request, &begun);
     join_session(runner);
     *result = runner;
-    zkl_session_set_timer_after(session, &runner->deadline, runner->history.started_ms,
-                                options->timeout_ms);
+    zkl_session_set_timer(session, &runner->deadline, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
     zkl_telemetry_begun(zkl_request_facts_of(&runner->history));
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });

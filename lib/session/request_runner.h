@@ -15,27 +15,6 @@
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
-/** What its owner is told. */
-typedef enum zkl_request_news {
-    ZKL_REQUEST_DECIDED,      /* exactly once, with the verdict: ZKL_OK is a grant */
-    ZKL_REQUEST_LOST,         /* a granted lock is, with the reason */
-    ZKL_REQUEST_DISCONNECTED, /* while a lock is held: its session is */
-    ZKL_REQUEST_CONNECTED,    /* and is again */
-    ZKL_REQUEST_DOWNGRADED,   /* a downgrade is done, or is not: with its status */
-    ZKL_REQUEST_REVOKED,      /* the lock is asked for: once for each node */
-    /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
-     * It may be known at the grant, but never before it. */
-    ZKL_REQUEST_CONTENDED,
-    ZKL_REQUEST_ENDED /* the node is gone and the runner is about to be freed */
-} zkl_request_news;
-
-/** The callback may not call into the same runner, but for zkl_request_runner_disown and
- *  zkl_request_runner_hold_from_now. The status is ZKL_OK where the news has none. */
-typedef struct zkl_request_owner {
-    void *arg;
-    void (*on_news)(void *arg, zkl_request_news news, int status);
-} zkl_request_owner;
-
 typedef struct zkl_run_options {
     zkl_request_options request; /* without depth, is_member and needs_lease */
     zkl_create_group *group;     /* of a set, whose member it is; NULL: it stands alone */
@@ -56,7 +35,6 @@ typedef struct zkl_run_options {
 typedef struct zkl_request_runner {
     zkl_request request;
     zkl_session *session;
-    zkl_request_owner owner;
     uint64_t owner_id;
     zkl_request_sender sender;
     zkl_request_history history;
@@ -105,6 +83,6 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_k
 void zkl_request_runner_disown(zkl_request_runner *runner);
 
 /** Writes the full path of the request's node; empty while none is known. */
-void zkl_request_runner_node_path(const zkl_request_runner *runner, char *path, size_t size);
+void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]);
 
 #endif

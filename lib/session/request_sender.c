@@ -7,6 +7,12 @@
 
 enum { NODE_DATA_SIZE = 1536 };
 
+void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
+    if (self->owner.on_news != NULL) {
+        self->owner.on_news(self->owner.arg, news, status);
+    }
+}
+
 /* ---- Paths and data ----------------------------------------------------------------------- */
 
 void zkl_request_node_path(const zkl_request_sender *self, const char *node,

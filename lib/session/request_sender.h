@@ -1,21 +1,46 @@
-/* What a request asks of the servers, as operations: all but its lists and watches. */
+/* What a request asks of the servers, as operations: all but its lists and watches. And what it
+ * tells its owner. */
 #ifndef ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
 #define ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
 
 #include "session/create_group.h"
 #include "session/session.h"
 
+/** What the owner of a request is told. */
+typedef enum zkl_request_news {
+    ZKL_REQUEST_DECIDED,      /* exactly once, with the verdict: ZKL_OK is a grant */
+    ZKL_REQUEST_LOST,         /* a granted lock is, with the reason */
+    ZKL_REQUEST_DISCONNECTED, /* while a lock is held: its session is */
+    ZKL_REQUEST_CONNECTED,    /* and is again */
+    ZKL_REQUEST_DOWNGRADED,   /* a downgrade is done, or is not: with its status */
+    ZKL_REQUEST_REVOKED,      /* the lock is asked for: once for each node */
+    /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
+     * It may be known at the grant, but never before it. */
+    ZKL_REQUEST_CONTENDED,
+    ZKL_REQUEST_ENDED /* the node is gone and the runner is about to be freed */
+} zkl_request_news;
+
+/** The callback may not call into the request's runner, but for zkl_request_runner_disown and
+ *  zkl_request_runner_hold_from_now. The status is ZKL_OK where the news has none. */
+typedef struct zkl_request_owner {
+    void *arg;
+    void (*on_news)(void *arg, zkl_request_news news, int status);
+} zkl_request_owner;
+
 /** A request as its parts know it; embed it. The caller fills the fields up to `member`, and frees
  *  the strings. */
 typedef struct zkl_request_sender {
     zkl_session *session;
-    char *parent_path;         /* of the resource */
-    char *owner_text;          /* who acquires, in the node's data; NULL: it is not said */
-    char *note;                /* another line there; NULL: none */
+    char *parent_path; /* of the resource */
+    char *owner_text;  /* who acquires, in the node's data; NULL: it is not said */
+    char *note;        /* another line there; NULL: none */
+    zkl_request_owner owner;
     zkl_create_member member;  /* who asks; no group: it stands alone */
     size_t parent_made_length; /* of the part of parent_path that was to be made last */
     int32_t parent_version;    /* of the data of the parent, as it was inspected */
 } zkl_request_sender;
+
+void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status);
 
 /** The path of a node of the resource. */
 void zkl_request_node_path(const zkl_request_sender *self, const char *node,

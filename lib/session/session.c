@@ -10,10 +10,10 @@ int64_t zkl_session_now_ms(const zkl_session *session) {
     return zkl_sender_now_ms(&session->sender);
 }
 
-void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t from_ms,
-                                 int64_t duration_ms) {
+void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t duration_ms) {
     if (duration_ms > 0) {
-        int64_t end = duration_ms < INT64_MAX - from_ms ? from_ms + duration_ms : INT64_MAX - 1;
+        int64_t now = zkl_session_now_ms(session);
+        int64_t end = duration_ms < INT64_MAX - now ? now + duration_ms : INT64_MAX - 1;
         zkl_timers_set(&session->timers, timer, end);
     }
 }

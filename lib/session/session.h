@@ -48,7 +48,6 @@ typedef struct zkl_session {
     size_t watched_bytes; /* that requests and leader watches may come to need */
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */
     struct zkl_request_runner *runners;
-    size_t runner_count;
     struct zkl_leader_watch *leader_watches; /* while there is one, the probes go on */
 } zkl_session;
 
@@ -59,9 +58,8 @@ bool zkl_session_make_guid(zkl_session *session, char guid[ZKL_GUID_SIZE]);
  *  together. */
 int64_t zkl_session_shorten(const zkl_session *session, int64_t pause_ms);
 
-/** Sets a timer to a time after another; a duration of 0 or ZKL_FOREVER: it is not set. */
-void zkl_session_set_timer_after(zkl_session *session, zkl_timer *timer, int64_t from_ms,
-                                 int64_t duration_ms);
+/** Sets a timer to a time from now; a duration of 0 or ZKL_FOREVER: it is not set. */
+void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t duration_ms);
 
 int64_t zkl_session_now_ms(const zkl_session *session);
 

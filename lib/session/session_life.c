@@ -181,7 +181,7 @@ static void end_session(zkl_session *session) {
 /* The servers do not know of its end: nodes of requests that are under way may live on. */
 static void note_left_behind(zkl_session *session) {
     forget_what_has_ended(session);
-    if (session->runner_count > 0) {
+    if (session->runners != NULL) {
         session->left_behind_ms = (int64_t)LEFT_BEHIND_TIMEOUTS * session->timeout_ms;
     }
 }

@@ -80,8 +80,7 @@ TEST(deletion_by_hand_is_told_as_lost) {
     char node[ZKL_NODE_PATH_SIZE];
     begin_leading(ZKL_DISPATCH_THREAD);
     zkl_testing_sleep(CANDIDATE_TIMEOUT_MS); /* by then it watches its own node */
-    zkl_request_runner_node_path(zkl_election_lock(one.election)->members[0].runner, node,
-                                 sizeof(node));
+    zkl_request_runner_node_path(zkl_election_lock(one.election)->members[0].runner, node);
     EXPECT_INT(zkl_testing_delete_node(node), 1);
     zkl_testing_sleep(CANDIDATE_SOON_MS);
     CANDIDATE_HEARD(&one, "elected lost(-12) ");

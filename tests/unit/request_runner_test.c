@@ -42,10 +42,10 @@ TEST(node_path_is_known_as_long_as_there_is_a_node) {
     run_stage *stage = stage_open();
     char path[ZKL_NODE_PATH_SIZE];
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    zkl_request_runner_node_path(stage->a.runner, path, sizeof(path));
+    zkl_request_runner_node_path(stage->a.runner, path);
     EXPECT_TEXT(path, "");
     stage_created(stage, 1, "lock-0000000003", 1);
-    zkl_request_runner_node_path(stage->a.runner, path, sizeof(path));
+    zkl_request_runner_node_path(stage->a.runner, path);
     EXPECT_TEXT(path, "/r/_c_11111111-1111-4111-9111-111111111111-lock-0000000003");
     stage_listed_own(stage, 1, "lock-0000000003", NULL);
     stage_release(stage, &stage->a);

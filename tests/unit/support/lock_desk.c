@@ -67,7 +67,7 @@ void zkl_sessions_stop(zkl_client *client) {
     fake_answer_all(operations, ZKL_OUTCOME_SESSION_OVER);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
         zkl_session_finish(&one->session, ZKL_CLOSED);
-        EXPECT_INT(one->session.runner_count, 0);
+        EXPECT(one->session.runners == NULL);
     }
     pthread_mutex_unlock(&client->mutex);
 }
