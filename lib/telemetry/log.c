@@ -101,29 +101,28 @@ static void deliver(zkl_callback *callback) {
     free(entry);
 }
 
-static void copy_string(const char **string, char **end) {
-    size_t size = strlen(*string) + 1;
-    memcpy(*end, *string, size);
-    *string = *end;
-    *end += size;
-}
-
 static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
-    size_t size = strlen(record->resource) + strlen(record->owner) + strlen(record->node) +
-                  strlen(record->behind) + strlen(record->message) + 5;
+    zkl_log_record copy = *record;
+    const char **strings[] = { &copy.resource, &copy.owner, &copy.node, &copy.behind,
+                               &copy.message };
+    enum { STRINGS = sizeof(strings) / sizeof(strings[0]) };
+    size_t size = 0;
+    for (size_t i = 0; i < STRINGS; i++) {
+        size += strlen(*strings[i]) + 1;
+    }
     log_entry *entry = malloc(sizeof(*entry) + size);
     if (entry == NULL) {
         return NULL;
     }
+    char *end = entry->text;
+    for (size_t i = 0; i < STRINGS; i++) {
+        const char *string = *strings[i];
+        *strings[i] = end;
+        end = stpcpy(end, string) + 1;
+    }
     entry->callback.run = deliver;
     entry->log = log;
-    entry->record = *record;
-    char *end = entry->text;
-    copy_string(&entry->record.resource, &end);
-    copy_string(&entry->record.owner, &end);
-    copy_string(&entry->record.node, &end);
-    copy_string(&entry->record.behind, &end);
-    copy_string(&entry->record.message, &end);
+    entry->record = copy;
     return entry;
 }
 
@@ -176,13 +175,9 @@ void zkl_log_zookeeper_line(const char *line) {
 }
 
 const char *zkl_log_event_name(int event) {
-    switch (event) {
-#define ZKL_LOG_EVENT_CASE(name, text)                                                             \
-    case name:                                                                                     \
-        return text;
-        ZKL_LOG_EVENT_LIST(ZKL_LOG_EVENT_CASE)
-#undef ZKL_LOG_EVENT_CASE
-    default:
-        return "unknown";
-    }
+#define TEXT(name, text) text,
+    static const char *const names[] = { ZKL_LOG_EVENT_LIST(TEXT) };
+#undef TEXT
+    bool known = event >= 0 && (size_t)event < sizeof(names) / sizeof(names[0]);
+    return known ? names[event] : "unknown";
 }

@@ -46,15 +46,13 @@ zkl_class_metrics *zkl_metrics_class(zkl_metrics *metrics, const char *name) {
 
 /* ---- Counting ------------------------------------------------------------------ */
 
+const int64_t zkl_bucket_bounds_ms[ZKL_BUCKET_COUNT] = { 1,     2,     5,     10,     20,     50,
+                                                         100,   200,   500,   1000,   2000,   5000,
+                                                         10000, 30000, 60000, 300000, 3600000 };
+
 static void observe(zkl_histogram *histogram, int64_t ms) {
-    static const int64_t bounds[] = {
-#define BOUND(milliseconds, seconds) milliseconds,
-        ZKL_BUCKET_LIST(BOUND)
-#undef BOUND
-    };
-    _Static_assert(sizeof(bounds) / sizeof(bounds[0]) == ZKL_BUCKET_COUNT, "count the buckets");
     size_t bucket = 0;
-    while (bucket < ZKL_BUCKET_COUNT && ms > bounds[bucket]) {
+    while (bucket < ZKL_BUCKET_COUNT && ms > zkl_bucket_bounds_ms[bucket]) {
         bucket++;
     }
     histogram->counts[bucket]++;

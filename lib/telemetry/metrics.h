@@ -51,61 +51,55 @@ typedef enum zkl_operation_kind {
 } zkl_operation_kind;
 #undef ZKL_METRICS_ENUM
 
-/** The upper bounds of the histograms' buckets: X(milliseconds, the same in seconds). */
-#define ZKL_BUCKET_LIST(X)                                                                         \
-    X(1, "0.001")                                                                                  \
-    X(2, "0.002")                                                                                  \
-    X(5, "0.005")                                                                                  \
-    X(10, "0.01")                                                                                  \
-    X(20, "0.02")                                                                                  \
-    X(50, "0.05")                                                                                  \
-    X(100, "0.1")                                                                                  \
-    X(200, "0.2")                                                                                  \
-    X(500, "0.5")                                                                                  \
-    X(1000, "1.0")                                                                                 \
-    X(2000, "2.0")                                                                                 \
-    X(5000, "5.0")                                                                                 \
-    X(10000, "10.0")                                                                               \
-    X(30000, "30.0")                                                                               \
-    X(60000, "60.0")                                                                               \
-    X(300000, "300.0")                                                                             \
-    X(3600000, "3600.0")
-
 #define ZKL_BUCKET_COUNT 17
+
+/** The upper bounds of the histograms' buckets. */
+extern const int64_t zkl_bucket_bounds_ms[ZKL_BUCKET_COUNT];
 
 typedef struct zkl_histogram {
     uint64_t counts[ZKL_BUCKET_COUNT + 1]; /* of each alone; the last: beyond all bounds */
     uint64_t sum_ms;
 } zkl_histogram;
 
+/** The single numbers of a class: X(type, name, help). The gauges are those of the moment when they
+ *  are written. */
+#define ZKL_CLASS_NUMBER_LIST(X)                                                                   \
+    X(COUNTER, releases, "Locks that were held and released.")                                     \
+    X(COUNTER, rejoins, "Places in a queue that were lost to an expiry or a deletion by hand.")    \
+    X(COUNTER, retries, "Pauses before something is asked of the servers again.")                  \
+    X(GAUGE, waiting, "Acquires without a result.")                                                \
+    X(GAUGE, held, "Locks that are held.")                                                         \
+    X(GAUGE, pending_deletions, "Nodes that are left and not yet confirmed as deleted.")
+
+/** Those of the client, in the same way. */
+#define ZKL_CLIENT_NUMBER_LIST(X)                                                                  \
+    X(GAUGE, sessions, "Sessions that the client has.")                                            \
+    X(GAUGE, sessions_connected, "Those that are connected.")                                      \
+    X(COUNTER, sessions_opened, "Sessions that the servers have made.")                            \
+    X(COUNTER, sessions_expired, "Sessions that have expired, or were given up.")                  \
+    X(COUNTER, disconnections, "Connections that were lost while their session lived.")            \
+    X(COUNTER, reconnects, "Connections that a session found again.")                              \
+    X(GAUGE, watches, "Nodes that are watched.")
+
+#define ZKL_METRICS_NUMBER(type, name, help) uint64_t name;
 typedef struct zkl_class_metrics {
     char name[ZKL_RESOURCE_CLASS_MAX + 1];
     uint64_t acquires[ZKL_RESULT_COUNT];
-    uint64_t releases;
     uint64_t losses[ZKL_LOSS_COUNT];
-    uint64_t rejoins;
-    uint64_t retries;
-    uint64_t waiting; /* this and the next two: at the moment when they are written */
-    uint64_t held;
-    uint64_t pending_deletions;
+    ZKL_CLASS_NUMBER_LIST(ZKL_METRICS_NUMBER)
     zkl_histogram waits;
     zkl_histogram holds;
 } zkl_class_metrics;
 
 typedef struct zkl_metrics {
     char client[ZKL_LABEL_MAX + 1];
-    uint64_t sessions_opened;
-    uint64_t sessions_expired;
-    uint64_t disconnections;
-    uint64_t reconnects;
+    ZKL_CLIENT_NUMBER_LIST(ZKL_METRICS_NUMBER)
     uint64_t sent[ZKL_OPERATION_KINDS];
-    uint64_t sessions; /* this and the next two: at the moment when they are written */
-    uint64_t sessions_connected;
-    uint64_t watches;
     size_t class_count;
     /* The first has no name; the last is that of the overflow. */
     zkl_class_metrics classes[ZKL_RESOURCE_CLASSES_MAX + 2];
 } zkl_metrics;
+#undef ZKL_METRICS_NUMBER
 
 /** `client`: the label; copied. NULL: out of memory. Free it with free(). */
 zkl_metrics *zkl_metrics_open(const char *client);

@@ -27,12 +27,6 @@ static const char *const losses[] = { ZKL_LOSS_LIST(LABEL) };
 static const char *const sent[] = { ZKL_OPERATION_KIND_LIST(LABEL) };
 #undef LABEL
 
-static const char *const bounds[] = {
-#define SECONDS(milliseconds, seconds) seconds,
-    ZKL_BUCKET_LIST(SECONDS)
-#undef SECONDS
-};
-
 __attribute__((format(printf, 2, 3))) static void add(page *self, const char *format, ...) {
     bool room = self->length < self->size;
     va_list arguments;
@@ -57,10 +51,6 @@ static void add_label(page *self, const char *name, const char *value) {
     add(self, "\"");
 }
 
-static void begin_metric(page *self, const char *name, const char *type, const char *help) {
-    add(self, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
 /* All of a sample but its value. `class`, `key`: NULL for none. */
 static void begin_sample(page *self, const char *name, const char *suffix,
                          const zkl_class_metrics *class, const char *key, const char *value) {
@@ -77,38 +67,58 @@ static void begin_sample(page *self, const char *name, const char *suffix,
     add(self, "} ");
 }
 
-static void add_sample(page *self, const char *name, const zkl_class_metrics *class,
-                       const char *key, const char *value, uint64_t number) {
-    begin_sample(self, name, "", class, key, value);
-    add(self, "%" PRIu64 "\n", number);
-}
+/* ---- The metrics -------------------------------------------------------------------- */
 
-/* ---- By resource class ------------------------------------------------------------ */
+typedef struct metric {
+    const char *name;
+    const char *type;
+    const char *help;
+    size_t offset;             /* in zkl_metrics or zkl_class_metrics */
+    bool is_of_client;         /* else there is one of each class */
+    size_t count;              /* of numbers; 0: a histogram */
+    const char *key;           /* the label that tells several numbers apart */
+    const char *const *labels; /* its values */
+} metric;
 
-static const uint64_t *number_at(const zkl_class_metrics *class, size_t offset) {
-    return (const uint64_t *)(const void *)((const char *)class + offset);
-}
+static const char *const no_label[] = { NULL };
 
-/* One number of each class. */
-static void add_numbers(page *self, const char *name, const char *type, const char *help,
-                        size_t offset) {
-    begin_metric(self, name, type, help);
-    for (size_t i = 0; i < self->metrics->class_count; i++) {
-        const zkl_class_metrics *class = &self->metrics->classes[i];
-        add_sample(self, name, class, NULL, NULL, *number_at(class, offset));
+#define COUNTER(name) "zklock_" #name "_total", "counter"
+#define GAUGE(name) "zklock_" #name, "gauge"
+#define OF_CLASS(name) offsetof(zkl_class_metrics, name), false
+#define OF_CLIENT(name) offsetof(zkl_metrics, name), true
+#define CLASS_NUMBER(type, name, help) { type(name), help, OF_CLASS(name), 1, NULL, no_label },
+#define CLIENT_NUMBER(type, name, help) { type(name), help, OF_CLIENT(name), 1, NULL, no_label },
+
+static const metric all_metrics[] = {
+    { COUNTER(acquires), "Acquires that have ended, by their result.", OF_CLASS(acquires),
+      ZKL_RESULT_COUNT, "result", results },
+    { COUNTER(losses), "Locks that were lost while they were held, by the reason.",
+      OF_CLASS(losses), ZKL_LOSS_COUNT, "reason", losses },
+    { "zklock_wait_seconds", "histogram", "From the call of an acquire to its grant.",
+      OF_CLASS(waits), 0, NULL, NULL },
+    { "zklock_hold_seconds", "histogram", "From a grant to its release or loss.", OF_CLASS(holds),
+      0, NULL, NULL },
+    { COUNTER(requests), "Requests sent to ZooKeeper, by their kind.", OF_CLIENT(sent),
+      ZKL_OPERATION_KINDS, "kind", sent },
+    ZKL_CLASS_NUMBER_LIST(CLASS_NUMBER) ZKL_CLIENT_NUMBER_LIST(CLIENT_NUMBER)
+};
+
+static void add_numbers(page *self, const metric *one, const zkl_class_metrics *class,
+                        const uint64_t *numbers) {
+    for (size_t i = 0; i < one->count; i++) {
+        begin_sample(self, one->name, "", class, one->key, one->labels[i]);
+        add(self, "%" PRIu64 "\n", numbers[i]);
     }
 }
 
-/* Several numbers of each class, by a label. */
-static void add_labelled(page *self, const char *name, const char *help, const char *key,
-                         const char *const *labels, size_t count, size_t offset) {
-    begin_metric(self, name, "counter", help);
-    for (size_t i = 0; i < self->metrics->class_count; i++) {
-        const zkl_class_metrics *class = &self->metrics->classes[i];
-        for (size_t k = 0; k < count; k++) {
-            add_sample(self, name, class, key, labels[k], number_at(class, offset)[k]);
-        }
+/* In seconds, without zeros at the end, but with a digit behind the point. */
+static void write_bound(char *text, size_t size, int64_t ms) {
+    int fraction = (int)(ms % MS_PER_SECOND);
+    int digits = 3;
+    for (; digits > 1 && fraction % 10 == 0; digits--) {
+        fraction /= 10;
     }
+    snprintf(text, size, "%d.%0*d", (int)(ms / MS_PER_SECOND), digits, fraction);
 }
 
 /* Each bucket contains those before it. */
@@ -117,7 +127,11 @@ static void add_histogram(page *self, const char *name, const zkl_class_metrics 
     uint64_t count = 0;
     for (size_t i = 0; i <= ZKL_BUCKET_COUNT; i++) {
         count += histogram->counts[i];
-        begin_sample(self, name, "_bucket", class, "le", i < ZKL_BUCKET_COUNT ? bounds[i] : "+Inf");
+        char bound[16] = "+Inf";
+        if (i < ZKL_BUCKET_COUNT) {
+            write_bound(bound, sizeof(bound), zkl_bucket_bounds_ms[i]);
+        }
+        begin_sample(self, name, "_bucket", class, "le", bound);
         add(self, "%" PRIu64 "\n", count);
     }
     begin_sample(self, name, "_sum", class, NULL, NULL);
@@ -127,79 +141,26 @@ static void add_histogram(page *self, const char *name, const zkl_class_metrics 
     add(self, "%" PRIu64 "\n", count);
 }
 
-static void add_histograms(page *self, const char *name, const char *help, size_t offset) {
-    begin_metric(self, name, "histogram", help);
-    for (size_t i = 0; i < self->metrics->class_count; i++) {
-        const zkl_class_metrics *class = &self->metrics->classes[i];
-        add_histogram(self, name, class,
-                      (const zkl_histogram *)(const void *)((const char *)class + offset));
+/* `class`: NULL for the client. */
+static void add_samples(page *self, const metric *one, const zkl_class_metrics *class) {
+    const char *owner = class != NULL ? (const char *)class : (const char *)self->metrics;
+    const void *at = owner + one->offset;
+    if (one->count > 0) {
+        add_numbers(self, one, class, at);
+    } else {
+        add_histogram(self, one->name, class, at);
     }
-}
-
-static void add_classes(page *self) {
-    add_labelled(self, "zklock_acquires_total", "Acquires that have ended, by their result.",
-                 "result", results, ZKL_RESULT_COUNT, offsetof(zkl_class_metrics, acquires));
-    add_labelled(self, "zklock_losses_total",
-                 "Locks that were lost while they were held, by the reason.", "reason", losses,
-                 ZKL_LOSS_COUNT, offsetof(zkl_class_metrics, losses));
-    add_numbers(self, "zklock_releases_total", "counter", "Locks that were held and released.",
-                offsetof(zkl_class_metrics, releases));
-    add_numbers(self, "zklock_rejoins_total", "counter",
-                "Places in a queue that were lost to an expiry or a deletion by hand.",
-                offsetof(zkl_class_metrics, rejoins));
-    add_numbers(self, "zklock_retries_total", "counter",
-                "Pauses before something is asked of the servers again.",
-                offsetof(zkl_class_metrics, retries));
-    add_numbers(self, "zklock_waiting", "gauge", "Acquires without a result.",
-                offsetof(zkl_class_metrics, waiting));
-    add_numbers(self, "zklock_held", "gauge", "Locks that are held.",
-                offsetof(zkl_class_metrics, held));
-    add_numbers(self, "zklock_pending_deletions", "gauge",
-                "Nodes that are left and not yet confirmed as deleted.",
-                offsetof(zkl_class_metrics, pending_deletions));
-    add_histograms(self, "zklock_wait_seconds", "From the call of an acquire to its grant.",
-                   offsetof(zkl_class_metrics, waits));
-    add_histograms(self, "zklock_hold_seconds", "From a grant to its release or loss.",
-                   offsetof(zkl_class_metrics, holds));
-}
-
-/* ---- Of the client ------------------------------------------------------------------ */
-
-static void add_number(page *self, const char *name, const char *type, const char *help,
-                       uint64_t number) {
-    begin_metric(self, name, type, help);
-    add_sample(self, name, NULL, NULL, NULL, number);
-}
-
-static void add_requests(page *self) {
-    static const char name[] = "zklock_requests_total";
-    begin_metric(self, name, "counter", "Requests sent to ZooKeeper, by their kind.");
-    for (size_t i = 0; i < ZKL_OPERATION_KINDS; i++) {
-        add_sample(self, name, NULL, "kind", sent[i], self->metrics->sent[i]);
-    }
-}
-
-static void add_sessions(page *self) {
-    const zkl_metrics *metrics = self->metrics;
-    add_number(self, "zklock_sessions", "gauge", "Sessions that the client has.",
-               metrics->sessions);
-    add_number(self, "zklock_sessions_connected", "gauge", "Those that are connected.",
-               metrics->sessions_connected);
-    add_number(self, "zklock_sessions_opened_total", "counter",
-               "Sessions that the servers have made.", metrics->sessions_opened);
-    add_number(self, "zklock_sessions_expired_total", "counter",
-               "Sessions that have expired, or were given up.", metrics->sessions_expired);
-    add_number(self, "zklock_disconnections_total", "counter",
-               "Connections that were lost while their session lived.", metrics->disconnections);
-    add_number(self, "zklock_reconnects_total", "counter",
-               "Connections that a session found again.", metrics->reconnects);
-    add_number(self, "zklock_watches", "gauge", "Nodes that are watched.", metrics->watches);
 }
 
 size_t zkl_metrics_write(const zkl_metrics *metrics, char *buffer, size_t size) {
     page self = { .metrics = metrics, .buffer = buffer, .size = size };
-    add_classes(&self);
-    add_sessions(&self);
-    add_requests(&self);
+    for (size_t i = 0; i < sizeof(all_metrics) / sizeof(all_metrics[0]); i++) {
+        const metric *one = &all_metrics[i];
+        add(&self, "# HELP %s %s\n# TYPE %s %s\n", one->name, one->help, one->name, one->type);
+        size_t owners = one->is_of_client ? 1 : metrics->class_count;
+        for (size_t k = 0; k < owners; k++) {
+            add_samples(&self, one, one->is_of_client ? NULL : &metrics->classes[k]);
+        }
+    }
     return self.length;
 }

@@ -77,41 +77,25 @@ void zkl_text_add_value(zkl_text *text, const char *value) {
 #define ASKED(asked, answered) #asked,
 #define ANSWERED(asked, answered) #answered,
 
-static const char *const event_names[] = { "START",
-                                           ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME) };
-static const char *const action_names[] = { ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME) };
-static const char *const set_event_names[] = { ZKL_SET_EVENT_LIST(NAME) };
-static const char *const set_action_names[] = { ZKL_SET_ACTION_LIST(NAME) };
-static const char *const set_stage_names[] = { ZKL_SET_STAGE_LIST(NAME) };
-static const char *const outcome_names[] = { ZKL_OUTCOME_LIST(NAME) };
-static const char *const stage_names[] = { ZKL_STAGE_LIST(NAME) };
-static const char *const own_node_names[] = { ZKL_OWN_NODE_LIST(NAME) };
+#define LIST_OF(type, ...)                                                                         \
+    { (type[]){ __VA_ARGS__ }, COUNT_OF(((type[]){ __VA_ARGS__ })) }
+#define NAMES(...) LIST_OF(const char *const, __VA_ARGS__)
 
-static const char *const session_names[] = {
-    [ZKL_SESSION_STATE_CONNECTING] = "DISCONNECTED",
-    [ZKL_SESSION_STATE_CONNECTED] = "CONNECTED",
-    [ZKL_SESSION_STATE_EXPIRED] = "EXPIRED",
-    [ZKL_SESSION_STATE_AUTH_FAILED] = "AUTH_FAILED",
+const zkl_record_names zkl_record_sessions = NAMES(
+    [ZKL_SESSION_STATE_CONNECTING] = "DISCONNECTED", [ZKL_SESSION_STATE_CONNECTED] = "CONNECTED",
+    [ZKL_SESSION_STATE_EXPIRED] = "EXPIRED", [ZKL_SESSION_STATE_AUTH_FAILED] = "AUTH_FAILED");
+
+static const zkl_record_names enumerations[] = {
+    [ZKL_RECORD_MODE] = NAMES([ZKL_EXCLUSIVE] = "EXCLUSIVE", [ZKL_READ] = "READ",
+                              [ZKL_WRITE] = "WRITE", [ZKL_PERMIT] = "PERMIT"),
+    [ZKL_RECORD_OUTCOME] = NAMES(ZKL_OUTCOME_LIST(NAME)),
+    [ZKL_RECORD_STAGE] = NAMES(ZKL_STAGE_LIST(NAME)),
+    [ZKL_RECORD_OWN_NODE] = NAMES(ZKL_OWN_NODE_LIST(NAME)),
+    [ZKL_RECORD_SET_STAGE] = NAMES(ZKL_SET_STAGE_LIST(NAME)),
 };
-
-static const char *const mode_names[] = {
-    [ZKL_EXCLUSIVE] = "EXCLUSIVE",
-    [ZKL_READ] = "READ",
-    [ZKL_WRITE] = "WRITE",
-    [ZKL_PERMIT] = "PERMIT",
-};
-
-const zkl_record_names zkl_record_sessions = { session_names, COUNT_OF(session_names) };
 
 const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
-    static const zkl_record_names names[] = {
-        [ZKL_RECORD_MODE] = { mode_names, COUNT_OF(mode_names) },
-        [ZKL_RECORD_OUTCOME] = { outcome_names, COUNT_OF(outcome_names) },
-        [ZKL_RECORD_STAGE] = { stage_names, COUNT_OF(stage_names) },
-        [ZKL_RECORD_OWN_NODE] = { own_node_names, COUNT_OF(own_node_names) },
-        [ZKL_RECORD_SET_STAGE] = { set_stage_names, COUNT_OF(set_stage_names) },
-    };
-    return type >= ZKL_RECORD_MODE ? &names[type] : NULL;
+    return type >= ZKL_RECORD_MODE ? &enumerations[type] : NULL;
 }
 
 const char *zkl_record_status_name(int status) {
@@ -145,38 +129,36 @@ static void add_status(zkl_text *text, int status) {
 
 /* ---- Fields --------------------------------------------------------------- */
 
-#define FIELD(of, type, name)                                                                      \
-    { #of #name, ZKL_RECORD_##type, offsetof(OWNER, of name), sizeof(zkl_field_##type) },
-#define PART(LIST, name, of) ZKL_REQUEST_##LIST(FIELD, of)
+#define FIELDS(...) LIST_OF(const zkl_record_field, __VA_ARGS__)
+#define FIELD(owner, of, type, name)                                                               \
+    { #of #name, ZKL_RECORD_##type, offsetof(owner, of name), sizeof(zkl_field_##type) },
+#define EVENT_FIELD(of, type, name) FIELD(zkl_event, of, type, name)
+#define ACTION_FIELD(of, type, name) FIELD(zkl_action, of, type, name)
+#define SET_EVENT_FIELD(of, type, name) FIELD(zkl_set_event, of, type, name)
+#define SET_ACTION_FIELD(of, type, name) FIELD(zkl_set_action, of, type, name)
+#define SET_FIELD(of, type, name) FIELD(zkl_set, of, type, name)
+#define STATE_FIELD(of, type, name) FIELD(zkl_request, of, type, name)
+#define PART(LIST, name, of) ZKL_REQUEST_##LIST(STATE_FIELD, of)
 
-#define OWNER zkl_event
-static const zkl_record_field event_fields[] = { ZKL_EVENT_FIELDS(FIELD, ) };
-#undef OWNER
-#define OWNER zkl_action
-static const zkl_record_field action_fields[] = { ZKL_ACTION_FIELDS(FIELD, ) };
-#undef OWNER
-#define OWNER zkl_set_event
-static const zkl_record_field set_event_fields[] = { ZKL_SET_EVENT_FIELDS(FIELD, ) };
-#undef OWNER
-#define OWNER zkl_set_action
-static const zkl_record_field set_action_fields[] = { ZKL_SET_ACTION_FIELDS(FIELD, ) };
-#undef OWNER
-#define OWNER zkl_set
-static const zkl_record_field set_fields[] = { ZKL_SET_FIELDS(FIELD, ) };
-#undef OWNER
-#define OWNER zkl_request
-static const zkl_record_field state_fields[] = { ZKL_REQUEST_SELF(FIELD, )
-                                                     ZKL_REQUEST_PARTS(PART) };
-#undef OWNER
-
-#define LIST(array)                                                                                \
-    { array, COUNT_OF(array) }
-const zkl_record_kinds zkl_record_events = { LIST(event_names), LIST(event_fields) };
-const zkl_record_kinds zkl_record_actions = { LIST(action_names), LIST(action_fields) };
-const zkl_record_kinds zkl_record_set_events = { LIST(set_event_names), LIST(set_event_fields) };
-const zkl_record_kinds zkl_record_set_actions = { LIST(set_action_names), LIST(set_action_fields) };
-const zkl_record_fields zkl_record_state_fields = LIST(state_fields);
-const zkl_record_fields zkl_record_set_fields = LIST(set_fields);
+const zkl_record_kinds zkl_record_events = {
+    NAMES("START", ZKL_OPERATION_LIST(ANSWERED) ZKL_NEWS_LIST(NAME)),
+    FIELDS(ZKL_EVENT_FIELDS(EVENT_FIELD, )),
+};
+const zkl_record_kinds zkl_record_actions = {
+    NAMES(ZKL_OPERATION_LIST(ASKED) ZKL_ORDER_LIST(NAME)),
+    FIELDS(ZKL_ACTION_FIELDS(ACTION_FIELD, )),
+};
+const zkl_record_kinds zkl_record_set_events = {
+    NAMES(ZKL_SET_EVENT_LIST(NAME)),
+    FIELDS(ZKL_SET_EVENT_FIELDS(SET_EVENT_FIELD, )),
+};
+const zkl_record_kinds zkl_record_set_actions = {
+    NAMES(ZKL_SET_ACTION_LIST(NAME)),
+    FIELDS(ZKL_SET_ACTION_FIELDS(SET_ACTION_FIELD, )),
+};
+const zkl_record_fields zkl_record_set_fields = FIELDS(ZKL_SET_FIELDS(SET_FIELD, ));
+const zkl_record_fields zkl_record_state_fields =
+    FIELDS(ZKL_REQUEST_SELF(STATE_FIELD, ) ZKL_REQUEST_PARTS(PART));
 
 static const void *at(const zkl_record_field *field, const void *object) {
     return (const char *)object + field->offset;
@@ -192,7 +174,6 @@ bool zkl_record_field_is_silent(const zkl_record_field *field, const void *objec
     case ZKL_RECORD_NUMBER:
         return *(const int64_t *)value == 0;
     case ZKL_RECORD_FLAG:
-        return !*(const bool *)value;
     case ZKL_RECORD_GUID:
     case ZKL_RECORD_NAME:
         return *(const char *)value == '\0';
