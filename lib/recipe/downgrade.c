@@ -1,4 +1,4 @@
-#include "recipe/downgrade.h"
+#include "recipe/request_core.h"
 
 void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int status) {
     if (request->downgrade.wanted) {

@@ -1,4 +1,4 @@
-#include "recipe/drain.h"
+#include "recipe/request_core.h"
 
 /* Our own node goes first; then whoever finds the resource empty deletes its node, if that may be
  * deleted: see zkl_request_on_parent_inspected. It may be made again at once by somebody else, who

@@ -16,17 +16,10 @@ bool zkl_node_data_is_revocation(const char *data, size_t length) {
 /* ---- Who made it -------------------------------------------------------------------------- */
 
 /* Without what a terminal obeys. */
-static char shown(char byte) {
-    unsigned char code = (unsigned char)byte;
-    if (code < 0x20 || code == 0x7f) {
-        return '?';
-    }
-    return byte;
-}
-
 static char *put(char *room, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
-        room[i] = shown(text[i]);
+        unsigned char code = (unsigned char)text[i];
+        room[i] = code < 0x20 || code == 0x7f ? '?' : text[i];
     }
     room[length] = '\0';
     return room + length + 1;

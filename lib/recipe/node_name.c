@@ -7,7 +7,6 @@
 #define GUID_LENGTH (ZKL_GUID_SIZE - 1)
 #define SEQUENCE_LENGTH 10 /* of "%010d", but for the two longest negatives */
 #define PERMIT_MARKER "-permit-"
-#define PERMIT_MARKER_LENGTH (sizeof(PERMIT_MARKER) - 1)
 #define READ_MARKER "-__READ__"
 #define WRITE_MARKER "-__WRIT__"
 #define STRIPE_PREFIX "stripe-"
@@ -54,43 +53,39 @@ static bool parse_sequence(const char *text, size_t length, int32_t *sequence) {
     return true;
 }
 
+static bool ends_with(const char *text, size_t length, const char *marker) {
+    size_t marker_length = strlen(marker);
+    return length >= marker_length &&
+           memcmp(text + length - marker_length, marker, marker_length) == 0;
+}
+
 static zkl_node_kind kind_before(const char *text, size_t length) {
     for (size_t i = 0; i < sizeof(known_kinds) / sizeof(known_kinds[0]); i++) {
-        size_t marker_length = strlen(known_kinds[i].marker);
-        if (length >= marker_length &&
-            memcmp(text + length - marker_length, known_kinds[i].marker, marker_length) == 0) {
+        if (ends_with(text, length, known_kinds[i].marker)) {
             return known_kinds[i].kind;
         }
     }
     return ZKL_NODE_UNKNOWN;
 }
 
-/* The decimal number without leading zeros that ends before text[length], or 0. */
-static unsigned number_before(const char *text, size_t length, size_t *number_length) {
-    size_t digits = 0;
-    while (digits < length && text[length - digits - 1] >= '0' &&
-           text[length - digits - 1] <= '9') {
-        digits++;
-    }
-    *number_length = digits;
-    if (digits == 0 || digits > SEQUENCE_LENGTH || text[length - digits] == '0') {
-        return 0;
-    }
-    int64_t value = parse_digits(text + length - digits, digits);
-    return value <= ZKL_PERMITS_MAX ? (unsigned)value : 0;
-}
-
-/* Of the semaphore to one of whose permits such a name belongs; 0: it is none. */
+/* Of the semaphore to one of whose permits such a name belongs: a number without leading zeros
+ * behind the marker. 0: it is none. */
 static unsigned permits_before(const char *text, size_t length) {
-    size_t number_length = 0;
-    if (length == 0 || text[length - 1] != '-') {
+    if (!ends_with(text, length, "-")) {
         return 0;
     }
-    unsigned permits = number_before(text, length - 1, &number_length);
-    size_t rest = length - 1 - number_length;
-    bool marked = rest >= PERMIT_MARKER_LENGTH && memcmp(text + rest - PERMIT_MARKER_LENGTH,
-                                                         PERMIT_MARKER, PERMIT_MARKER_LENGTH) == 0;
-    return marked ? permits : 0;
+    size_t end = length - 1;
+    size_t start = end;
+    while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9') {
+        start--;
+    }
+    size_t digits = end - start;
+    if (digits == 0 || digits > SEQUENCE_LENGTH || text[start] == '0' ||
+        !ends_with(text, start, PERMIT_MARKER)) {
+        return 0;
+    }
+    int64_t permits = parse_digits(text + start, digits);
+    return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
 /* Of a kind that we do not know we cannot tell a dash from a minus sign: there
@@ -124,17 +119,14 @@ zkl_node_name zkl_node_name_parse(const char *text) {
 
 /* "<permits>-" at the end of a name. */
 static void add_permits(char *text, unsigned permits) {
-    char digits[SEQUENCE_LENGTH];
-    size_t count = 0;
+    char *end = text + strlen(text) + 1;
+    for (unsigned left = permits; left >= 10; left /= 10) {
+        end++;
+    }
+    memcpy(end, "-", 2);
     for (unsigned left = permits; left > 0; left /= 10) {
-        digits[count++] = (char)('0' + left % 10);
+        *--end = (char)('0' + left % 10);
     }
-    char *end = text + strlen(text);
-    while (count > 0) {
-        *end++ = digits[--count];
-    }
-    *end++ = '-';
-    *end = '\0';
 }
 
 void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind) {

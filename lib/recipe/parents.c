@@ -1,4 +1,4 @@
-#include "recipe/parents.h"
+#include "recipe/request_core.h"
 
 void zkl_request_make_parent(zkl_request *request, const zkl_step *step) {
     zkl_request_ask_at(request, step, ZKL_ACTION_MAKE_PARENT, request->parents.level);

@@ -1,4 +1,4 @@
-#include "recipe/place.h"
+#include "recipe/request_core.h"
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
     const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;

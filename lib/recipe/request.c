@@ -2,10 +2,7 @@
 
 #include <string.h>
 
-#include "recipe/downgrade.h"
-#include "recipe/drain.h"
-#include "recipe/parents.h"
-#include "recipe/place.h"
+#include "recipe/request_core.h"
 
 /* ---- What is held, and lost ------------------------------------------------- */
 

@@ -36,8 +36,8 @@ void zkl_request_await_no_more(zkl_request *request, zkl_action_kind operation) 
 
 /* ---- Verdicts ---------------------------------------------------------------- */
 
-void zkl_request_decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind,
-                        int status) {
+/* If none was given: GRANT or FAIL. */
+static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind, int status) {
     if (!request->verdict.given) {
         request->verdict.given = true;
         zkl_request_tell(step, kind, NULL, status);
@@ -47,13 +47,12 @@ void zkl_request_decide(zkl_request *request, const zkl_step *step, zkl_action_k
 /* ZKL_OK would read as a grant, whoever came up with it. */
 void zkl_request_fail(zkl_request *request, const zkl_step *step, int status) {
     request->stage = ZKL_STAGE_LEAVING;
-    zkl_request_decide(request, step, ZKL_ACTION_FAIL,
-                       status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
+    decide(request, step, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);
 }
 
 void zkl_request_give_late_verdict(zkl_request *request, const zkl_step *step) {
     if (request->verdict.late != ZKL_OK) {
-        zkl_request_decide(request, step, ZKL_ACTION_FAIL, request->verdict.late);
+        decide(request, step, ZKL_ACTION_FAIL, request->verdict.late);
     }
 }
 
@@ -65,7 +64,7 @@ void zkl_request_come_first(zkl_request *request, const zkl_step *step) {
         return;
     }
     request->stage = ZKL_STAGE_HELD;
-    zkl_request_decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
+    decide(request, step, ZKL_ACTION_GRANT, ZKL_OK);
 }
 
 void zkl_request_fail_once_gone(zkl_request *request, int status) {

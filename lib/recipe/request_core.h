@@ -1,6 +1,6 @@
 /*
- * What the parts of a request have in common (request.c, place.c, parents.c, drain.c, downgrade.c):
- * asking for operations, verdicts, failures, and the own node.
+ * What the parts of a request (request.c, place.c, parents.c, drain.c, downgrade.c) have in common,
+ * and what each of them is for.
  */
 #ifndef ZKLOCK_RECIPE_REQUEST_CORE_H
 #define ZKLOCK_RECIPE_REQUEST_CORE_H
@@ -12,6 +12,8 @@ typedef struct zkl_step {
     const zkl_event *event;
     zkl_actions *actions;
 } zkl_step;
+
+/* ---- request_core.c: asking, verdicts, failures, the own node ------------------------------- */
 
 /** Adds one, never past the last: then it says so in `overflowed`. */
 void zkl_actions_add(zkl_actions *actions, const zkl_action *action);
@@ -29,9 +31,6 @@ bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation);
 /** Takes the answer to an operation for given. */
 void zkl_request_await_no_more(zkl_request *request, zkl_action_kind operation);
 
-/** The verdict, if none was given: GRANT or FAIL. */
-void zkl_request_decide(zkl_request *request, const zkl_step *step, zkl_action_kind kind,
-                        int status);
 /** It leaves, and this is the verdict, if none was given. */
 void zkl_request_fail(zkl_request *request, const zkl_step *step, int status);
 /** The verdict that was to wait until our node is gone, if there is one. */
@@ -53,5 +52,64 @@ void zkl_request_watch_held(zkl_request *request, const zkl_step *step);
 void zkl_request_stop_watching_own(zkl_request *request, const zkl_step *step);
 /** Watches no longer what is in its way. */
 void zkl_request_stop_watching(zkl_request *request, const zkl_step *step);
+
+/* ---- place.c -------------------------------------------------------------------------------- */
+
+/*
+ * A request's place in the queue: what a list says to it, for whom it waits, and when the deletion
+ * of that node is a hand-off.
+ */
+
+/** From where it looks at a list: from its node, or from the tail. */
+zkl_contenders_place zkl_request_place(const zkl_request *request);
+/** Whether a list must show that it may join, before it does. */
+bool zkl_request_must_look_first(const zkl_request *request);
+/** Its node was deleted while it waited: it joins again. */
+void zkl_request_lose_place(zkl_request *request, const zkl_step *step);
+void zkl_request_on_listed(zkl_request *request, const zkl_step *step);
+void zkl_request_on_watched(zkl_request *request, const zkl_step *step);
+void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step);
+
+/* ---- parents.c ------------------------------------------------------------------------------ */
+
+/*
+ * The resource's node, and what is missing above it, are made from the bottom up and down again: so
+ * a client that may only write below some node needs no rights above it.
+ */
+
+/** Asks for the next of them. */
+void zkl_request_make_parent(zkl_request *request, const zkl_step *step);
+void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step);
+/** PARENT_INSPECTED, of one that may not be made. */
+void zkl_request_on_parent_seen(zkl_request *request, const zkl_step *step);
+
+/* ---- drain.c -------------------------------------------------------------------------------- */
+
+/*
+ * A resource whose sequence is used up: what was made in it is not trusted, and it begins anew
+ * with the sequence 0 when it was empty once, and its node deleted.
+ */
+
+/** What the drain calls for next. */
+void zkl_request_advance_drain(zkl_request *request, const zkl_step *step);
+void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step);
+void zkl_request_on_parent_removed(zkl_request *request, const zkl_step *step);
+
+/* ---- downgrade.c ---------------------------------------------------------------------------- */
+
+/*
+ * What is held for writing is held for reading from now on: one transaction puts a reader's node
+ * in the place of the writer's. If its reply is lost, a committed write and a look at the reader's
+ * node tell whether it was applied.
+ */
+
+void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step);
+/** What finds out whether one whose reply was lost was applied. */
+void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step);
+/** Its verdict, if one is owed. */
+void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int status);
+void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step);
+/** INSPECTED, of the reader's node. */
+void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step);
 
 #endif

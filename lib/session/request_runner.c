@@ -5,8 +5,8 @@
 
 #include <utlist.h>
 
-#include "recipe/place.h"
 #include "recipe/request.h"
+#include "recipe/request_core.h"
 #include "telemetry/assertion.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up

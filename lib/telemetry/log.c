@@ -66,11 +66,12 @@ bool zkl_log_wants(const zkl_log *log, zkl_log_level level) {
     return log != NULL && level <= log->level;
 }
 
-zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event) {
+zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event, int status) {
     return (zkl_log_record){
         .struct_size = sizeof(zkl_log_record),
         .level = level,
         .event = event,
+        .status = status,
         .resource = "",
         .owner = "",
         .node = "",
@@ -84,7 +85,7 @@ zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event) {
 static void report_dropped(zkl_log *log, size_t dropped) {
     char message[64];
     snprintf(message, sizeof(message), "%zu records dropped", dropped);
-    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_DROPPED);
+    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_DROPPED, ZKL_OK);
     record.message = message;
     log->callback(log->arg, &record);
 }
@@ -163,7 +164,8 @@ static zkl_log_level level_of_zookeeper_line(const char *line) {
 }
 
 void zkl_log_zookeeper_line(const char *line) {
-    zkl_log_record record = zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER);
+    zkl_log_record record =
+        zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER, ZKL_OK);
     record.message = line;
     zkl_process_lock();
     for (zkl_log *log = open_logs; log != NULL; log = log->next) {

@@ -23,8 +23,8 @@ void zkl_log_free(zkl_log *log);
 
 /** Whether a record of this level would be delivered. A NULL log wants none. */
 bool zkl_log_wants(const zkl_log *log, zkl_log_level level);
-/** A record with every field empty. */
-zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event);
+/** A record with every other field empty. */
+zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event, int status);
 /** Delivers a copy. Any thread, with or without the client's mutex. */
 void zkl_log_write(zkl_log *log, const zkl_log_record *record);
 

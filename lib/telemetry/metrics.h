@@ -61,27 +61,33 @@ typedef struct zkl_histogram {
     uint64_t sum_ms;
 } zkl_histogram;
 
-/** The single numbers of a class: X(type, name, help). The gauges are those of the moment when they
- *  are written. */
+/** The single numbers of a class: X(name, metric, type, help). The gauges are those of the moment
+ *  when they are written. */
 #define ZKL_CLASS_NUMBER_LIST(X)                                                                   \
-    X(COUNTER, releases, "Locks that were held and released.")                                     \
-    X(COUNTER, rejoins, "Places in a queue that were lost to an expiry or a deletion by hand.")    \
-    X(COUNTER, retries, "Pauses before something is asked of the servers again.")                  \
-    X(GAUGE, waiting, "Acquires without a result.")                                                \
-    X(GAUGE, held, "Locks that are held.")                                                         \
-    X(GAUGE, pending_deletions, "Nodes that are left and not yet confirmed as deleted.")
+    X(releases, zklock_releases_total, counter, "Locks that were held and released.")              \
+    X(rejoins, zklock_rejoins_total, counter,                                                      \
+      "Places in a queue that were lost to an expiry or a deletion by hand.")                      \
+    X(retries, zklock_retries_total, counter,                                                      \
+      "Pauses before something is asked of the servers again.")                                    \
+    X(waiting, zklock_waiting, gauge, "Acquires without a result.")                                \
+    X(held, zklock_held, gauge, "Locks that are held.")                                            \
+    X(pending_deletions, zklock_pending_deletions, gauge,                                          \
+      "Nodes that are left and not yet confirmed as deleted.")
 
 /** Those of the client, in the same way. */
 #define ZKL_CLIENT_NUMBER_LIST(X)                                                                  \
-    X(GAUGE, sessions, "Sessions that the client has.")                                            \
-    X(GAUGE, sessions_connected, "Those that are connected.")                                      \
-    X(COUNTER, sessions_opened, "Sessions that the servers have made.")                            \
-    X(COUNTER, sessions_expired, "Sessions that have expired, or were given up.")                  \
-    X(COUNTER, disconnections, "Connections that were lost while their session lived.")            \
-    X(COUNTER, reconnects, "Connections that a session found again.")                              \
-    X(GAUGE, watches, "Nodes that are watched.")
+    X(sessions, zklock_sessions, gauge, "Sessions that the client has.")                           \
+    X(sessions_connected, zklock_sessions_connected, gauge, "Those that are connected.")           \
+    X(sessions_opened, zklock_sessions_opened_total, counter,                                      \
+      "Sessions that the servers have made.")                                                      \
+    X(sessions_expired, zklock_sessions_expired_total, counter,                                    \
+      "Sessions that have expired, or were given up.")                                             \
+    X(disconnections, zklock_disconnections_total, counter,                                        \
+      "Connections that were lost while their session lived.")                                     \
+    X(reconnects, zklock_reconnects_total, counter, "Connections that a session found again.")     \
+    X(watches, zklock_watches, gauge, "Nodes that are watched.")
 
-#define ZKL_METRICS_NUMBER(type, name, help) uint64_t name;
+#define ZKL_METRICS_NUMBER(name, metric, type, help) uint64_t name;
 typedef struct zkl_class_metrics {
     char name[ZKL_RESOURCE_CLASS_MAX + 1];
     uint64_t acquires[ZKL_RESULT_COUNT];

@@ -82,24 +82,24 @@ typedef struct metric {
 
 static const char *const no_label[] = { NULL };
 
-#define COUNTER(name) "zklock_" #name "_total", "counter"
-#define GAUGE(name) "zklock_" #name, "gauge"
 #define OF_CLASS(name) offsetof(zkl_class_metrics, name), false
 #define OF_CLIENT(name) offsetof(zkl_metrics, name), true
-#define CLASS_NUMBER(type, name, help) { type(name), help, OF_CLASS(name), 1, NULL, no_label },
-#define CLIENT_NUMBER(type, name, help) { type(name), help, OF_CLIENT(name), 1, NULL, no_label },
+#define CLASS_NUMBER(name, metric, type, help)                                                     \
+    { #metric, #type, help, OF_CLASS(name), 1, NULL, no_label },
+#define CLIENT_NUMBER(name, metric, type, help)                                                    \
+    { #metric, #type, help, OF_CLIENT(name), 1, NULL, no_label },
 
 static const metric all_metrics[] = {
-    { COUNTER(acquires), "Acquires that have ended, by their result.", OF_CLASS(acquires),
-      ZKL_RESULT_COUNT, "result", results },
-    { COUNTER(losses), "Locks that were lost while they were held, by the reason.",
+    { "zklock_acquires_total", "counter", "Acquires that have ended, by their result.",
+      OF_CLASS(acquires), ZKL_RESULT_COUNT, "result", results },
+    { "zklock_losses_total", "counter", "Locks that were lost while they were held, by the reason.",
       OF_CLASS(losses), ZKL_LOSS_COUNT, "reason", losses },
     { "zklock_wait_seconds", "histogram", "From the call of an acquire to its grant.",
       OF_CLASS(waits), 0, NULL, NULL },
     { "zklock_hold_seconds", "histogram", "From a grant to its release or loss.", OF_CLASS(holds),
       0, NULL, NULL },
-    { COUNTER(requests), "Requests sent to ZooKeeper, by their kind.", OF_CLIENT(sent),
-      ZKL_OPERATION_KINDS, "kind", sent },
+    { "zklock_requests_total", "counter", "Requests sent to ZooKeeper, by their kind.",
+      OF_CLIENT(sent), ZKL_OPERATION_KINDS, "kind", sent },
     ZKL_CLASS_NUMBER_LIST(CLASS_NUMBER) ZKL_CLIENT_NUMBER_LIST(CLIENT_NUMBER)
 };
 

@@ -21,17 +21,17 @@
 #define ZKL_PROBE_COUNTER(name)                                                                    \
     __attribute__((section(".probes"),                                                             \
                    visibility("hidden"))) volatile unsigned short zklock_##name##_semaphore
-#define ZKL_PROBE_IS_WATCHED(name) __builtin_expect(zklock_##name##_semaphore != 0, 0)
-#define ZKL_PROBE2(name, a, b) DTRACE_PROBE2(zklock, name, a, b)
-#define ZKL_PROBE4(name, a, b, c, d) DTRACE_PROBE4(zklock, name, a, b, c, d)
-#define ZKL_PROBE5(name, a, b, c, d, e) DTRACE_PROBE5(zklock, name, a, b, c, d, e)
+/** Fires a probe with so many arguments, which are evaluated only if it is watched. */
+#define ZKL_PROBE(name, count, ...)                                                                \
+    do {                                                                                           \
+        if (__builtin_expect(zklock_##name##_semaphore != 0, 0)) {                                 \
+            DTRACE_PROBE##count(zklock, name, __VA_ARGS__);                                        \
+        }                                                                                          \
+    } while (0)
 
 #else
 #define ZKL_PROBE_COUNTER(name) extern int zkl_there_are_no_probes
-#define ZKL_PROBE_IS_WATCHED(name) 0
-#define ZKL_PROBE2(name, a, b) ((void)(a), (void)(b))
-#define ZKL_PROBE4(name, a, b, c, d) ((void)(a), (void)(b), (void)(c), (void)(d))
-#define ZKL_PROBE5(name, a, b, c, d, e) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e))
+#define ZKL_PROBE(name, count, ...) ((void)0)
 #endif
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "recipe/place.h"
+#include "recipe/request_core.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

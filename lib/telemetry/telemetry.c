@@ -33,36 +33,26 @@ static void log_request(const zkl_request_facts *request, zkl_log_record record)
 
 static void log_event(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
                       int status) {
-    zkl_log_record record = zkl_log_record_begin(level, event);
-    record.status = status;
-    log_request(request, record);
+    log_request(request, zkl_log_record_begin(level, event, status));
 }
 
 static void log_behind(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
                        const char *behind) {
-    zkl_log_record record = zkl_log_record_begin(level, event);
+    zkl_log_record record = zkl_log_record_begin(level, event, ZKL_OK);
     record.behind = behind;
     log_request(request, record);
 }
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
-void zkl_telemetry_not_begun(zkl_request_facts request, int status) {
-    zkl_telemetry_decided(request, status, "");
-}
-
 void zkl_telemetry_begun(zkl_request_facts request) {
     log_event(&request, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, ZKL_OK);
-    if (ZKL_PROBE_IS_WATCHED(begin)) {
-        ZKL_PROBE2(begin, request.resource, (int)request.mode);
-    }
+    ZKL_PROBE(begin, 2, request.resource, (int)request.mode);
 }
 
 void zkl_telemetry_queued(zkl_request_facts request, const char *behind) {
     log_behind(&request, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, behind);
-    if (ZKL_PROBE_IS_WATCHED(queued)) {
-        ZKL_PROBE4(queued, request.resource, request.node, behind, request.waited_ms);
-    }
+    ZKL_PROBE(queued, 4, request.resource, request.node, behind, request.waited_ms);
 }
 
 void zkl_telemetry_retry(zkl_request_facts request) {
@@ -83,33 +73,28 @@ void zkl_telemetry_rejoined(zkl_request_facts request) {
 }
 
 void zkl_telemetry_decided(zkl_request_facts request, int status, const char *why) {
-    zkl_log_record record = zkl_log_record_begin(
-        ZKL_LOG_INFO, status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED);
-    record.status = status;
+    zkl_log_event event = status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED;
+    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, event, status);
     record.message = why;
     log_request(&request, record);
     zkl_metrics_decided(request.metrics, status, request.waited_ms);
-    if (status == ZKL_OK && ZKL_PROBE_IS_WATCHED(acquired)) {
-        ZKL_PROBE4(acquired, request.resource, request.node, request.waited_ms, request.token);
-    } else if (status != ZKL_OK && ZKL_PROBE_IS_WATCHED(not_acquired)) {
-        ZKL_PROBE4(not_acquired, request.resource, request.node, request.waited_ms, status);
+    if (status == ZKL_OK) {
+        ZKL_PROBE(acquired, 4, request.resource, request.node, request.waited_ms, request.token);
+    } else {
+        ZKL_PROBE(not_acquired, 4, request.resource, request.node, request.waited_ms, status);
     }
 }
 
 void zkl_telemetry_released(zkl_request_facts request) {
     log_event(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_OK);
     zkl_metrics_released(request.metrics, request.held_ms);
-    if (ZKL_PROBE_IS_WATCHED(released)) {
-        ZKL_PROBE4(released, request.resource, request.node, request.held_ms, request.token);
-    }
+    ZKL_PROBE(released, 4, request.resource, request.node, request.held_ms, request.token);
 }
 
 void zkl_telemetry_lost(zkl_request_facts request, int status) {
     log_event(&request, ZKL_LOG_ERROR, ZKL_LOG_LOST, status);
     zkl_metrics_lost(request.metrics, status, request.held_ms);
-    if (ZKL_PROBE_IS_WATCHED(lost)) {
-        ZKL_PROBE5(lost, request.resource, request.node, request.held_ms, request.token, status);
-    }
+    ZKL_PROBE(lost, 5, request.resource, request.node, request.held_ms, request.token, status);
 }
 
 void zkl_telemetry_lost_released(zkl_request_facts request) {
@@ -124,10 +109,9 @@ void zkl_telemetry_not_deleted(zkl_request_facts request, int status) {
 
 static void log_session(zkl_session_facts session, zkl_log_level level, zkl_log_event event,
                         int status, const char *message) {
-    zkl_log_record record = zkl_log_record_begin(level, event);
+    zkl_log_record record = zkl_log_record_begin(level, event, status);
     record.owner = session.label;
     record.session_id = session.id;
-    record.status = status;
     record.message = message;
     zkl_log_write(session.log, &record);
 }

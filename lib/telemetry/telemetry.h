@@ -26,8 +26,6 @@ typedef struct zkl_request_facts {
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
-/** It could not even begin. */
-void zkl_telemetry_not_begun(zkl_request_facts request, int status);
 void zkl_telemetry_begun(zkl_request_facts request);
 /** It waits for a node, and is about to watch it. */
 void zkl_telemetry_queued(zkl_request_facts request, const char *behind);
@@ -37,7 +35,8 @@ void zkl_telemetry_retry(zkl_request_facts request);
 void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node);
 /** Its place in the queue is lost; it joins again. */
 void zkl_telemetry_rejoined(zkl_request_facts request);
-/** The verdict: ZKL_OK is a grant. `why` explains another one; "": the status says all. */
+/** The verdict, also of one that could not begin: ZKL_OK is a grant. `why` explains another one;
+ * "": the status says all. */
 void zkl_telemetry_decided(zkl_request_facts request, int status, const char *why);
 /** It held until now, and is given back. */
 void zkl_telemetry_released(zkl_request_facts request);

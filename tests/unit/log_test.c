@@ -109,7 +109,7 @@ static void close_bench(log_bench *bench) {
 }
 
 static void write_message(zkl_log *log, zkl_log_level level, const char *message) {
-    zkl_log_record record = zkl_log_record_begin(level, ZKL_LOG_ACQUIRED);
+    zkl_log_record record = zkl_log_record_begin(level, ZKL_LOG_ACQUIRED, ZKL_OK);
     record.message = message;
     zkl_log_write(log, &record);
 }

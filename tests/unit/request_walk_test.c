@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recipe/place.h"
+#include "recipe/request_core.h"
 #include "support/listed.h"
 #include "support/monitor.h"
 #include "support/names.h"
