@@ -5,8 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/signals.h"
-
 enum { MS_PER_SECOND = 1000, NS_PER_MS = 1000000, NS_PER_SECOND = 1000000000 };
 
 /* Longer waits are cut into pieces: the clock of a condition variable stands
@@ -52,27 +50,22 @@ bool zkl_callback_is_running(void) {
     return runs_callbacks;
 }
 
-sigset_t zkl_signals_block(void) {
+/* Those of a fault of this very thread go to the application's handler. */
+static void block_signals(sigset_t *before) {
     sigset_t all;
-    sigset_t before;
     sigfillset(&all);
-    /* Those of a fault of this very thread go to the application's handler. */
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    return before;
-}
-
-void zkl_signals_restore(sigset_t before) {
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
-    sigset_t before = zkl_signals_block();
+    sigset_t before;
+    block_signals(&before);
     int error = pthread_create(thread, NULL, run, arg);
-    zkl_signals_restore(before);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
 }
 

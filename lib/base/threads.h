@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Starts a thread with all signals blocked: those are the application's. */
+/** Starts a thread with all signals blocked: those are the application's. Threads that it starts
+ *  itself, as libzookeeper does in a session's thread, inherit that. */
 bool zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /** At the beginning of each function that the application calls: until it returns, its thread is

@@ -10,7 +10,6 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/close_on_exec.h"
-#include "base/signals.h"
 #include "base/threads.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
@@ -461,11 +460,9 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     zkl_failures_forget(addresses);
     keep_addresses(self, addresses);
     set_handle(self, NULL, true);
-    sigset_t signals = zkl_signals_block();
     zhandle_t *handle =
         zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
     int error = errno;
-    zkl_signals_restore(signals);
     if (handle != NULL) {
         /* Else it would go through the list again in every loop of its I/O thread. */
         (void)zoo_set_servers_resolution_delay(handle, -1);
