@@ -15,9 +15,7 @@
 #include "zklock/election.h"
 
 typedef struct known_leader {
-    int status; /* ZKL_PENDING: nothing is known yet */
-    int64_t term;
-    int64_t session_id;
+    zkl_leader leader; /* but for its texts. Its status is ZKL_PENDING: nothing is known yet */
     char node[ZKL_NODE_PATH_SIZE];
     char candidate[ZKL_NOTE_MAX + 1];
 } known_leader;
@@ -40,7 +38,9 @@ struct zkl_observer {
 /* ---- The callback ------------------------------------------------------------------- */
 
 static bool is_news(const leader_callback *self) {
-    return self->latest.status != self->told.status || self->latest.term != self->told.term;
+    const zkl_leader *latest = &self->latest.leader;
+    const zkl_leader *told = &self->told.leader;
+    return latest->status != told->status || latest->term != told->term;
 }
 
 static void settle(zkl_lock_callback *callback) {
@@ -53,15 +53,11 @@ static void settle(zkl_lock_callback *callback) {
 
 static void tell(zkl_lock_callback *callback) {
     leader_callback *self = (leader_callback *)callback;
-    zkl_leader leader = {
-        .struct_size = sizeof(leader),
-        .status = self->told.status,
-        .term = self->told.term,
-        .session_id = self->told.session_id,
-        .node = self->told.node,
-        .candidate = self->told.candidate,
-    };
     if (self->tells) {
+        zkl_leader leader = self->told.leader;
+        leader.struct_size = sizeof(leader);
+        leader.node = self->told.node;
+        leader.candidate = self->told.candidate;
         self->tells = false;
         self->tell(self->arg, &leader);
     }
@@ -69,14 +65,12 @@ static void tell(zkl_lock_callback *callback) {
 
 static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell, .stays = true };
 
-static void on_seen(void *arg, const zkl_leader_sight *sight) {
+static void on_seen(void *arg, const zkl_leader *leader) {
     leader_callback *self = arg;
     known_leader *latest = &self->latest;
-    latest->status = sight->status;
-    latest->term = sight->term;
-    latest->session_id = sight->session_id;
-    snprintf(latest->node, sizeof(latest->node), "%s", sight->path);
-    snprintf(latest->candidate, sizeof(latest->candidate), "%s", sight->note);
+    latest->leader = *leader;
+    snprintf(latest->node, sizeof(latest->node), "%s", leader->node);
+    snprintf(latest->candidate, sizeof(latest->candidate), "%s", leader->candidate);
     if (is_news(self)) {
         zkl_lock_callback_post(&self->callback);
     }
@@ -134,7 +128,7 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     if (observer == NULL) {
         return ZKL_NO_MEMORY;
     }
-    leader_callback given = { .tell = callback, .arg = arg, .told.status = ZKL_PENDING };
+    leader_callback given = { .tell = callback, .arg = arg, .told.leader.status = ZKL_PENDING };
     zkl_lock_callbacks_begin(&observer->callbacks, client);
     int status = begin(observer, resource, &given);
     if (status != ZKL_OK) {

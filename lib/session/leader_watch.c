@@ -8,11 +8,10 @@
 
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
-#include "zklock/election.h"
 
 struct zkl_leader_watch {
     zkl_session *session; /* NULL: it is finished */
-    zkl_leader_seen *seen;
+    zkl_leader_callback *seen;
     void *arg;
     char parent_path[ZKL_NODE_PATH_SIZE];
     zkl_list_waiter list;          /* of who is there, */
@@ -36,7 +35,7 @@ static void look_later(zkl_leader_watch *watch) {
 }
 
 static void see_nobody(zkl_leader_watch *watch, int status) {
-    watch->seen(watch->arg, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+    watch->seen(watch->arg, &(zkl_leader){ .status = status, .node = "", .candidate = "" });
     look_later(watch);
 }
 
@@ -50,10 +49,10 @@ static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
     }
     zkl_node_identity_read(&identity, room, reply->data, reply->data_length);
     watch->highest_term = reply->zxid;
-    watch->seen(watch->arg, &(zkl_leader_sight){ .term = reply->zxid,
-                                                 .session_id = reply->ephemeral_owner,
-                                                 .path = watch->path,
-                                                 .note = identity.note });
+    watch->seen(watch->arg, &(zkl_leader){ .term = reply->zxid,
+                                           .session_id = reply->ephemeral_owner,
+                                           .node = watch->path,
+                                           .candidate = identity.note });
 }
 
 static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
@@ -169,7 +168,7 @@ void zkl_leader_watches_finish(zkl_session *session, int status) {
     zkl_leader_watch *watch = NULL;
     while ((watch = session->leader_watches) != NULL) {
         leave(watch);
-        watch->seen(watch->arg, &(zkl_leader_sight){ .status = status, .path = "", .note = "" });
+        watch->seen(watch->arg, &(zkl_leader){ .status = status, .node = "", .candidate = "" });
     }
 }
 
@@ -179,7 +178,7 @@ size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
 }
 
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        zkl_leader_seen *seen, void *arg) {
+                                        zkl_leader_callback *seen, void *arg) {
     zkl_leader_watch *watch = calloc(1, sizeof(*watch));
     if (watch == NULL) {
         return NULL;

@@ -10,26 +10,18 @@
 #define ZKLOCK_ZOOKEEPER_LEADER_WATCH_H
 
 #include "session/session.h"
+#include "zklock/election.h"
 
 typedef struct zkl_leader_watch zkl_leader_watch;
-
-typedef struct zkl_leader_sight {
-    int status;         /* ZKL_OK, or why nothing can be seen */
-    int64_t term;       /* the node's czxid; 0: nobody is there */
-    int64_t session_id; /* of its owner */
-    const char *path;   /* of the node, or ""; lives during the call, as does the note */
-    const char *note;   /* in its data, or "" */
-} zkl_leader_sight;
-
-/** The leader was looked for, and may be as before. Never a lower term after a higher one. */
-typedef void zkl_leader_seen(void *arg, const zkl_leader_sight *sight);
 
 /** What it may come to need of its session's watches. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path);
 
-/** Begins to look. NULL: out of memory. */
+/** Begins to look. `seen` is called whenever the leader was looked for, which may be as before, and
+ *  never with a lower term after a higher one; it fills in struct_size itself. NULL: out of memory.
+ */
 zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        zkl_leader_seen *seen, void *arg);
+                                        zkl_leader_callback *seen, void *arg);
 /** Nobody is told of anything from here on. */
 void zkl_leader_watch_close(zkl_leader_watch *watch);
 

@@ -12,15 +12,15 @@ enum { OWNER = 42 };
 static run_stage *stage;
 static zkl_leader_watch *watch;
 
-static void on_seen(void *arg, const zkl_leader_sight *sight) {
+static void on_seen(void *arg, const zkl_leader *leader) {
     (void)arg;
-    if (sight->status != ZKL_OK) {
-        fake_note(&stage->fake, "sees no more: %d", sight->status);
-    } else if (sight->term == 0) {
+    if (leader->status != ZKL_OK) {
+        fake_note(&stage->fake, "sees no more: %d", leader->status);
+    } else if (leader->term == 0) {
         fake_note(&stage->fake, "sees nobody");
     } else {
-        EXPECT_INT(sight->session_id, OWNER);
-        fake_note(&stage->fake, "sees %d %s", (int)sight->term, sight->path);
+        EXPECT_INT(leader->session_id, OWNER);
+        fake_note(&stage->fake, "sees %d %s", (int)leader->term, leader->node);
     }
 }
 

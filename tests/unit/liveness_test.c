@@ -199,9 +199,9 @@ TEST(session_that_answers_nothing_is_kept_while_something_is_held) {
 }
 
 /* Nobody works under half of a set, and who waits for the other half would wait for ever. */
-static void see_nothing(void *arg, const zkl_leader_sight *sight) {
+static void see_nothing(void *arg, const zkl_leader *leader) {
     (void)arg;
-    (void)sight;
+    (void)leader;
 }
 
 /* Who only follows a leader hears of the next over the same connection. */
