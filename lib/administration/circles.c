@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/pool.h"
+#include "zklock/zklock.h"
 
 typedef struct owner {
     size_t first_wait; /* its waits: up to the next owner's first */
@@ -60,8 +61,7 @@ static bool allocate(graph *self) {
     self->into = zkl_pool_take(self, self->wait_count * sizeof(*self->into));
     self->circle = zkl_pool_take(self, self->owner_count * sizeof(zkl_wait *));
     self->found = zkl_pool_take(self, (self->owner_count + 1) * sizeof(*self->found));
-    return self->owners != NULL && self->into != NULL && self->circle != NULL &&
-           self->found != NULL;
+    return zkl_pool_status(self) == ZKL_OK;
 }
 
 static void index_waits(graph *self) {

@@ -17,7 +17,6 @@ typedef struct search {
     size_t owner_count;
     zkl_wait *waits;
     size_t wait_count;
-    bool no_memory;
 } search;
 
 /* ---- Owners --------------------------------------------------------------------------- */
@@ -81,14 +80,12 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     zkl_deadlock_wait *its = zkl_pool_take(self->result, length * sizeof(*its));
     const zkl_deadlock_wait **pointers =
         zkl_pool_take(self->result, (length + 1) * sizeof(zkl_deadlock_wait *));
-    self->no_memory = told == NULL || its == NULL || pointers == NULL;
-    for (size_t i = 0; i < length && !self->no_memory; i++) {
+    if (zkl_pool_status(self->result) != ZKL_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
         its[i] = describe(self, waits[i]);
         pointers[i] = &its[i];
-        self->no_memory = its[i].resource == NULL;
-    }
-    if (self->no_memory) {
-        return false;
     }
     *told = (zkl_deadlock){ sizeof(*told), length, pointers };
     self->found[self->result->count++] = told;
@@ -108,7 +105,7 @@ static int find_circles(search *self) {
     zkl_line_visit_waits(&self->line, add_wait, self);
     bool done =
         zkl_circles_visit(self->owner_count, self->waits, self->wait_count, add_circle, self);
-    return done && !self->no_memory ? ZKL_OK : ZKL_NO_MEMORY;
+    return done ? zkl_pool_status(self->result) : ZKL_NO_MEMORY;
 }
 
 /* ---- The second look ---------------------------------------------------------------------- */
@@ -162,13 +159,14 @@ static int find(search *self, zkl_inquiry *inquiry) {
 static int find_in_one_session(void *report, zkl_inquiry *inquiry, const char *none) {
     (void)none;
     zkl_deadlocks *result = report;
-    int status = ZKL_OK;
+    uint64_t session = 0;
     do {
+        session = zkl_inquiry_session(inquiry);
         search self = { .result = result };
         *result = (zkl_deadlocks){ .count = 0 };
-        status = find(&self, inquiry);
-    } while (zkl_inquiry_changed_session(inquiry) && status == ZKL_OK);
-    return status;
+        ZKL_TRY(find(&self, inquiry));
+    } while (zkl_inquiry_session(inquiry) != session);
+    return ZKL_OK;
 }
 
 int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **deadlocks) {

@@ -25,13 +25,11 @@ static void lower_descriptor(const zkl_callback_queue *queue) {
 }
 
 int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
-    pthread_mutex_lock(&queue->mutex);
+    ZKL_WITH_MUTEX(&queue->mutex);
     if (queue->descriptor < 0) {
         queue->descriptor = eventfd(queue->first != NULL ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK);
     }
-    int descriptor = queue->descriptor;
-    pthread_mutex_unlock(&queue->mutex);
-    return descriptor;
+    return queue->descriptor;
 }
 
 /* ---- In and out -------------------------------------------------------------------------------
@@ -39,7 +37,7 @@ int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
 
 void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
     callback->next = NULL;
-    pthread_mutex_lock(&queue->mutex);
+    ZKL_WITH_MUTEX(&queue->mutex);
     if (queue->last == NULL) {
         queue->first = callback;
         raise_descriptor(queue);
@@ -49,7 +47,6 @@ void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) 
     queue->last = callback;
     queue->waiting++;
     zkl_condition_signal(&queue->changed);
-    pthread_mutex_unlock(&queue->mutex);
 }
 
 static zkl_callback *take_first(zkl_callback_queue *queue) {
@@ -93,22 +90,19 @@ static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
 }
 
 size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue) {
-    pthread_mutex_lock(&queue->mutex);
-    size_t count = queue->dispatching ? 0 : lend_thread(queue, queue->waiting);
-    pthread_mutex_unlock(&queue->mutex);
-    return count;
+    ZKL_WITH_MUTEX(&queue->mutex);
+    return queue->dispatching ? 0 : lend_thread(queue, queue->waiting);
 }
 
 static void *run_thread(void *arg) {
     zkl_callback_queue *queue = arg;
     zkl_thread_runs_callbacks(true);
-    pthread_mutex_lock(&queue->mutex);
+    ZKL_WITH_MUTEX(&queue->mutex);
     while (queue->first != NULL || !queue->closing) {
         if (run_waiting(queue, SIZE_MAX) == 0) {
             zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
         }
     }
-    pthread_mutex_unlock(&queue->mutex);
     return NULL;
 }
 

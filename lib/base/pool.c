@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "zklock/zklock.h"
 
@@ -55,9 +54,7 @@ void zkl_pool_free(void *pool) {
 }
 
 char *zkl_pool_text(void *pool, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = zkl_pool_take(pool, size);
-    return copy != NULL ? memcpy(copy, text, size) : NULL;
+    return zkl_pool_print(pool, "%s", text);
 }
 
 char *zkl_pool_print(void *pool, const char *format, ...) {

@@ -78,6 +78,9 @@ static int check_length(const char *what, const char *text, size_t longest) {
 }
 
 int zkl_validate_text(const char *what, const char *text, size_t longest) {
+    if (text == NULL) {
+        return ZKL_OK;
+    }
     ZKL_TRY(check_length(what, text, longest));
     return check_characters(what, text, false);
 }
@@ -86,8 +89,9 @@ int zkl_validate_text(const char *what, const char *text, size_t longest) {
 int zkl_validate_resource_class(const char *name) {
     static const char of_class[] = "resource_class";
     ZKL_TRY(zkl_validate_text(of_class, name, ZKL_RESOURCE_CLASS_MAX));
-    return name[0] == '_' ? zkl_refuse(of_class, name, "must not begin with an underscore")
-                          : ZKL_OK;
+    return name != NULL && name[0] == '_'
+               ? zkl_refuse(of_class, name, "must not begin with an underscore")
+               : ZKL_OK;
 }
 
 /* ---- Resources and roots ------------------------------------------------ */
@@ -139,6 +143,7 @@ static int check_relative(const char *what, const char *name) {
 
 int zkl_validate_resource(const char *resource) {
     static const char of_resource[] = "resource";
+    ZKL_TRY(zkl_validate_pointer(of_resource, resource));
     if (resource[0] == '\0') {
         return zkl_refuse(of_resource, resource, "must not be empty");
     }
@@ -156,10 +161,12 @@ static int check_absolute_only(const char *what, const char *path, size_t longes
 }
 
 int zkl_validate_root(const char *root) {
+    ZKL_TRY(zkl_validate_pointer("lock_root", root));
     return check_absolute_only("lock root", root, ZKL_ROOT_MAX);
 }
 
 int zkl_validate_node_path(const char *path) {
+    ZKL_TRY(zkl_validate_pointer("path", path));
     return check_absolute_only("path", path, ZKL_TRANSACTION_PATH_MAX);
 }
 
@@ -212,6 +219,7 @@ static int check_chroot(const char *chroot) {
 }
 
 int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot) {
+    ZKL_TRY(zkl_validate_pointer("hosts", hosts));
     ZKL_TRY(check_length(of_hosts, hosts, ZKL_HOSTS_MAX));
     *servers_length = strcspn(hosts, "/");
     size_t first_space = strcspn(hosts, " \t\r\n\v\f");

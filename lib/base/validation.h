@@ -1,5 +1,6 @@
 /* Checks what the application passes in. Each check returns ZKL_OK, or ZKL_INVALID_ARGUMENT with a
- * message (error_message.h) that names the input and the rule. */
+ * message (error_message.h) that names the input and the rule. NULL is refused where it is not
+ * named. */
 #ifndef ZKLOCK_VALIDATION_H
 #define ZKLOCK_VALIDATION_H
 
@@ -12,8 +13,9 @@
  *  is none; `servers_length` is what comes before it. */
 int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot);
 int zkl_validate_root(const char *root);
-/** UTF-8 without control characters, of at most `longest` bytes. */
+/** UTF-8 without control characters, of at most `longest` bytes; or NULL. */
 int zkl_validate_text(const char *what, const char *text, size_t longest);
+/** A class's name, or NULL. */
 int zkl_validate_resource_class(const char *name);
 /** A resource: a name, or an absolute path. */
 int zkl_validate_resource(const char *resource);

@@ -28,11 +28,6 @@ typedef struct opening {
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-static int check_hosts(opening *given) {
-    ZKL_TRY(zkl_validate_pointer("hosts", given->hosts));
-    return zkl_validate_hosts(given->hosts, &given->servers_length, &given->chroot);
-}
-
 static int check_numbers(const zkl_client_options *options) {
     ZKL_TRY(zkl_validate_range("session_timeout_ms", options->session_timeout_ms,
                                ZKL_SESSION_TIMEOUT_MIN_MS, ZKL_SESSION_TIMEOUT_MAX_MS));
@@ -53,11 +48,8 @@ static int check_numbers(const zkl_client_options *options) {
 
 static int check_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
-    ZKL_TRY(zkl_validate_pointer("lock_root", options->lock_root));
     ZKL_TRY(zkl_validate_root(options->lock_root));
-    if (options->label != NULL) {
-        ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
-    }
+    ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
                : ZKL_OK;
@@ -319,7 +311,7 @@ int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_cl
         return ZKL_IN_CALLBACK;
     }
     opening given = { .hosts = hosts, .options = ZKL_CLIENT_OPTIONS_INIT };
-    ZKL_TRY(check_hosts(&given));
+    ZKL_TRY(zkl_validate_hosts(hosts, &given.servers_length, &given.chroot));
     ZKL_TRY(zkl_struct_read("zkl_client_options", options, &given.options, sizeof(given.options)));
     ZKL_TRY(check_options(&given.options));
     zkl_client *client = make_client(&given.options);

@@ -22,9 +22,6 @@ struct zkl_inquiry {
     int64_t deadline_ms;
     int64_t not_before_ms; /* after a failure */
     size_t under_way;
-    bool asked;              /* in session `session_number` */
-    uint64_t session_number; /* of the client's first session */
-    bool session_changed;
 };
 
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
@@ -101,13 +98,6 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 /* ---- Asking, with the mutex held ------------------------------------------------------------ */
 
-static void note_session(zkl_inquiry *inquiry, const zkl_session *session) {
-    bool is_another = inquiry->asked && inquiry->session_number != session->sender.session_number;
-    inquiry->session_changed = inquiry->session_changed || is_another;
-    inquiry->asked = true;
-    inquiry->session_number = session->sender.session_number;
-}
-
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
     const zkl_operation operation = { .kind = question->kind,
@@ -117,7 +107,6 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
                                       .lasts = true };
     zkl_outcome outcome = zkl_send(&session->sender, &operation, on_reply, question);
     if (outcome == ZKL_OUTCOME_OK) {
-        note_session(inquiry, session);
         question->under_way = true;
         inquiry->under_way++;
     } else if (outcome == ZKL_OUTCOME_REFUSED) {
@@ -216,11 +205,10 @@ int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
     return status;
 }
 
-bool zkl_inquiry_changed_session(zkl_inquiry *inquiry) {
-    bool changed = inquiry->session_changed;
-    inquiry->asked = false;
-    inquiry->session_changed = false;
-    return changed;
+uint64_t zkl_inquiry_session(const zkl_inquiry *inquiry) {
+    ZKL_WITH_MUTEX(&inquiry->client->mutex);
+    const zkl_client *client = inquiry->client;
+    return client->closed ? 0 : client->sessions->session.sender.session_number;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------ */

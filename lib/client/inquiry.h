@@ -51,8 +51,8 @@ int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const cha
 /** Waits for `ms`. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED or ZKL_AUTH_FAILED. */
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
 
-/** Whether questions were asked in several sessions since the last call: a later answer may then be
- *  older than an earlier one. */
-bool zkl_inquiry_changed_session(zkl_inquiry *inquiry);
+/** The number of the session that is asked now, or of none where the client is closed. A later
+ *  session may answer with what is older. */
+uint64_t zkl_inquiry_session(const zkl_inquiry *inquiry);
 
 #endif

@@ -67,9 +67,7 @@ int zkl_election_open(zkl_client *client, const char *resource, const zkl_electi
     ZKL_TRY(zkl_validate_pointer("election", result));
     *result = NULL;
     ZKL_TRY(zkl_struct_read("zkl_election_options", given, &options, sizeof(options)));
-    if (options.candidate != NULL) {
-        ZKL_TRY(zkl_validate_text("candidate", options.candidate, ZKL_NOTE_MAX));
-    }
+    ZKL_TRY(zkl_validate_text("candidate", options.candidate, ZKL_NOTE_MAX));
     zkl_election *election = calloc(1, sizeof(*election));
     ZKL_TRY(zkl_made(election));
     election->options = options;

@@ -80,9 +80,8 @@ static void on_seen(void *arg, const zkl_leader *leader) {
 
 static int check(const zkl_client *client, const char *resource, zkl_leader_callback *callback) {
     ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_validate_pointer("resource", resource));
-    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
-    return zkl_validate_resource(resource);
+    ZKL_TRY(zkl_validate_resource(resource));
+    return zkl_validate_pointer("callback", (const void *)(uintptr_t)callback);
 }
 
 static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {

@@ -25,22 +25,13 @@ static int check_options(const zkl_lock_options *options) {
         return zkl_refuse(options->tell_contended != 0 ? "tell_contended" : "tell_granted", "1",
                           "needs a state_callback, which is told");
     }
-    if (options->resource_class != NULL) {
-        ZKL_TRY(zkl_validate_resource_class(options->resource_class));
-    }
-    if (options->owner != NULL) {
-        ZKL_TRY(zkl_validate_text("owner", options->owner, ZKL_OWNER_MAX));
-    }
-    return options->note != NULL ? zkl_validate_text("note", options->note, ZKL_NOTE_MAX) : ZKL_OK;
-}
-
-static int check_resource(const char *resource) {
-    ZKL_TRY(zkl_validate_pointer("resource", resource));
-    return zkl_validate_resource(resource);
+    ZKL_TRY(zkl_validate_resource_class(options->resource_class));
+    ZKL_TRY(zkl_validate_text("owner", options->owner, ZKL_OWNER_MAX));
+    return zkl_validate_text("note", options->note, ZKL_NOTE_MAX);
 }
 
 static int check_member(const zkl_lock_member *member) {
-    ZKL_TRY(check_resource(member->resource));
+    ZKL_TRY(zkl_validate_resource(member->resource));
     ZKL_TRY(zkl_validate_range("permits", member->permits, 0, ZKL_PERMITS_MAX));
     return zkl_validate_mode(member->mode, (unsigned)member->permits);
 }
@@ -178,7 +169,7 @@ int zkl_lock_open(zkl_client *client, const char *resource, const zkl_lock_optio
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     zkl_lock_member member = ZKL_LOCK_MEMBER_INIT;
     ZKL_TRY(read_options(client, given, &options, result));
-    ZKL_TRY(check_resource(resource));
+    ZKL_TRY(zkl_validate_resource(resource));
     member.resource = resource;
     member.permits = options.permits;
     return make_lock(client, &member, 1, false, &options, result);

@@ -142,7 +142,6 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     ZKL_TRY(zkl_validate_pointer("striped_lock", result));
     *result = NULL;
     ZKL_TRY(zkl_client_info(client, &information));
-    ZKL_TRY(zkl_validate_pointer("resource", resource));
     ZKL_TRY(zkl_validate_resource(resource));
     ZKL_TRY(zkl_validate_range("stripes", stripes, 1, ZKL_STRIPES_MAX));
     ZKL_TRY(zkl_struct_read("zkl_lock_options", given, &options, sizeof(options)));
@@ -381,8 +380,10 @@ int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_m
 
 /* ---- Cancel, and what is held ---------------------------------------------------------------- */
 
-/* With the mutex. */
-static int cancel(zkl_striped_lock *self) {
+int zkl_striped_lock_cancel(zkl_striped_lock *self) {
+    ZKL_BEGIN_CALL;
+    ZKL_TRY(zkl_handle_check("striped_lock", self));
+    ZKL_WITH_MUTEX(&self->mutex);
     if (!self->searching || self->search.called_off) {
         zkl_lock_information now = ZKL_LOCK_INFORMATION_INIT;
         return zkl_lock_info(find_last(self), &now) == ZKL_CLOSED ? ZKL_CLOSED : ZKL_NOT_WAITING;
@@ -392,23 +393,12 @@ static int cancel(zkl_striped_lock *self) {
     return status;
 }
 
-int zkl_striped_lock_cancel(zkl_striped_lock *self) {
-    ZKL_BEGIN_CALL;
-    ZKL_TRY(zkl_handle_check("striped_lock", self));
-    pthread_mutex_lock(&self->mutex);
-    int status = cancel(self);
-    pthread_mutex_unlock(&self->mutex);
-    return status;
-}
-
 /* In a forked child a thread that is not there may have the mutex; any of the locks says that it is
  * forked. */
 zkl_lock *zkl_striped_lock_held(zkl_striped_lock *self) {
     if (!zkl_handle_is_ours(self)) {
         return zkl_handle_is_open(self) ? self->locks[0] : NULL;
     }
-    pthread_mutex_lock(&self->mutex);
-    zkl_lock *held = find_last(self);
-    pthread_mutex_unlock(&self->mutex);
-    return held;
+    ZKL_WITH_MUTEX(&self->mutex);
+    return find_last(self);
 }
