@@ -1064,9 +1064,9 @@ ZKL_CHECKED_API int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_
  * On any other status nothing has changed (on ZKL_CLOSED the client is closed).
  *
  * timeout_ms  as in zkl_lock_release(); with 0 the callback comes as soon as possible.
- * callback    may be NULL: then nothing is reported, and timeout_ms has no effect. Such a call
- *             takes no memory, and the handle can acquire again at once. With a callback it can
- *             acquire again when the callback begins.
+ * callback    may be NULL: then nothing is reported, and any valid timeout_ms has the effect of 0.
+ *             Such a call takes no memory, and the handle can acquire again at once. With a
+ *             callback it can acquire again when the callback begins.
  *
  * Does not block; any thread, also in a callback. Returns ZKL_OK: the callback will be called,
  * with ZKL_OK, ZKL_PENDING, ZKL_LOST or ZKL_CLOSED. Or nothing has happened: ZKL_NOT_HELD,
