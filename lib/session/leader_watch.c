@@ -157,9 +157,9 @@ void zkl_leader_watches_connected(zkl_session *session) {
     }
 }
 
-static void leave(zkl_leader_watch *watch) {
-    DL_DELETE(watch->session->leader_watches, watch);
-    watch->session->watched_bytes -= zkl_leader_watch_watched_bytes(watch->parent_path);
+static void leave(zkl_session *session, zkl_leader_watch *watch) {
+    DL_DELETE(session->leader_watches, watch);
+    session->watched_bytes -= zkl_leader_watch_watched_bytes(watch->parent_path);
     stop_looking(watch);
     watch->session = NULL;
 }
@@ -167,7 +167,7 @@ static void leave(zkl_leader_watch *watch) {
 void zkl_leader_watches_finish(zkl_session *session, int status) {
     zkl_leader_watch *watch = NULL;
     while ((watch = session->leader_watches) != NULL) {
-        leave(watch);
+        leave(session, watch);
         watch->seen(watch->arg, &(zkl_leader){ .status = status, .node = "", .candidate = "" });
     }
 }
@@ -199,7 +199,7 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
 
 void zkl_leader_watch_close(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
-        leave(watch);
+        leave(watch->session, watch);
     }
     free(watch);
 }
