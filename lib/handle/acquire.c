@@ -110,8 +110,8 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
         return status;
     }
     lock->state = ZKL_STATE_IDLE;
-    if (attempt->why != NULL) {
-        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why);
+    if (attempt->why.text[0] != '\0') {
+        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why.text);
     }
     zkl_lock_leave_queues(lock);
     zkl_lock_let_go(lock);

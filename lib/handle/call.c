@@ -8,7 +8,6 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
-#include "handle/lock_listener.h"
 #include "telemetry/assertion.h"
 
 /* ---- What both ways of waiting share ------------------------------------------------------ */
@@ -42,7 +41,7 @@ int zkl_call_check(const zkl_lock_call *call) {
 
 /* The call has ended, or was refused. */
 static void note_status(const zkl_lock_call *call, int status) {
-    zkl_listener_returned(call->lock, call->function, status);
+    zkl_lock_note_returned(call->lock, call->function, status);
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(call->lock->client);
     }
@@ -190,9 +189,7 @@ static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result)
         return ZKL_SYSTEM;
     }
     zkl_lock_call *call = calloc(1, size);
-    if (call == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(call));
     memcpy(call, given, size);
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;

@@ -80,4 +80,10 @@ void zkl_call_over(zkl_lock_call *call);
 /** It is over at once, with this status. */
 void zkl_call_answer(zkl_lock_call *call, int status);
 
+/** The handle is being closed: releases what it holds, and waits for nothing. */
+void zkl_lock_release_at_close(zkl_lock *lock);
+/** The lock is no longer held, for the reason `status`: ends the commits and verifications that
+ *  were not sent. */
+void zkl_commits_end(zkl_lock *lock, int status);
+
 #endif

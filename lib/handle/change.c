@@ -108,7 +108,7 @@ static int start_upgrade(zkl_lock *lock) {
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
-    ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
+    ZKL_TRY(zkl_lock_events_prepare(&lock->events));
     return zkl_lock_start_request(member, member->runner->session, &options, &lock->change.upgrade);
 }
 

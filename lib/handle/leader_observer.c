@@ -78,12 +78,6 @@ static void on_seen(void *arg, const zkl_leader *leader) {
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static int check(const zkl_client *client, const char *resource, zkl_leader_callback *callback) {
-    ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_validate_resource(resource));
-    return zkl_validate_pointer("callback", (const void *)(uintptr_t)callback);
-}
-
 static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {
     zkl_client *client = observer->callbacks.client;
     ZKL_WITH_MUTEX(&client->mutex);
@@ -98,9 +92,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
     zkl_session *session = NULL;
     ZKL_TRY(zkl_client_choose_session(client, zkl_leader_watch_watched_bytes(path), &session));
     leader_callback *callback = malloc(sizeof(*callback));
-    if (callback == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(callback));
     *callback = *given;
     zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &kind);
     observer->watch = zkl_leader_watch_open(session, path, on_seen, callback);
@@ -122,11 +114,11 @@ int zkl_election_observe(zkl_client *client, const char *resource, zkl_leader_ca
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("observer", result));
     *result = NULL;
-    ZKL_TRY(check(client, resource, callback));
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_validate_resource(resource));
+    ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
     zkl_observer *observer = calloc(1, sizeof(*observer));
-    if (observer == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(observer));
     leader_callback given = { .tell = callback, .arg = arg, .told.leader.status = ZKL_PENDING };
     zkl_lock_callbacks_begin(&observer->callbacks, client);
     int status = begin(observer, resource, &given);

@@ -5,6 +5,7 @@
 #include "handle/lock_events.h"
 #include "recipe/set.h"
 #include "session/create_group.h"
+#include "session/explanation.h"
 #include "session/request_runner.h"
 
 typedef struct zkl_lock_call zkl_lock_call; /* call.h */
@@ -29,7 +30,7 @@ typedef struct lock_member {
 /** The acquire under way, or the last. */
 typedef struct lock_attempt {
     int verdict;              /* ZKL_PENDING: there is none yet */
-    char *why;                /* of the verdict, for people; NULL: there is no more to say */
+    zkl_explanation why;      /* of the verdict, for people */
     const char *why_resource; /* of what */
     int64_t timeout_ms;
     int64_t began_ms;

@@ -6,9 +6,8 @@
 
 #include "base/error_message.h"
 #include "client/session_choice.h"
-#include "handle/commit.h"
+#include "handle/call.h"
 #include "handle/lock_search.h"
-#include "session/explanation.h"
 #include "session/guarded_write.h"
 
 static bool has_several(const zkl_lock *lock) {
@@ -35,11 +34,9 @@ static void grant_all(zkl_lock *lock) {
     decide(lock, ZKL_OK);
 }
 
-static void keep_reason(const lock_member *member, const zkl_explanation *why) {
-    lock_attempt *attempt = &member->lock->attempt;
-    free(attempt->why);
-    attempt->why = zkl_explanation_keep(why);
-    attempt->why_resource = member->resource;
+static void keep_reason(const lock_member *member, zkl_explanation why) {
+    member->lock->attempt.why = why;
+    member->lock->attempt.why_resource = member->resource;
 }
 
 /* ---- What is told of what is held ----------------------------------------------------------- */
@@ -104,8 +101,7 @@ static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event 
 static void on_decided(const lock_member *member, int status) {
     zkl_lock *lock = member->lock;
     if (status != ZKL_OK && lock->attempt.set.stage == ZKL_SET_STAGE_WAITING) {
-        zkl_explanation why = zkl_explain_verdict(&member->runner->history, status);
-        keep_reason(member, &why);
+        keep_reason(member, zkl_explain_verdict(&member->runner->history, status));
     }
     zkl_set_event_kind kind =
         status == ZKL_OK ? ZKL_SET_EVENT_MEMBER_GRANTED : ZKL_SET_EVENT_MEMBER_FAILED;
@@ -220,7 +216,7 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
 
 /* How many have begun, and so are counted, is told also where one could not. */
 static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
-    ZKL_TRY(zkl_lock_events_prepare(&lock->events, lock->options.tell_granted != 0));
+    ZKL_TRY(zkl_lock_events_prepare(&lock->events));
     ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
     if (has_several(lock)) {
         lock->attempt.group = zkl_create_group_make(lock->count);
@@ -236,8 +232,7 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
 
 static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     size_t begun = 0;
-    free(lock->attempt.why);
-    lock->attempt.why = NULL;
+    lock->attempt.why.text[0] = '\0';
     int status = start(lock, timeout_ms, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
@@ -306,7 +301,7 @@ static void explain_late(zkl_lock *lock) {
     if (!session->connected) {
         why = zkl_explain_connection(session);
     }
-    keep_reason(&lock->members[0], &why);
+    keep_reason(&lock->members[0], why);
 }
 
 /* The application hears only of the loss of a grant that it has got. */

@@ -3,43 +3,40 @@
 #include <stdlib.h>
 
 #include "base/error_message.h"
-#include "handle/lock_listener.h"
 
 struct zkl_lock_message {
     zkl_lock_callback callback; /* first */
-    zkl_lock_state_callback *tell;
-    void *arg;
+    const zkl_lock_options *options;
     zkl_lock_event event;
     bool is_of_connection;
     bool is_undone; /* it is not told: the handle is closed, or the next event of the connection
                        came first */
 };
 
-int zkl_lock_events_open(zkl_lock_events *events, const zkl_lock_options *options) {
-    events->callback = options->state_callback;
-    events->arg = options->state_arg;
-    return events->callback == NULL || zkl_client_callbacks(events->owed.client) != NULL
-               ? ZKL_OK
-               : ZKL_SYSTEM;
+static const zkl_lock_listener *listener;
+
+void zkl_lock_listen(const zkl_lock_listener *whose) {
+    listener = whose;
 }
 
-void zkl_lock_events_destroy(zkl_lock_events *events) {
-    free(events->for_grant);
-    free(events->for_loss);
+void zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status) {
+    if (listener != NULL) {
+        listener->returned(lock, function, status);
+    }
 }
 
 static int prepare(zkl_lock_message **message) {
     if (*message == NULL) {
         *message = calloc(1, sizeof(zkl_lock_message));
     }
-    return *message != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    return zkl_made(*message);
 }
 
-int zkl_lock_events_prepare(zkl_lock_events *events, bool tell_granted) {
-    if (events->callback != NULL) {
+int zkl_lock_events_prepare(zkl_lock_events *events) {
+    if (events->options->state_callback != NULL) {
         ZKL_TRY(prepare(&events->for_loss));
     }
-    return tell_granted ? prepare(&events->for_grant) : ZKL_OK;
+    return events->options->tell_granted != 0 ? prepare(&events->for_grant) : ZKL_OK;
 }
 
 /* ---- Out of the queue --------------------------------------------------------------- */
@@ -52,7 +49,7 @@ static void settle(zkl_lock_callback *callback) {
 static void tell(zkl_lock_callback *callback) {
     const zkl_lock_message *message = (const zkl_lock_message *)callback;
     if (!message->is_undone) {
-        message->tell(message->arg, &message->event);
+        message->options->state_callback(message->options->state_arg, &message->event);
     }
 }
 
@@ -91,8 +88,7 @@ static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
     if (prepare(&message) != ZKL_OK) {
         return;
     }
-    message->tell = events->callback;
-    message->arg = events->arg;
+    message->options = events->options;
     message->event = *event;
     message->is_of_connection = is_of_connection;
     zkl_lock_callback_owe(&events->owed, &message->callback, &kind);
@@ -102,8 +98,11 @@ static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
 void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event) {
     bool is_of_connection = event->state == ZKL_STATE_SUSPECT || event->state == ZKL_STATE_HELD;
     zkl_lock_message *message = NULL;
-    zkl_listener_told(event->lock, event->state, event->reason);
-    if (events->callback == NULL || (is_of_connection && is_told_by_what_waits(events, event))) {
+    if (listener != NULL) {
+        listener->told(event->lock, event->state, event->reason);
+    }
+    if (events->options->state_callback == NULL ||
+        (is_of_connection && is_told_by_what_waits(events, event))) {
         return;
     }
     if (event->state == ZKL_STATE_LOST) {

@@ -9,24 +9,32 @@
 
 #include "handle/lock_callback.h"
 
+/** For simulations: hears what the applications of all handles are told. */
+typedef struct zkl_lock_listener {
+    /* A grant is SUSPECT, HELD again, or LOST for a reason. Also without a state callback. */
+    void (*told)(const zkl_lock *lock, zkl_lock_state state, int reason);
+    /* The status that a function of call.h returned, or, if asynchronous, that its callback is
+     * told. ZKL_OK of an acquire is a grant. */
+    void (*returned)(const zkl_lock *lock, const char *function, int status);
+} zkl_lock_listener;
+
+/** NULL: nobody listens, as at the start. Call it only while no handle is open. */
+void zkl_lock_listen(const zkl_lock_listener *whose);
+/** A call of the handle ended so. */
+void zkl_lock_note_returned(const zkl_lock *lock, const char *function, int status);
+
 typedef struct zkl_lock_message zkl_lock_message;
 
 /** The state callback of a handle, and what it is yet to be told. */
 typedef struct zkl_lock_events {
-    zkl_lock_state_callback *callback; /* NULL: nobody */
-    void *arg;
+    const zkl_lock_options *options; /* with the callback; NULL there: nobody is told */
     zkl_lock_callbacks owed;
     zkl_lock_message *for_grant, *for_loss; /* allocated in advance */
 } zkl_lock_events;
 
-/** ZKL_OK, or ZKL_SYSTEM: no thread for the callback. */
-int zkl_lock_events_open(zkl_lock_events *events, const zkl_lock_options *options);
-/** Without the mutex. They are closed (zkl_lock_callbacks_close), or were never opened. */
-void zkl_lock_events_destroy(zkl_lock_events *events);
-
 /** Allocates what it takes to tell the next loss, and with tell_granted the next grant. ZKL_OK or
  *  ZKL_NO_MEMORY. */
-int zkl_lock_events_prepare(zkl_lock_events *events, bool tell_granted);
+int zkl_lock_events_prepare(zkl_lock_events *events);
 
 /** Queues the event. Without memory it is left out, unless it was prepared. `event->resource` lives
  *  as long as the handle. */

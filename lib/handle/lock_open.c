@@ -7,8 +7,8 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
+#include "handle/call.h"
 #include "handle/lock_attempt.h"
-#include "handle/release.h"
 #include "telemetry/metrics.h"
 
 /* ---- Input -------------------------------------------------------------------------------- */
@@ -60,8 +60,8 @@ static void free_lock(zkl_lock *lock) {
     }
     zkl_lock_callbacks_destroy(&lock->calls);
     zkl_lock_callbacks_destroy(&lock->events.owed);
-    zkl_lock_events_destroy(&lock->events);
-    free(lock->attempt.why);
+    free(lock->events.for_grant);
+    free(lock->events.for_loss);
     free((char *)lock->options.owner);
     free((char *)lock->options.note);
     free(lock);
@@ -119,7 +119,9 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (client->closed) {
         return ZKL_CLOSED;
     }
-    ZKL_TRY(zkl_lock_events_open(&lock->events, &lock->options));
+    if (lock->options.state_callback != NULL && zkl_client_callbacks(client) == NULL) {
+        return ZKL_SYSTEM;
+    }
     lock->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");
     lock->id = ++client->last_lock_id;
@@ -132,11 +134,10 @@ static int attach(zkl_lock *lock, const char *resource_class) {
 static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t count, bool is_set,
                      const zkl_lock_options *options, zkl_lock **result) {
     zkl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->members[0]));
-    if (lock == NULL) {
-        return ZKL_NO_MEMORY;
-    }
+    ZKL_TRY(zkl_made(lock));
     zkl_lock_callbacks_begin(&lock->calls, client);
     zkl_lock_callbacks_begin(&lock->events.owed, client);
+    lock->events.options = &lock->options;
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;

@@ -1,7 +1,5 @@
-#include "handle/release.h"
-
 #include "base/error_message.h"
-#include "handle/commit.h"
+#include "handle/call.h"
 #include "handle/lock_attempt.h"
 
 /* Logs and counts the release of what was lost before. */

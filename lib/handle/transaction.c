@@ -1,13 +1,21 @@
+/*
+ * Transactions that the nodes of a held lock guard: they are applied only if all those nodes exist.
+ * A verification is one without operations.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <utlist.h>
+
 #include "base/error_message.h"
 #include "base/handles.h"
 #include "base/threads.h"
 #include "base/validation.h"
-#include "handle/commit.h"
+#include "handle/call.h"
+#include "session/explanation.h"
+#include "session/guarded_write.h"
 
 struct zkl_transaction {
     zkl_handle open; /* first */
@@ -17,7 +25,6 @@ struct zkl_transaction {
      * without the chroot. */
     zkl_multi_operation *operations;
     size_t count;
-    size_t capacity;
     size_t bytes;
     bool over;               /* applied, or perhaps applied */
     size_t applied;          /* how many operations were applied */
@@ -47,16 +54,10 @@ static int check_room(const zkl_transaction *transaction, size_t bytes) {
 }
 
 static bool grow(zkl_transaction *transaction) {
-    enum { FIRST_CAPACITY = 8 };
-    if (transaction->count < transaction->capacity) {
-        return true;
-    }
-    size_t capacity = transaction->count > 0 ? 2 * transaction->count : FIRST_CAPACITY;
-    zkl_multi_operation *operations =
-        realloc(transaction->operations, capacity * sizeof(*operations));
+    size_t size = (transaction->count + 1) * sizeof(*transaction->operations);
+    zkl_multi_operation *operations = realloc(transaction->operations, size);
     if (operations != NULL) {
         transaction->operations = operations;
-        transaction->capacity = capacity;
     }
     return operations != NULL;
 }
@@ -131,7 +132,7 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
                (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK, .path = path, .version = version });
 }
 
-/* ---- Beginning and end ---------------------------------------------------------- */
+/* ---- Its beginning and end ------------------------------------------------------- */
 
 static void free_transaction(zkl_transaction *transaction) {
     for (size_t i = 0; i < transaction->count; i++) {
@@ -181,34 +182,271 @@ void zkl_transaction_free(zkl_transaction *transaction) {
     }
 }
 
-/* ---- Committing ------------------------------------------------------------------ */
+/* The call of a commit or a verification. */
+typedef struct commit_call {
+    zkl_lock_call call;           /* first */
+    zkl_transaction *transaction; /* NULL: it verifies */
+    struct zkl_commit *commit;    /* under way; NULL: over, or never begun */
+    /* Once it is over: ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is no longer held;
+     * ZKL_OPERATION_FAILED: see `result`; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION or
+     * ZKL_SERVER_REFUSED. It was applied with ZKL_OK, perhaps with ZKL_UNKNOWN, else not. */
+    int status;
+    zkl_transaction_result result;
+} commit_call;
 
-typedef struct transaction_call {
-    zkl_commit_call base; /* first */
-    zkl_transaction *transaction;
-} transaction_call;
+/* It outlives its call when that ends before the reply comes. */
+typedef struct zkl_commit {
+    zkl_guarded_write write;
+    commit_call *call;              /* NULL: it has ended */
+    struct zkl_commit *prev, *next; /* of the lock */
+    size_t guards;
+    char (*nodes)[ZKL_NODE_PATH_SIZE]; /* of the guards */
+    zkl_multi_operation
+        operations[]; /* first the guards, each of which checks a node of the lock */
+} zkl_commit;
+
+static int begin_commit(commit_call *call);
+
+/* ---- The end of a commit --------------------------------------------------------- */
 
 /* Without memory for a path that path is left out: the write has been done. */
-static void on_committed(zkl_commit_call *base, const zkl_multi_result *results) {
-    zkl_transaction *transaction = ((transaction_call *)base)->transaction;
+static void keep_results(zkl_transaction *transaction, const zkl_multi_result *results) {
     size_t chroot_length = strlen(transaction->lock->client->chroot);
-    transaction->applied = base->status == ZKL_OK ? transaction->count : 0;
-    for (size_t i = 0; i < transaction->applied; i++) {
+    transaction->applied = transaction->count;
+    for (size_t i = 0; i < transaction->count; i++) {
         const char *made = results[i].path;
         free((char *)transaction->operations[i].path);
         transaction->operations[i].path = made != NULL ? strdup(made + chroot_length) : NULL;
     }
 }
 
+/* A verification writes nothing, so it can be repeated: when the reply was lost with the
+ * connection, the next connection is asked. The loss of the connection is known before the loss of
+ * the reply. */
+static void verify_again(commit_call *call) {
+    const zkl_lock *lock = call->call.lock;
+    if (call->status == ZKL_UNKNOWN && !lock->calls.closing &&
+        zkl_lock_check_held(lock) == ZKL_OK && !lock->members[0].runner->session->connected) {
+        int status = begin_commit(call);
+        call->status = status != ZKL_OK ? status : call->status;
+    }
+}
+
+static void end_commit(zkl_commit *commit, int status, const zkl_multi_result *results) {
+    commit_call *call = commit->call;
+    if (call != NULL) {
+        DL_DELETE(call->call.lock->commits, commit);
+        call->commit = NULL;
+        call->status = status;
+        if (call->transaction == NULL) {
+            verify_again(call);
+        } else if (results != NULL) {
+            keep_results(call->transaction, results);
+        }
+        if (call->commit == NULL) {
+            zkl_call_over(&call->call);
+        }
+    }
+    free(commit);
+}
+
+/* A session that ended without a reply leaves it unknown as well: the write may be applied. */
+static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
+    switch (reply->outcome) {
+    case ZKL_OUTCOME_OK:
+        return ZKL_OK;
+    case ZKL_OUTCOME_UNKNOWN:
+    case ZKL_OUTCOME_SESSION_OVER:
+        return ZKL_UNKNOWN;
+    default:
+        break;
+    }
+    if (reply->results == NULL) {
+        return ZKL_SERVER_REFUSED;
+    }
+    if (reply->failed >= commit->guards) {
+        return ZKL_OPERATION_FAILED;
+    }
+    return reply->outcome == ZKL_OUTCOME_NO_NODE ? ZKL_LOST : reply->status;
+}
+
+/* The request checks its node now, and not only at the next probe, and reports the loss. */
+static void look_for_node(zkl_lock *lock, size_t number) {
+    zkl_request_runner *runner = lock->members[number].runner;
+    if (runner != NULL) {
+        zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_PROBE });
+    }
+}
+
+static void on_ended(void *arg, const zkl_reply *reply) {
+    zkl_commit *commit = arg;
+    int status = status_of(commit, reply);
+    if (commit->call != NULL && status == ZKL_LOST) {
+        look_for_node(commit->call->call.lock, reply->failed);
+    }
+    if (commit->call != NULL && status == ZKL_OPERATION_FAILED) {
+        commit->call->result.failed_operation = (int)(reply->failed - commit->guards);
+        commit->call->result.failed_status = reply->status;
+    }
+    end_commit(commit, status, status == ZKL_OK ? reply->results + commit->guards : NULL);
+}
+
+void zkl_commits_end(zkl_lock *lock, int status) {
+    zkl_commit *commit = NULL;
+    zkl_commit *next = NULL;
+    DL_FOREACH_SAFE(lock->commits, commit, next) {
+        if (zkl_guarded_write_withdraw(&commit->write)) {
+            end_commit(commit, status, NULL);
+        }
+    }
+}
+
+/* ---- The beginning of a commit --------------------------------------------------- */
+
+/* A transaction that was begun under an earlier grant keeps the nodes of that one: an upgrade
+ * begins another. */
+static void find_nodes(zkl_commit *commit) {
+    const zkl_lock *lock = commit->call->call.lock;
+    const zkl_transaction *transaction = commit->call->transaction;
+    if (transaction != NULL && transaction->token != lock->grant.token) {
+        return;
+    }
+    for (size_t i = 0; i < commit->guards; i++) {
+        zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i]);
+    }
+}
+
+static bool prepare(void *arg) {
+    zkl_commit *commit = arg;
+    if (zkl_lock_is_downgrading(commit->call->call.lock)) {
+        return false;
+    }
+    find_nodes(commit);
+    return true;
+}
+
+static zkl_commit *make_commit(commit_call *call) {
+    size_t guards = call->call.lock->count;
+    size_t count = guards + (call->transaction != NULL ? call->transaction->count : 0);
+    size_t size = sizeof(zkl_commit) + count * sizeof(zkl_multi_operation);
+    zkl_commit *commit = calloc(1, size + guards * ZKL_NODE_PATH_SIZE);
+    if (commit == NULL) {
+        return NULL;
+    }
+    commit->call = call;
+    commit->guards = guards;
+    commit->nodes = (char(*)[ZKL_NODE_PATH_SIZE])((char *)commit + size);
+    for (size_t i = 0; i < guards; i++) {
+        commit->operations[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
+                                                       .path = commit->nodes[i],
+                                                       .version = ZKL_ANY_VERSION };
+    }
+    if (count > guards) {
+        memcpy(commit->operations + guards, call->transaction->operations,
+               (count - guards) * sizeof(zkl_multi_operation));
+    }
+    commit->write = (zkl_guarded_write){ .operations = commit->operations,
+                                         .count = count,
+                                         .prepare = prepare,
+                                         .ended = on_ended,
+                                         .arg = commit };
+    return commit;
+}
+
+/* It may be over at once. During a downgrade nothing is sent, because it is not known which node
+ * the lock has. */
+static int begin_commit(commit_call *call) {
+    zkl_lock *lock = call->call.lock;
+    zkl_commit *commit = make_commit(call);
+    ZKL_TRY(zkl_made(commit));
+    call->commit = commit;
+    find_nodes(commit);
+    DL_APPEND(lock->commits, commit);
+    zkl_guarded_write_start(&commit->write, lock->members[0].runner->session);
+    return ZKL_OK;
+}
+
+/* ---- What the calls have in common ------------------------------------------------ */
+
+static void abandon(commit_call *call) {
+    zkl_commit *commit = call->commit;
+    if (commit == NULL) {
+        return;
+    }
+    DL_DELETE(call->call.lock->commits, commit);
+    commit->call = NULL;
+    call->commit = NULL;
+    call->status = ZKL_UNKNOWN;
+    if (zkl_guarded_write_withdraw(&commit->write)) {
+        free(commit);
+        call->status = call->call.lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
+    }
+}
+
+/* Its time has passed: nothing is sent after the deadline, even if its callback runs late. */
+static void expire(zkl_lock_call *call) {
+    abandon((commit_call *)call);
+}
+
+static void explain(const commit_call *call) {
+    const lock_member *member = &call->call.lock->members[0];
+    const zkl_session *session = member->runner != NULL ? member->runner->session : NULL;
+    zkl_explanation why = { "the connection was lost or silent" };
+    if (session != NULL && !session->connected) {
+        why = zkl_explain_connection(session);
+    }
+    zkl_error_note("resource", member->resource, "%s: %s",
+                   call->status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply",
+                   why.text);
+}
+
+/* If it was not over: ZKL_UNKNOWN if it was sent; else ZKL_TIMEOUT, or ZKL_CANCELLED when the
+ * handle is being closed. */
+static int end_wait(commit_call *call) {
+    abandon(call);
+    if (call->status == ZKL_TIMEOUT || call->status == ZKL_UNKNOWN) {
+        explain(call);
+    }
+    return call->status;
+}
+
+/* ---- Verify ------------------------------------------------------------------------ */
+
+static int begin_verify(zkl_lock_call *call) {
+    ZKL_TRY(zkl_lock_check_held(call->lock));
+    return begin_commit((commit_call *)call);
+}
+
+static int end_verify(zkl_lock_call *call) {
+    int status = end_wait((commit_call *)call);
+    return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
+}
+
+static const zkl_lock_call_kind verify = {
+    .shortest_ms = 1, .begin = begin_verify, .end = end_verify, .expire = expire
+};
+
+int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
+    ZKL_BEGIN_CALL;
+    commit_call self = { .call = zkl_call_of_thread(lock, &verify, __func__, timeout_ms) };
+    return zkl_call_wait(&self.call, true);
+}
+
+int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
+                          void *arg) {
+    ZKL_BEGIN_CALL;
+    commit_call self = { .call =
+                             zkl_call_of_callback(lock, &verify, __func__, timeout_ms, NULL, arg) };
+    self.call.application.ended = callback;
+    return zkl_call_start(&self.call, sizeof(self));
+}
+
+/* ---- Commit ------------------------------------------------------------------------ */
+
 /* A later grant does not do: what was read under the earlier one may have changed since. A
  * downgrade keeps the token. */
 static int begin(zkl_lock_call *call) {
-    transaction_call *self = (transaction_call *)call;
-    zkl_transaction *transaction = self->transaction;
-    self->base.operations = transaction->operations;
-    self->base.count = transaction->count;
-    self->base.token = transaction->token;
-    self->base.ended = on_committed;
+    zkl_transaction *transaction = ((commit_call *)call)->transaction;
     if (transaction->over) {
         return zkl_refuse("transaction", "", "it was committed already");
     }
@@ -216,7 +454,7 @@ static int begin(zkl_lock_call *call) {
     if (transaction->token != call->lock->grant.token) {
         return ZKL_LOST;
     }
-    ZKL_TRY(zkl_commit_begin(&self->base));
+    ZKL_TRY(begin_commit((commit_call *)call));
     if (call->application.committed != NULL) {
         atomic_store(&transaction->outstanding, true);
         (void)atomic_fetch_add(&transaction->keepers, 1);
@@ -225,39 +463,37 @@ static int begin(zkl_lock_call *call) {
 }
 
 static int end(zkl_lock_call *call) {
-    int status = zkl_commit_end((zkl_commit_call *)call);
-    ((transaction_call *)call)->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    int status = end_wait((commit_call *)call);
+    ((commit_call *)call)->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
     return status;
 }
 
 /* In the callback the transaction belongs to the application again. */
 static void tell(const zkl_lock_call *call) {
-    const transaction_call *self = (const transaction_call *)call;
+    const commit_call *self = (const commit_call *)call;
     zkl_transaction *transaction = self->transaction;
     atomic_store(&transaction->outstanding, false);
-    call->application.committed(call->arg, call->status, transaction, &self->base.result);
+    call->application.committed(call->arg, call->status, transaction, &self->result);
     drop(transaction);
 }
 
 static const zkl_lock_call_kind kind = {
-    .shortest_ms = 1, .begin = begin, .end = end, .expire = zkl_commit_expire, .tell = tell
+    .shortest_ms = 1, .begin = begin, .end = end, .expire = expire, .tell = tell
 };
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     ZKL_BEGIN_CALL;
-    transaction_call self = { .transaction = transaction,
-                              .base.result = ZKL_TRANSACTION_RESULT_INIT };
-    self.base.call = zkl_call_of_thread(NULL, &kind, __func__, timeout_ms);
     ZKL_TRY(check_handle(transaction));
     if (result != NULL) {
         ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result->struct_size,
                                          sizeof(*result)));
     }
-    self.base.call.lock = transaction->lock;
-    int status = zkl_call_wait(&self.base.call, true);
+    commit_call self = { zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms),
+                         .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    int status = zkl_call_wait(&self.call, true);
     if (result != NULL) {
-        zkl_struct_fill(result, &self.base.result);
+        zkl_struct_fill(result, &self.result);
     }
     return status;
 }
@@ -265,13 +501,12 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
 int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_ms,
                                  zkl_transaction_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    transaction_call self = { .transaction = transaction,
-                              .base.result = ZKL_TRANSACTION_RESULT_INIT };
-    self.base.call = zkl_call_of_callback(NULL, &kind, __func__, timeout_ms, NULL, arg);
-    self.base.call.application.committed = callback;
     ZKL_TRY(check_handle(transaction));
-    self.base.call.lock = transaction->lock;
-    return zkl_call_start(&self.base.call, sizeof(self));
+    commit_call self = { zkl_call_of_callback(transaction->lock, &kind, __func__, timeout_ms, NULL,
+                                              arg),
+                         .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
+    self.call.application.committed = callback;
+    return zkl_call_start(&self.call, sizeof(self));
 }
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {

@@ -108,7 +108,3 @@ zkl_request_facts zkl_request_facts_of(const zkl_request_history *history) {
         .token = request->own.zxid,
     };
 }
-
-char *zkl_explanation_keep(const zkl_explanation *explanation) {
-    return explanation->text[0] != '\0' ? strdup(explanation->text) : NULL;
-}

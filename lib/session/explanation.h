@@ -33,7 +33,4 @@ zkl_explanation zkl_explain_connection(const zkl_session *session);
 
 zkl_request_facts zkl_request_facts_of(const zkl_request_history *history);
 
-/** A copy to free, or NULL: empty, or out of memory. */
-char *zkl_explanation_keep(const zkl_explanation *explanation);
-
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "handle/lock.h"
-#include "handle/lock_listener.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"

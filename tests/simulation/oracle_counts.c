@@ -6,7 +6,6 @@
 
 #include "faults.h"
 #include "handle/lock.h"
-#include "handle/lock_listener.h"
 #include "oracle_records.h"
 
 /* What the application was told about one resource, through the handles of one client. */
