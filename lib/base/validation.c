@@ -281,12 +281,13 @@ int zkl_validate_file_name(const char *what, const char *name) {
 }
 
 /* As none ends in padding, versions differ by whole words. */
-int zkl_validate_struct_size(const char *what, size_t given, size_t known) {
-    if (given <= sizeof(size_t) || given > known || given % sizeof(size_t) != 0) {
+int zkl_validate_struct_size(const char *what, const void *given, size_t known) {
+    size_t size = given != NULL ? *(const size_t *)given : known;
+    if (size <= sizeof(size_t) || size > known || size % sizeof(size_t) != 0) {
         return zkl_refuse(what, NULL,
                           "struct_size is %zu, and this library knows %zu (use the _INIT "
                           "macro)",
-                          given, known);
+                          size, known);
     }
     return ZKL_OK;
 }
@@ -297,10 +298,9 @@ static void copy_fields(void *to, const void *from, size_t struct_size) {
 }
 
 int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size) {
+    ZKL_TRY(zkl_validate_struct_size(what, given, size));
     if (given != NULL) {
-        size_t its_size = *(const size_t *)given;
-        ZKL_TRY(zkl_validate_struct_size(what, its_size, size));
-        copy_fields(defaults, given, its_size);
+        copy_fields(defaults, given, *(const size_t *)given);
     }
     return ZKL_OK;
 }

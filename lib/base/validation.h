@@ -27,9 +27,9 @@ int zkl_validate_mode(zkl_mode mode, unsigned permits);
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest);
 /** The name of a file or directory: not empty, and at most ZKL_FILE_NAME_MAX bytes. */
 int zkl_validate_file_name(const char *what, const char *name);
-/** The struct_size of a caller's struct: that of this version, or of an earlier one, which had
- * fewer fields. */
-int zkl_validate_struct_size(const char *what, size_t given, size_t known);
+/** The struct_size, which is the first field of a caller's struct: that of this version, or of an
+ *  earlier one, which had fewer fields. NULL: there is no struct. */
+int zkl_validate_struct_size(const char *what, const void *given, size_t known);
 /** Copies the caller's struct over the defaults, which stay where it is too short for them, or
  * NULL. `size`: of the struct in this version. */
 int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size);

@@ -155,8 +155,7 @@ int zkl_client_info(zkl_client *client, zkl_client_information *information) {
     zkl_client_information filled;
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_validate_pointer("information", information));
-    ZKL_TRY(zkl_validate_struct_size("zkl_client_information", information->struct_size,
-                                     sizeof(*information)));
+    ZKL_TRY(zkl_validate_struct_size("zkl_client_information", information, sizeof(*information)));
     ZKL_WITH_MUTEX(&client->mutex);
     if (client->sessions == NULL) {
         return ZKL_CLOSED; /* and its handles keep it */

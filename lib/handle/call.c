@@ -83,11 +83,11 @@ void zkl_call_answer(zkl_lock_call *call, int status) {
 
 static void wait_until_over(const zkl_lock_call *call) {
     zkl_lock_callbacks *calls = &call->lock->calls;
-    int64_t start = zkl_clock_ms();
-    int64_t left = call->timeout_ms == ZKL_FOREVER ? INT64_MAX : call->timeout_ms;
-    while (call->state == ZKL_CALL_WAITS && !calls->closing && left > 0) {
-        zkl_condition_wait(&calls->changed, &call->lock->client->mutex, left);
-        left = left == INT64_MAX ? left : call->timeout_ms - (zkl_clock_ms() - start);
+    int64_t deadline_ms =
+        call->timeout_ms == ZKL_FOREVER ? INT64_MAX : zkl_deadline(call->timeout_ms);
+    bool in_time = true;
+    while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
+        in_time = zkl_wait_until(&calls->changed, &call->lock->client->mutex, deadline_ms);
     }
 }
 
@@ -115,9 +115,7 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
 }
 
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
-    if (grant != NULL) {
-        ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
-    }
+    ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
     int status = zkl_call_wait(call, true);
     if (status == ZKL_OK && grant != NULL) {
         zkl_struct_fill(grant, &call->grant);

@@ -89,8 +89,7 @@ int zkl_lock_info(const zkl_lock *lock, zkl_lock_information *information) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_handle_check("lock", lock));
     ZKL_TRY(zkl_validate_pointer("information", information));
-    ZKL_TRY(zkl_validate_struct_size("zkl_lock_information", information->struct_size,
-                                     sizeof(*information)));
+    ZKL_TRY(zkl_validate_struct_size("zkl_lock_information", information, sizeof(*information)));
     zkl_lock_information filled;
     ZKL_WITH_MUTEX(&lock->client->mutex);
     if (lock->client->closed) {

@@ -220,9 +220,7 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
     ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
     if (has_several(lock)) {
         lock->attempt.group = zkl_create_group_make(lock->count);
-        if (lock->attempt.group == NULL) {
-            return ZKL_NO_MEMORY;
-        }
+        ZKL_TRY(zkl_made(lock->attempt.group));
     }
     for (; *begun < lock->count; (*begun)++) {
         ZKL_TRY(start_member(lock, &lock->members[*begun], timeout_ms));

@@ -166,7 +166,7 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     ZKL_WITH_MUTEX(&lock->client->mutex);
     ZKL_TRY(zkl_lock_check_held(lock));
     *result = make_transaction(lock);
-    return *result != NULL ? ZKL_OK : ZKL_NO_MEMORY;
+    return zkl_made(*result);
 }
 
 static void drop(zkl_transaction *transaction) {
@@ -485,10 +485,7 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
                            zkl_transaction_result *result) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_handle(transaction));
-    if (result != NULL) {
-        ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result->struct_size,
-                                         sizeof(*result)));
-    }
+    ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result, sizeof(*result)));
     commit_call self = { zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms),
                          .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
     int status = zkl_call_wait(&self.call, true);

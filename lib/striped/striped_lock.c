@@ -306,9 +306,7 @@ int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mo
                              int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
-    if (grant != NULL) {
-        ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant->struct_size, sizeof(*grant)));
-    }
+    ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
     zkl_grant filled = ZKL_GRANT_INIT;
     enter(self);
     int status = begin(self, stripe, mode, timeout_ms);

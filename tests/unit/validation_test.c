@@ -406,16 +406,19 @@ TEST(ranges_hold_at_their_edges) {
 }
 
 TEST(struct_size_must_be_that_of_a_version) {
-    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 40, 40), ZKL_OK);
-    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 32, 40), ZKL_OK);
-    EXPECT_INT(zkl_validate_struct_size("zkl_thing", 2 * sizeof(size_t), 40), ZKL_OK);
-    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", sizeof(size_t), 40), "struct_size");
-    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 39, 40), "zkl_thing: struct_size is 39,");
-    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 48, 40), "zkl_thing: struct_size is 48,");
-    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 0, 40), "struct_size");
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", &(size_t){ 40 }, 40), ZKL_OK);
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", &(size_t){ 32 }, 40), ZKL_OK);
+    EXPECT_INT(zkl_validate_struct_size("zkl_thing", &(size_t){ 2 * sizeof(size_t) }, 40), ZKL_OK);
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", &(size_t){ sizeof(size_t) }, 40),
+                   "struct_size");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", &(size_t){ 39 }, 40),
+                   "zkl_thing: struct_size is 39,");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", &(size_t){ 48 }, 40),
+                   "zkl_thing: struct_size is 48,");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", &(size_t){ 0 }, 40), "struct_size");
     EXPECT(strstr(zkl_error_message(), "zkl_thing: struct_size is 0,") != NULL);
     EXPECT(strstr(zkl_error_message(), "40") != NULL);
-    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", 41, 40), "struct_size");
+    EXPECT_REFUSED(zkl_validate_struct_size("zkl_thing", &(size_t){ 41 }, 40), "struct_size");
 }
 
 TEST(pointer_must_not_be_null) {
