@@ -28,29 +28,25 @@ static zkl_handle **place_of(const void *handle) {
 
 void zkl_handle_open(zkl_handle *handle) {
     handle->process = (int)getpid();
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     zkl_handle **bucket = bucket_of(handle);
     handle->next = *bucket;
     *bucket = handle;
-    zkl_process_unlock();
 }
 
 void zkl_handle_close(zkl_handle *handle) {
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     zkl_handle **place = place_of(handle);
     if (*place != NULL) {
         *place = handle->next;
     }
-    zkl_process_unlock();
 }
 
 /* The process that opened it; 0: it is not open. */
 static int process_of(const void *handle) {
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     const zkl_handle *open = handle != NULL ? *place_of(handle) : NULL;
-    int process = open != NULL ? open->process : 0;
-    zkl_process_unlock();
-    return process;
+    return open != NULL ? open->process : 0;
 }
 
 bool zkl_handle_is_open(const void *handle) {

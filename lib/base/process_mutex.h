@@ -4,7 +4,9 @@
 #ifndef ZKLOCK_PROCESS_MUTEX_H
 #define ZKLOCK_PROCESS_MUTEX_H
 
-void zkl_process_lock(void);
-void zkl_process_unlock(void);
+#include "base/threads.h"
+
+/** For ZKL_WITH_MUTEX (threads.h). */
+pthread_mutex_t *zkl_process_mutex(void);
 
 #endif

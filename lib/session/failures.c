@@ -83,7 +83,7 @@ static void take_established(failure *one) {
 
 void zkl_failures_take_line(const char *line) {
     char address[ADDRESS_SIZE];
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     if (find_address(line, "initiated connection to server ", address)) {
         take_accepted(place_of(address));
     } else if (find_address(line, "session establishment complete on server ", address)) {
@@ -91,7 +91,6 @@ void zkl_failures_take_line(const char *line) {
     } else if (strstr(line, " zk retcode=") != NULL && find_address(line, "Socket ", address)) {
         take_error(place_of(address), line);
     }
-    zkl_process_unlock();
 }
 
 /* ---- Addresses -------------------------------------------------------------------- */
@@ -110,7 +109,7 @@ static bool is_one_of(const char *addresses, const char *address) {
 
 void zkl_failures_find(const char *addresses, char *text, size_t size) {
     const failure *found = NULL;
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     for (size_t i = 0; i < PLACES; i++) {
         const failure *one = &failures[i];
         bool later = found == NULL || one->number > found->number;
@@ -120,15 +119,13 @@ void zkl_failures_find(const char *addresses, char *text, size_t size) {
     }
     snprintf(text, size, "%s%s%s", found != NULL ? found->address : "", found != NULL ? ": " : "",
              found != NULL ? found->why : "");
-    zkl_process_unlock();
 }
 
 void zkl_failures_forget(const char *addresses) {
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     for (size_t i = 0; i < PLACES; i++) {
         if (is_one_of(addresses, failures[i].address)) {
             failures[i] = (failure){ 0 };
         }
     }
-    zkl_process_unlock();
 }

@@ -44,17 +44,15 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     log->level = level;
     log->queue = queue;
     log->process = getpid();
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     DL_APPEND(open_logs, log);
-    zkl_process_unlock();
     return log;
 }
 
 void zkl_log_stop(zkl_log *log) {
     if (log != NULL) {
-        zkl_process_lock();
+        ZKL_WITH_MUTEX(zkl_process_mutex());
         DL_DELETE(open_logs, log);
-        zkl_process_unlock();
     }
 }
 
@@ -167,13 +165,12 @@ void zkl_log_zookeeper_line(const char *line) {
     zkl_log_record record =
         zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER, ZKL_OK);
     record.message = line;
-    zkl_process_lock();
+    ZKL_WITH_MUTEX(zkl_process_mutex());
     for (zkl_log *log = open_logs; log != NULL; log = log->next) {
         if (log->process == getpid()) {
             zkl_log_write(log, &record);
         }
     }
-    zkl_process_unlock();
 }
 
 const char *zkl_log_event_name(int event) {
