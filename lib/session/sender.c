@@ -24,16 +24,18 @@ static bool is_write(zkl_operation_kind kind) {
            kind == ZKL_OPERATION_SET;
 }
 
+/* The asker may forget it while the session looks at the reply. */
 static void on_reply(void *arg, const zkl_reply *reply) {
-    const zkl_sent operation = *(const zkl_sent *)arg;
-    const zkl_sender *sender = operation.sender;
-    free(arg);
+    zkl_sent *sent = arg;
+    const zkl_sender *sender = sent->sender;
+    if (sent->session_number == sender->session_number) {
+        sender->answered(sender->arg, reply, sent->at_ms, sent->was_write);
+    }
+    const zkl_sent operation = *sent;
     if (operation.kept_at != NULL) {
         *operation.kept_at = NULL;
     }
-    if (operation.session_number == sender->session_number) {
-        sender->answered(sender->arg, reply, operation.at_ms, operation.was_write);
-    }
+    free(sent);
     if (operation.done == NULL) {
         return;
     }

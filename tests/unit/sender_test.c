@@ -13,12 +13,17 @@ typedef struct desk {
     fake_operations fake;
     zkl_metrics metrics;
     zkl_sender sender;
+    zkl_sent *under_way;
+    bool forgets; /* what is under way, as soon as it is answered */
 } desk;
 
 static void on_answered(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write) {
     desk *self = arg;
     fake_note(&self->fake, "answered %d after %d ms%s", (int)reply->outcome,
               (int)(self->fake.now_ms - sent_ms), was_write ? ", a write" : "");
+    if (self->forgets) {
+        zkl_sent_forget(&self->under_way);
+    }
 }
 
 static void on_reply(void *arg, const zkl_reply *reply) {
@@ -113,5 +118,17 @@ TEST(operation_is_under_way_until_its_reply) {
     FAKE_ANSWER(&self->fake, "exists", .outcome = ZKL_OUTCOME_OK);
     EXPECT(sent == NULL);
     FAKE_HEARD(&self->fake, "answered 0 after 0 ms");
+    fake_end(&self->fake);
+}
+
+TEST(asker_that_goes_while_its_reply_is_looked_at_is_not_told) {
+    desk *self = open_desk();
+    const zkl_operation exists = { .kind = ZKL_OPERATION_EXISTS, .path = "/r", .tag = 7 };
+    self->forgets = true;
+    zkl_send_tracked(&self->sender, &exists, on_reply, self, &self->under_way);
+    FAKE_HEARD(&self->fake, "exists /r");
+    FAKE_ANSWER(&self->fake, "exists", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&self->fake, "answered 0 after 0 ms");
+    EXPECT(self->under_way == NULL);
     fake_end(&self->fake);
 }
