@@ -26,8 +26,8 @@ typedef struct zkl_client_session {
     zkl_client *client;
     zkl_connection *connection;
     zkl_session session;
-    bool is_over;           /* tells its thread to open another */
-    int connect_status;     /* ZKL_OK, or why its thread could not begin to connect */
+    bool is_over;       /* tells its thread to open another */
+    int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
     pthread_cond_t changed; /* for its thread: the connection, or is_over */
     pthread_t thread;
     struct zkl_client_session *next;

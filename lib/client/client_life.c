@@ -290,10 +290,14 @@ static void explain(const zkl_client *client, const char *hosts, int status) {
     }
 }
 
+/* The time to connect begins when the names have been resolved. */
 static int await_first_session(zkl_client *client, const opening *given) {
-    int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
     ZKL_WITH_MUTEX(&client->mutex);
     const zkl_client_session *first = client->sessions;
+    while (first->connect_status == ZKL_PENDING) {
+        zkl_condition_wait(&client->changed, &client->mutex, INT64_MAX);
+    }
+    int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
     while (!first->session.connected && !first->session.auth_failed &&
            first->connect_status == ZKL_OK &&
            zkl_wait_until(&client->changed, &client->mutex, deadline_ms)) {

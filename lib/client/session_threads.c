@@ -118,9 +118,9 @@ static void open_next_session(zkl_client_session *self) {
     int status = connect_session(self);
     pthread_mutex_lock(&self->client->mutex);
     self->connect_status = status;
+    tell_threads(self);
     if (status != ZKL_OK) {
         self->is_over = true;
-        tell_threads(self);
         pause_connecting(self, RETRY_PAUSE_MS);
     }
 }
@@ -197,6 +197,7 @@ static zkl_client_session *make_session(zkl_client *client) {
     zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
     self->client = client;
     self->is_over = true;
+    self->connect_status = ZKL_PENDING;
     self->connection = zkl_connection_make(&client->mutex, &listener);
     if (self->connection == NULL) {
         free(self);

@@ -200,3 +200,14 @@ TEST(open_says_why_it_cannot_begin) {
     EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
     zkl_testing_end();
 }
+
+TEST(time_to_resolve_names_is_no_time_to_connect) {
+    zkl_client *client = NULL;
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.connect_timeout_ms = 1000;
+    zkl_testing_begin(NULL);
+    zkl_names_take(3 * (int64_t)SECOND_US);
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_OK);
+    EXPECT_INT(zkl_client_close(client, 1000), ZKL_OK);
+    zkl_testing_end();
+}
