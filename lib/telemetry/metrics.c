@@ -23,17 +23,14 @@ static zkl_class_metrics *find(zkl_metrics *metrics, const char *name) {
     return NULL;
 }
 
-/* Beside the one without a name, and before that of the overflow. */
-static bool is_full(const zkl_metrics *metrics) {
-    return metrics->class_count > ZKL_RESOURCE_CLASSES_MAX;
-}
-
 zkl_class_metrics *zkl_metrics_class(zkl_metrics *metrics, const char *name) {
     if (metrics == NULL) {
         return NULL;
     }
     zkl_class_metrics *class = find(metrics, name);
-    if (class == NULL && is_full(metrics)) {
+    /* Of those with a name; the overflow has the last place. */
+    bool is_full = metrics->class_count > ZKL_RESOURCE_CLASSES_MAX;
+    if (class == NULL && is_full) {
         name = ZKL_RESOURCE_CLASS_OVERFLOW;
         class = find(metrics, name);
     }

@@ -38,27 +38,24 @@ void zkl_recorder_listen(const zkl_record_listener *listener) {
 
 /* ---- The ring --------------------------------------------------------------- */
 
-/* The bytes from one place up to another, in two pieces where they go over the end. */
-static void cut_piece(const zkl_recorder *recorder, uint64_t from, uint64_t to, const char **bytes,
-                      size_t *length) {
+/* The bytes from one place up to another, or to the end of the ring. */
+static zkl_record_piece cut_piece(const zkl_recorder *recorder, uint64_t from, uint64_t to) {
     size_t start = (size_t)(from % recorder->size);
     size_t left = recorder->size - start;
-    *bytes = recorder->bytes + start;
-    *length = to - from < left ? (size_t)(to - from) : left;
+    size_t length = to - from < left ? (size_t)(to - from) : left;
+    return (zkl_record_piece){ recorder->bytes + start, length };
 }
 
 static void forget_oldest(zkl_recorder *recorder) {
     for (;;) {
-        const char *bytes;
-        size_t length;
-        cut_piece(recorder, recorder->kept_from, recorder->written, &bytes, &length);
-        const char *end = memchr(bytes, '\n', length);
+        zkl_record_piece piece = cut_piece(recorder, recorder->kept_from, recorder->written);
+        const char *end = memchr(piece.bytes, '\n', piece.length);
         if (end != NULL) {
-            recorder->kept_from += (uint64_t)(end - bytes) + 1;
+            recorder->kept_from += (uint64_t)(end - piece.bytes) + 1;
             recorder->dropped++;
             return;
         }
-        recorder->kept_from += length; /* the line goes on at the beginning of the ring */
+        recorder->kept_from += piece.length; /* the line goes on at the beginning of the ring */
     }
 }
 
@@ -213,14 +210,13 @@ static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]
 }
 
 void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
-    pieces->list[0].bytes = pieces->header;
-    pieces->list[0].length = write_header(recorder, pieces->header);
-    cut_piece(recorder, recorder->kept_from, recorder->written, &pieces->list[1].bytes,
-              &pieces->list[1].length);
-    uint64_t next = recorder->kept_from + pieces->list[1].length;
-    cut_piece(recorder, next, recorder->written, &pieces->list[2].bytes, &pieces->list[2].length);
-    pieces->list[3].bytes = pieces->footer;
-    pieces->list[3].length = write_footer(recorder->records - recorder->dropped, pieces->footer);
+    size_t header = write_header(recorder, pieces->header);
+    size_t footer = write_footer(recorder->records - recorder->dropped, pieces->footer);
+    zkl_record_piece *list = pieces->list;
+    list[0] = (zkl_record_piece){ pieces->header, header };
+    list[1] = cut_piece(recorder, recorder->kept_from, recorder->written);
+    list[2] = cut_piece(recorder, recorder->kept_from + list[1].length, recorder->written);
+    list[3] = (zkl_record_piece){ pieces->footer, footer };
 }
 
 size_t zkl_recorder_size_max(const zkl_recorder *recorder) {

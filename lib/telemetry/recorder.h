@@ -75,11 +75,12 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
 #define ZKL_RECORD_PIECES 4
 #define ZKL_RECORD_HEADER_SIZE 1024
 #define ZKL_RECORD_FOOTER_SIZE 64
+typedef struct zkl_record_piece {
+    const char *bytes;
+    size_t length;
+} zkl_record_piece;
 typedef struct zkl_record_pieces {
-    struct {
-        const char *bytes;
-        size_t length;
-    } list[ZKL_RECORD_PIECES];
+    zkl_record_piece list[ZKL_RECORD_PIECES];
     char header[ZKL_RECORD_HEADER_SIZE];
     char footer[ZKL_RECORD_FOOTER_SIZE];
 } zkl_record_pieces;
