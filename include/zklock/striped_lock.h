@@ -99,9 +99,8 @@ ZKL_API zkl_lock *zkl_striped_lock_held(zkl_striped_lock *striped_lock);
 /**
  * Closes a handle: ends an acquire that waits, which returns ZKL_CANCELLED, and releases what is
  * held as zkl_lock_release() does with a timeout of 0. No other thread may begin a call on the
- * handle any more, and a blocking acquire of ZKL_ANY_STRIPE begins one for each stripe: cancel it
- * first, and close when it has returned. If a callback of one of its calls is running in another
- * thread, close waits for it. NULL is allowed. May be called from a callback. Callbacks of
+ * handle any more. Waits only for an acquire, or a callback of one of the handle's calls, that is
+ * running in another thread. NULL is allowed. May be called from a callback. Callbacks of
  * asynchronous calls that are still owed come later, as with zkl_lock_close. In a forked child it
  * does nothing.
  */

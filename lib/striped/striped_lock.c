@@ -29,6 +29,8 @@ struct zkl_striped_lock {
     size_t references;     /* the handle, and an acquire under way */
     bool closed;
     bool searching;
+    bool asks;               /* a thread is in a call on one of the locks, or about to begin it */
+    pthread_cond_t returned; /* from that call */
     zkl_lock_search search;
     zkl_mode mode; /* of the search, like what follows */
     int64_t timeout_ms;
@@ -129,6 +131,7 @@ static void drop(zkl_striped_lock *self) {
     bool last = --self->references == 0;
     pthread_mutex_unlock(&self->mutex);
     if (last) {
+        zkl_condition_end(&self->returned);
         pthread_mutex_destroy(&self->mutex);
         free(self);
     }
@@ -150,6 +153,7 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     zkl_striped_lock *self = calloc(1, sizeof(*self) + locks * sizeof(zkl_lock *));
     ZKL_TRY(zkl_made(self));
     pthread_mutex_init(&self->mutex, NULL);
+    zkl_condition_begin(&self->returned);
     self->references = 1;
     self->stripes = stripes;
     self->fail_on_session_expiry = options.fail_on_session_expiry != 0;
@@ -163,7 +167,8 @@ int zkl_striped_lock_open(zkl_client *client, const char *resource, int32_t stri
     return ZKL_OK;
 }
 
-/* From here on no stripe is asked for, and a callback of the last one that was is waited for. */
+/* From here on no stripe is asked for. A thread that asks for one is waited for, and so is a
+ * callback of the last one that was asked for. */
 void zkl_striped_lock_close(zkl_striped_lock *self) {
     ZKL_NOT_CANCELLED;
     if (!zkl_handle_is_ours(self)) {
@@ -171,6 +176,10 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     }
     pthread_mutex_lock(&self->mutex);
     self->closed = true;
+    while (self->asks) {
+        (void)zkl_lock_cancel(find_last(self));
+        zkl_condition_wait(&self->returned, &self->mutex, INT64_MAX);
+    }
     pthread_mutex_unlock(&self->mutex);
     close_stripes(self);
     zkl_handle_close(&self->open); /* a callback that was waited for may still have called */
@@ -296,9 +305,12 @@ static zkl_mode mode_of_last(const zkl_striped_lock *self) {
 /* With the mutex, which is let go meanwhile. */
 static int ask(zkl_striped_lock *self, zkl_grant *grant) {
     zkl_lock *lock = find_last(self);
+    self->asks = true;
     pthread_mutex_unlock(&self->mutex);
     int status = zkl_lock_acquire(lock, mode_of_last(self), self->last_ms, grant);
     pthread_mutex_lock(&self->mutex);
+    self->asks = false;
+    zkl_condition_broadcast(&self->returned);
     return status;
 }
 
