@@ -424,6 +424,8 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
     zkl_node_name_prefix(request->session.prefix, session->guid, zkl_request_place(request).kind);
 }
 
+_Static_assert(ZKL_EVENT_WATCH_FIRED == ZKL_EVENT_BACKED_OFF + 1, "an operation after BACK_OFF");
+
 /* Nobody has asked for it: a node must not become ours, or be deleted, by such an answer. The
  * answers come in the order of what they answer. */
 static bool is_unasked_for(zkl_request *request, zkl_event_kind kind) {

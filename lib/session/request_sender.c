@@ -122,9 +122,11 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
         break;
     case ZKL_ACTION_REMOVE_PARENT:
         return remove_parent(self);
-    default:
+    case ZKL_ACTION_SETTLE:
         return zkl_liveness_write_nothing(&self->session->liveness, (int)action->kind,
                                           self->member.replied, self->member.arg, NULL);
+    default:
+        return ZKL_OUTCOME_REFUSED; /* there is no other */
     }
     return send(self, &operation);
 }
