@@ -1,6 +1,5 @@
 /* What every example needs beside its subject: a client, and a message when something fails. */
-#ifndef ZKLOCK_EXAMPLE_H
-#define ZKLOCK_EXAMPLE_H
+#pragma once
 
 #include <stdio.h>
 #include <zklock/zklock.h>
@@ -19,5 +18,3 @@ static inline int run_example(int argc, char **argv, const zkl_client_options *o
     (void)zkl_client_close(client, 5000);
     return status == ZKL_OK ? 0 : 1;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * only. The linker (--wrap) puts these in place of pthread_create, pthread_join, nanosleep, poll
  * and sigtimedwait.
  */
-#ifndef SIMULATED_WAITS_H
-#define SIMULATED_WAITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ extern int64_t simulated_signal_at_ms;
 
 /* Is called in the next nanosleep, while the example works; NULL: nothing is. */
 extern void (*simulated_accident)(void);
-
-#endif

@@ -2,8 +2,7 @@
  * The memory that all processes share: what has become of each transfer, and who holds locks. It
  * holds no lock of its own, which a killed process could keep.
  */
-#ifndef BANK_BOARD_H
-#define BANK_BOARD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ struct board *board_make(void);
 
 /** Prints a failure to stderr, and counts it. */
 __attribute__((format(printf, 2, 3))) void board_fail(struct board *board, const char *format, ...);
-
-#endif

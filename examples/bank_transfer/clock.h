@@ -1,6 +1,5 @@
 /* Time, for deadlines and pauses. */
-#ifndef BANK_CLOCK_H
-#define BANK_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -15,5 +14,3 @@ static inline void clock_pause_ms(int64_t ms) {
     struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
     nanosleep(&pause, NULL);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Starts the processes, kills some while they hold locks, and starts those again. */
-#ifndef BANK_COORDINATOR_H
-#define BANK_COORDINATOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct course {
 
 /** Runs all processes to the end. No client may be open: a handle does not survive fork(). */
 void coordinator_run(const struct bank *bank, struct board *board, struct course *course);
-
-#endif

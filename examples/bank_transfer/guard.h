@@ -1,6 +1,5 @@
 /* The locks on the two accounts of a transfer: one set, or two locks one after the other. */
-#ifndef BANK_GUARD_H
-#define BANK_GUARD_H
+#pragma once
 
 #include "board.h"
 #include "store.h"
@@ -19,5 +18,3 @@ int guard_acquire(struct guard *guard, zkl_client *client, struct transfer *tran
 
 /** Releases what is held. */
 void guard_end(struct guard *guard);
-
-#endif

@@ -1,11 +1,8 @@
 /* What has come of it, counted from the database and the board, and whether that is right. */
-#ifndef BANK_REPORT_H
-#define BANK_REPORT_H
+#pragma once
 
 #include "board.h"
 #include "coordinator.h"
 
 /** Prints the report. Returns whether every rule was kept. */
 bool report(const struct bank *bank, struct board *board, const struct course *course);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A store is one connection: one thread uses it, and it does not cross fork().
  */
-#ifndef BANK_STORE_H
-#define BANK_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ enum store_status store_write(struct store *store, const struct transfer *transf
 /** Whether a transfer of this number was written. */
 enum store_status store_has(struct store *store, int number, bool *has);
 enum store_status store_audit(struct store *store, int64_t first_balance, struct audit *audit);
-
-#endif

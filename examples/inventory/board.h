@@ -3,8 +3,7 @@
  * are forked. Holds what is asked, what came of it, and the gates at which
  * they wait for one another.
  */
-#ifndef INVENTORY_BOARD_H
-#define INVENTORY_BOARD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ void board_free(struct board *board);
 
 /** Notes why the run cannot continue; the first text is kept. */
 void board_fail(struct board *board, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,6 +1,5 @@
 /* Monotonic time, in the units that the inventory service uses. */
-#ifndef INVENTORY_CLOCK_H
-#define INVENTORY_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -12,5 +11,3 @@ static inline int64_t clock_now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Functions that return bool have noted the reason on the board when they
  * return false; the run cannot go on then.
  */
-#ifndef INVENTORY_CONTENDER_H
-#define INVENTORY_CONTENDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ bool contender_await(struct contender *contender, struct gate *gate, int count, 
 
 /** Passes a status of the store on, after noting an error. */
 store_status contender_checked(struct contender *contender, store_status status, const char *what);
-
-#endif

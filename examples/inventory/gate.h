@@ -5,8 +5,7 @@
  * keep the others from passing, which a process-shared mutex, condition or
  * barrier does not promise. Every wait has a limit.
  */
-#ifndef INVENTORY_GATE_H
-#define INVENTORY_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ bool gate_await(struct gate *gate, uint32_t count, int64_t timeout_ms);
 
 /** The count at this moment. */
 uint32_t gate_count(struct gate *gate);
-
-#endif

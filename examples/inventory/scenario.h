@@ -2,8 +2,7 @@
  * The scenarios: what is in stock, who comes, in which order, and what must
  * come of it under a lock.
  */
-#ifndef INVENTORY_SCENARIO_H
-#define INVENTORY_SCENARIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ const char *guard_name(enum guard guard);
 
 /** Whether a run under this guard must oversell, as opposed to must not. */
 bool guard_must_oversell(enum guard guard);
-
-#endif

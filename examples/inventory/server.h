@@ -2,8 +2,7 @@
  * A server: one operating-system process with one ZooKeeper session, whose
  * threads serve their share of the requests.
  */
-#ifndef INVENTORY_SERVER_H
-#define INVENTORY_SERVER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -43,5 +42,3 @@ int server_audit_queue(const struct run_plan *plan);
 /** Connects once, in a process of its own. Returns 0; 1 when no server answers; 2 when the host
  * list is wrong. Prints the reason. */
 int server_check_hosts(const char *hosts);
-
-#endif

@@ -2,8 +2,7 @@
  * The service itself: how one request is served, without a lock and under one.
  * Reading, deciding and writing back are separate steps in both.
  */
-#ifndef INVENTORY_SERVICE_H
-#define INVENTORY_SERVICE_H
+#pragma once
 
 #include "contender.h"
 
@@ -14,5 +13,3 @@ bool serve_under_lock(struct contender *contender, int index);
 /** Queries the stock once, beside the sale, and counts the result on the board. */
 bool query_without_lock(struct contender *contender);
 bool query_under_lock(struct contender *contender);
-
-#endif

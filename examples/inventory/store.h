@@ -7,8 +7,7 @@
  *
  * A store is one connection: one thread uses it, and it does not cross fork().
  */
-#ifndef INVENTORY_STORE_H
-#define INVENTORY_STORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ store_status store_sell_claimed(struct store *store, const struct store_sale *sa
 /** Writes back if no later token has WRITTEN. Looks right and oversells: a later
  *  holder that has read, and not yet written, has left no trace. */
 store_status store_sell_checked_at_write(struct store *store, const struct store_sale *sale);
-
-#endif

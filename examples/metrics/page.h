@@ -1,6 +1,5 @@
 /* The page of metrics that a service hands to Prometheus. */
-#ifndef METRICS_PAGE_H
-#define METRICS_PAGE_H
+#pragma once
 
 #include <zklock/zklock.h>
 
@@ -8,5 +7,3 @@
  *  "Content-Type: text/plain; version=0.0.4". Free it with free(). NULL: there is none to
  *  be had; zkl_strerror(*status) tells why. */
 char *metrics_page(zkl_client *client, int *status);
-
-#endif

@@ -5,8 +5,7 @@
  * It is written against zklock/zklock.h only. Its test, nightly_job_test.c, links
  * zklock::testing in place of zklock::zklock.
  */
-#ifndef NIGHTLY_JOB_H
-#define NIGHTLY_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ enum { JOB_STEPS = 10 };
 
 /** Runs it, on a client that is open. Waits for the lock for `wait_ms` at most. */
 job_result job_run(zkl_client *client, const job_store *store, int64_t wait_ms);
-
-#endif

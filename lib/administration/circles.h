@@ -5,8 +5,7 @@
  * a circle: between two circles it takes no more than the square of the graph's size. No function
  * calls itself, so no stack limits the length of a circle.
  */
-#ifndef ZKLOCK_ADMINISTRATION_CIRCLES_H
-#define ZKLOCK_ADMINISTRATION_CIRCLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ typedef bool zkl_circle_callback(void *arg, const zkl_wait *const *waits, size_t
  */
 bool zkl_circles_visit(size_t owners, zkl_wait *waits, size_t count, zkl_circle_callback *visit,
                        void *arg);
-
-#endif

@@ -2,8 +2,7 @@
  * The contenders of resources in the order of their queues, what their nodes say, and who waits for
  * whom.
  */
-#ifndef ZKLOCK_ADMINISTRATION_LINE_H
-#define ZKLOCK_ADMINISTRATION_LINE_H
+#pragma once
 
 #include "client/inquiry.h"
 #include "recipe/contenders.h"
@@ -32,5 +31,3 @@ int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_qu
 /** Calls back for each direct wait, from which all others follow, with the places of both nodes. */
 typedef void zkl_line_wait_callback(void *arg, size_t waiter, size_t earlier);
 void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, void *arg);
-
-#endif

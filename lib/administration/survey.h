@@ -1,6 +1,5 @@
 /* What administration makes of the servers' answers: reports, and surveys of all resources. */
-#ifndef ZKLOCK_ADMINISTRATION_SURVEY_H
-#define ZKLOCK_ADMINISTRATION_SURVEY_H
+#pragma once
 
 #include "client/inquiry.h"
 
@@ -32,5 +31,3 @@ int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey
 
 /** The resource's name; that of a stripe is "<resource>/stripe-0003". */
 const char *zkl_survey_name(const zkl_survey *survey, size_t place);
-
-#endif

@@ -3,8 +3,7 @@
  * news from ZooKeeper. They run one at a time: on a thread of the queue's own, or
  * in a call that the application makes.
  */
-#ifndef ZKLOCK_CALLBACK_QUEUE_H
-#define ZKLOCK_CALLBACK_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ size_t zkl_callback_queue_dispatch(zkl_callback_queue *queue);
 /** A descriptor that is readable while callbacks wait; it is closed with the queue. -1: it could
  *  not be made. */
 int zkl_callback_queue_descriptor(zkl_callback_queue *queue);
-
-#endif

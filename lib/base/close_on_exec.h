@@ -2,8 +2,7 @@
  * libzookeeper, as distributions build it, opens its sockets without close-on-exec. It does not
  * reveal their descriptors, only the address at the other end.
  */
-#ifndef ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H
-#define ZKLOCK_ZOOKEEPER_CLOSE_ON_EXEC_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -11,5 +10,3 @@
  *  to the same server that somebody else has made in this process is one of them. Without /proc
  *  nothing happens. */
 void zkl_close_on_exec(const struct sockaddr *peer, socklen_t length);
-
-#endif

@@ -1,7 +1,6 @@
 /* How a call fails: the one way to hand a status on, and what zkl_error_message tells the calling
  * thread about its last call. */
-#ifndef ZKLOCK_ERROR_MESSAGE_H
-#define ZKLOCK_ERROR_MESSAGE_H
+#pragma once
 
 #include "base/threads.h"
 #include "zklock/zklock.h"
@@ -41,5 +40,3 @@ __attribute__((format(printf, 3, 4))) void zkl_error_note(const char *what, cons
 
 /** The same, and the status for a mistake of the caller's. */
 #define zkl_refuse(...) (zkl_error_note(__VA_ARGS__), ZKL_INVALID_ARGUMENT)
-
-#endif

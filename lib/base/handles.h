@@ -1,7 +1,6 @@
 /* Which handles are open, in the whole process: a call on one that is closed is refused without a
  * look at what it pointed to. (Where a new handle has its address by now, that is taken for it.) */
-#ifndef ZKLOCK_HANDLES_H
-#define ZKLOCK_HANDLES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool zkl_handle_is_ours(const void *handle);
 
 /** ZKL_OK, ZKL_FORKED, or ZKL_INVALID_ARGUMENT with a message: NULL, or not open. */
 int zkl_handle_check(const char *what, const void *handle);
-
-#endif

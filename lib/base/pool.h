@@ -1,6 +1,5 @@
 /* Memory that is given back all at once. */
-#ifndef ZKLOCK_POOL_H
-#define ZKLOCK_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ char *zkl_pool_text(void *pool, const char *text);
 __attribute__((format(printf, 2, 3))) char *zkl_pool_print(void *pool, const char *format, ...);
 /** "<parent>/<name>", taken from the pool. NULL: out of memory, or `parent` is NULL. */
 char *zkl_pool_path(void *pool, const char *parent, const char *name);
-
-#endif

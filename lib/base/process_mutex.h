@@ -1,12 +1,9 @@
 /* One mutex for what the whole process shares: the open handles, the open logs and the failures of
  * connections. A child of fork finds it free, and what it guards in order, whatever the other
  * threads of its parent were doing. Held briefly, and inside of every other mutex. */
-#ifndef ZKLOCK_PROCESS_MUTEX_H
-#define ZKLOCK_PROCESS_MUTEX_H
+#pragma once
 
 #include "base/threads.h"
 
 /** For ZKL_WITH_MUTEX (threads.h). */
 pthread_mutex_t *zkl_process_mutex(void);
-
-#endif

@@ -6,8 +6,7 @@
  * pthread_create, pthread_join, pthread_cond_* or clock_gettime. A mutex is never
  * held while its holder waits, unless the wait lets it go.
  */
-#ifndef ZKLOCK_THREADS_H
-#define ZKLOCK_THREADS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -88,5 +87,3 @@ static inline bool zkl_wait_until(pthread_cond_t *condition, pthread_mutex_t *mu
     zkl_condition_wait(condition, mutex, left_ms);
     return left_ms > 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Checks what the application passes in. Each check returns ZKL_OK, or ZKL_INVALID_ARGUMENT with a
  * message (error_message.h) that names the input and the rule. NULL is refused where it is not
  * named. */
-#ifndef ZKLOCK_VALIDATION_H
-#define ZKLOCK_VALIDATION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int zkl_struct_read(const char *what, const void *given, void *defaults, size_t 
 void zkl_struct_fill(void *given, const void *filled);
 /** Not NULL. */
 int zkl_validate_pointer(const char *what, const void *pointer);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the threads, the sessions and the handles of a client share. */
-#ifndef ZKLOCK_CLIENT_H
-#define ZKLOCK_CLIENT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -98,5 +97,3 @@ void zkl_client_note_lease_impossible(const zkl_client *client);
 /** Writes the full path of a resource that has been checked. */
 void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]);
-
-#endif

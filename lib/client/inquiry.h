@@ -3,8 +3,7 @@
  * is lost with its connection, or cannot be sent, is asked again until the deadline, so it must be
  * safe to ask twice.
  */
-#ifndef ZKLOCK_INQUIRY_H
-#define ZKLOCK_INQUIRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms);
 /** The number of the session that is asked now, or of none where the client is closed. A later
  *  session may answer with what is older. */
 uint64_t zkl_inquiry_session(const zkl_inquiry *inquiry);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which session of a client a new request uses. */
-#ifndef ZKLOCK_SESSION_CHOICE_H
-#define ZKLOCK_SESSION_CHOICE_H
+#pragma once
 
 #include "client/client.h"
 
@@ -8,5 +7,3 @@
  *  held; another one is opened where needed. ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_TOO_MANY_REQUESTS,
  *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
-
-#endif

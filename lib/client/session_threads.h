@@ -4,8 +4,7 @@
  * next session when one has expired, looks names up again while disconnected,
  * and ends the session when the client closes.
  */
-#ifndef ZKLOCK_SESSION_THREADS_H
-#define ZKLOCK_SESSION_THREADS_H
+#pragma once
 
 #include "client/client.h"
 
@@ -23,5 +22,3 @@ bool zkl_sessions_are_idle(const zkl_client *client);
 void zkl_sessions_stop(zkl_client *client);
 /** Frees the sessions, which have stopped. */
 void zkl_sessions_free(zkl_client *client);
-
-#endif

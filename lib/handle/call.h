@@ -9,8 +9,7 @@
  *
  * All but the first six functions run with the client's mutex held.
  */
-#ifndef ZKLOCK_CALL_H
-#define ZKLOCK_CALL_H
+#pragma once
 
 #include "handle/lock.h"
 
@@ -85,5 +84,3 @@ void zkl_lock_release_at_close(zkl_lock *lock);
 /** The lock is no longer held, for the reason `status`: ends the commits and verifications that
  *  were not sent. */
 void zkl_commits_end(zkl_lock *lock, int status);
-
-#endif

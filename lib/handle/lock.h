@@ -1,6 +1,5 @@
 /* A lock handle: its parts, and what it is. All with the client's mutex held. */
-#ifndef ZKLOCK_LOCK_H
-#define ZKLOCK_LOCK_H
+#pragma once
 
 #include "handle/lock_events.h"
 #include "recipe/set.h"
@@ -113,5 +112,3 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]);
 void zkl_lock_fill_grant(const zkl_lock *lock, zkl_grant *grant);
 /** Logs and counts that an acquire could not begin for the members from `first` on. */
 void zkl_lock_note_not_begun(const zkl_lock *lock, size_t first, int status);
-
-#endif

@@ -1,7 +1,6 @@
 /* The requests of a handle: those of an acquire, and of what it has obtained. With the client's
  * mutex held. */
-#ifndef ZKLOCK_LOCK_ATTEMPT_H
-#define ZKLOCK_LOCK_ATTEMPT_H
+#pragma once
 
 #include "handle/lock.h"
 
@@ -28,5 +27,3 @@ void zkl_lock_take_writer(zkl_lock *lock);
 
 /** The client is being closed: an acquire that waits ends at once. `arg`: the lock. */
 void zkl_lock_client_closes(void *arg);
-
-#endif

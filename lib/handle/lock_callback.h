@@ -7,8 +7,7 @@
  *
  * Everything here runs with the client's mutex held, except `tell`.
  */
-#ifndef ZKLOCK_LOCK_CALLBACK_H
-#define ZKLOCK_LOCK_CALLBACK_H
+#pragma once
 
 #include "base/callback_queue.h"
 #include "client/client.h"
@@ -62,5 +61,3 @@ void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 /** The handle is being closed: waits until no thread is in a call and no callback runs in another
  *  thread. Then it settles the callbacks that are still owed, which run without the handle. */
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all);
-
-#endif

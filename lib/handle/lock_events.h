@@ -4,8 +4,7 @@
  *
  * All with the client's mutex held.
  */
-#ifndef ZKLOCK_LOCK_EVENTS_H
-#define ZKLOCK_LOCK_EVENTS_H
+#pragma once
 
 #include "handle/lock_callback.h"
 
@@ -41,5 +40,3 @@ int zkl_lock_events_prepare(zkl_lock_events *events);
 void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event);
 /** Queues the HELD of a new grant, as opposed to that of a connection that came back. */
 void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_event *event);
-
-#endif

@@ -6,8 +6,7 @@
  * ends when the servers have answered, however late; in a search it must end by the deadline
  * without joining the queue. Both would be options that every user of locks reads, for one layer.
  */
-#ifndef ZKLOCK_LOCK_SEARCH_H
-#define ZKLOCK_LOCK_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ typedef struct zkl_lock_search {
  *  zkl_lock_cancel ends the search, which asks this handle or is about to: it returns
  *  ZKL_NOT_WAITING only where the handle was granted, though its callback may still wait. */
 void zkl_lock_join_search(zkl_lock *lock, zkl_lock_search *search);
-
-#endif

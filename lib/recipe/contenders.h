@@ -9,8 +9,7 @@
  * way, and watches the n nearest of these. Two readers are not in each other's way, all
  * others are; n is 1, and for a permit as many as the semaphore has.
  */
-#ifndef ZKLOCK_RECIPE_CONTENDERS_H
-#define ZKLOCK_RECIPE_CONTENDERS_H
+#pragma once
 
 #include "recipe/node_name.h"
 
@@ -99,5 +98,3 @@ const char *zkl_contenders_find_first(zkl_listed children);
  */
 const char *zkl_contenders_find_guid(zkl_listed children, const char *guid, const char *except,
                                      const char *after);
-
-#endif

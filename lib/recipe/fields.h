@@ -3,8 +3,7 @@
  * FIELD(of, TYPE, name) with zkl_field_TYPE for its type: the structs are made of the lists, and so
  * is all that the record of a client has to know of them (record_format.c).
  */
-#ifndef ZKLOCK_RECIPE_FIELDS_H
-#define ZKLOCK_RECIPE_FIELDS_H
+#pragma once
 
 #include "recipe/contenders.h"
 
@@ -20,5 +19,3 @@ typedef zkl_listed zkl_field_CHILDREN;
 typedef zkl_mode zkl_field_MODE;
 
 #define ZKL_FIELD(of, type, name) zkl_field_##type name;
-
-#endif

@@ -23,8 +23,7 @@
  *
  * Pure like the rest of the recipe: the caller tells the time.
  */
-#ifndef ZKLOCK_RECIPE_LEASE_H
-#define ZKLOCK_RECIPE_LEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms);
 
 /** Whether a lease can be kept at all, with this timeout and tick. */
 bool zkl_lease_is_possible(const zkl_lease *lease);
-
-#endif

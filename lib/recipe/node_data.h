@@ -3,8 +3,7 @@
  * at all in those of others; and what others ask of it there. It is read as it comes: any bytes, of
  * any length.
  */
-#ifndef ZKLOCK_RECIPE_NODE_DATA_H
-#define ZKLOCK_RECIPE_NODE_DATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void zkl_node_identity_read(zkl_node_identity *read, char *room, const char *dat
 const char *zkl_node_data_revocation(void);
 /** Whether it is these. `data` may be NULL where there is none. */
 bool zkl_node_data_is_revocation(const char *data, size_t length);
-
-#endif

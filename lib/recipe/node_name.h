@@ -18,8 +18,7 @@
  * Kazoo's __lock__ and __rlock__ are seen as well (and do not see us). The server appends the
  * sequence as a signed "%010d", so that it goes on, negative, past 2^31.
  */
-#ifndef ZKLOCK_RECIPE_NODE_NAME_H
-#define ZKLOCK_RECIPE_NODE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ bool zkl_node_name_same_guid(const char *one, const char *other);
 
 /** What the name of a request's node will say but for its sequence, which is 0. */
 zkl_node_name zkl_node_name_of(zkl_contender_kind kind);
-
-#endif

@@ -15,8 +15,7 @@
  * The verdict (GRANT or FAIL) is given exactly once. END comes exactly once,
  * last, when the node is known to be gone; after it the object is dead.
  */
-#ifndef ZKLOCK_RECIPE_REQUEST_H
-#define ZKLOCK_RECIPE_REQUEST_H
+#pragma once
 
 #include "recipe/request_types.h"
 
@@ -26,5 +25,3 @@ void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
 
 /** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
 void zkl_request_step(zkl_request *request, const zkl_event *event, zkl_actions *actions);
-
-#endif

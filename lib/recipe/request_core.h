@@ -2,8 +2,7 @@
  * What the parts of a request (request.c, place.c, parents.c, drain.c, downgrade.c) have in common,
  * and what each of them is for.
  */
-#ifndef ZKLOCK_RECIPE_REQUEST_CORE_H
-#define ZKLOCK_RECIPE_REQUEST_CORE_H
+#pragma once
 
 #include "recipe/request_types.h"
 
@@ -111,5 +110,3 @@ void zkl_request_end_downgrade(zkl_request *request, const zkl_step *step, int s
 void zkl_request_on_downgraded(zkl_request *request, const zkl_step *step);
 /** INSPECTED, of the reader's node. */
 void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *step);
-
-#endif

@@ -2,8 +2,7 @@
  * The events, the actions and the state of a request: what it is told, what it asks for, and what
  * it knows. request.h has the function that takes a request from one state to the next.
  */
-#ifndef ZKLOCK_RECIPE_REQUEST_TYPES_H
-#define ZKLOCK_RECIPE_REQUEST_TYPES_H
+#pragma once
 
 #include "recipe/fields.h"
 
@@ -275,5 +274,3 @@ typedef struct zkl_request {
     ZKL_REQUEST_PARTS(PART)
 #undef PART
 } zkl_request;
-
-#endif

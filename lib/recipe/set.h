@@ -11,8 +11,7 @@
  * A member tells of itself while its request is fed, and then no other request may be fed. So what
  * its failure leads to is done in the next TURN, for which WAKE asks.
  */
-#ifndef ZKLOCK_RECIPE_SET_H
-#define ZKLOCK_RECIPE_SET_H
+#pragma once
 
 #include "recipe/fields.h"
 
@@ -98,5 +97,3 @@ zkl_set zkl_set_begin(unsigned size, bool only_try, bool fail_on_session_expiry)
 
 /** Takes one event and replaces what is in `actions` by what is now to be done, in order. */
 void zkl_set_step(zkl_set *set, const zkl_set_event *event, zkl_set_actions *actions);
-
-#endif

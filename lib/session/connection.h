@@ -3,8 +3,7 @@
  * Which one it is, the linker decides: connection_libzookeeper.c in the library,
  * testing/connection_simulated.c in the library for tests of applications.
  */
-#ifndef ZKLOCK_ZOOKEEPER_CONNECTION_H
-#define ZKLOCK_ZOOKEEPER_CONNECTION_H
+#pragma once
 
 #include <pthread.h>
 
@@ -40,5 +39,3 @@ void zkl_connection_close(zkl_connection *self);
 
 /** Frees it, disconnected. NULL is fine. */
 void zkl_connection_free(zkl_connection *self);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Everything here runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_CONTENTION_H
-#define ZKLOCK_ZOOKEEPER_CONTENTION_H
+#pragma once
 
 #include "session/request_sender.h"
 
@@ -29,5 +28,3 @@ void zkl_contention_begin(zkl_contention *self);
 void zkl_contention_end(zkl_contention *self);
 /** Looks again if the last look told nothing: on each new connection, and now and then. */
 void zkl_contention_review(zkl_contention *self);
-
-#endif

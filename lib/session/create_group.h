@@ -6,8 +6,7 @@
  *
  * All with the client's mutex held. A group lives as long as any of its members.
  */
-#ifndef ZKLOCK_ZOOKEEPER_CREATE_GROUP_H
-#define ZKLOCK_ZOOKEEPER_CREATE_GROUP_H
+#pragma once
 
 #include "session/sender.h"
 
@@ -49,5 +48,3 @@ int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t 
  * sent, it is answered with that. If it has learned by an inspection that its node is there, those
  * that ask are refused, as above. Requests may end, the member's own first of all. */
 void zkl_create_group_review(zkl_create_member *member, zkl_event_kind event);
-
-#endif

@@ -1,7 +1,6 @@
 /* What people are told of a request: the facts for telemetry.h, and why it was not granted, which
  * zkl_error_message and the log say beside the status. With the client's mutex held. */
-#ifndef ZKLOCK_EXPLANATION_H
-#define ZKLOCK_EXPLANATION_H
+#pragma once
 
 #include "session/request_sender.h"
 
@@ -32,5 +31,3 @@ zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int stat
 zkl_explanation zkl_explain_connection(const zkl_session *session);
 
 zkl_request_facts zkl_request_facts_of(const zkl_request_history *history);
-
-#endif

@@ -3,8 +3,7 @@
  * nowhere else. It gives them no context, so they are kept for the whole process, by
  * the address that they name.
  */
-#ifndef ZKLOCK_ZOOKEEPER_FAILURES_H
-#define ZKLOCK_ZOOKEEPER_FAILURES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void zkl_failures_find(const char *addresses, char *text, size_t size);
 
 /** Forgets those of "address:port,..." that there were before. */
 void zkl_failures_forget(const char *addresses);
-
-#endif

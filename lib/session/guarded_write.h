@@ -7,8 +7,7 @@
  *
  * Everything here runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_GUARDED_WRITE_H
-#define ZKLOCK_ZOOKEEPER_GUARDED_WRITE_H
+#pragma once
 
 #include "session/session.h"
 
@@ -36,5 +35,3 @@ bool zkl_guarded_write_withdraw(zkl_guarded_write *write);
 
 /** Sends those that wait, if it is time: the session was heard of. */
 void zkl_guarded_writes_review(zkl_session *session);
-
-#endif

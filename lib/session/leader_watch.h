@@ -6,8 +6,7 @@
  *
  * Everything here runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_LEADER_WATCH_H
-#define ZKLOCK_ZOOKEEPER_LEADER_WATCH_H
+#pragma once
 
 #include "session/session.h"
 #include "zklock/election.h"
@@ -29,5 +28,3 @@ void zkl_leader_watch_close(zkl_leader_watch *watch);
 void zkl_leader_watches_connected(zkl_session *session);
 /** No session will follow: all are told so, and look no more. */
 void zkl_leader_watches_finish(zkl_session *session, int status);
-
-#endif

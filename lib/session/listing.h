@@ -11,8 +11,7 @@
  *
  * All of it runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_LISTING_H
-#define ZKLOCK_ZOOKEEPER_LISTING_H
+#pragma once
 
 #include "session/liveness.h"
 
@@ -56,5 +55,3 @@ uint64_t zkl_listings_mark(const zkl_listings *listings);
 zkl_outcome zkl_listings_ask(zkl_listings *listings, const char *path, zkl_list_waiter *waiter);
 /** It is not called any more; one that does not wait is fine. */
 void zkl_listings_withdraw(zkl_list_waiter *waiter);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * All of it runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_LIVENESS_H
-#define ZKLOCK_ZOOKEEPER_LIVENESS_H
+#pragma once
 
 #include "recipe/lease.h"
 #include "session/sender.h"
@@ -98,5 +97,3 @@ zkl_outcome zkl_liveness_settle(zkl_liveness *liveness);
 
 /** Whether no answer has come for so long that the session may have expired. */
 bool zkl_liveness_is_silent(const zkl_liveness *liveness);
-
-#endif

@@ -4,8 +4,7 @@
  * connection_libzookeeper.c; a simulated ensemble can take its place under
  * the same code.
  */
-#ifndef ZKLOCK_ZOOKEEPER_OPERATIONS_H
-#define ZKLOCK_ZOOKEEPER_OPERATIONS_H
+#pragma once
 
 #include "recipe/request_types.h"
 #include "telemetry/metrics.h"
@@ -128,5 +127,3 @@ typedef struct zkl_operations_table {
 struct zkl_operations {
     const zkl_operations_table *table;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * read if they have been set when the watch is armed. If they are set later the watch fires, and is
  * armed again.
  */
-#ifndef ZKLOCK_ZOOKEEPER_OWN_WATCH_H
-#define ZKLOCK_ZOOKEEPER_OWN_WATCH_H
+#pragma once
 
 #include "session/request_sender.h"
 
@@ -28,5 +27,3 @@ void zkl_own_watch_review(zkl_own_watch *self);
 void zkl_own_watch_forget_data(zkl_own_watch *self);
 /** The node is not watched any more, and nothing is told. Fine where none is watched. */
 void zkl_own_watch_remove(zkl_own_watch *self);
-
-#endif

@@ -6,8 +6,7 @@
  * gone, which may be long after its owner has its verdict and has left.
  * Everything here runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
-#define ZKLOCK_ZOOKEEPER_REQUEST_RUNNER_H
+#pragma once
 
 #include "session/contention.h"
 #include "session/explanation.h"
@@ -84,5 +83,3 @@ void zkl_request_runner_disown(zkl_request_runner *runner);
 
 /** Writes the full path of the request's node; empty while none is known. */
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]);
-
-#endif

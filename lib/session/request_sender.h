@@ -1,7 +1,6 @@
 /* What a request asks of the servers, as operations: all but its lists and watches. And what it
  * tells its owner. */
-#ifndef ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
-#define ZKLOCK_ZOOKEEPER_REQUEST_SENDER_H
+#pragma once
 
 #include "session/create_group.h"
 #include "session/session.h"
@@ -51,5 +50,3 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
 
 /** What that reply is to the request. The event is filled but for its kind. */
 zkl_event zkl_request_read_reply(zkl_request_sender *self, const zkl_reply *reply);
-
-#endif

@@ -4,8 +4,7 @@
  * up on the whole list for one bad name, and does not know IPv6 brackets. So
  * it is given addresses only.
  */
-#ifndef ZKLOCK_ZOOKEEPER_RESOLVE_H
-#define ZKLOCK_ZOOKEEPER_RESOLVE_H
+#pragma once
 
 /**
  * Turns "host:port,[::1]:port,..." into "address:port,...", as libzookeeper
@@ -14,5 +13,3 @@
  * could be) or ZKL_NO_MEMORY.
  */
 int zkl_resolve_servers(const char *servers, char **addresses);
-
-#endif

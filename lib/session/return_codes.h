@@ -1,7 +1,6 @@
 /* What libzookeeper's return codes mean: those of calls, of replies, and of a transaction's
  * operations. Simulated servers answer with the same codes. */
-#ifndef ZKLOCK_ZOOKEEPER_RETURN_CODES_H
-#define ZKLOCK_ZOOKEEPER_RETURN_CODES_H
+#pragma once
 
 #include "session/operations.h"
 
@@ -11,5 +10,3 @@ zkl_reply zkl_reply_of_code(int rc);
 /** The reply to a transaction. Each result comes with the code of its operation as its status, and
  *  with the path that it made. */
 zkl_reply zkl_reply_of_results(int rc, zkl_multi_result *results, size_t count);
-
-#endif

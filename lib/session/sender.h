@@ -5,8 +5,7 @@
  *
  * Everything here runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_SENDER_H
-#define ZKLOCK_ZOOKEEPER_SENDER_H
+#pragma once
 
 #include "session/operations.h"
 
@@ -34,5 +33,3 @@ void zkl_sent_forget(zkl_sent **under_way);
 
 /** By the clock of the operations, as are the times of what is sent. */
 int64_t zkl_sender_now_ms(const zkl_sender *sender);
-
-#endif

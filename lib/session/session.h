@@ -3,8 +3,7 @@
  * and the timers, the watches and lists, GUIDs, and what is known of its state. What happens to it
  * is told by session_life.h. All of it runs with the client's mutex held.
  */
-#ifndef ZKLOCK_ZOOKEEPER_SESSION_H
-#define ZKLOCK_ZOOKEEPER_SESSION_H
+#pragma once
 
 #include "session/listing.h"
 #include "session/liveness.h"
@@ -71,5 +70,3 @@ int64_t zkl_session_left_behind_ms(const zkl_session *session);
 
 /** For telemetry.h. */
 zkl_session_facts zkl_session_facts_of(const zkl_session *session);
-
-#endif

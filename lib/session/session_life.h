@@ -3,8 +3,7 @@
  * the guarded writes that wait, those who follow a leader, its watches, and liveness. All of it
  * runs with the client's mutex held; opening and closing the real thing is the client's work.
  */
-#ifndef ZKLOCK_ZOOKEEPER_SESSION_LIFE_H
-#define ZKLOCK_ZOOKEEPER_SESSION_LIFE_H
+#pragma once
 
 #include "session/session.h"
 
@@ -26,5 +25,3 @@ void zkl_session_give_up(zkl_session *session);
 /** The session is over for good and no other will follow: requests that are
  *  left give `status` as their verdict and end. */
 void zkl_session_finish(zkl_session *session, int status);
-
-#endif

@@ -3,8 +3,7 @@
  * never fails. Its driver asks for the earliest, waits, and fires what is due; the clock is
  * the caller's.
  */
-#ifndef ZKLOCK_ZOOKEEPER_TIMERS_H
-#define ZKLOCK_ZOOKEEPER_TIMERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void zkl_timer_stop(zkl_timer *timer);
 int64_t zkl_timers_next(const zkl_timers *timers);
 /** Fires, in order, what is due. A timer is stopped before it fires. */
 void zkl_timers_fire_due(zkl_timers *timers, int64_t now_ms);
-
-#endif

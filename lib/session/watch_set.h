@@ -6,8 +6,7 @@
  * next list; what fires before that is in the list, too: on one session an event
  * arrives before the answer to what was asked after it happened.
  */
-#ifndef ZKLOCK_ZOOKEEPER_WATCH_SET_H
-#define ZKLOCK_ZOOKEEPER_WATCH_SET_H
+#pragma once
 
 #include "session/request_sender.h"
 
@@ -39,5 +38,3 @@ void zkl_watch_set_watch(zkl_watch_set *set, const zkl_neighbour *children, size
 void zkl_watch_set_remove_all(zkl_watch_set *set);
 /** Those that stayed when one fired; none where a reply is still awaited. */
 void zkl_watch_set_remove_left(zkl_watch_set *set);
-
-#endif

@@ -12,8 +12,7 @@
  * it came, and no earlier than the one that armed the watch; waiters share lists
  * (listing.h).
  */
-#ifndef ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
-#define ZKLOCK_ZOOKEEPER_WATCH_TABLE_H
+#pragma once
 
 #include "session/listing.h"
 #include "session/sender.h"
@@ -66,5 +65,3 @@ size_t zkl_watch_table_count(const zkl_watch_table *table);
 
 /** What a path of this length takes of the bytes in which a client sends its watches again. */
 size_t zkl_watch_path_bytes(size_t length);
-
-#endif

@@ -2,8 +2,7 @@
  * Assertions about the library itself. They are always on: a lock library whose
  * own state has gone wrong must stop, before it grants what it should not.
  */
-#ifndef ZKLOCK_ASSERTION_H
-#define ZKLOCK_ASSERTION_H
+#pragma once
 
 #include "telemetry/recorder.h"
 
@@ -16,5 +15,3 @@
  *  nothing. */
 _Noreturn void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition,
                                     const char *file, int line);
-
-#endif

@@ -1,7 +1,6 @@
 /* The structured log of one client: copies records and has them delivered on
  * the thread of a queue. */
-#ifndef ZKLOCK_LOG_H
-#define ZKLOCK_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ void zkl_log_write(zkl_log *log, const zkl_log_record *record);
 
 /** What libzookeeper is given to log with: each line goes to every open log. */
 void zkl_log_zookeeper_line(const char *line);
-
-#endif

@@ -4,8 +4,7 @@
  * costs an increment under the client's mutex, which is held anyway. A NULL object,
  * of a client that counts nothing, is fine everywhere.
  */
-#ifndef ZKLOCK_METRICS_H
-#define ZKLOCK_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -121,5 +120,3 @@ void zkl_metrics_lost(zkl_class_metrics *self, int status, int64_t held_ms);
 /** Writes the text with its NUL, as much of it as there is room for, and returns its
  *  length without that. NULL and 0 to ask for the length. */
 size_t zkl_metrics_write(const zkl_metrics *metrics, char *buffer, size_t size);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * ZKLOCK_PROBES is defined where <sys/sdt.h> is there; else there are none.
  */
-#ifndef ZKLOCK_PROBES_H
-#define ZKLOCK_PROBES_H
+#pragma once
 
 #ifdef ZKLOCK_PROBES
 #include <sys/sdt.h>
@@ -32,6 +31,4 @@
 #else
 #define ZKL_PROBE_COUNTER(name) extern int zkl_there_are_no_probes
 #define ZKL_PROBE(name, count, ...) ((void)0)
-#endif
-
 #endif

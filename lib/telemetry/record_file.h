@@ -1,6 +1,5 @@
 /* Records as files. */
-#ifndef ZKLOCK_RECORD_FILE_H
-#define ZKLOCK_RECORD_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool zkl_record_file_write(const char *path, const char *bytes, size_t length);
  * not. With the client's mutex held.
  */
 bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_size);
-
-#endif

@@ -33,8 +33,7 @@
  * No node's data, password or credential is ever in it; names of resources,
  * nodes and the client's label are.
  */
-#ifndef ZKLOCK_RECORD_FORMAT_H
-#define ZKLOCK_RECORD_FORMAT_H
+#pragma once
 
 #include "recipe/request_types.h"
 #include "recipe/set.h"
@@ -175,5 +174,3 @@ void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 #define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);
-
-#endif

@@ -13,8 +13,7 @@
  * says otherwise. Where something is to be recorded the recorder may be NULL:
  * then nothing is.
  */
-#ifndef ZKLOCK_RECORDER_H
-#define ZKLOCK_RECORDER_H
+#pragma once
 
 #include "telemetry/record_format.h"
 
@@ -107,5 +106,3 @@ typedef struct zkl_record_listener {
 
 /** NULL: nobody listens, as at the beginning. Before any recorder is opened. */
 void zkl_recorder_listen(const zkl_record_listener *listener);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a connection tells of its session, and the record of a client contains. */
-#ifndef ZKLOCK_SESSION_NEWS_H
-#define ZKLOCK_SESSION_NEWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ typedef struct zkl_session_news {
     int64_t session_id; /* CONNECTED */
     int32_t timeout_ms; /* CONNECTED: as negotiated */
 } zkl_session_news;
-
-#endif

@@ -3,8 +3,7 @@
  * the probes for tracers. One function for each event, with the client's mutex held. Whoever calls
  * hands over the facts: nothing is asked of requests, sessions or handles here.
  */
-#ifndef ZKLOCK_TELEMETRY_H
-#define ZKLOCK_TELEMETRY_H
+#pragma once
 
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -63,5 +62,3 @@ void zkl_telemetry_expired(zkl_session_facts session);
 void zkl_telemetry_auth_failed(zkl_session_facts session);
 /** Its timeout is short for a lease; `message` says so. */
 void zkl_telemetry_short_session(zkl_session_facts session, const char *message);
-
-#endif

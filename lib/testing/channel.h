@@ -3,8 +3,7 @@
  * one direction, the link between two servers, a queue of work. It can be held,
  * as by a network that is cut: nothing is lost then, and nothing arrives.
  */
-#ifndef ZKLOCK_TESTING_CHANNEL_H
-#define ZKLOCK_TESTING_CHANNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ size_t zkl_channel_count(const zkl_channel *channel);
 
 /** Takes all messages but the first `keep` out, and gives them as a list. */
 zkl_message *zkl_channel_take(zkl_channel *channel, size_t keep);
-
-#endif

@@ -6,8 +6,7 @@
  *     client_deliveries.c      its second: what the library is given, in order
  *     client_watches.c         what is watched
  */
-#ifndef ZKLOCK_TESTING_CLIENT_CONNECTION_H
-#define ZKLOCK_TESTING_CLIENT_CONNECTION_H
+#pragma once
 
 #include "session/connection.h"
 #include "testing/client_watches.h"
@@ -107,5 +106,3 @@ void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us);
 /* Ends the session, if it is connected, and the connection; with replies unread the end of the
  * session may be lost. */
 void zkl_client_stop(zkl_connection *self, bool unread);
-
-#endif

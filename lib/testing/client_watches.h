@@ -1,6 +1,5 @@
 /* What a client has watches on, and for whom, as libzookeeper keeps it. */
-#ifndef ZKLOCK_TESTING_CLIENT_WATCHES_H
-#define ZKLOCK_TESTING_CLIENT_WATCHES_H
+#pragma once
 
 #include "testing/wire.h"
 
@@ -27,5 +26,3 @@ zkl_watch_ids zkl_client_watches_take(zkl_client_watches *watches, const char *p
 /** A ZKL_CALL_SET_WATCHES of all of them, in any order; NULL: there are none. */
 zkl_call *zkl_client_watches_call(const zkl_client_watches *watches);
 void zkl_client_watches_clear(zkl_client_watches *watches);
-
-#endif

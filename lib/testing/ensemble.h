@@ -18,8 +18,7 @@
  * There is one ensemble at a time, for the world that has begun. Durations are in
  * microseconds, unless their names say otherwise.
  */
-#ifndef ZKLOCK_TESTING_ENSEMBLE_H
-#define ZKLOCK_TESTING_ENSEMBLE_H
+#pragma once
 
 #include "testing/ensemble_types.h"
 
@@ -145,5 +144,3 @@ uint64_t zkl_ensemble_request_count(const zkl_ensemble *ensemble, int64_t sessio
                                     zkl_call_kind kind);
 /** Sessions that clients have opened, in order; 0: no more. Foreign ones are not among them. */
 int64_t zkl_ensemble_session_at(const zkl_ensemble *ensemble, size_t index);
-
-#endif

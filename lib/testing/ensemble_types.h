@@ -1,6 +1,5 @@
 /* What the simulated ensemble is told and tells: types only, for its outside and its inside. */
-#ifndef ZKLOCK_TESTING_ENSEMBLE_TYPES_H
-#define ZKLOCK_TESTING_ENSEMBLE_TYPES_H
+#pragma once
 
 #include "testing/tree.h"
 
@@ -117,5 +116,3 @@ typedef enum zkl_right {
     ZKL_RIGHT_CREATE = 1 << 2, /* of children */
     ZKL_RIGHT_DELETE = 1 << 3  /* of children: looked at before the child is looked for */
 } zkl_right;
-
-#endif

@@ -2,8 +2,7 @@
  * Stacks that take turns on one thread: what tasks are made of. Sanitizers and
  * valgrind are told of each switch, so that they see what they always see.
  */
-#ifndef ZKLOCK_TESTING_FIBER_H
-#define ZKLOCK_TESTING_FIBER_H
+#pragma once
 
 #include <stddef.h>
 #include <ucontext.h>
@@ -33,5 +32,3 @@ void zkl_fiber_switch(zkl_fiber *from, zkl_fiber *to);
 _Noreturn void zkl_fiber_leave(zkl_fiber *from, zkl_fiber *to);
 /** Not the one that runs. Its stack is kept for another. A fiber without a stack is allowed. */
 void zkl_fiber_end(zkl_fiber *fiber);
-
-#endif

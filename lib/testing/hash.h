@@ -1,6 +1,5 @@
 /* uthash and utlist, with the simulation's own memory. Their order is that of insertion. */
-#ifndef ZKLOCK_TESTING_HASH_H
-#define ZKLOCK_TESTING_HASH_H
+#pragma once
 
 #include "testing/memory.h"
 
@@ -8,5 +7,3 @@
 #define uthash_free(memory, size) zkl_testing_free(memory)
 #include <uthash.h>
 #include <utlist.h>
-
-#endif

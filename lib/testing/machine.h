@@ -3,8 +3,7 @@
  * names up, and opens connections. The servers may move to other addresses: then the old ones lead
  * nowhere, and only a client that looks the names up again finds them.
  */
-#ifndef ZKLOCK_TESTING_MACHINE_H
-#define ZKLOCK_TESTING_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool zkl_addresses_lead_somewhere(zkl_addresses addresses);
 bool zkl_machine_opens(void);
 /** Begun, and the thread that opens it waits. */
 void zkl_machine_is_opening(void);
-
-#endif

@@ -3,8 +3,7 @@
  * program; and what makes the allocations of the code under test fail does not
  * reach these.
  */
-#ifndef ZKLOCK_TESTING_MEMORY_H
-#define ZKLOCK_TESTING_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void zkl_testing_set_place(zkl_testing_print_place *print);
 
 /** Prints why a simulation cannot go on, and aborts. */
 _Noreturn void zkl_testing_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

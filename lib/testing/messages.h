@@ -1,6 +1,5 @@
 /* What clients and servers of the simulated ensemble say to each other. */
-#ifndef ZKLOCK_TESTING_MESSAGES_H
-#define ZKLOCK_TESTING_MESSAGES_H
+#pragma once
 
 #include "session/operations.h"
 #include "testing/channel.h"
@@ -108,5 +107,3 @@ zkl_answer *zkl_answer_make_view(const char *path, const zkl_node_view *view);
 /** A reply, with what became of each operation. */
 zkl_answer *zkl_answer_make_results(const char *path, const zkl_operation_result *results,
                                     size_t count);
-
-#endif

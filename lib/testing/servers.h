@@ -11,8 +11,7 @@
  *     channel.c          messages on their way
  *     tree.c             what is committed
  */
-#ifndef ZKLOCK_TESTING_SERVERS_H
-#define ZKLOCK_TESTING_SERVERS_H
+#pragma once
 
 #include "testing/channel.h"
 #include "testing/hash.h"
@@ -221,5 +220,3 @@ bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path, zk
 void zkl_server_unwatch_all(zkl_wire *wire);
 /* A node was made, changed or deleted, or a child of it. */
 void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event);
-
-#endif

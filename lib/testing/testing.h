@@ -1,6 +1,5 @@
 /* What the functions of zklock/testing.h have in common. */
-#ifndef ZKLOCK_TESTING_TESTING_H
-#define ZKLOCK_TESTING_TESTING_H
+#pragma once
 
 #include "testing/ensemble.h"
 #include "testing/memory.h"
@@ -38,5 +37,3 @@ void zkl_testing_trace_locks(bool on);
 /** "who" in a few letters. */
 __attribute__((format(printf, 2, 3))) void zkl_testing_trace(const char *who, const char *format,
                                                              ...);
-
-#endif

@@ -4,8 +4,7 @@
  * earlier state of the same tree: each node knows the transaction that made it
  * and the one that deleted it, so nothing is ever copied.
  */
-#ifndef ZKLOCK_TESTING_TREE_H
-#define ZKLOCK_TESTING_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -180,5 +179,3 @@ size_t zkl_tree_session_count(const zkl_tree *tree);
 size_t zkl_tree_node_count(const zkl_tree *tree);
 /** Nodes that a session owns. */
 size_t zkl_tree_owned_count(const zkl_tree *tree, int64_t session_id);
-
-#endif

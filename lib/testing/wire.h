@@ -2,8 +2,7 @@
  * A connection between a client and a server of the simulated ensemble: what is
  * said on it, and how it breaks. Each side learns of that in its own time.
  */
-#ifndef ZKLOCK_TESTING_WIRE_H
-#define ZKLOCK_TESTING_WIRE_H
+#pragma once
 
 #include "testing/messages.h"
 
@@ -51,5 +50,3 @@ void zkl_wire_close(zkl_wire *wire);
 void zkl_wire_cut(zkl_wire *wire, zkl_cut cut);
 /** At the ensemble's end: clients that are there are told. */
 void zkl_wires_end(zkl_ensemble *ensemble);
-
-#endif

@@ -6,8 +6,7 @@
  * There is one world at a time in a program, and all of this is for one thread.
  * Time passes only when nobody has anything to do at the present moment.
  */
-#ifndef ZKLOCK_TESTING_WORLD_H
-#define ZKLOCK_TESTING_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ void zkl_world_wait_on(const void *address, int64_t until_us);
 /** Wakes one of the tasks that wait on an address, or all of them. */
 void zkl_world_wake_one(const void *address);
 void zkl_world_wake_all(const void *address);
-
-#endif

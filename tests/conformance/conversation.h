@@ -2,8 +2,7 @@
  * The conversations, by topic. Each is a function that speaks, waits and acts until all
  * that it leaves to chance is decided, so that its transcript is always the same.
  */
-#ifndef ZKLOCK_CONFORMANCE_CONVERSATION_H
-#define ZKLOCK_CONFORMANCE_CONVERSATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ extern const conversation children_conversations[];
 extern const conversation loss_conversations[];
 extern const conversation session_conversations[];
 extern const conversation transaction_conversations[];
-
-#endif

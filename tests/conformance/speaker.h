@@ -3,8 +3,7 @@
  * hears. What he asks is written down at once, what he hears when the conversation
  * waits for it: two speakers' answers never mix by chance.
  */
-#ifndef ZKLOCK_CONFORMANCE_SPEAKER_H
-#define ZKLOCK_CONFORMANCE_SPEAKER_H
+#pragma once
 
 #include "stage.h"
 
@@ -84,5 +83,3 @@ void make_as_stranger(const char *path, bool sequential);
 /** In one multi; up to STAGE_OPERATIONS_MAX. */
 void transact_as_stranger(const stage_operation *operations, int count);
 void leave_stranger(void);
-
-#endif

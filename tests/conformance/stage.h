@@ -5,8 +5,7 @@
  *
  * Paths are below a root of the conversation's own, and begin with a slash.
  */
-#ifndef ZKLOCK_CONFORMANCE_STAGE_H
-#define ZKLOCK_CONFORMANCE_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ void stage_way_expire(stage_way *way, int64_t session_id);
 
 /** How many watches the servers keep for the session. */
 int stage_watches(int64_t session_id);
-
-#endif

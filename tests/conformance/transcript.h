@@ -3,8 +3,7 @@
  * one time to the next: paths lack the root, sessions are numbered as they appear, and
  * zxids by their order among those that were seen.
  */
-#ifndef ZKLOCK_CONFORMANCE_TRANSCRIPT_H
-#define ZKLOCK_CONFORMANCE_TRANSCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ transcript_word transcript_session(int64_t session_id);
 const char *transcript_path(const char *path);
 /** The whole, as text; to be freed. */
 char *transcript_end(void);
-
-#endif

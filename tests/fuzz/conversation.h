@@ -26,8 +26,7 @@
  *
  * is "created me3", "listed x2 me3", "watched OK" of a plausible conversation.
  */
-#ifndef ZKLOCK_TESTS_CONVERSATION_H
-#define ZKLOCK_TESTS_CONVERSATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -87,5 +86,3 @@ bool conversation_is_ours(const conversation *talk, const char *name);
 /** Whether a node of ours may be left behind: one that is known, or one of a create whose reply was
  *  lost, which only a list after a committed write rules out. */
 bool conversation_may_leave_node(const conversation *talk);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the fuzz targets share: the function that libFuzzer calls, and a way to
  * use up its bytes. An assertion (support/check.h) that fails ends the program. */
-#ifndef ZKLOCK_TESTS_FUZZ_H
-#define ZKLOCK_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ char *fuzz_text(const uint8_t *data, size_t size);
 
 /** The same of a string. */
 char *fuzz_copy(const char *text);
-
-#endif

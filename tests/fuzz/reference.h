@@ -3,8 +3,7 @@
  * in the plainest way: write the number and compare the text; sort, and walk.
  * Nothing of lib/ is used but its types.
  */
-#ifndef ZKLOCK_TESTS_REFERENCE_H
-#define ZKLOCK_TESTS_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ reference_view reference_examine(zkl_children children, const char *own);
 
 /** Whether one request has to wait for an earlier other one. */
 bool reference_conflict(zkl_node_kind one, zkl_node_kind other);
-
-#endif

@@ -3,8 +3,7 @@
  * parents, again and again, while others contend and things go wrong; in some runs also breaks
  * nodes, of holders and of those who wait, and asks for what they hold.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_ADMINISTRATOR_H
-#define ZKLOCK_TESTS_SIMULATION_ADMINISTRATOR_H
+#pragma once
 
 #include "plan.h"
 
@@ -13,5 +12,3 @@ void administrator_begin(const run_plan *plan);
 /** Comes to its end. */
 void administrator_stop(void);
 bool administrator_is_done(void);
-
-#endif

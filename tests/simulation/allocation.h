@@ -1,6 +1,5 @@
 /* Makes allocations of the code under test fail; those of the simulation do not. */
-#ifndef ZKLOCK_TESTS_SIMULATION_ALLOCATION_H
-#define ZKLOCK_TESTS_SIMULATION_ALLOCATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 
 /** The one after so many fails, once. */
 void allocation_fail_after(uint64_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * candidates have in common. Judged by the same rules as contenders are (oracle_verdicts.c), if
  * less closely.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_ASKER_H
-#define ZKLOCK_TESTS_SIMULATION_ASKER_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -40,5 +39,3 @@ void asker_judge_release(const asker *self, const plan_turn *turn, bool knows_of
 
 /** Whether the plan has such a fault. */
 bool asker_plan_has(const run_plan *plan, plan_fault_kind kind);
-
-#endif

@@ -4,8 +4,7 @@
  * before it in the queue, or had when its session ended; terms rise; each term is told as elected
  * once, and as lost once if it is.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_CANDIDATE_H
-#define ZKLOCK_TESTS_SIMULATION_CANDIDATE_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -30,5 +29,3 @@ void candidates_deleted(const node_record *node);
 const char *candidates_text(const node_record *node);
 /** Says who is not done, where the client has not died. */
 void candidates_name_the_stuck(void);
-
-#endif

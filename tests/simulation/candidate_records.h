@@ -1,6 +1,5 @@
 /* What a candidate is, and what it was told; for its own parts. */
-#ifndef ZKLOCK_TESTS_SIMULATION_CANDIDATE_RECORDS_H
-#define ZKLOCK_TESTS_SIMULATION_CANDIDATE_RECORDS_H
+#pragma once
 
 #include "asker.h"
 #include "testing/world.h"
@@ -53,5 +52,3 @@ void candidate_hears_of_loss(candidate *self);
 
 /** Another who leads for the same resource, with a node that is there; NULL: nobody does. */
 const candidate *candidates_rival(const candidate *self);
-
-#endif

@@ -3,8 +3,7 @@
  * whichever they are: close must return at once, whatever the servers do, and the call end as its
  * header says. What is left is for the oracle of nodes.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_CLOSER_H
-#define ZKLOCK_TESTS_SIMULATION_CLOSER_H
+#pragma once
 
 #include "plan.h"
 
@@ -19,5 +18,3 @@ bool closer_is_of(unsigned client);
 bool closer_is_done(unsigned client);
 void closer_wait(unsigned client, int64_t until_us);
 void closer_name_the_stuck(void);
-
-#endif

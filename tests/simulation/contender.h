@@ -2,8 +2,7 @@
  * The threads of the simulated application: each uses one handle, turn after
  * turn, through the public API only, and tells the oracle what it was told.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_CONTENDER_H
-#define ZKLOCK_TESTS_SIMULATION_CONTENDER_H
+#pragma once
 
 #include "plan.h"
 #include "testing/world.h"
@@ -28,5 +27,3 @@ typedef struct contender {
 
 /** The task of one contender; `arg` is it. Its client is open, and stays so until it is done. */
 void *contender_run(void *arg);
-
-#endif

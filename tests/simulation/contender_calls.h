@@ -3,8 +3,7 @@
  * has it. Either way what it is told is judged in the moment in which it is told, and each call
  * that was accepted must be told exactly once.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_CONTENDER_CALLS_H
-#define ZKLOCK_TESTS_SIMULATION_CONTENDER_CALLS_H
+#pragma once
 
 #include "contender.h"
 
@@ -17,5 +16,3 @@ int contender_acquire(contender *self, zkl_mode mode, int64_t timeout_ms, conten
 int contender_release(contender *self, int64_t timeout_ms, contender_told *told);
 int contender_downgrade(contender *self, int64_t timeout_ms, contender_told *told);
 int contender_try_upgrade(contender *self, contender_told *told);
-
-#endif

@@ -3,8 +3,7 @@
  * the servers' commits: leaders that were first in the queue, in the order of their terms; and
  * where all is well they must hear of each change soon.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_ELECTION_OBSERVER_H
-#define ZKLOCK_TESTS_SIMULATION_ELECTION_OBSERVER_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -28,5 +27,3 @@ bool election_observers_follow(uint32_t process, const node_record *node);
 void election_observers_lose_first(const node_record *node);
 /** The most lists that all of them may have asked for so far, where nothing goes wrong. */
 uint64_t election_observers_most_lists(void);
-
-#endif

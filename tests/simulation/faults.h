@@ -1,6 +1,5 @@
 /* What goes wrong in a run, at the moments that its plan names. */
-#ifndef ZKLOCK_TESTS_SIMULATION_FAULTS_H
-#define ZKLOCK_TESTS_SIMULATION_FAULTS_H
+#pragma once
 
 #include "plan.h"
 #include "testing/world.h"
@@ -14,5 +13,3 @@ bool faults_has_died(size_t client);
 /** False: none was dead. */
 bool faults_revive_the_dead(void);
 void faults_end(void);
-
-#endif

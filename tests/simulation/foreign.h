@@ -1,6 +1,5 @@
 /* Others who use the same resources: contenders of other libraries, and some that behave badly. */
-#ifndef ZKLOCK_TESTS_SIMULATION_FOREIGN_H
-#define ZKLOCK_TESTS_SIMULATION_FOREIGN_H
+#pragma once
 
 #include "plan.h"
 
@@ -11,5 +10,3 @@ void foreign_comes(const char *resource_path, uint32_t choice);
 bool foreign_all_leave(void);
 /** From here on nobody comes any more. */
 void foreign_end(void);
-
-#endif

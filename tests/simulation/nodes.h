@@ -3,8 +3,7 @@
  * committed, made from their transactions: which request a node belongs to, who
  * is before whom, what was deleted by hand, and what was left behind.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_NODES_H
-#define ZKLOCK_TESTS_SIMULATION_NODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ bool nodes_session_moved_since(int64_t us);
 bool nodes_are_gone(void);
 /** Says which are left. */
 void nodes_judge_quiescence(void);
-
-#endif

@@ -5,8 +5,7 @@
  * It does not stop a run: the first violation is kept, and the run is given up
  * at its next step.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_H
-#define ZKLOCK_TESTS_SIMULATION_ORACLE_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -93,5 +92,3 @@ void oracle_count(simulation_counts *counts);
 
 /** At the end, when nothing goes wrong any more and all contenders are done. */
 void oracle_judge_quiescence(void);
-
-#endif

@@ -1,11 +1,8 @@
 /* What clients have counted (zkl_client_metrics) against what their applications were told. */
-#ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_COUNTS_H
-#define ZKLOCK_TESTS_SIMULATION_ORACLE_COUNTS_H
+#pragma once
 
 void oracle_counts_begin(void);
 void oracle_counts_end(void);
 
 /** When the contenders of all clients that are open, and have not died, are done. */
 void oracle_counts_judge(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the oracle remembers of the contenders and their clients; for its own parts. */
-#ifndef ZKLOCK_TESTS_SIMULATION_ORACLE_RECORDS_H
-#define ZKLOCK_TESTS_SIMULATION_ORACLE_RECORDS_H
+#pragma once
 
 #include "nodes.h"
 #include "oracle.h"
@@ -157,5 +156,3 @@ void oracle_judge_revocation(unsigned contender, int64_t token);
 void oracle_judge_place(unsigned contender);
 /** Whether a client has waited for too long in a session that says nothing. */
 void oracle_judge_patience(unsigned number);
-
-#endif

@@ -3,8 +3,7 @@
  * what, and what goes wrong. It is plain data, so that parts of it can be left
  * out when a run that failed is made smaller.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_PLAN_H
-#define ZKLOCK_TESTS_SIMULATION_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -226,5 +225,3 @@ bool plan_is_by_hand(const run_plan *plan);
 bool plan_is_answered(const run_plan *plan);
 
 const char *plan_fault_name(plan_fault_kind kind);
-
-#endif

@@ -8,8 +8,7 @@
  * its absence is a difference. One that begins with START must begin as
  * zkl_request_begin makes it.
  */
-#ifndef ZKLOCK_TESTS_PLAYBACK_H
-#define ZKLOCK_TESTS_PLAYBACK_H
+#pragma once
 
 #include "record_reader.h"
 
@@ -65,5 +64,3 @@ void playback_play(char *text, size_t length, const playback_options *options,
 
 /** The same for a file; one that cannot be read is refused. */
 void playback_play_file(const char *path, const playback_options *options, playback_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* Every record that is made in this process is played back when its recorder is
  * closed: each step must be what the recipe does. */
-#ifndef ZKLOCK_TESTS_PLAYED_BACK_H
-#define ZKLOCK_TESTS_PLAYED_BACK_H
+#pragma once
 
 /** From here on; NULL: no longer. `on_end` is told, when a recorder is closed, what differs, or
  *  NULL: nothing. Not while a recorder is open. */
@@ -9,5 +8,3 @@ void played_back_begin(void (*on_end)(const char *difference));
 
 /** Steps that have been played back so far. */
 unsigned long played_back_steps(void);
-
-#endif

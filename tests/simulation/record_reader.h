@@ -3,8 +3,7 @@
  * write is refused, with the line and the rule that it breaks. Any bytes are
  * fine as input; nothing is allocated.
  */
-#ifndef ZKLOCK_TESTS_RECORD_READER_H
-#define ZKLOCK_TESTS_RECORD_READER_H
+#pragma once
 
 #include "telemetry/record_format.h"
 
@@ -73,5 +72,3 @@ bool record_reader_begin(record_reader *reader, char *text, size_t length, bool 
 
 /** False: that was all, or see `error`. */
 bool record_reader_next(record_reader *reader, record_entry *record);
-
-#endif

@@ -2,8 +2,7 @@
  * How long requests pause before they try again. One run says little about
  * chance: what is seen is counted over all runs, and judged at their end.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_RETRIES_H
-#define ZKLOCK_TESTS_SIMULATION_RETRIES_H
+#pragma once
 
 #include "simulation.h"
 #include "testing/world.h"
@@ -17,5 +16,3 @@ void retries_count(simulation_counts *counts);
 
 /** What is wrong with the retries of many runs, or NULL. */
 const char *retries_judge(const simulation_counts *counts);
-
-#endif

@@ -4,8 +4,7 @@
  * judged as oracle.h does. All of a grant are nodes of one transaction, none of which has anybody
  * before it, or had when its session ended.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_SET_CONTENDER_H
-#define ZKLOCK_TESTS_SIMULATION_SET_CONTENDER_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -27,5 +26,3 @@ void set_contenders_client_closes(unsigned client);
 void set_contenders_deleted(const node_record *node);
 /** Says who is not done, where the client has not died. */
 void set_contenders_name_the_stuck(void);
-
-#endif

@@ -2,8 +2,7 @@
  * What takes several things at once, or any of them, as one kind of handle: a set, or a
  * striped lock.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_SET_HANDLE_H
-#define ZKLOCK_TESTS_SIMULATION_SET_HANDLE_H
+#pragma once
 
 #include "plan.h"
 #include "zklock/striped_lock.h"
@@ -48,5 +47,3 @@ int32_t set_stripe_asked(const plan_set *plan, const plan_turn *turn);
 /** How many things the handle is of, and the parent of the requests for each. */
 size_t set_count(const plan_set *plan);
 void set_parent(const plan_set *plan, size_t number, char parent[SET_PARENT_SIZE]);
-
-#endif

@@ -1,6 +1,5 @@
 /* One run: servers, processes, contenders and faults of a plan, and the oracle over all. */
-#ifndef ZKLOCK_TESTS_SIMULATION_SIMULATION_H
-#define ZKLOCK_TESTS_SIMULATION_SIMULATION_H
+#pragma once
 
 #include "plan.h"
 
@@ -29,5 +28,3 @@ const char *simulation_counts_judge(const simulation_counts *counts);
 /** Runs it. What went wrong (valid until the next run), or NULL. `counts` are added to; NULL is
  *  fine. */
 const char *simulation_run(const run_plan *plan, simulation_counts *counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* A store for each resource that is fenced by tokens, as docs/guarantees.md says. */
-#ifndef ZKLOCK_TESTS_SIMULATION_STORE_H
-#define ZKLOCK_TESTS_SIMULATION_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ bool store_claim(unsigned resource, int64_t token, int64_t *value);
 const char *store_write(unsigned resource, int64_t token, int64_t value);
 /** What is wrong with the sum of all writes, or NULL. */
 const char *store_judge(unsigned resource);
-
-#endif

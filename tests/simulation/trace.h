@@ -1,6 +1,5 @@
 /* What happens in a run, a line each, where it is asked for. */
-#ifndef ZKLOCK_TESTS_SIMULATION_TRACE_H
-#define ZKLOCK_TESTS_SIMULATION_TRACE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@ void trace_to(FILE *file);
 __attribute__((format(printf, 2, 3))) void trace_call(unsigned contender, const char *format, ...);
 /** Anything else: "who" in a few letters. */
 __attribute__((format(printf, 2, 3))) void trace_event(const char *who, const char *format, ...);
-
-#endif

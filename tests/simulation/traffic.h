@@ -3,8 +3,7 @@
  * woken by a deletion, how many requests an acquisition takes, and when a
  * client last heard of the servers.
  */
-#ifndef ZKLOCK_TESTS_SIMULATION_TRAFFIC_H
-#define ZKLOCK_TESTS_SIMULATION_TRAFFIC_H
+#pragma once
 
 #include "nodes.h"
 #include "plan.h"
@@ -31,5 +30,3 @@ int64_t traffic_last_heard_us(uint32_t process);
 /** At the end of a run in which nothing went wrong: so many acquires, of them tries, and of them
  *  under a lease. */
 void traffic_judge(const traffic_asked *asked);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tells on stderr how a run goes: one line that changes on a terminal, else a line now and then. */
-#ifndef INVENTORY_PROGRESS_H
-#define INVENTORY_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void progress_note(struct progress *progress, const char *format, ...)
 
 /** Prints the result. */
 void progress_end(struct progress *progress, const struct result *result);
-
-#endif

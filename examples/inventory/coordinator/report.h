@@ -1,6 +1,5 @@
 /* The table at the end. */
-#ifndef INVENTORY_REPORT_H
-#define INVENTORY_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
 
 /** Prints a row for each result, and below it whatever is wrong. */
 void report_print(FILE *out, const struct result *results, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* What came of one run: counted from the order rows, then judged. */
-#ifndef INVENTORY_RESULT_H
-#define INVENTORY_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ bool result_is_right(const struct result *result);
 
 /** Counts a run that is over, from its database and its board, and judges it. */
 void result_collect(struct result *result, const struct run_plan *plan);
-
-#endif

@@ -3,8 +3,7 @@
  * and counts the result. Nothing of it is left when it returns: no process,
  * no file, no node in the lock's queue.
  */
-#ifndef INVENTORY_RUN_H
-#define INVENTORY_RUN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ int run_check_hosts(const char *hosts);
 /** Runs, and fills the result in any case. False: the user has interrupted it. */
 bool run_scenario(const struct scenario *scenario, enum guard guard,
                   const struct run_options *options, struct result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests and the contenders that they start both need. */
-#ifndef ZKLOCK_ENSEMBLE_BASICS_H
-#define ZKLOCK_ENSEMBLE_BASICS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noret
 int64_t now_ms(void);
 /** The pause between two looks at a condition. */
 void nap(void);
-
-#endif

@@ -26,13 +26,10 @@
  *
  * It ends at the end of its input, or with its parent.
  */
-#ifndef ZKLOCK_ENSEMBLE_CONTENDER_H
-#define ZKLOCK_ENSEMBLE_CONTENDER_H
+#pragma once
 
 /** For who is killed while he counts, and must not leave a torn ledger. */
 #define CONTENDER_NO_LEDGER "-"
 
 /** A status of `count` that is none of zklock's: another was in the ledger. */
 #define CONTENDER_OVERLAPPED 1
-
-#endif

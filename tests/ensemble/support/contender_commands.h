@@ -1,6 +1,5 @@
 /* What the files of the program contender.c share. */
-#ifndef ZKLOCK_ENSEMBLE_CONTENDER_COMMANDS_H
-#define ZKLOCK_ENSEMBLE_CONTENDER_COMMANDS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ bool contender_obey_about_leading(const char *command, struct contender *self);
 
 void contender_end_writes(struct contender *self);
 void contender_end_leading(struct contender *self);
-
-#endif

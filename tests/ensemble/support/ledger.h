@@ -3,8 +3,7 @@
  * one to both, at two times; whoever overlaps with a writer finds two numbers
  * that differ, or change under his eyes.
  */
-#ifndef ZKLOCK_ENSEMBLE_LEDGER_H
-#define ZKLOCK_ENSEMBLE_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int64_t ledger_most_inside(const char *path);
 /** Each is false where a writer was there as well. */
 bool ledger_add_one(const char *path);
 bool ledger_look(const char *path, int64_t *number);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a lock's state callback is told, kept for the test to look at. */
-#ifndef ZKLOCK_ENSEMBLE_NEWS_H
-#define ZKLOCK_ENSEMBLE_NEWS_H
+#pragma once
 
 #include "support/test.h"
 
@@ -39,5 +38,3 @@ int news_count(struct news *news, zkl_lock_state state);
 struct told news_first(struct news *news, zkl_lock_state state);
 /** The latest of all. */
 struct told news_last(struct news *news);
-
-#endif

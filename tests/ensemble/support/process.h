@@ -3,8 +3,7 @@
  * Curator's or kazoo's, which reads one command a line from a pipe and answers each with
  * one line. One command at a time.
  */
-#ifndef ZKLOCK_ENSEMBLE_PROCESS_H
-#define ZKLOCK_ENSEMBLE_PROCESS_H
+#pragma once
 
 #include "support/contender.h"
 #include "support/test.h"
@@ -54,5 +53,3 @@ bool process_has_answered(struct process *process);
 int process_acquire(struct process *process, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant);
 int process_release(struct process *process);
 int process_check(struct process *process);
-
-#endif

@@ -7,8 +7,7 @@
  * its own accord (pings, authentication, the watches that it arms again after a
  * reconnect) passes, and is not counted.
  */
-#ifndef ZKLOCK_ENSEMBLE_PROXY_H
-#define ZKLOCK_ENSEMBLE_PROXY_H
+#pragma once
 
 #include <stdbool.h>
 #include <zookeeper/zookeeper.h>
@@ -66,5 +65,3 @@ void proxy_before_watch(struct proxy *proxy, proxy_watch_hook *hook, void *arg);
 
 /** How many requests have come since the plan was set, or since the connection. */
 int proxy_requests(struct proxy *proxy);
-
-#endif

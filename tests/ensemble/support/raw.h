@@ -2,8 +2,7 @@
  * libzookeeper itself, to look at what zklock has made and to be an
  * application's own connection. Each call tries again over a lost connection.
  */
-#ifndef ZKLOCK_ENSEMBLE_RAW_H
-#define ZKLOCK_ENSEMBLE_RAW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int raw_multi(zhandle_t *raw, int count, const zoo_op_t *operations, zoo_op_resu
 /** Tells the name of each child. */
 typedef void child_visitor(void *arg, const char *name);
 void raw_visit_children(zhandle_t *raw, const char *path, child_visitor *visit, void *arg);
-
-#endif

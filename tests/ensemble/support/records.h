@@ -4,8 +4,7 @@
  * its complete record there, and at the end of the program all of them are
  * played back.
  */
-#ifndef ZKLOCK_ENSEMBLE_RECORDS_H
-#define ZKLOCK_ENSEMBLE_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ void records_join(void);
  *  differs; it is named. They are kept then, and where a test has failed: to see
  *  what led to that. */
 bool records_check(bool tests_passed);
-
-#endif

@@ -1,6 +1,5 @@
 /* One path again and again, with the connection cut at each of its requests in turn. */
-#ifndef ZKLOCK_ENSEMBLE_ROUNDS_H
-#define ZKLOCK_ENSEMBLE_ROUNDS_H
+#pragma once
 
 #include "support/proxy.h"
 
@@ -12,5 +11,3 @@ typedef int cut_round(enum proxy_fault fault, int request);
  * that there were `least` of them, as docs/internals/protocol.md tells; there may be more, not
  * fewer. A failure ends them: what it has left behind would fail the others. */
 void cut_at_every_request(cut_round *run, enum proxy_fault fault, int least);
-
-#endif

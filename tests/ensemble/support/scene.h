@@ -2,8 +2,7 @@
  * What nearly every test needs: clients, handles on a resource of the test's
  * own, contenders that wait in threads, and a look at the queue.
  */
-#ifndef ZKLOCK_ENSEMBLE_SCENE_H
-#define ZKLOCK_ENSEMBLE_SCENE_H
+#pragma once
 
 #include "support/raw.h"
 #include "support/test.h"
@@ -62,5 +61,3 @@ bool waiter_is_done(struct waiter *waiter);
 int waiter_join(struct waiter *waiter);
 
 void thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
-
-#endif

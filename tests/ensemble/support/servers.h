@@ -2,8 +2,7 @@
  * The servers of the ensemble, as an operator sees them: their four-letter
  * words, and the script that hurts and heals them. Servers count from 1.
  */
-#ifndef ZKLOCK_ENSEMBLE_SERVERS_H
-#define ZKLOCK_ENSEMBLE_SERVERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void servers_kill(void);
 /** Starts them again, and returns when all serve. */
 void servers_start(void);
 void servers_pause(void);
-
-#endif

@@ -2,8 +2,7 @@
  * What every test program here shares: its main, and assertions that say what
  * they saw. Only the main thread may assert; CUnit knows no other.
  */
-#ifndef ZKLOCK_ENSEMBLE_TEST_H
-#define ZKLOCK_ENSEMBLE_TEST_H
+#pragma once
 
 #include "support/basics.h"
 
@@ -60,5 +59,3 @@ int run_tests(int argc, char **argv, const struct test_case *tests, size_t count
 void assert_status(int actual, int wanted, const char *what, const char *file, unsigned line);
 void assert_number(int64_t actual, int64_t wanted, const char *what, const char *file,
                    unsigned line);
-
-#endif

@@ -1,8 +1,7 @@
 /* A client of an application that uses the asynchronous calls, in the simulation of
  * zklock/testing.h. It writes down what its callbacks are told: "acquired busy released pending
  * lost(the reason) ", a word or two for each. */
-#ifndef ZKLOCK_TESTS_ASYNC_CALLER_H
-#define ZKLOCK_TESTS_ASYNC_CALLER_H
+#pragma once
 
 #include "support/unit.h"
 #include "zklock/testing.h"
@@ -73,5 +72,3 @@ void set_expect_nodes(size_t of_stock, size_t of_orders);
 /** The last node to have queued for a resource: its name, and its end by hand. */
 void set_last_of(const char *resource, char path[ZKL_NODE_PATH_SIZE]);
 void set_delete_last_of(const char *resource);
-
-#endif

@@ -8,8 +8,7 @@
  *     exists NO_NODE
  *     watch 7 deleted                 or changed
  */
-#ifndef ZKLOCK_TESTS_CALLER_H
-#define ZKLOCK_TESTS_CALLER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -58,5 +57,3 @@ void run_ms(int64_t ms);
 #define EXPECT_NO_LOG(self) EXPECT_TEXT((self)->log, "")
 void caller_expect_log(caller *self, const char *const *lines, const char *file, int line);
 void caller_forget_log(caller *self);
-
-#endif

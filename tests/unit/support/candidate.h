@@ -1,8 +1,7 @@
 /* A client of an application with one candidate, in the simulation of zklock/testing.h; it writes
  * down what its callbacks are told: "elected ", "lost(the reason) ", "campaign(the status) ",
  * "resigned(the status) ". */
-#ifndef ZKLOCK_TESTS_CANDIDATE_H
-#define ZKLOCK_TESTS_CANDIDATE_H
+#pragma once
 
 #include "support/unit.h"
 #include "zklock/election.h"
@@ -56,5 +55,3 @@ size_t candidate_dispatch(candidate *self);
         EXPECT_TEXT((self)->heard, (expected));                                                    \
         (self)->heard[0] = '\0';                                                                   \
     } while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* An assertion, whoever takes note of it: CUnit (unit.c), or a fuzz target,
  * which ends there. */
-#ifndef ZKLOCK_TESTS_CHECK_H
-#define ZKLOCK_TESTS_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 /** Records an assertion; the message is shown when it fails. */
 __attribute__((format(printf, 4, 5))) void unit_check(bool good, const char *file, int line,
                                                       const char *format, ...);
-
-#endif

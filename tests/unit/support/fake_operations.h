@@ -16,8 +16,7 @@
  * "#1-" stands for "_c_<guid>-" with the first GUID that was made, "#2-" for
  * that with the second, and so on in hex digits to "#f-".
  */
-#ifndef ZKLOCK_TESTS_FAKE_OPERATIONS_H
-#define ZKLOCK_TESTS_FAKE_OPERATIONS_H
+#pragma once
 
 #include "session/operations.h"
 
@@ -71,5 +70,3 @@ void fake_answer_all(fake_operations *fake, zkl_outcome outcome);
 
 /** Writes a name with the n-th GUID, for example "lock-0000000003" after "#1-". */
 void fake_name(char name[FAKE_NAME_SIZE], unsigned guid, const char *rest);
-
-#endif

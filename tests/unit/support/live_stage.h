@@ -3,8 +3,7 @@
  * for its lease are heard. The session's timeout is 9,000 ms, so it is probed
  * every 3,000; where a lease is kept, the servers' tick is 1,000.
  */
-#ifndef ZKLOCK_TESTS_LIVE_STAGE_H
-#define ZKLOCK_TESTS_LIVE_STAGE_H
+#pragma once
 
 #include "support/run_stage.h"
 
@@ -32,5 +31,3 @@ unsigned live_pass_served(run_stage *stage, int64_t ms, unsigned *probes);
 
 /** The process stands still: no timer fires. */
 void live_stop_for(run_stage *stage, int64_t ms);
-
-#endif

@@ -6,8 +6,7 @@
  * the desk's contender, one thread from beginning to end; the test waits for
  * its requests, never for a time.
  */
-#ifndef ZKLOCK_TESTS_LOCK_DESK_H
-#define ZKLOCK_TESTS_LOCK_DESK_H
+#pragma once
 
 #include "base/error_message.h"
 #include "client/client.h"
@@ -101,5 +100,3 @@ void desk_answer_remove(lock_desk *desk);
         desk_leave(desk);                                                                          \
     } while (0)
 void desk_forget_heard(lock_desk *desk);
-
-#endif

@@ -3,8 +3,7 @@
  * for every request, whatever happened. It keeps its own account of events and
  * actions, and reads no field of the request.
  */
-#ifndef ZKLOCK_TESTS_MONITOR_H
-#define ZKLOCK_TESTS_MONITOR_H
+#pragma once
 
 #include "recipe/request.h"
 
@@ -37,5 +36,3 @@ zkl_action_kind monitor_answered_by(zkl_event_kind kind);
 
 /** Whether a reply to this kind of action is awaited. */
 bool monitor_awaits(const request_monitor *monitor, zkl_action_kind kind);
-
-#endif

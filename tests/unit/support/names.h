@@ -8,8 +8,7 @@
  *     u2    a kind that nobody knows
  *     junk  a child without a sequence
  */
-#ifndef ZKLOCK_TESTS_NAMES_H
-#define ZKLOCK_TESTS_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void name_shorten(char brief[NAME_SIZE], const char *name, const char *own_prefi
 
 /** The number at the end of a short form. */
 int32_t name_sequence(const char *brief);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Its callback can be made to stand at a gate until the test opens it.
  */
-#ifndef ZKLOCK_TESTS_NEWS_EAR_H
-#define ZKLOCK_TESTS_NEWS_EAR_H
+#pragma once
 
 #include "support/lock_desk.h"
 
@@ -52,5 +51,3 @@ void ear_close_desk(lock_desk *desk, news_ear *ear);
 #define TOLD(desk, ear, expected) ear_expect_heard((desk), (ear), (expected), __FILE__, __LINE__)
 void ear_expect_heard(lock_desk *desk, news_ear *ear, const char *expected, const char *file,
                       int line);
-
-#endif

@@ -1,7 +1,6 @@
 /* A client of an application with one lock handle, in the simulation of zklock/testing.h; it
  * writes down what its state callback is told: "suspect held lost(the reason) ". */
-#ifndef ZKLOCK_TESTS_PARTICIPANT_H
-#define ZKLOCK_TESTS_PARTICIPANT_H
+#pragma once
 
 #include "support/unit.h"
 #include "zklock/testing.h"
@@ -34,5 +33,3 @@ int participant_acquire(participant *self, int64_t timeout_ms);
 zkl_testing_task *participant_start(participant *self, int64_t timeout_ms);
 
 #define PARTICIPANT_RESOURCE "/locks/stock"
-
-#endif

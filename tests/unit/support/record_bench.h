@@ -1,6 +1,5 @@
 /* Records in the memory of a test: made by a recorder, changed by hand, and played back. */
-#ifndef ZKLOCK_TESTS_RECORD_BENCH_H
-#define ZKLOCK_TESTS_RECORD_BENCH_H
+#pragma once
 
 #include "playback.h"
 #include "support/unit.h"
@@ -41,5 +40,3 @@ char *bench_text(const record_bench *bench);
 
 /** Plays a copy of that text back. */
 const playback_result *bench_play(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* A contender of one of the lock's family, with a client of its own, in the simulation of
  * zklock/testing.h. Its calls can be made by tasks of its own. */
-#ifndef ZKLOCK_TESTS_RELATIVE_H
-#define ZKLOCK_TESTS_RELATIVE_H
+#pragma once
 
 #include "support/unit.h"
 #include "testing/ensemble.h"
@@ -43,5 +42,3 @@ zkl_lock_information relative_info(const relative *self);
 int64_t relative_session(const relative *self);
 /** How many requests of a kind its session has sent. */
 uint64_t relative_count(const relative *self, zkl_call_kind kind);
-
-#endif

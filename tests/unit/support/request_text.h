@@ -1,6 +1,5 @@
 /* What traces call events, outcomes, actions and statuses. */
-#ifndef ZKLOCK_TESTS_REQUEST_TEXT_H
-#define ZKLOCK_TESTS_REQUEST_TEXT_H
+#pragma once
 
 #include "recipe/request.h"
 
@@ -13,5 +12,3 @@ const char *request_text_of_status(int status);
 /** Whether the word is the name of an event, or an outcome; if so, which. */
 bool request_text_event(const char *word, zkl_event_kind *kind);
 bool request_text_outcome(const char *word, zkl_outcome *outcome);
-
-#endif

@@ -5,8 +5,7 @@
  * "lost <status>", "ended", and where it listens for that "connected" and
  * "disconnected". All requests are for "/r" unless said otherwise.
  */
-#ifndef ZKLOCK_TESTS_RUN_STAGE_H
-#define ZKLOCK_TESTS_RUN_STAGE_H
+#pragma once
 
 #include "session/request_runner.h"
 #include "session/session_life.h"
@@ -83,5 +82,3 @@ void stage_fire(run_stage *stage, bool deleted);
 
 /** Ends `a`, whatever it waits for, and the test. */
 void stage_cancel_and_close(run_stage *stage);
-
-#endif

@@ -1,7 +1,6 @@
 /* A server that speaks just enough of ZooKeeper's protocol to greet a client and to answer each of
  * its requests with an error, or not at all. */
-#ifndef ZKLOCK_TESTS_SCRIPTED_SERVER_H
-#define ZKLOCK_TESTS_SCRIPTED_SERVER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,5 +21,3 @@ typedef struct scripted_server {
 void scripted_server_begin(scripted_server *self);
 /** To be called when its client is closed. */
 void scripted_server_end(scripted_server *self);
-
-#endif

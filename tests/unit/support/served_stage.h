@@ -4,8 +4,7 @@
  * are made, and nobody else makes any. It is for what must go well over a long
  * time; what is heard is forgotten.
  */
-#ifndef ZKLOCK_TESTS_SERVED_STAGE_H
-#define ZKLOCK_TESTS_SERVED_STAGE_H
+#pragma once
 
 #include "support/run_stage.h"
 
@@ -36,5 +35,3 @@ void served_pass(served_stage *served, int64_t ms);
 void served_disconnect(served_stage *served);
 /** The same session again, with what timeout the servers grant now. */
 void served_reconnect(served_stage *served, int32_t session_timeout_ms);
-
-#endif

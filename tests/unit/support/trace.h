@@ -19,8 +19,7 @@
  * not tell the zxid; "parent_inspected" says "older" or "younger" than our node. Each step goes
  * through the monitor.
  */
-#ifndef ZKLOCK_TESTS_TRACE_H
-#define ZKLOCK_TESTS_TRACE_H
+#pragma once
 
 #include "recipe/request.h"
 #include "support/unit.h"
@@ -66,5 +65,3 @@ int64_t trace_zxid(int32_t sequence);
 /** Up to the first NULL. */
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line);
-
-#endif

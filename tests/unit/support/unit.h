@@ -1,7 +1,6 @@
 /* The little that every unit test needs on top of CUnit: assertions that show
  * both sides, and a main. Assert on the test's own thread only. */
-#ifndef ZKLOCK_TESTS_UNIT_H
-#define ZKLOCK_TESTS_UNIT_H
+#pragma once
 
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
@@ -71,5 +70,3 @@ typedef struct unit_random {
 unit_random unit_random_begin(uint64_t seed);
 /** From 0 to below - 1. */
 unsigned unit_random_below(unit_random *random, unsigned below);
-
-#endif

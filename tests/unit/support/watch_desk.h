@@ -4,8 +4,7 @@
  * (fake_operations.h); the waiters' part of it is "armed <waiter> <outcome>",
  * "fired <waiter>" (the node was deleted), "changed <waiter>", and "listed <waiter> <children>".
  */
-#ifndef ZKLOCK_TESTS_WATCH_DESK_H
-#define ZKLOCK_TESTS_WATCH_DESK_H
+#pragma once
 
 #include "session/session_life.h"
 #include "support/fake_operations.h"
@@ -39,5 +38,3 @@ void watch_desk_leave(watch_desk *desk, table_user *waiter);
 void watch_desk_arm(watch_desk *desk, table_user *waiter, const char *path);
 /** Fires the watch that was asked for last. */
 void watch_desk_fire(watch_desk *desk, bool deleted);
-
-#endif
