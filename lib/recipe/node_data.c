@@ -19,7 +19,10 @@ bool zkl_node_data_is_revocation(const char *data, size_t length) {
 static char *put(char *room, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         unsigned char code = (unsigned char)text[i];
-        room[i] = code < 0x20 || code == 0x7f ? '?' : text[i];
+        room[i] = text[i];
+        if (code < 0x20 || code == 0x7f) {
+            room[i] = '?';
+        }
     }
     room[length] = '\0';
     return room + length + 1;
