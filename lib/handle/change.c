@@ -105,6 +105,7 @@ static int start_upgrade(zkl_lock *lock) {
     const lock_member *member = &lock->members[0];
     zkl_run_options options = {
         .request = { .mode = ZKL_WRITE },
+        .began_ms = zkl_session_now_ms(member->runner->session),
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(options.request.companion, member->runner->request.own.node);

@@ -208,6 +208,7 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
                      .fail_on_session_expiry =
                          has_several(lock) || lock->options.fail_on_session_expiry != 0 },
         .group = lock->attempt.group,
+        .began_ms = lock->attempt.began_ms,
         .timeout_ms = is_bounded_try ? lock->search->try_within_ms : timeout_ms,
         .owner = { .arg = member, .on_news = on_news },
     };
@@ -428,7 +429,7 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
     grant->granted_ms = first->history.granted_ms;
-    grant->waited_ms = first->history.granted_ms - lock->attempt.began_ms;
+    grant->waited_ms = first->history.granted_ms - first->history.began_ms;
     grant->lost_reason = ZKL_OK;
     tell_grant(lock);
 }
@@ -443,7 +444,7 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     lock->grant.mode = ZKL_WRITE;
     lock->grant.token = member->runner->request.own.zxid;
     lock->grant.granted_ms = member->runner->history.granted_ms;
-    lock->grant.waited_ms = member->runner->history.granted_ms - member->runner->history.started_ms;
+    lock->grant.waited_ms = member->runner->history.granted_ms - member->runner->history.began_ms;
     tell_grant(lock);
     zkl_lock_dismiss(&reader);
 }

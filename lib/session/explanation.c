@@ -32,7 +32,7 @@ static zkl_explanation explain_wait(const zkl_request_history *history) {
                  position == 0 && history->sender->member.request->options.needs_lease
                      ? "first in the queue, but without a lease"
                      : "connected, but without an answer that tells its place in the queue",
-                 now_ms - history->started_ms);
+                 now_ms - history->began_ms);
     }
     return explanation;
 }
@@ -103,7 +103,7 @@ zkl_request_facts zkl_request_facts_of(const zkl_request_history *history) {
         .node = request->own.node,
         .mode = request->options.mode,
         .session_id = session->id,
-        .waited_ms = (was_granted ? history->granted_ms : now_ms) - history->started_ms,
+        .waited_ms = (was_granted ? history->granted_ms : now_ms) - history->began_ms,
         .held_ms = was_granted ? now_ms - history->granted_ms : -1,
         .token = request->own.zxid,
     };

@@ -17,8 +17,8 @@ typedef struct zkl_request_history {
     const zkl_request_sender *sender; /* its request, session and path */
     char *resource;                   /* as the user named it */
     zkl_class_metrics *metrics;       /* where it is counted; NULL: nowhere */
-    int64_t started_ms;
-    int64_t granted_ms;     /* -1 before */
+    int64_t began_ms;                 /* the call for it */
+    int64_t granted_ms;               /* -1 before */
     int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
     int64_t listed_ms;      /* since when lists have shown ours */
     zkl_event_kind refused; /* the reply that the servers refused last; START: none */

@@ -466,7 +466,7 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     };
     runner->history.sender = &runner->sender;
     runner->history.metrics = options->metrics;
-    runner->history.started_ms = zkl_session_now_ms(session);
+    runner->history.began_ms = options->began_ms;
     runner->history.granted_ms = -1;
     runner->history.position = -1;
     if (!keep_texts(runner, options) || !prepare_watches(runner, options)) {

@@ -19,6 +19,7 @@ typedef struct zkl_run_options {
     zkl_create_group *group;     /* of a set, whose member it is; NULL: it stands alone */
     const char *resource;        /* as the user named it, for the log */
     const char *parent_path;     /* its full path */
+    int64_t began_ms;            /* when the call for it began: it is said to wait since then */
     int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
     bool tells_contended;
     uint64_t owner_id;          /* of the handle; kept when it has gone */

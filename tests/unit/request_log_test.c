@@ -83,11 +83,15 @@ static void expect_lines(newsroom *room, const char *expected) {
     EXPECT_INT(room->fake.call_count, 0);
 }
 
-static void start(newsroom *room, int64_t timeout_ms) {
-    zkl_run_options options = { .resource = "stock",
-                                .parent_path = "/r",
-                                .timeout_ms = timeout_ms };
+static void start_for_call(newsroom *room, int64_t began_ms, int64_t timeout_ms) {
+    zkl_run_options options = {
+        .resource = "stock", .parent_path = "/r", .began_ms = began_ms, .timeout_ms = timeout_ms
+    };
     EXPECT_INT(zkl_request_runner_start(&room->session, &options, &room->runner), ZKL_OK);
+}
+
+static void start(newsroom *room, int64_t timeout_ms) {
+    start_for_call(room, room->fake.now_ms, timeout_ms);
 }
 
 static void queue_up(newsroom *room, const char *other) {
@@ -118,6 +122,16 @@ TEST(lock_that_is_lost_tells_its_story) {
                                        "2 session_expired owner=me status=-9 session=77\n"
                                        "1 lost resource=stock owner=me" NODE
                                        " status=-9 waited=30 held=500 session=77\n");
+}
+
+TEST(wait_is_counted_from_the_call_and_not_from_its_request) {
+    newsroom *room = open_room();
+    start_for_call(room, room->fake.now_ms - 7, ZKL_FOREVER);
+    room->fake.now_ms += 30;
+    queue_up(room, NULL);
+    expect_lines(room, CONNECTED "4 begin resource=stock owner=me waited=7 session=77\n"
+                                 "3 acquired resource=stock owner=me" NODE
+                                 " waited=37 held=0 session=77\n");
 }
 
 TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {

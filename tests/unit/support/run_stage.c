@@ -136,6 +136,7 @@ int stage_start(run_stage *stage, lock_owner *owner, const char *parent, int64_t
         .group = owner->group,
         .resource = "stock",
         .parent_path = parent,
+        .began_ms = zkl_session_now_ms(&stage->session),
         .timeout_ms = timeout_ms,
         .owner = { .arg = owner, .on_news = on_news },
     };
