@@ -632,8 +632,8 @@ typedef struct zkl_lock_event {
  * Callbacks may come before zkl_lock_acquire has returned in its own thread, and after the lock was
  * released (see token); never after zkl_lock_close returned. LOST, and the HELD of tell_granted,
  * are always reported; the others may be omitted when memory is short. If callbacks are slow, a
- * connection that comes and goes leaves at most two callbacks of a handle pending, of which the
- * last has the current state.
+ * connection that comes and goes leaves at most two callbacks of a handle pending. The last one has
+ * the current state.
  */
 typedef void zkl_lock_state_callback(void *arg, const zkl_lock_event *event);
 
