@@ -16,6 +16,7 @@ typedef struct owner {
 } owner;
 
 typedef struct graph {
+    zkl_pool pool;
     owner *owners;
     size_t owner_count;
     const zkl_wait *waits; /* in the order of `from`, then `to` */
@@ -57,11 +58,11 @@ static size_t sort_and_leave_out_doubles(zkl_wait *waits, size_t count) {
 }
 
 static bool allocate(graph *self) {
-    self->owners = zkl_pool_take(self, (self->owner_count + 2) * sizeof(*self->owners));
-    self->into = zkl_pool_take(self, self->wait_count * sizeof(*self->into));
-    self->circle = zkl_pool_take(self, self->owner_count * sizeof(zkl_wait *));
-    self->found = zkl_pool_take(self, (self->owner_count + 1) * sizeof(*self->found));
-    return zkl_pool_status(self) == ZKL_OK;
+    self->owners = zkl_pool_take(&self->pool, (self->owner_count + 2) * sizeof(*self->owners));
+    self->into = zkl_pool_take(&self->pool, self->wait_count * sizeof(*self->into));
+    self->circle = zkl_pool_take(&self->pool, self->owner_count * sizeof(zkl_wait *));
+    self->found = zkl_pool_take(&self->pool, (self->owner_count + 1) * sizeof(*self->found));
+    return zkl_pool_status(&self->pool) == ZKL_OK;
 }
 
 static void index_waits(graph *self) {
@@ -190,19 +191,15 @@ static void visit_all(graph *self, zkl_circle_callback *visit, void *arg) {
 
 bool zkl_circles_visit(size_t owners, zkl_wait *waits, size_t count, zkl_circle_callback *visit,
                        void *arg) {
-    graph *self = zkl_pool_make(sizeof(*self));
-    if (self == NULL) {
-        return false;
-    }
-    self->owner_count = owners;
-    self->wait_count = sort_and_leave_out_doubles(waits, count);
-    self->waits = waits;
-    bool done = allocate(self);
+    graph self = { .owner_count = owners,
+                   .waits = waits,
+                   .wait_count = sort_and_leave_out_doubles(waits, count) };
+    bool done = allocate(&self);
     if (done) {
-        index_waits(self);
-        leave_out_ends(self);
-        visit_all(self, visit, arg);
+        index_waits(&self);
+        leave_out_ends(&self);
+        visit_all(&self, visit, arg);
     }
-    zkl_pool_free(self);
+    zkl_pool_free(&self.pool);
     return done;
 }

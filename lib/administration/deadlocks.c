@@ -5,12 +5,11 @@
 #include "administration/line.h"
 #include "administration/survey.h"
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/validation.h"
 
-/* What the result tells is in its pool. */
 typedef struct search {
     zkl_deadlocks *result;
+    zkl_pool *pool;             /* of what the result points to */
     const zkl_deadlock **found; /* the result's */
     zkl_survey survey;
     zkl_line line;
@@ -33,7 +32,7 @@ static int compare_owners(const void *one, const void *other) {
 /* Gives each owner a number. */
 static int number_owners(search *self) {
     size_t count = self->line.count;
-    zkl_line_entry **entries = zkl_pool_take(self->result, count * sizeof(zkl_line_entry *));
+    zkl_line_entry **entries = zkl_pool_take(self->pool, count * sizeof(zkl_line_entry *));
     ZKL_TRY(zkl_made(entries));
     for (size_t i = 0; i < count; i++) {
         entries[i] = &self->line.entries[i];
@@ -66,7 +65,7 @@ static zkl_deadlock_wait describe(const search *self, const zkl_wait *wait) {
     const char *resource = zkl_survey_name(&self->survey, entries[wait->waiter].resource);
     return (zkl_deadlock_wait){
         .struct_size = sizeof(zkl_deadlock_wait),
-        .resource = zkl_pool_text(self->result, resource),
+        .resource = zkl_pool_print(self->pool, "%s", resource),
         .node = waiter->node,
         .behind = entries[wait->earlier].contender.node,
         .session_id = waiter->session_id,
@@ -76,11 +75,11 @@ static zkl_deadlock_wait describe(const search *self, const zkl_wait *wait) {
 
 static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     search *self = arg;
-    zkl_deadlock *told = zkl_pool_take(self->result, sizeof(*told));
-    zkl_deadlock_wait *its = zkl_pool_take(self->result, length * sizeof(*its));
+    zkl_deadlock *told = zkl_pool_take(self->pool, sizeof(*told));
+    zkl_deadlock_wait *its = zkl_pool_take(self->pool, length * sizeof(*its));
     const zkl_deadlock_wait **pointers =
-        zkl_pool_take(self->result, (length + 1) * sizeof(zkl_deadlock_wait *));
-    if (zkl_pool_status(self->result) != ZKL_OK) {
+        zkl_pool_take(self->pool, (length + 1) * sizeof(zkl_deadlock_wait *));
+    if (zkl_pool_status(self->pool) != ZKL_OK) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
@@ -96,8 +95,8 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
 static int find_circles(search *self) {
     ZKL_TRY(number_owners(self));
     zkl_line_visit_waits(&self->line, add_wait, self);
-    self->waits = zkl_pool_take(self->result, self->wait_count * sizeof(*self->waits));
-    self->found = zkl_pool_take(self->result, (ZKL_DEADLOCKS_MAX + 1) * sizeof(zkl_deadlock *));
+    self->waits = zkl_pool_take(self->pool, self->wait_count * sizeof(*self->waits));
+    self->found = zkl_pool_take(self->pool, (ZKL_DEADLOCKS_MAX + 1) * sizeof(zkl_deadlock *));
     self->result->deadlocks = self->found;
     ZKL_TRY(zkl_made(self->waits));
     ZKL_TRY(zkl_made(self->found));
@@ -105,7 +104,7 @@ static int find_circles(search *self) {
     zkl_line_visit_waits(&self->line, add_wait, self);
     bool done =
         zkl_circles_visit(self->owner_count, self->waits, self->wait_count, add_circle, self);
-    return done ? zkl_pool_status(self->result) : ZKL_NO_MEMORY;
+    return done ? zkl_pool_status(self->pool) : ZKL_NO_MEMORY;
 }
 
 /* ---- The second look ---------------------------------------------------------------------- */
@@ -117,8 +116,10 @@ static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *t
     ZKL_TRY(zkl_made(questions));
     for (size_t i = 0; i < count; i++) {
         const zkl_deadlock_wait *wait = one->waits[i / 2];
-        const char *parent = zkl_pool_path(inquiry, zkl_inquiry_lock_root(inquiry), wait->resource);
-        const char *path = zkl_pool_path(inquiry, parent, i % 2 == 0 ? wait->node : wait->behind);
+        const char *parent =
+            zkl_inquiry_child_path(inquiry, zkl_inquiry_lock_root(inquiry), wait->resource);
+        const char *path =
+            zkl_inquiry_child_path(inquiry, parent, i % 2 == 0 ? wait->node : wait->behind);
         questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_EXISTS, path);
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, count));
@@ -149,21 +150,20 @@ static int look_again(search *self, zkl_inquiry *inquiry) {
 static int find(search *self, zkl_inquiry *inquiry) {
     zkl_survey *survey = &self->survey;
     ZKL_TRY(zkl_survey_take(survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
-    ZKL_TRY(zkl_line_read(&self->line, self->result, inquiry, survey->questions, survey->count, 2));
+    ZKL_TRY(zkl_line_read(&self->line, self->pool, inquiry, survey->questions, survey->count, 2));
     ZKL_TRY(find_circles(self));
     return look_again(self, inquiry);
 }
 
 /* A new session may be connected to a server that is behind the one before: what it shows may be
  * older than the first look, and prove nothing. */
-static int find_in_one_session(void *report, zkl_inquiry *inquiry, const char *none) {
+static int find_in_one_session(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
     (void)none;
-    zkl_deadlocks *result = report;
     uint64_t session = 0;
     do {
         session = zkl_inquiry_session(inquiry);
-        search self = { .result = result };
-        *result = (zkl_deadlocks){ .count = 0 };
+        search self = { .result = &report->deadlocks, .pool = &report->pool };
+        report->deadlocks = (zkl_deadlocks){ .count = 0 };
         ZKL_TRY(find(&self, inquiry));
     } while (zkl_inquiry_session(inquiry) != session);
     return ZKL_OK;
@@ -173,12 +173,11 @@ int zkl_deadlocks_find(zkl_client *client, int64_t timeout_ms, zkl_deadlocks **d
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("deadlocks", deadlocks));
     void *made = NULL;
-    int status =
-        zkl_report_make(client, timeout_ms, NULL, sizeof(**deadlocks), find_in_one_session, &made);
+    int status = zkl_report_make(client, timeout_ms, NULL, find_in_one_session, &made);
     *deadlocks = made;
     return status;
 }
 
 void zkl_deadlocks_free(zkl_deadlocks *deadlocks) {
-    zkl_pool_free(deadlocks);
+    zkl_report_free(deadlocks);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/threads.h"
 #include "recipe/node_data.h"
 
@@ -20,13 +19,14 @@ static int compare(const void *one, const void *other) {
 }
 
 /* The contenders of one resource. */
-static int add(zkl_line *line, void *pool, size_t resource, zkl_children children, size_t least) {
+static int add(zkl_line *line, zkl_pool *pool, size_t resource, zkl_children children,
+               size_t least) {
     zkl_line_entry *first = &line->entries[line->count];
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_node_name name = zkl_node_name_parse(children.names[i]);
         if (name.kind != ZKL_NODE_FOREIGN) {
-            const char *text = zkl_pool_text(pool, children.names[i]);
+            const char *text = zkl_pool_print(pool, "%s", children.names[i]);
             ZKL_TRY(zkl_made(text));
             first[count++] = (zkl_line_entry){ .member = { name, text }, .resource = resource };
         }
@@ -134,7 +134,7 @@ static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const
     };
 }
 
-static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *question) {
+static int take_answer(zkl_line_entry *entry, zkl_pool *pool, const zkl_question *question) {
     const zkl_reply *reply = &question->reply;
     zkl_node_identity data;
     ZKL_TRY(zkl_questions_status(question, 1));
@@ -146,7 +146,7 @@ static int take_answer(zkl_line_entry *entry, void *pool, const zkl_question *qu
 }
 
 /* Leaves out the nodes that have gone since they were listed. */
-static int take_answers(zkl_line *line, void *pool, const zkl_question *questions) {
+static int take_answers(zkl_line *line, zkl_pool *pool, const zkl_question *questions) {
     size_t left = 0;
     for (size_t i = 0; i < line->count; i++) {
         if (questions[i].reply.outcome != ZKL_OUTCOME_NO_NODE) {
@@ -168,7 +168,7 @@ static void judge(zkl_line *line) {
     }
 }
 
-int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_question *lists,
+int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zkl_question *lists,
                   size_t count, size_t least) {
     size_t most = 0;
     for (size_t i = 0; i < count; i++) {
@@ -183,7 +183,8 @@ int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_qu
     }
     for (size_t i = 0; i < line->count; i++) {
         const zkl_line_entry *entry = &line->entries[i];
-        const char *path = zkl_pool_path(inquiry, lists[entry->resource].path, entry->member.text);
+        const char *path =
+            zkl_inquiry_child_path(inquiry, lists[entry->resource].path, entry->member.text);
         questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/pool.h"
 #include "client/inquiry.h"
 #include "recipe/contenders.h"
 #include "zklock/administration.h"
@@ -25,7 +26,7 @@ typedef struct zkl_line {
  *  and judges who waits for whom. Leaves out resources with fewer than `least` contenders. What the
  *  line keeps is taken from the pool. Returns what zkl_inquiry_ask returns, or why a node cannot be
  *  read. */
-int zkl_line_read(zkl_line *line, void *pool, zkl_inquiry *inquiry, const zkl_question *lists,
+int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zkl_question *lists,
                   size_t count, size_t least);
 
 /** Calls back for each direct wait, from which all others follow, with the places of both nodes. */

@@ -3,7 +3,6 @@
 
 #include "administration/survey.h"
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/validation.h"
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
@@ -28,7 +27,7 @@ static int check_node(const char *node) {
 static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
                zkl_operation_kind kind) {
     zkl_question *question = NULL;
-    const char *path = zkl_pool_path(inquiry, zkl_inquiry_path(inquiry, resource), node);
+    const char *path = zkl_inquiry_child_path(inquiry, zkl_inquiry_path(inquiry, resource), node);
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, path, zkl_node_data_revocation(), &question));
     bool gone = question->reply.outcome == ZKL_OUTCOME_NO_NODE;
     bool by_us = kind == ZKL_OPERATION_DELETE && question->asked_again;

@@ -2,26 +2,24 @@
 #include "administration/line.h"
 #include "administration/survey.h"
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/validation.h"
 #include "recipe/node_name.h"
 
 /* ---- One queue ------------------------------------------------------------------------------ */
 
-static int fill_queue(void *report, zkl_inquiry *inquiry, const char *resource) {
-    zkl_queue *queue = report;
+static int fill_queue(zkl_report *report, zkl_inquiry *inquiry, const char *resource) {
     zkl_question *listed = NULL;
     zkl_line line;
     ZKL_TRY(zkl_inquiry_ask_one(inquiry, ZKL_OPERATION_LIST_CHILDREN,
                                 zkl_inquiry_path(inquiry, resource), NULL, &listed));
-    ZKL_TRY(zkl_line_read(&line, queue, inquiry, listed, 1, 0));
+    ZKL_TRY(zkl_line_read(&line, &report->pool, inquiry, listed, 1, 0));
     const zkl_contender **contenders =
-        zkl_pool_take(queue, (line.count + 1) * sizeof(zkl_contender *));
+        zkl_pool_take(&report->pool, (line.count + 1) * sizeof(zkl_contender *));
     ZKL_TRY(zkl_made(contenders));
     for (size_t i = 0; i < line.count; i++) {
         contenders[i] = &line.entries[i].contender;
     }
-    *queue = (zkl_queue){ line.count, contenders };
+    report->queue = (zkl_queue){ line.count, contenders };
     return ZKL_OK;
 }
 
@@ -32,13 +30,13 @@ int zkl_queue_describe(zkl_client *client, const char *resource, int64_t timeout
     *queue = NULL;
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
     void *made = NULL;
-    int status = zkl_report_make(client, timeout_ms, resource, sizeof(**queue), fill_queue, &made);
+    int status = zkl_report_make(client, timeout_ms, resource, fill_queue, &made);
     *queue = made;
     return status;
 }
 
 void zkl_queue_free(zkl_queue *queue) {
-    zkl_pool_free(queue);
+    zkl_report_free(queue);
 }
 
 const char *zkl_queue_kind_name(int kind) {
@@ -56,39 +54,40 @@ static size_t count_contenders(zkl_children children) {
 }
 
 /* One that has gone since the root was listed is left out. */
-static int fill_list(void *report, zkl_inquiry *inquiry, const char *none) {
+static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none) {
     (void)none;
-    zkl_resource_list *list = report;
+    zkl_resource_list *list = &report->resources;
+    zkl_pool *pool = &report->pool;
     zkl_survey survey;
     ZKL_TRY(zkl_survey_take(&survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
-    zkl_resource *resources = zkl_pool_take(list, survey.count * sizeof(*resources));
+    zkl_resource *resources = zkl_pool_take(pool, survey.count * sizeof(*resources));
     const zkl_resource **pointers =
-        zkl_pool_take(list, (survey.count + 1) * sizeof(zkl_resource *));
+        zkl_pool_take(pool, (survey.count + 1) * sizeof(zkl_resource *));
     ZKL_TRY(zkl_made(resources));
     ZKL_TRY(zkl_made(pointers));
     list->resources = pointers;
     for (size_t i = 0; i < survey.count; i++) {
         const zkl_reply *reply = &survey.questions[i].reply;
         if (reply->outcome == ZKL_OUTCOME_OK) {
-            const char *name = zkl_pool_text(list, zkl_survey_name(&survey, i));
+            const char *name = zkl_pool_print(pool, "%s", zkl_survey_name(&survey, i));
             resources[list->count] =
                 (zkl_resource){ sizeof(*resources), name, count_contenders(reply->children) };
             pointers[list->count] = &resources[list->count];
             list->count++;
         }
     }
-    return zkl_pool_status(list);
+    return zkl_pool_status(pool);
 }
 
 int zkl_resources_list(zkl_client *client, int64_t timeout_ms, zkl_resource_list **list) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("list", list));
     void *made = NULL;
-    int status = zkl_report_make(client, timeout_ms, NULL, sizeof(**list), fill_list, &made);
+    int status = zkl_report_make(client, timeout_ms, NULL, fill_list, &made);
     *list = made;
     return status;
 }
 
 void zkl_resources_free(zkl_resource_list *list) {
-    zkl_pool_free(list);
+    zkl_report_free(list);
 }

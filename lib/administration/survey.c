@@ -4,26 +4,33 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/validation.h"
 #include "recipe/node_name.h"
 
 /* ---- Reports -------------------------------------------------------------------------------- */
 
-int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource, size_t size,
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
                     zkl_report_fill *fill, void **result) {
     zkl_inquiry *inquiry = NULL;
     *result = NULL;
     ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
-    void *report = zkl_pool_make(size);
+    zkl_report *report = calloc(1, sizeof(*report));
     int status = report != NULL ? fill(report, inquiry, resource) : ZKL_NO_MEMORY;
     zkl_inquiry_end(inquiry);
     if (status != ZKL_OK) {
-        zkl_pool_free(report);
+        zkl_report_free(report);
         return status;
     }
     *result = report;
     return ZKL_OK;
+}
+
+void zkl_report_free(void *report) {
+    zkl_report *self = report;
+    if (self != NULL) {
+        zkl_pool_free(&self->pool);
+        free(self);
+    }
 }
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -82,7 +89,7 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     ZKL_TRY(begin(resources, inquiry, children.count));
     for (size_t i = 0; i < children.count; i++) {
         add(resources, inquiry, ZKL_OPERATION_LIST_CHILDREN,
-            zkl_pool_path(inquiry, root->path, children.names[i]));
+            zkl_inquiry_child_path(inquiry, root->path, children.names[i]));
     }
     return zkl_inquiry_ask(inquiry, resources->questions, resources->count);
 }
@@ -103,7 +110,8 @@ static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_opera
         kind == listed->kind ? *listed : zkl_question_make(inquiry, kind, listed->path);
     for (size_t i = 0; i < children.count; i++) {
         if (zkl_node_name_is_stripe(children.names[i])) {
-            add(survey, inquiry, kind, zkl_pool_path(inquiry, listed->path, children.names[i]));
+            add(survey, inquiry, kind,
+                zkl_inquiry_child_path(inquiry, listed->path, children.names[i]));
         }
     }
 }

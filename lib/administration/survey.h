@@ -1,15 +1,29 @@
 /* What administration makes of the servers' answers: reports, and surveys of all resources. */
 #pragma once
 
+#include "base/pool.h"
 #include "client/inquiry.h"
+#include "zklock/administration.h"
 
-/** Fills a report, which begins as zeros and is a pool: what it points to is taken from it. */
-typedef int zkl_report_fill(void *report, zkl_inquiry *inquiry, const char *resource);
+/** What the application gets, of one kind, and the memory that it points to. */
+typedef struct zkl_report {
+    union { /* first: the application's pointer is the report's */
+        zkl_queue queue;
+        zkl_resource_list resources;
+        zkl_deadlocks deadlocks;
+    };
+    zkl_pool pool;
+} zkl_report;
 
-/** A report of this size, made of what the servers answer. `resource`: what it is about, a name as
- *  below, or NULL. The result is NULL unless ZKL_OK is returned. */
-int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource, size_t size,
+/** Fills a report, which begins as zeros. */
+typedef int zkl_report_fill(zkl_report *report, zkl_inquiry *inquiry, const char *resource);
+
+/** A report, made of what the servers answer. `resource`: what it is about, a name as below, or
+ *  NULL. The result is NULL unless ZKL_OK is returned. */
+int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
                     zkl_report_fill *fill, void **result);
+/** NULL does nothing. */
+void zkl_report_free(void *report);
 
 /** A resource as for zkl_lock_open, or a stripe of a name: "<name>/stripe-0003". Else
  *  ZKL_INVALID_ARGUMENT. */

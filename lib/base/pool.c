@@ -1,63 +1,40 @@
 #include "base/pool.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "zklock/zklock.h"
 
-/* Those that were taken follow the first one. */
-typedef struct piece {
-    struct piece *next;
-    bool ran_out; /* of the first: one that was wanted is not there */
+typedef struct zkl_pool_piece {
+    struct zkl_pool_piece *next;
     max_align_t content[];
 } piece;
 
-static piece *make(size_t size) {
-    return calloc(1, sizeof(piece) + size);
-}
-
-static piece *piece_of(void *content) {
-    return (piece *)(void *)((char *)content - offsetof(piece, content));
-}
-
-void *zkl_pool_make(size_t size) {
-    piece *first = make(size);
-    return first != NULL ? first->content : NULL;
-}
-
-void *zkl_pool_take(void *pool, size_t size) {
-    piece *first = piece_of(pool);
-    piece *taken = make(size);
+void *zkl_pool_take(zkl_pool *pool, size_t size) {
+    piece *taken = calloc(1, sizeof(*taken) + size);
     if (taken == NULL) {
-        first->ran_out = true;
+        pool->ran_out = true;
         return NULL;
     }
-    taken->next = first->next;
-    first->next = taken;
+    taken->next = pool->pieces;
+    pool->pieces = taken;
     return taken->content;
 }
 
-int zkl_pool_status(const void *pool) {
-    const piece *first = (const void *)((const char *)pool - offsetof(piece, content));
-    return first->ran_out ? ZKL_NO_MEMORY : ZKL_OK;
+int zkl_pool_status(const zkl_pool *pool) {
+    return pool->ran_out ? ZKL_NO_MEMORY : ZKL_OK;
 }
 
-void zkl_pool_free(void *pool) {
-    piece *one = pool != NULL ? piece_of(pool) : NULL;
-    while (one != NULL) {
-        piece *next = one->next;
-        free(one);
-        one = next;
+void zkl_pool_free(zkl_pool *pool) {
+    while (pool->pieces != NULL) {
+        piece *first = pool->pieces;
+        pool->pieces = first->next;
+        free(first);
     }
 }
 
-char *zkl_pool_text(void *pool, const char *text) {
-    return zkl_pool_print(pool, "%s", text);
-}
-
-char *zkl_pool_print(void *pool, const char *format, ...) {
+char *zkl_pool_print(zkl_pool *pool, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
@@ -69,8 +46,4 @@ char *zkl_pool_print(void *pool, const char *format, ...) {
         va_end(arguments);
     }
     return text;
-}
-
-char *zkl_pool_path(void *pool, const char *parent, const char *name) {
-    return parent != NULL ? zkl_pool_print(pool, "%s/%s", parent, name) : NULL;
 }

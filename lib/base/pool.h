@@ -1,21 +1,21 @@
-/* Memory that is given back all at once. */
+/* Memory that is freed all at once. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/** The first piece of a new pool, which stands for the pool. All pieces are zeroed. NULL: out of
- *  memory. */
-void *zkl_pool_make(size_t size);
-/** Another piece of it. */
-void *zkl_pool_take(void *pool, size_t size);
-/** ZKL_NO_MEMORY: a piece of it was wanted and could not be had, now or earlier. */
-int zkl_pool_status(const void *pool);
-/** Frees the first piece, and all that was taken. NULL does nothing. */
-void zkl_pool_free(void *pool);
+/** Embed it, zeroed: a pool that is empty. */
+typedef struct zkl_pool {
+    struct zkl_pool_piece *pieces;
+    bool ran_out;
+} zkl_pool;
 
-/** A copy of a text. NULL: out of memory. */
-char *zkl_pool_text(void *pool, const char *text);
+/** A new piece of memory, zeroed. NULL: out of memory. */
+void *zkl_pool_take(zkl_pool *pool, size_t size);
+/** ZKL_NO_MEMORY: a piece was wanted and could not be had, now or earlier. */
+int zkl_pool_status(const zkl_pool *pool);
+/** Frees all that was taken. */
+void zkl_pool_free(zkl_pool *pool);
+
 /** A text, as printf makes it. NULL: out of memory. */
-__attribute__((format(printf, 2, 3))) char *zkl_pool_print(void *pool, const char *format, ...);
-/** "<parent>/<name>", taken from the pool. NULL: out of memory, or `parent` is NULL. */
-char *zkl_pool_path(void *pool, const char *parent, const char *name);
+__attribute__((format(printf, 2, 3))) char *zkl_pool_print(zkl_pool *pool, const char *format, ...);

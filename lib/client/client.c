@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/threads.h"
 #include "base/validation.h"
 #include "session/request_runner.h"
@@ -21,7 +20,8 @@ static void free_client(zkl_client *client) {
     pthread_mutex_destroy(&client->mutex);
     zkl_recorder_close(client->recorder);
     free(client->metrics);
-    zkl_pool_free(client);
+    zkl_pool_free(&client->pool);
+    free(client);
 }
 
 void zkl_client_keep(zkl_client *client) {

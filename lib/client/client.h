@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/handles.h"
+#include "base/pool.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "telemetry/recorder.h"
@@ -48,6 +49,7 @@ struct zkl_client {
     bool closed;
     uint64_t answers; /* of servers to requests, lost ones too */
     bool stopping;    /* tells all threads to end */
+    zkl_pool pool;    /* of the strings that follow */
     char *servers;
     char *chroot;
     char *lock_root; /* with the chroot */

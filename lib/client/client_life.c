@@ -1,9 +1,9 @@
 /* zkl_client_open and zkl_client_close. */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/threads.h"
 #include "base/validation.h"
 #include "client/client.h"
@@ -62,18 +62,19 @@ static int copy_strings(zkl_client *client, const opening *given) {
     const char *program = program_invocation_short_name;
     const char *label = given->options.label != NULL ? given->options.label : program;
     char host[HOST_NAME_SIZE] = "unknown";
+    zkl_pool *pool = &client->pool;
     (void)gethostname(host, sizeof(host) - 1);
-    client->servers = zkl_pool_print(client, "%.*s", (int)given->servers_length, given->hosts);
-    client->chroot = zkl_pool_print(client, "%s", given->chroot);
-    client->lock_root = zkl_pool_print(client, "%s%s", given->chroot, given->options.lock_root);
-    client->label = zkl_pool_print(client, "%.*s", ZKL_LABEL_MAX, label);
-    client->identity = zkl_pool_print(client, "host=%s\npid=%ld\nlabel=%.*s\n", host,
+    client->servers = zkl_pool_print(pool, "%.*s", (int)given->servers_length, given->hosts);
+    client->chroot = zkl_pool_print(pool, "%s", given->chroot);
+    client->lock_root = zkl_pool_print(pool, "%s%s", given->chroot, given->options.lock_root);
+    client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
+    client->identity = zkl_pool_print(pool, "host=%s\npid=%ld\nlabel=%.*s\n", host,
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
-    return zkl_pool_status(client);
+    return zkl_pool_status(pool);
 }
 
 static zkl_client *make_client(const zkl_client_options *options) {
-    zkl_client *client = zkl_pool_make(sizeof(*client));
+    zkl_client *client = calloc(1, sizeof(*client));
     if (client == NULL) {
         return NULL;
     }

@@ -1,10 +1,10 @@
 #include "client/inquiry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/callback_queue.h"
 #include "base/error_message.h"
-#include "base/pool.h"
 #include "base/threads.h"
 #include "base/validation.h"
 #include "client/client.h"
@@ -22,12 +22,18 @@ struct zkl_inquiry {
     int64_t deadline_ms;
     int64_t not_before_ms; /* after a failure */
     size_t under_way;
+    zkl_pool pool;
 };
+
+static void free_inquiry(zkl_inquiry *inquiry) {
+    zkl_pool_free(&inquiry->pool);
+    free(inquiry);
+}
 
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
 
 static void copy_data(zkl_question *question, const zkl_reply *reply) {
-    char *copy = zkl_pool_take(question->inquiry, reply->data_length);
+    char *copy = zkl_pool_take(&question->inquiry->pool, reply->data_length);
     if (copy != NULL && reply->data_length > 0) {
         memcpy(copy, reply->data, reply->data_length);
     }
@@ -39,7 +45,7 @@ static void copy_children(zkl_question *question, zkl_children children) {
     for (size_t i = 0; i < children.count; i++) {
         size += strlen(children.names[i]) + 1;
     }
-    const char **names = zkl_pool_take(question->inquiry, size);
+    const char **names = zkl_pool_take(&question->inquiry->pool, size);
     if (names == NULL) {
         return;
     }
@@ -81,7 +87,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
     question->under_way = false;
     if (inquiry->client == NULL) {
         if (inquiry->under_way == 0) {
-            zkl_pool_free(inquiry);
+            free_inquiry(inquiry);
         }
         return;
     }
@@ -147,7 +153,7 @@ static int look_at_client(const zkl_inquiry *inquiry) {
     if (inquiry->client->closed) {
         return ZKL_CLOSED;
     }
-    ZKL_TRY(zkl_pool_status(inquiry));
+    ZKL_TRY(zkl_pool_status(&inquiry->pool));
     if (inquiry->client->sessions->session.auth_failed) {
         return ZKL_AUTH_FAILED;
     }
@@ -170,7 +176,7 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
     for (size_t i = 0; i < count; i++) { /* from here on the caller reads them without the mutex */
         questions[i].under_way = false;
     }
-    return status == ZKL_OK ? zkl_pool_status(inquiry) : status;
+    return status == ZKL_OK ? zkl_pool_status(&inquiry->pool) : status;
 }
 
 int zkl_questions_status(const zkl_question *questions, size_t count) {
@@ -218,15 +224,19 @@ const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry) {
 }
 
 const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource) {
-    char *path = zkl_pool_take(inquiry, ZKL_PARENT_PATH_SIZE);
+    char *path = zkl_pool_take(&inquiry->pool, ZKL_PARENT_PATH_SIZE);
     if (path != NULL) {
         zkl_client_resource_path(inquiry->client, resource, path);
     }
     return path;
 }
 
+const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name) {
+    return parent != NULL ? zkl_pool_print(&inquiry->pool, "%s/%s", parent, name) : NULL;
+}
+
 zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count) {
-    return zkl_pool_take(inquiry, count * sizeof(zkl_question));
+    return zkl_pool_take(&inquiry->pool, count * sizeof(zkl_question));
 }
 
 zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path) {
@@ -241,7 +251,7 @@ int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inqu
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
-    zkl_inquiry *self = zkl_pool_make(sizeof(*self));
+    zkl_inquiry *self = calloc(1, sizeof(*self));
     ZKL_TRY(zkl_made(self));
     self->client = client;
     self->deadline_ms = zkl_deadline(timeout_ms);
@@ -258,7 +268,7 @@ void zkl_inquiry_end(zkl_inquiry *inquiry) {
     bool is_last = inquiry->under_way == 0;
     pthread_mutex_unlock(&client->mutex);
     if (is_last) {
-        zkl_pool_free(inquiry);
+        free_inquiry(inquiry);
     }
     zkl_client_drop(client);
 }

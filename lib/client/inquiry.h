@@ -10,14 +10,13 @@
 
 #include "session/operations.h"
 
-/** Of several calls that belong together. A pool (pool.h): what is taken from it lives until
- *  zkl_inquiry_end. */
+/** Of several calls that belong together. What it hands out lives until zkl_inquiry_end. */
 typedef struct zkl_inquiry zkl_inquiry;
 
 typedef struct zkl_question {
     zkl_inquiry *inquiry;
     zkl_operation_kind kind;
-    const char *path; /* NULL, which asks nothing: the inquiry's pool has run out */
+    const char *path; /* NULL, which asks nothing: out of memory */
     const char *data; /* SET */
     zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
@@ -33,6 +32,9 @@ void zkl_inquiry_end(zkl_inquiry *inquiry);
 /** The full path of a resource that has been checked, or of the lock root. NULL: out of memory. */
 const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource);
 const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry);
+
+/** "<parent>/<name>". NULL: out of memory, or `parent` is NULL. */
+const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name);
 
 /** Room for `count` questions, which zkl_question_make fills. NULL: out of memory. */
 zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count);

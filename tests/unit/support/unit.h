@@ -70,7 +70,3 @@ typedef struct unit_random {
 unit_random unit_random_begin(uint64_t seed);
 /** From 0 to below - 1. */
 unsigned unit_random_below(unit_random *random, unsigned below);
-
-/** Ends a forked child, by way of another program: what a child cannot close is no leak that
- *  valgrind should look for. */
-void unit_leave_child(int result);
