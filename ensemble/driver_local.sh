@@ -7,6 +7,9 @@
 # state/server-N/zoo.cfg, data
 # state/memory             the directory in memory that holds the data; data are links into it then
 
+# shellcheck source-path=SCRIPTDIR source=debian13.sh
+source "$here/debian13.sh"
+
 driver_prepare() {
     command -v java >/dev/null || fail 'no java on PATH; run: tools/install-packages ensemble-local'
     jars=$(zookeeper_jars)
@@ -40,53 +43,6 @@ put_data_into_memory() {
         mkdir "$directory/$number"
         ln -s "$directory/$number" "$state/server-$number/data"
     done
-}
-
-# ---- ZooKeeper's jars -----------------------------------------------------------------------------
-
-zookeeper_jars() {
-    local cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/zklock
-    if installed_version_will_do; then
-        printf '/usr/share/java\n'
-    elif [[ -e $cache/zookeeper-jars/zookeeper.jar ]]; then
-        printf '%s\n' "$cache/zookeeper-jars"
-    else
-        fetch_jars "$cache"
-        printf '%s\n' "$cache/zookeeper-jars"
-    fi
-}
-
-installed_version_will_do() {
-    local version
-    version=$(dpkg-query --show --showformat='${Version}' libzookeeper-java 2>/dev/null) || return 1
-    dpkg --compare-versions "$version" ge 3.9
-}
-
-# Debian 12's ZooKeeper hangs writes (ZOOKEEPER-4537), so the jars are Debian 13's. The package is only
-# unpacked, never installed, and apt works on a configuration of its own: the system's stays as it is.
-fetch_jars() ( # CACHE
-    say "fetching ZooKeeper's jars of Debian 13 (once)"
-    mkdir -p "$1"
-    work=$(mktemp -d "$1/fetch.XXXXXX")
-    trap 'rm -rf "$work"' EXIT
-    cd "$work"
-    mkdir -p lists/partial archives/partial
-    printf 'deb %s trixie main\n' "$(debian_mirror)" >sources.list
-    if ! { private_apt update && private_apt download libzookeeper-java; } >log 2>&1; then
-        cat log >&2
-        fail "cannot fetch Debian 13's libzookeeper-java from this machine's mirror"
-    fi
-    dpkg-deb -x libzookeeper-java_*.deb unpacked
-    # By one rename, so that no other start sees half of it.
-    mv -T unpacked/usr/share/java "$1/zookeeper-jars"
-)
-
-private_apt() {
-    apt-get --quiet \
-        -o Dir::Etc::sourcelist="$PWD/sources.list" -o Dir::Etc::sourceparts=- \
-        -o Dir::State="$PWD" -o Dir::State::lists="$PWD/lists" -o Dir::State::status=/dev/null \
-        -o Dir::Cache="$PWD" -o Dir::Cache::archives="$PWD/archives" \
-        -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
 # ---- servers --------------------------------------------------------------------------------------

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# What is taken from Debian 13, on Debian 12 as well: ZooKeeper's jars and its source. To be sourced after common.sh.
+#
+# apt works on a configuration of its own, in the current directory: the system's stays as it is. apt verifies what
+# it fetches. The release file must be signed with a key of Debian's archive; it has the checksums of the lists of
+# packages, and they have those of the packages and the source.
+
+cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/zklock
+archive_keys=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# Lists the packages of each KIND (deb, deb-src) in the current directory.
+private_apt_update() { # KIND...
+    local kind mirror
+    [[ -e $archive_keys ]] || fail "$archive_keys is missing; install the package debian-archive-keyring"
+    mirror=$(debian_mirror)
+    mkdir -p lists/partial archives/partial
+    for kind in "$@"; do
+        printf '%s [signed-by=%s] %s trixie main\n' "$kind" "$archive_keys" "$mirror"
+    done >sources.list
+    private_apt update
+}
+
+private_apt() {
+    apt-get --quiet \
+        -o Dir::Etc::sourcelist="$PWD/sources.list" -o Dir::Etc::sourceparts=- \
+        -o Dir::State="$PWD" -o Dir::State::lists="$PWD/lists" -o Dir::State::status=/dev/null \
+        -o Dir::Cache="$PWD" -o Dir::Cache::archives="$PWD/archives" \
+        -o Acquire::AllowInsecureRepositories=false -o Acquire::AllowWeakRepositories=false \
+        -o APT::Get::AllowUnauthenticated=false -o APT::Update::Error-Mode=any \
+        -o Acquire::Languages=none -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+# Prints the directory of ZooKeeper's jars; fetches them where they are not installed.
+zookeeper_jars() {
+    if installed_version_will_do; then
+        printf '/usr/share/java\n'
+        return
+    fi
+    [[ -e $cache/zookeeper-jars/zookeeper.jar ]] || fetch_jars
+    printf '%s\n' "$cache/zookeeper-jars"
+}
+
+installed_version_will_do() {
+    local version
+    version=$(dpkg-query --show --showformat='${Version}' libzookeeper-java 2>/dev/null) || return 1
+    dpkg --compare-versions "$version" ge 3.9
+}
+
+# Debian 12's ZooKeeper hangs writes (ZOOKEEPER-4537), so the jars are Debian 13's. The package is only
+# unpacked, never installed.
+fetch_jars() (
+    say "fetching ZooKeeper's jars of Debian 13 (once)"
+    mkdir -p "$cache"
+    work=$(mktemp -d "$cache/fetch.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    cd "$work"
+    if ! { private_apt_update deb && private_apt download libzookeeper-java; } >log 2>&1; then
+        cat log >&2
+        fail "cannot fetch Debian 13's libzookeeper-java from this machine's mirror"
+    fi
+    dpkg-deb -x libzookeeper-java_*.deb unpacked
+    # By one rename, so that no other start sees half of it.
+    mv -T unpacked/usr/share/java "$cache/zookeeper-jars"
+)
