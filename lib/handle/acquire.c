@@ -5,13 +5,6 @@
 #include "handle/lock_attempt.h"
 #include "handle/lock_search.h"
 
-/* The call of zkl_lock_acquire and zkl_lock_acquire_async. */
-typedef struct acquire_call {
-    zkl_lock_call call; /* first */
-    zkl_mode mode;
-    uint64_t again; /* the number of the grant that its owner already holds; 0: none */
-} acquire_call;
-
 /* ---- Beginning ---------------------------------------------------------------------------- */
 
 static int check_idle(const zkl_lock *lock) {
@@ -40,14 +33,14 @@ static bool is_acquired_again(const zkl_lock *lock, zkl_lock_owner owner) {
            !zkl_lock_is_of_other(lock, owner) && !lock->client->closed;
 }
 
-static int acquire_again(zkl_lock *lock, acquire_call *self) {
+static int acquire_again(zkl_lock *lock, zkl_lock_call *call) {
     zkl_lock_look_at_clock(lock);
     if (lock->state == ZKL_STATE_LOST) {
         return ZKL_LOST;
     }
     bool reads = lock->grant.mode == ZKL_READ || zkl_lock_is_downgrading(lock);
-    if (reads && self->mode != ZKL_READ) {
-        return zkl_refuse("mode", zkl_lock_mode_name((int)self->mode),
+    if (reads && call->mode != ZKL_READ) {
+        return zkl_refuse("mode", zkl_lock_mode_name((int)call->mode),
                           "is held for reading; zkl_lock_try_upgrade takes it for writing");
     }
     if (lock->grant.holds == ZKL_HOLDS_MAX) {
@@ -56,24 +49,23 @@ static int acquire_again(zkl_lock *lock, acquire_call *self) {
         return ZKL_ALREADY_HELD;
     }
     lock->grant.holds++;
-    self->again = lock->grant.number;
-    zkl_call_over(&self->call);
+    call->again = lock->grant.number;
+    zkl_call_over(call);
     return ZKL_OK;
 }
 
 /* The request decides by the deadline, so the call itself waits for ever. The decision may come in
  * the request's first step. */
 static int begin(zkl_lock_call *call) {
-    acquire_call *self = (acquire_call *)call;
     zkl_lock *lock = call->lock;
     if (is_acquired_again(lock, call->owner)) {
-        return acquire_again(lock, self);
+        return acquire_again(lock, call);
     }
     ZKL_TRY(check_idle(lock));
     int64_t timeout_ms = call->timeout_ms;
     call->timeout_ms = ZKL_FOREVER;
     if (!lock->is_set) {
-        lock->members[0].kind.mode = self->mode;
+        lock->members[0].kind.mode = call->mode;
     }
     lock->grant.owner = call->owner;
     lock->state = ZKL_STATE_ACQUIRING;
@@ -136,8 +128,7 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *gra
 }
 
 static int end(zkl_lock_call *call) {
-    const acquire_call *self = (const acquire_call *)call;
-    return self->again != 0 ? end_acquire_again(call->lock, self->again, &call->grant)
+    return call->again != 0 ? end_acquire_again(call->lock, call->again, &call->grant)
                             : end_acquire(call->lock, &call->grant);
 }
 
@@ -158,19 +149,20 @@ static int check(const zkl_lock *lock, zkl_mode mode) {
 
 int zkl_lock_acquire(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
-    acquire_call self = { zkl_call_of_thread(lock, &kind, __func__, timeout_ms), .mode = mode };
+    zkl_lock_call call = zkl_call_of_thread(lock, &kind, __func__, timeout_ms);
+    call.mode = mode;
     ZKL_TRY(check(lock, mode));
-    return zkl_call_wait_for_grant(&self.call, grant);
+    return zkl_call_wait_for_grant(&call, grant);
 }
 
 int zkl_lock_acquire_async(zkl_lock *lock, zkl_mode mode, int64_t timeout_ms, const void *owner,
                            zkl_acquire_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    acquire_call self = { zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg),
-                          .mode = mode };
-    self.call.application.acquired = callback;
+    zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
+    call.mode = mode;
+    call.application.acquired = callback;
     ZKL_TRY(check(lock, mode));
-    return zkl_call_start(&self.call, sizeof(self));
+    return zkl_call_start(&call);
 }
 
 /* ---- A layer asks several handles ---------------------------------------------------------- */

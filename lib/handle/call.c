@@ -125,25 +125,6 @@ int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
 
 /* ---- A callback is owed ------------------------------------------------------------------- */
 
-static void on_limit(void *arg) {
-    zkl_lock_call *call = arg;
-    if (call->kind->expire != NULL) {
-        call->kind->expire(call);
-    }
-    zkl_call_over(call);
-}
-
-static void set_limit(zkl_lock_call *call) {
-    call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
-    if (call->timeout_ms == 0) {
-        on_limit(call);
-    } else if (call->timeout_ms != ZKL_FOREVER) {
-        zkl_session *session =
-            &call->lock->client->sessions->session; /* any session's timers will do */
-        zkl_session_set_timer(session, &call->limit, call->timeout_ms);
-    }
-}
-
 /* `end` leaves its message in that of the running thread, which may be one that closes the handle:
  * so the message is moved into the call, and the thread keeps its own. Without memory the callback
  * has no message. */
@@ -159,6 +140,22 @@ static void settle(zkl_lock_callback *callback) {
     ask(call);
     call->message = zkl_error_message()[0] != '\0' ? strdup(zkl_error_message()) : NULL;
     zkl_error_set(before);
+}
+
+/* Nothing happens after the deadline, even if the callback runs late. */
+static void on_limit(void *arg) {
+    settle(arg);
+}
+
+static void set_limit(zkl_lock_call *call) {
+    call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
+    if (call->timeout_ms == 0) {
+        on_limit(call);
+    } else if (call->timeout_ms != ZKL_FOREVER) {
+        zkl_session *session =
+            &call->lock->client->sessions->session; /* any session's timers will do */
+        zkl_session_set_timer(session, &call->limit, call->timeout_ms);
+    }
 }
 
 static void tell(zkl_lock_callback *callback) {
@@ -178,7 +175,7 @@ static void tell(zkl_lock_callback *callback) {
 
 static const zkl_lock_callback_kind callback_kind = { .settle = settle, .tell = tell };
 
-static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result) {
+static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     zkl_client *client = given->lock->client;
     if (client->closed) {
         return ZKL_CLOSED; /* its queue of callbacks may be gone */
@@ -186,17 +183,17 @@ static int make(const zkl_lock_call *given, size_t size, zkl_lock_call **result)
     if (zkl_client_callbacks(client) == NULL) {
         return ZKL_SYSTEM;
     }
-    zkl_lock_call *call = calloc(1, size);
+    zkl_lock_call *call = malloc(sizeof(*call));
     ZKL_TRY(zkl_made(call));
-    memcpy(call, given, size);
+    *call = *given;
     zkl_lock_callback_owe(&call->lock->calls, &call->callback, &callback_kind);
     *result = call;
     return ZKL_OK;
 }
 
-static int start(const zkl_lock_call *given, size_t size) {
+static int start(const zkl_lock_call *given) {
     zkl_lock_call *call = NULL;
-    int status = make(given, size, &call);
+    int status = make(given, &call);
     if (status != ZKL_OK) {
         if (status != ZKL_CLOSED && given->kind->obtains_grant) {
             zkl_lock_note_not_begun(given->lock, 0, status);
@@ -213,11 +210,11 @@ static int start(const zkl_lock_call *given, size_t size) {
     return status;
 }
 
-int zkl_call_start(zkl_lock_call *given, size_t size) {
+int zkl_call_start(const zkl_lock_call *given) {
     ZKL_TRY(zkl_call_check(given));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)given->application.ended));
     ZKL_WITH_MUTEX(&given->lock->client->mutex);
-    int status = start(given, size);
+    int status = start(given);
     if (status != ZKL_OK) {
         note_status(given, status);
     }

@@ -5,7 +5,8 @@
  * which is owed to the application once zkl_call_start has returned ZKL_OK.
  *
  * A callback is queued when the call is over, and asks for the status only when its turn comes, as
- * a thread does when it wakes. When the handle is closed before that, the status is kept for it.
+ * a thread does when it wakes. When its time passes or the handle is closed before that, the status
+ * of that moment is kept for it.
  *
  * All but the first six functions run with the client's mutex held.
  */
@@ -17,11 +18,9 @@ typedef struct zkl_lock_call_kind {
     int64_t shortest_ms; /* the least timeout; ZKL_FOREVER is always allowed */
     /* ZKL_OK: it is under way, or already over. Else it was refused, and nothing has happened. */
     int (*begin)(zkl_lock_call *call);
-    /* Returns its status. Called once: when it is over, its time has passed, or its handle is being
-     * closed. */
+    /* Returns its status. Called once: when it is over and its thread wakes, or its callback's turn
+     * has come; when its time has passed; or when its handle is being closed. */
     int (*end)(zkl_lock_call *call);
-    /* Its time has passed, though its callback may still wait for its turn. May be NULL. */
-    void (*expire)(zkl_lock_call *call);
     /* Calls the application back, without the mutex. NULL: the usual callback does. */
     void (*tell)(const zkl_lock_call *call);
     bool obtains_grant; /* an acquire or an upgrade: counted even if it cannot begin */
@@ -34,7 +33,6 @@ typedef enum zkl_lock_call_state {
     ZKL_CALL_SETTLED   /* and its message */
 } zkl_lock_call_state;
 
-/** A call that needs more fields embeds it as the first. */
 struct zkl_lock_call {
     zkl_lock_callback callback; /* first; not used when a thread waits */
     const zkl_lock_call_kind *kind;
@@ -42,7 +40,10 @@ struct zkl_lock_call {
     zkl_lock *lock;
     zkl_lock_owner owner;
     int64_t timeout_ms;
-    zkl_timer limit; /* of a callback: the end of that time */
+    zkl_mode mode;                /* of an acquire */
+    uint64_t again;               /* the number of the grant that is acquired again; 0: none is */
+    zkl_transaction *transaction; /* of a commit or a verification */
+    zkl_timer limit;              /* of a callback: the end of that time */
     union {
         zkl_acquire_callback *acquired;
         zkl_status_callback *ended;
@@ -69,8 +70,8 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait);
 /** The same for a call that obtains a grant, and fills in the application's struct, which may be
  *  NULL. */
 int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant);
-/** Makes the call and returns. ZKL_OK: a copy of it, `size` bytes long, waits for its end. */
-int zkl_call_start(zkl_lock_call *given, size_t size);
+/** Makes the call and returns. ZKL_OK: a copy of it waits for its end. */
+int zkl_call_start(const zkl_lock_call *given);
 
 /** It is over: wakes its thread, or queues its callback. NULL, and a call that is over, are
  * allowed.

@@ -75,7 +75,7 @@ int zkl_lock_downgrade_async(zkl_lock *lock, int64_t timeout_ms, const void *own
     ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &downgrade, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
-    return zkl_call_start(&call, sizeof(call));
+    return zkl_call_start(&call);
 }
 
 /* ---- Upgrade -------------------------------------------------------------------------------- */
@@ -152,5 +152,5 @@ int zkl_lock_try_upgrade_async(zkl_lock *lock, const void *owner, zkl_acquire_ca
     ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &upgrade, __func__, ZKL_FOREVER, owner, arg);
     call.application.acquired = callback;
-    return zkl_call_start(&call, sizeof(call));
+    return zkl_call_start(&call);
 }

@@ -81,7 +81,7 @@ struct zkl_lock {
     zkl_lock_events events;
     zkl_lock_callbacks calls;
     zkl_lock_call *pending;         /* waits for the verdict, or the end of the release */
-    struct zkl_commit *commits;     /* under way */
+    zkl_transaction *commits;       /* under way */
     struct zkl_lock_search *search; /* of a layer; NULL: none */
     zkl_close_listener close_listener;
     size_t count;

@@ -100,7 +100,7 @@ int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner
     ZKL_BEGIN_CALL;
     zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
-    return callback != NULL ? zkl_call_start(&call, sizeof(call)) : release_in_silence(&call);
+    return callback != NULL ? zkl_call_start(&call) : release_in_silence(&call);
 }
 
 void zkl_lock_release_at_close(zkl_lock *lock) {

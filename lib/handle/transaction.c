@@ -18,18 +18,31 @@
 #include "session/guarded_write.h"
 
 struct zkl_transaction {
-    zkl_handle open; /* first */
+    zkl_handle open; /* first; not of a verification */
     zkl_lock *lock;
     int64_t token; /* of the grant under which it was begun */
-    /* Their paths and data are copies; after the commit the paths are those that creates made,
-     * without the chroot. */
+    bool verifies; /* it is that of zkl_lock_verify, and has nothing but guards */
+    /* First the guards, each of which checks a node of the lock. The paths and data of the others
+     * are copies; after the commit the paths are those that creates made, without the chroot. */
     zkl_multi_operation *operations;
     size_t count;
+    size_t guards;
     size_t bytes;
     bool over;               /* applied, or perhaps applied */
-    size_t applied;          /* how many operations were applied */
+    bool applied;            /* known to be applied */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
-    atomic_uint keepers; /* the application, and such a commit until its callback has returned */
+    /* The application, or a verification; an asynchronous commit until its callback has returned;
+     * a write until it has ended, which may be after its call. */
+    atomic_uint keepers;
+    zkl_guarded_write write;
+    zkl_lock_call *call; /* waits for the end of the write; NULL: none does */
+    /* Once the write is over: ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is no longer
+     * held; ZKL_OPERATION_FAILED: see `result`; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION
+     * or ZKL_SERVER_REFUSED. It was applied with ZKL_OK, perhaps with ZKL_UNKNOWN, else not. */
+    int status;
+    zkl_transaction_result result;
+    zkl_transaction *prev, *next;     /* of those of the lock that a call waits for */
+    char nodes[][ZKL_NODE_PATH_SIZE]; /* that the guards check */
 };
 
 /* ---- Building ----------------------------------------------------------------- */
@@ -45,7 +58,8 @@ static int check_handle(const zkl_transaction *transaction) {
 }
 
 static int check_room(const zkl_transaction *transaction, size_t bytes) {
-    ZKL_TRY(zkl_validate_range("number of operations", (int64_t)transaction->count + 1, 1,
+    ZKL_TRY(zkl_validate_range("number of operations",
+                               (int64_t)(transaction->count - transaction->guards) + 1, 1,
                                ZKL_TRANSACTION_OPERATIONS_MAX));
     if (bytes > ZKL_TRANSACTION_BYTES_MAX - transaction->bytes) {
         return zkl_refuse("transaction", "", "paths and data exceed ZKL_TRANSACTION_BYTES_MAX");
@@ -53,8 +67,8 @@ static int check_room(const zkl_transaction *transaction, size_t bytes) {
     return ZKL_OK;
 }
 
-static bool grow(zkl_transaction *transaction) {
-    size_t size = (transaction->count + 1) * sizeof(*transaction->operations);
+static bool grow(zkl_transaction *transaction, size_t more) {
+    size_t size = (transaction->count + more) * sizeof(*transaction->operations);
     zkl_multi_operation *operations = realloc(transaction->operations, size);
     if (operations != NULL) {
         transaction->operations = operations;
@@ -92,7 +106,7 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
     size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
     ZKL_TRY(check_room(transaction, bytes));
-    if (!grow(transaction) || !copy_strings(&operation, chroot)) {
+    if (!grow(transaction, 1) || !copy_strings(&operation, chroot)) {
         return ZKL_NO_MEMORY;
     }
     transaction->operations[transaction->count++] = operation;
@@ -135,7 +149,7 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
 /* ---- Its beginning and end ------------------------------------------------------- */
 
 static void free_transaction(zkl_transaction *transaction) {
-    for (size_t i = 0; i < transaction->count; i++) {
+    for (size_t i = transaction->guards; i < transaction->count; i++) {
         free((char *)transaction->operations[i].path);
     }
     free(transaction->operations);
@@ -145,17 +159,26 @@ static void free_transaction(zkl_transaction *transaction) {
 /* The bytes of each guard of a set but the first, for which there is always room. */
 enum { GUARD_BYTES = ZKL_NODE_PATH_SIZE + ZKL_TRANSACTION_OVERHEAD };
 
-static zkl_transaction *make_transaction(zkl_lock *lock) {
-    zkl_transaction *transaction = calloc(1, sizeof(*transaction));
-    if (transaction != NULL) {
-        transaction->lock = lock;
-        transaction->token = lock->grant.token;
-        transaction->bytes = (lock->count - 1) * GUARD_BYTES;
-        atomic_init(&transaction->outstanding, false);
-        atomic_init(&transaction->keepers, 1);
-        zkl_handle_open(&transaction->open);
+static int make_transaction(zkl_lock *lock, zkl_transaction **result) {
+    zkl_transaction *transaction =
+        calloc(1, sizeof(*transaction) + lock->count * sizeof(transaction->nodes[0]));
+    if (transaction == NULL || !grow(transaction, lock->count)) {
+        free(transaction);
+        return ZKL_NO_MEMORY;
     }
-    return transaction;
+    transaction->lock = lock;
+    transaction->token = lock->grant.token;
+    transaction->count = transaction->guards = lock->count;
+    transaction->bytes = (lock->count - 1) * GUARD_BYTES;
+    for (size_t i = 0; i < lock->count; i++) {
+        transaction->operations[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
+                                                            .path = transaction->nodes[i],
+                                                            .version = ZKL_ANY_VERSION };
+    }
+    atomic_init(&transaction->outstanding, false);
+    atomic_init(&transaction->keepers, 1);
+    *result = transaction;
+    return ZKL_OK;
 }
 
 int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
@@ -165,8 +188,9 @@ int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **result) {
     ZKL_TRY(zkl_handle_check("lock", lock));
     ZKL_WITH_MUTEX(&lock->client->mutex);
     ZKL_TRY(zkl_lock_check_held(lock));
-    *result = make_transaction(lock);
-    return zkl_made(*result);
+    ZKL_TRY(make_transaction(lock, result));
+    zkl_handle_open(&(*result)->open);
+    return ZKL_OK;
 }
 
 static void drop(zkl_transaction *transaction) {
@@ -182,76 +206,76 @@ void zkl_transaction_free(zkl_transaction *transaction) {
     }
 }
 
-/* The call of a commit or a verification. */
-typedef struct commit_call {
-    zkl_lock_call call;           /* first */
-    zkl_transaction *transaction; /* NULL: it verifies */
-    struct zkl_commit *commit;    /* under way; NULL: over, or never begun */
-    /* Once it is over: ZKL_OK; ZKL_LOST, ZKL_NOT_HELD or ZKL_CLOSED: the lock is no longer held;
-     * ZKL_OPERATION_FAILED: see `result`; ZKL_UNKNOWN: the reply was lost; ZKL_NO_PERMISSION or
-     * ZKL_SERVER_REFUSED. It was applied with ZKL_OK, perhaps with ZKL_UNKNOWN, else not. */
-    int status;
-    zkl_transaction_result result;
-} commit_call;
+/* ---- The beginning of a write ---------------------------------------------------- */
 
-/* It outlives its call when that ends before the reply comes. */
-typedef struct zkl_commit {
-    zkl_guarded_write write;
-    commit_call *call;              /* NULL: it has ended */
-    struct zkl_commit *prev, *next; /* of the lock */
-    size_t guards;
-    char (*nodes)[ZKL_NODE_PATH_SIZE]; /* of the guards */
-    zkl_multi_operation
-        operations[]; /* first the guards, each of which checks a node of the lock */
-} zkl_commit;
-
-static int begin_commit(commit_call *call);
-
-/* ---- The end of a commit --------------------------------------------------------- */
-
-/* Without memory for a path that path is left out: the write has been done. */
-static void keep_results(zkl_transaction *transaction, const zkl_multi_result *results) {
-    size_t chroot_length = strlen(transaction->lock->client->chroot);
-    transaction->applied = transaction->count;
-    for (size_t i = 0; i < transaction->count; i++) {
-        const char *made = results[i].path;
-        free((char *)transaction->operations[i].path);
-        transaction->operations[i].path = made != NULL ? strdup(made + chroot_length) : NULL;
+/* A transaction keeps the nodes of the grant that it was begun under: an upgrade begins another. */
+static void find_nodes(zkl_transaction *transaction) {
+    const zkl_lock *lock = transaction->lock;
+    if (transaction->verifies || transaction->token == lock->grant.token) {
+        for (size_t i = 0; i < transaction->guards; i++) {
+            zkl_request_runner_node_path(lock->members[i].runner, transaction->nodes[i]);
+        }
     }
 }
+
+/* During a downgrade nothing is sent, because it is not known which node the lock has. */
+static bool prepare(void *arg) {
+    zkl_transaction *transaction = arg;
+    if (zkl_lock_is_downgrading(transaction->lock)) {
+        return false;
+    }
+    find_nodes(transaction);
+    return true;
+}
+
+static void on_ended(void *arg, const zkl_reply *reply);
+
+/* It may be over at once. */
+static void start_write(zkl_lock_call *call) {
+    zkl_transaction *transaction = call->transaction;
+    transaction->call = call;
+    transaction->write = (zkl_guarded_write){ .operations = transaction->operations,
+                                              .count = transaction->count,
+                                              .prepare = prepare,
+                                              .ended = on_ended,
+                                              .arg = transaction };
+    (void)atomic_fetch_add(&transaction->keepers, 1);
+    find_nodes(transaction);
+    DL_APPEND(call->lock->commits, transaction);
+    zkl_guarded_write_start(&transaction->write, call->lock->members[0].runner->session);
+}
+
+/* ---- The end of a write ---------------------------------------------------------- */
 
 /* A verification writes nothing, so it can be repeated: when the reply was lost with the
  * connection, the next connection is asked. The loss of the connection is known before the loss of
  * the reply. */
-static void verify_again(commit_call *call) {
-    const zkl_lock *lock = call->call.lock;
-    if (call->status == ZKL_UNKNOWN && !lock->calls.closing &&
-        zkl_lock_check_held(lock) == ZKL_OK && !lock->members[0].runner->session->connected) {
-        int status = begin_commit(call);
-        call->status = status != ZKL_OK ? status : call->status;
-    }
+static bool may_verify_again(const zkl_transaction *transaction) {
+    const zkl_lock *lock = transaction->lock;
+    return transaction->verifies && transaction->status == ZKL_UNKNOWN && !lock->calls.closing &&
+           zkl_lock_check_held(lock) == ZKL_OK && !lock->members[0].runner->session->connected;
 }
 
-static void end_commit(zkl_commit *commit, int status, const zkl_multi_result *results) {
-    commit_call *call = commit->call;
-    if (call != NULL) {
-        DL_DELETE(call->call.lock->commits, commit);
-        call->commit = NULL;
-        call->status = status;
-        if (call->transaction == NULL) {
-            verify_again(call);
-        } else if (results != NULL) {
-            keep_results(call->transaction, results);
-        }
-        if (call->commit == NULL) {
-            zkl_call_over(&call->call);
-        }
+/* Its call does not wait for it any more. */
+static zkl_lock_call *detach(zkl_transaction *transaction, int status) {
+    zkl_lock_call *call = transaction->call;
+    DL_DELETE(transaction->lock->commits, transaction);
+    transaction->call = NULL;
+    transaction->status = status;
+    return call;
+}
+
+static void end_write(zkl_transaction *transaction, int status) {
+    zkl_lock_call *call = detach(transaction, status);
+    if (may_verify_again(transaction)) {
+        start_write(call);
+    } else {
+        zkl_call_over(call);
     }
-    free(commit);
 }
 
 /* A session that ended without a reply leaves it unknown as well: the write may be applied. */
-static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
+static int status_of(const zkl_transaction *transaction, const zkl_reply *reply) {
     switch (reply->outcome) {
     case ZKL_OUTCOME_OK:
         return ZKL_OK;
@@ -264,10 +288,21 @@ static int status_of(const zkl_commit *commit, const zkl_reply *reply) {
     if (reply->results == NULL) {
         return ZKL_SERVER_REFUSED;
     }
-    if (reply->failed >= commit->guards) {
+    if (reply->failed >= transaction->guards) {
         return ZKL_OPERATION_FAILED;
     }
     return reply->outcome == ZKL_OUTCOME_NO_NODE ? ZKL_LOST : reply->status;
+}
+
+/* Without memory for a path that path is left out: the write has been done. */
+static void keep_results(zkl_transaction *transaction, const zkl_multi_result *results) {
+    size_t chroot_length = strlen(transaction->lock->client->chroot);
+    transaction->applied = true;
+    for (size_t i = transaction->guards; i < transaction->count; i++) {
+        const char *made = results[i].path;
+        free((char *)transaction->operations[i].path);
+        transaction->operations[i].path = made != NULL ? strdup(made + chroot_length) : NULL;
+    }
 }
 
 /* The request checks its node now, and not only at the next probe, and reports the loss. */
@@ -278,167 +313,99 @@ static void look_for_node(zkl_lock *lock, size_t number) {
     }
 }
 
+static void read_reply(zkl_transaction *transaction, const zkl_reply *reply) {
+    int status = status_of(transaction, reply);
+    if (status == ZKL_OK) {
+        keep_results(transaction, reply->results);
+    } else if (status == ZKL_LOST) {
+        look_for_node(transaction->lock, reply->failed);
+    } else if (status == ZKL_OPERATION_FAILED) {
+        transaction->result.failed_operation = (int)(reply->failed - transaction->guards);
+        transaction->result.failed_status = reply->status;
+    }
+    end_write(transaction, status);
+}
+
 static void on_ended(void *arg, const zkl_reply *reply) {
-    zkl_commit *commit = arg;
-    int status = status_of(commit, reply);
-    if (commit->call != NULL && status == ZKL_LOST) {
-        look_for_node(commit->call->call.lock, reply->failed);
+    zkl_transaction *transaction = arg;
+    if (transaction->call != NULL) {
+        read_reply(transaction, reply);
     }
-    if (commit->call != NULL && status == ZKL_OPERATION_FAILED) {
-        commit->call->result.failed_operation = (int)(reply->failed - commit->guards);
-        commit->call->result.failed_status = reply->status;
-    }
-    end_commit(commit, status, status == ZKL_OK ? reply->results + commit->guards : NULL);
+    drop(transaction);
 }
 
 void zkl_commits_end(zkl_lock *lock, int status) {
-    zkl_commit *commit = NULL;
-    zkl_commit *next = NULL;
-    DL_FOREACH_SAFE(lock->commits, commit, next) {
-        if (zkl_guarded_write_withdraw(&commit->write)) {
-            end_commit(commit, status, NULL);
+    zkl_transaction *transaction = NULL;
+    zkl_transaction *next = NULL;
+    DL_FOREACH_SAFE(lock->commits, transaction, next) {
+        if (zkl_guarded_write_withdraw(&transaction->write)) {
+            end_write(transaction, status);
+            drop(transaction);
         }
     }
 }
 
-/* ---- The beginning of a commit --------------------------------------------------- */
-
-/* A transaction that was begun under an earlier grant keeps the nodes of that one: an upgrade
- * begins another. */
-static void find_nodes(zkl_commit *commit) {
-    const zkl_lock *lock = commit->call->call.lock;
-    const zkl_transaction *transaction = commit->call->transaction;
-    if (transaction != NULL && transaction->token != lock->grant.token) {
-        return;
-    }
-    for (size_t i = 0; i < commit->guards; i++) {
-        zkl_request_runner_node_path(lock->members[i].runner, commit->nodes[i]);
-    }
-}
-
-static bool prepare(void *arg) {
-    zkl_commit *commit = arg;
-    if (zkl_lock_is_downgrading(commit->call->call.lock)) {
-        return false;
-    }
-    find_nodes(commit);
-    return true;
-}
-
-static zkl_commit *make_commit(commit_call *call) {
-    size_t guards = call->call.lock->count;
-    size_t count = guards + (call->transaction != NULL ? call->transaction->count : 0);
-    size_t size = sizeof(zkl_commit) + count * sizeof(zkl_multi_operation);
-    zkl_commit *commit = calloc(1, size + guards * ZKL_NODE_PATH_SIZE);
-    if (commit == NULL) {
-        return NULL;
-    }
-    commit->call = call;
-    commit->guards = guards;
-    commit->nodes = (char(*)[ZKL_NODE_PATH_SIZE])((char *)commit + size);
-    for (size_t i = 0; i < guards; i++) {
-        commit->operations[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CHECK,
-                                                       .path = commit->nodes[i],
-                                                       .version = ZKL_ANY_VERSION };
-    }
-    if (count > guards) {
-        memcpy(commit->operations + guards, call->transaction->operations,
-               (count - guards) * sizeof(zkl_multi_operation));
-    }
-    commit->write = (zkl_guarded_write){ .operations = commit->operations,
-                                         .count = count,
-                                         .prepare = prepare,
-                                         .ended = on_ended,
-                                         .arg = commit };
-    return commit;
-}
-
-/* It may be over at once. During a downgrade nothing is sent, because it is not known which node
- * the lock has. */
-static int begin_commit(commit_call *call) {
-    zkl_lock *lock = call->call.lock;
-    zkl_commit *commit = make_commit(call);
-    ZKL_TRY(zkl_made(commit));
-    call->commit = commit;
-    find_nodes(commit);
-    DL_APPEND(lock->commits, commit);
-    zkl_guarded_write_start(&commit->write, lock->members[0].runner->session);
-    return ZKL_OK;
-}
-
 /* ---- What the calls have in common ------------------------------------------------ */
 
-static void abandon(commit_call *call) {
-    zkl_commit *commit = call->commit;
-    if (commit == NULL) {
-        return;
-    }
-    DL_DELETE(call->call.lock->commits, commit);
-    commit->call = NULL;
-    call->commit = NULL;
-    call->status = ZKL_UNKNOWN;
-    if (zkl_guarded_write_withdraw(&commit->write)) {
-        free(commit);
-        call->status = call->call.lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT;
-    }
-}
-
-/* Its time has passed: nothing is sent after the deadline, even if its callback runs late. */
-static void expire(zkl_lock_call *call) {
-    abandon((commit_call *)call);
-}
-
-static void explain(const commit_call *call) {
-    const lock_member *member = &call->call.lock->members[0];
+static void explain(const zkl_lock_call *call, int status) {
+    const lock_member *member = &call->lock->members[0];
     const zkl_session *session = member->runner != NULL ? member->runner->session : NULL;
     zkl_explanation why = { "the connection was lost or silent" };
     if (session != NULL && !session->connected) {
         why = zkl_explain_connection(session);
     }
     zkl_error_note("resource", member->resource, "%s: %s",
-                   call->status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply",
-                   why.text);
+                   status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply", why.text);
 }
 
 /* If it was not over: ZKL_UNKNOWN if it was sent; else ZKL_TIMEOUT, or ZKL_CANCELLED when the
  * handle is being closed. */
-static int end_wait(commit_call *call) {
-    abandon(call);
-    if (call->status == ZKL_TIMEOUT || call->status == ZKL_UNKNOWN) {
-        explain(call);
+static int end_wait(zkl_lock_call *call) {
+    zkl_transaction *transaction = call->transaction;
+    if (transaction->call != NULL && zkl_guarded_write_withdraw(&transaction->write)) {
+        (void)detach(transaction, call->lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT);
+        drop(transaction);
+    } else if (transaction->call != NULL) {
+        (void)detach(transaction, ZKL_UNKNOWN);
     }
-    return call->status;
+    if (transaction->status == ZKL_TIMEOUT || transaction->status == ZKL_UNKNOWN) {
+        explain(call, transaction->status);
+    }
+    return transaction->status;
 }
 
 /* ---- Verify ------------------------------------------------------------------------ */
 
 static int begin_verify(zkl_lock_call *call) {
     ZKL_TRY(zkl_lock_check_held(call->lock));
-    return begin_commit((commit_call *)call);
+    ZKL_TRY(make_transaction(call->lock, &call->transaction));
+    call->transaction->verifies = true;
+    start_write(call);
+    return ZKL_OK;
 }
 
 static int end_verify(zkl_lock_call *call) {
-    int status = end_wait((commit_call *)call);
+    int status = end_wait(call);
+    drop(call->transaction);
     return status == ZKL_UNKNOWN || status == ZKL_TIMEOUT ? ZKL_SUSPECT : status;
 }
 
-static const zkl_lock_call_kind verify = {
-    .shortest_ms = 1, .begin = begin_verify, .end = end_verify, .expire = expire
-};
+static const zkl_lock_call_kind verify = { .shortest_ms = 1,
+                                           .begin = begin_verify,
+                                           .end = end_verify };
 
 int zkl_lock_verify(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
-    commit_call self = { .call = zkl_call_of_thread(lock, &verify, __func__, timeout_ms) };
-    return zkl_call_wait(&self.call, true);
+    zkl_lock_call call = zkl_call_of_thread(lock, &verify, __func__, timeout_ms);
+    return zkl_call_wait(&call, true);
 }
 
 int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callback *callback,
                           void *arg) {
     ZKL_BEGIN_CALL;
-    commit_call self = { .call =
-                             zkl_call_of_callback(lock, &verify, __func__, timeout_ms, NULL, arg) };
-    self.call.application.ended = callback;
-    return zkl_call_start(&self.call, sizeof(self));
+    zkl_lock_call call = zkl_call_of_callback(lock, &verify, __func__, timeout_ms, NULL, arg);
+    call.application.ended = callback;
+    return zkl_call_start(&call);
 }
 
 /* ---- Commit ------------------------------------------------------------------------ */
@@ -446,7 +413,7 @@ int zkl_lock_verify_async(zkl_lock *lock, int64_t timeout_ms, zkl_status_callbac
 /* A later grant does not do: what was read under the earlier one may have changed since. A
  * downgrade keeps the token. */
 static int begin(zkl_lock_call *call) {
-    zkl_transaction *transaction = ((commit_call *)call)->transaction;
+    zkl_transaction *transaction = call->transaction;
     if (transaction->over) {
         return zkl_refuse("transaction", "", "it was committed already");
     }
@@ -454,31 +421,31 @@ static int begin(zkl_lock_call *call) {
     if (transaction->token != call->lock->grant.token) {
         return ZKL_LOST;
     }
-    ZKL_TRY(begin_commit((commit_call *)call));
     if (call->application.committed != NULL) {
         atomic_store(&transaction->outstanding, true);
         (void)atomic_fetch_add(&transaction->keepers, 1);
     }
+    start_write(call);
     return ZKL_OK;
 }
 
 static int end(zkl_lock_call *call) {
-    int status = end_wait((commit_call *)call);
-    ((commit_call *)call)->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
+    int status = end_wait(call);
+    call->transaction->over = status == ZKL_OK || status == ZKL_UNKNOWN;
     return status;
 }
 
-/* In the callback the transaction belongs to the application again. */
+/* In the callback the transaction belongs to the application again, which may commit it again. */
 static void tell(const zkl_lock_call *call) {
-    const commit_call *self = (const commit_call *)call;
-    zkl_transaction *transaction = self->transaction;
+    zkl_transaction *transaction = call->transaction;
+    const zkl_transaction_result result = transaction->result;
     atomic_store(&transaction->outstanding, false);
-    call->application.committed(call->arg, call->status, transaction, &self->result);
+    call->application.committed(call->arg, call->status, transaction, &result);
     drop(transaction);
 }
 
 static const zkl_lock_call_kind kind = {
-    .shortest_ms = 1, .begin = begin, .end = end, .expire = expire, .tell = tell
+    .shortest_ms = 1, .begin = begin, .end = end, .tell = tell
 };
 
 int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
@@ -486,11 +453,12 @@ int zkl_transaction_commit(zkl_transaction *transaction, int64_t timeout_ms,
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_handle(transaction));
     ZKL_TRY(zkl_validate_struct_size("zkl_transaction_result", result, sizeof(*result)));
-    commit_call self = { zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms),
-                         .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
-    int status = zkl_call_wait(&self.call, true);
+    zkl_lock_call call = zkl_call_of_thread(transaction->lock, &kind, __func__, timeout_ms);
+    call.transaction = transaction;
+    transaction->result = (zkl_transaction_result)ZKL_TRANSACTION_RESULT_INIT;
+    int status = zkl_call_wait(&call, true);
     if (result != NULL) {
-        zkl_struct_fill(result, &self.result);
+        zkl_struct_fill(result, &transaction->result);
     }
     return status;
 }
@@ -499,15 +467,19 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
                                  zkl_transaction_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(check_handle(transaction));
-    commit_call self = { zkl_call_of_callback(transaction->lock, &kind, __func__, timeout_ms, NULL,
-                                              arg),
-                         .transaction = transaction, .result = ZKL_TRANSACTION_RESULT_INIT };
-    self.call.application.committed = callback;
-    return zkl_call_start(&self.call, sizeof(self));
+    zkl_lock_call call =
+        zkl_call_of_callback(transaction->lock, &kind, __func__, timeout_ms, NULL, arg);
+    call.transaction = transaction;
+    call.application.committed = callback;
+    transaction->result = (zkl_transaction_result)ZKL_TRANSACTION_RESULT_INIT;
+    return zkl_call_start(&call);
 }
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
-    bool is_one = transaction != NULL && operation >= 0 && (size_t)operation < transaction->applied;
-    const char *path = is_one ? transaction->operations[operation].path : NULL;
+    const char *path = NULL;
+    if (transaction != NULL && transaction->applied && operation >= 0 &&
+        (size_t)operation < transaction->count - transaction->guards) {
+        path = transaction->operations[transaction->guards + (size_t)operation].path;
+    }
     return path != NULL ? path : "";
 }
