@@ -101,14 +101,6 @@ static int start_log(zkl_client *client, const zkl_client_options *options) {
     return zkl_made(client->log);
 }
 
-static int open_recorder(zkl_client *client, const zkl_client_options *options) {
-    client->recorder =
-        zkl_recorder_open(&(zkl_recorder_options){ .events = options->recorded_events,
-                                                   .label = client->label,
-                                                   .directory = options->record_directory });
-    return zkl_made(client->recorder);
-}
-
 /* The program's name was not checked, and the format wants UTF-8. */
 static int open_metrics(zkl_client *client) {
     bool good = zkl_validate_text("label", client->label, ZKL_LABEL_MAX) == ZKL_OK;
@@ -120,7 +112,9 @@ static int open_metrics(zkl_client *client) {
 /* A queue of callbacks that has a thread is started when a handle needs it. */
 static int open_parts(zkl_client *client, const zkl_client_options *options) {
     if (options->recorded_events != 0) {
-        ZKL_TRY(open_recorder(client, options));
+        client->recorder =
+            zkl_recorder_open(options->recorded_events, client->label, options->record_directory);
+        ZKL_TRY(zkl_made(client->recorder));
     }
     if (options->metrics != 0) {
         ZKL_TRY(open_metrics(client));

@@ -7,7 +7,7 @@
 #include "base/threads.h"
 #include "session/resolve.h"
 #include "session/session_life.h"
-#include "telemetry/assertion.h"
+#include "telemetry/record_file.h"
 
 /* How long to wait before names that could not be resolved are tried again,
  * and how often they are looked up while no server answers. */

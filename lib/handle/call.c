@@ -8,7 +8,7 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
-#include "telemetry/assertion.h"
+#include "telemetry/record_file.h"
 
 /* ---- What both ways of waiting share ------------------------------------------------------ */
 

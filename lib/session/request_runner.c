@@ -7,7 +7,7 @@
 
 #include "recipe/request.h"
 #include "recipe/request_core.h"
-#include "telemetry/assertion.h"
+#include "telemetry/record_file.h"
 
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
@@ -489,8 +489,8 @@ static void join_session(zkl_request_runner *runner) {
     DL_APPEND(session->runners, runner);
     take_room(runner, kind_of(&runner->request.options));
     zkl_create_group_join(&runner->sender.member);
-    zkl_recorder_begin_request(session->recorder, &runner->recorded, session->recorded_number,
-                               runner->sender.parent_path);
+    runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
+                                               .path = runner->sender.parent_path };
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,

@@ -2,12 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/threads.h"
+
+enum { MESSAGE_SIZE = 8192, PATH_SIZE = 4096, LAST_WORDS_S = 5 };
 
 static bool write_all(int file, const char *bytes, size_t length) {
     while (length > 0) {
@@ -27,41 +30,24 @@ static bool write_all(int file, const char *bytes, size_t length) {
 
 static bool fill(int file, const char *bytes, size_t length) {
     bool good = write_all(file, bytes, length) && fsync(file) == 0;
-    int why = errno;
-    bool closed = close(file) == 0;
-    if (!good) {
-        errno = why;
-    }
-    return good && closed;
-}
-
-/* In the same directory, for mkostemp. Not the file's own name and more: that may be as
- * long as a name can be. */
-static char *name_beside(const char *path) {
-    static const char name[] = "zklock.XXXXXX";
-    const char *slash = strrchr(path, '/');
-    size_t directory = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    char *beside = malloc(directory + sizeof(name));
-    if (beside != NULL) {
-        memcpy(beside, path, directory);
-        memcpy(beside + directory, name, sizeof(name));
-    }
-    return beside;
+    return close(file) == 0 && good;
 }
 
 bool zkl_record_file_write(const char *path, const char *bytes, size_t length) {
-    char *beside = name_beside(path);
-    if (beside == NULL) {
-        return false;
-    }
+    static const char name[] = "zklock.XXXXXX";
+    /* In the same directory. Not the file's own name and more: that may be as long as a name can
+     * be. */
+    const char *slash = strrchr(path, '/');
+    int directory = slash != NULL ? (int)(slash - path) + 1 : 0;
+    char beside[ZKL_FILE_NAME_MAX + sizeof(name)];
+    snprintf(beside, sizeof(beside), "%.*s%s", directory, path, name);
     int file = mkostemp(beside, O_CLOEXEC);
     bool good = file >= 0 && fill(file, bytes, length) && rename(beside, path) == 0;
-    int why = errno;
     if (!good && file >= 0) {
+        int why = errno;
         (void)unlink(beside);
+        errno = why;
     }
-    free(beside);
-    errno = why;
     return good;
 }
 
@@ -78,12 +64,9 @@ static bool write_pieces(int file, const zkl_recorder *recorder) {
 }
 
 bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_size) {
-    zkl_text text = { .bytes = path, .size = path_size - 1 };
-    zkl_text_add(&text, zkl_recorder_file_prefix(recorder));
-    zkl_text_add_number(&text, zkl_clock_ms());
-    zkl_text_add(&text, ".record");
-    path[text.length] = '\0';
-    if (text.too_long) {
+    int length = snprintf(path, path_size, "%s%" PRId64 ".record",
+                          zkl_recorder_file_prefix(recorder), zkl_clock_ms());
+    if ((size_t)length >= path_size) {
         return false;
     }
     /* New, so that nobody can have put a link in its place. */
@@ -97,4 +80,20 @@ bool zkl_record_file_dump(const zkl_recorder *recorder, char *path, size_t path_
         (void)unlink(path); /* the part that is missing is the last, which led to it */
     }
     return good;
+}
+
+void zkl_assertion_broken(const zkl_recorder *recorder, const char *condition, const char *source,
+                          int line) {
+    /* Writing may block for ever: stderr may be a pipe that nobody reads, the directory on
+     * a server that is gone. Meanwhile libzookeeper's threads would go on telling the
+     * servers that we are alive, and nobody else would get the locks of a broken process. */
+    zkl_process_must_end_within(LAST_WORDS_S);
+    char path[PATH_SIZE];
+    bool recorded = recorder != NULL && zkl_record_file_dump(recorder, path, sizeof(path));
+    char message[MESSAGE_SIZE];
+    snprintf(message, sizeof(message), "zklock: broken assertion: %s (%s:%d); %s%s\n", condition,
+             source, line, recorded ? "what led to it is in " : "it left no record",
+             recorded ? path : "");
+    (void)write_all(STDERR_FILENO, message, strlen(message));
+    abort();
 }

@@ -165,20 +165,16 @@ static const void *at(const zkl_record_field *field, const void *object) {
 }
 
 bool zkl_record_field_is_silent(const zkl_record_field *field, const void *object) {
+    static const char zeros[sizeof(int64_t)];
     const void *value = at(field, object);
     switch (field->type) {
-    case ZKL_RECORD_STRING:
-        return *(const char *const *)value == NULL;
     case ZKL_RECORD_CHILDREN:
         return ((const zkl_listed *)value)->count == 0;
-    case ZKL_RECORD_NUMBER:
-        return *(const int64_t *)value == 0;
-    case ZKL_RECORD_FLAG:
     case ZKL_RECORD_GUID:
     case ZKL_RECORD_NAME:
         return *(const char *)value == '\0';
     default:
-        return *(const unsigned *)value == 0;
+        return memcmp(value, zeros, field->size) == 0;
     }
 }
 
@@ -252,16 +248,6 @@ static bool is_earlier(const zkl_neighbour *child, const zkl_contenders_place *p
     return zkl_contenders_examine((zkl_listed){ child, 1 }, place).earlier == 1;
 }
 
-static const char *find_other_earlier(zkl_listed children, const zkl_contenders_place *place,
-                                      const char *blocker) {
-    for (size_t i = 0; i < children.count; i++) {
-        if (children.all[i].text != blocker && is_earlier(&children.all[i], place)) {
-            return children.all[i].text;
-        }
-    }
-    return NULL;
-}
-
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_contenders_place place = zkl_request_place(request);
@@ -269,13 +255,13 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     const char *own = place.own != NULL ? place.own : "";
     const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own,
                                                 request->lost.rejected);
-    const char *other = view.blocker != NULL && view.earlier > 1
-                            ? find_other_earlier(children, &place, view.blocker)
-                            : NULL;
+    bool wants_other = view.blocker != NULL && view.earlier > 1;
     size_t count = 0;
     for (size_t i = 0; i < children.count && count < ZKL_RECORD_SHORTENED_MAX; i++) {
         const char *name = children.all[i].text;
-        if (name == twin || name == view.blocker || name == view.unknown || name == other ||
+        bool is_other = wants_other && name != view.blocker && is_earlier(&children.all[i], &place);
+        wants_other = wants_other && !is_other;
+        if (name == twin || name == view.blocker || name == view.unknown || is_other ||
             strcmp(name, own) == 0 || strcmp(name, place.companion) == 0) {
             shortened[count++] = children.all[i];
         }

@@ -39,6 +39,9 @@
 #include "recipe/set.h"
 #include "telemetry/session_news.h"
 
+/** Rises when a program that reads the old version would refuse a new record or play it back
+ *  wrongly: a line, field or name of an enumeration is added, removed, renamed or moved, or means
+ *  something else. */
 #define ZKL_RECORD_VERSION 3
 
 /** No line is longer, with its newline: room for a STATE with the longest path,

@@ -1,17 +1,20 @@
 #include "telemetry/recorder.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "base/threads.h"
 
-enum { PREFIX_EXTRA = 64, MS_PER_SECOND = 1000 };
+enum { MS_PER_SECOND = 1000, ESCAPED_LABEL_SIZE = 3 * ZKL_LABEL_MAX + 1 };
 
 struct zkl_recorder {
-    char *bytes; /* the ring */
+    zkl_pool pool; /* of what it points to */
+    char *bytes;   /* the ring */
     size_t size;
     uint64_t written;   /* bytes, in all */
     uint64_t kept_from; /* what is before that has been forgotten */
@@ -22,18 +25,24 @@ struct zkl_recorder {
     uint64_t sets;
     zkl_text text; /* of the line */
     char line[ZKL_RECORD_LINE_MAX];
-    char *label;
-    char *file_prefix;
+    char label[ESCAPED_LABEL_SIZE];
+    const char *file_prefix;
     char opened[32];
     int64_t opened_ms;
-    const zkl_record_listener *listener;
-    void *stream; /* the listener's; NULL: nobody listens */
+    zkl_record_listener *listener; /* NULL: nobody listens */
+    void *stream;                  /* the listener's */
 };
 
-static const zkl_record_listener *next_listener; /* of recorders to come */
+static zkl_record_listener *next_listener; /* of recorders to come */
 
-void zkl_recorder_listen(const zkl_record_listener *listener) {
+void zkl_recorder_listen(zkl_record_listener *listener) {
     next_listener = listener;
+}
+
+static void tell_listener(zkl_recorder *recorder, const char *line, size_t length) {
+    if (recorder->listener != NULL) {
+        recorder->listener(&recorder->stream, line, length);
+    }
 }
 
 /* ---- The ring --------------------------------------------------------------- */
@@ -88,9 +97,12 @@ static void end_line(zkl_recorder *recorder) {
     recorder->line[recorder->text.length++] = '\n';
     keep(recorder, recorder->line, recorder->text.length);
     recorder->records++;
-    if (recorder->stream != NULL) {
-        recorder->listener->line(recorder->stream, recorder->line, recorder->text.length);
-    }
+    tell_listener(recorder, recorder->line, recorder->text.length);
+}
+
+/* A request or a set gets its number with its first line. */
+static void give_number(uint64_t *number, uint64_t *count) {
+    *number = *number != 0 ? *number : ++*count;
 }
 
 /* ---- Sessions ------------------------------------------------------------------ */
@@ -111,25 +123,14 @@ void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now
 
 /* ---- Requests ------------------------------------------------------------------- */
 
-void zkl_recorder_begin_request(zkl_recorder *recorder, zkl_recorded_request *recorded,
-                                uint64_t session, const char *path) {
-    if (recorder != NULL) {
-        *recorded = (zkl_recorded_request){
-            .number = ++recorder->requests,
-            .session = session,
-            .path = path,
-        };
-    }
-}
-
 static bool state_is_due(const zkl_recorder *recorder, const zkl_recorded_request *recorded) {
-    return !recorded->has_state || recorded->events >= ZKL_RECORD_EVENTS_PER_STATE ||
+    return recorded->number == 0 || recorded->events >= ZKL_RECORD_EVENTS_PER_STATE ||
            recorder->written - recorded->state_at > recorder->size / 2;
 }
 
 static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
                       const zkl_request *request) {
-    recorded->has_state = true;
+    give_number(&recorded->number, &recorder->requests);
     recorded->state_at = recorder->written;
     recorded->events = 0;
     begin_line(recorder, now_ms, " request=", recorded->number);
@@ -161,12 +162,12 @@ void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorde
     begin_line(recorder, now_ms, " request=", recorded->number);
     zkl_record_write_event(&recorder->text, before, event);
     zkl_record_write_actions(&recorder->text, actions);
+    recorded->events++;
     if (recorder->text.too_long) {
         begin_line(recorder, now_ms, " request=", recorded->number);
         zkl_text_add(&recorder->text, "TOO_LONG");
-        recorded->has_state = false;
+        recorded->events = ZKL_RECORD_EVENTS_PER_STATE;
     }
-    recorded->events++;
     end_line(recorder);
 }
 
@@ -178,7 +179,7 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
     if (recorder == NULL) {
         return;
     }
-    *number = *number != 0 ? *number : ++recorder->sets;
+    give_number(number, &recorder->sets);
     begin_line(recorder, now_ms, " set=", *number);
     zkl_record_write_set_step(&recorder->text, before, event, actions);
     end_line(recorder);
@@ -187,26 +188,16 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
 /* ---- What it knows ---------------------------------------------------------------- */
 
 static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_HEADER_SIZE]) {
-    zkl_text text = { .bytes = header, .size = ZKL_RECORD_HEADER_SIZE };
-    zkl_text_add_numbered(&text, "zklock-record version=", ZKL_RECORD_VERSION);
-    zkl_text_add(&text, " library=");
-    zkl_text_add(&text, zkl_version());
-    zkl_text_add_numbered(&text, " process=", getpid());
-    zkl_text_add(&text, " label=");
-    zkl_text_add_value(&text, recorder->label);
-    zkl_text_add(&text, " opened=");
-    zkl_text_add(&text, recorder->opened);
-    zkl_text_add_numbered(&text, " opened_ms=", recorder->opened_ms);
-    zkl_text_add_numbered(&text, " dropped=", (int64_t)recorder->dropped);
-    zkl_text_add(&text, "\n");
-    return text.length;
+    int length = snprintf(header, ZKL_RECORD_HEADER_SIZE,
+                          "zklock-record version=%d library=%s process=%ld label=%s opened=%s "
+                          "opened_ms=%" PRId64 " dropped=%" PRIu64 "\n",
+                          ZKL_RECORD_VERSION, zkl_version(), (long)getpid(), recorder->label,
+                          recorder->opened, recorder->opened_ms, recorder->dropped);
+    return (size_t)length;
 }
 
 static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
-    zkl_text text = { .bytes = footer, .size = ZKL_RECORD_FOOTER_SIZE };
-    zkl_text_add_numbered(&text, "end records=", (int64_t)records);
-    zkl_text_add(&text, "\n");
-    return text.length;
+    return (size_t)snprintf(footer, ZKL_RECORD_FOOTER_SIZE, "end records=%" PRIu64 "\n", records);
 }
 
 void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces) {
@@ -229,19 +220,15 @@ const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
 
 /* ---- Opening and closing ------------------------------------------------------------ */
 
-static char *make_file_prefix(const char *directory) {
+static void note_file_prefix(zkl_recorder *recorder, const char *directory) {
     static _Atomic unsigned count;
     /* A program that has more rights than its user writes nothing where that one says. */
     const char *temporary = secure_getenv("TMPDIR");
     if (directory == NULL) {
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";
     }
-    size_t size = strlen(directory) + PREFIX_EXTRA;
-    char *prefix = malloc(size);
-    if (prefix != NULL) {
-        snprintf(prefix, size, "%s/zklock-%ld-%u-", directory, (long)getpid(), ++count);
-    }
-    return prefix;
+    recorder->file_prefix =
+        zkl_pool_print(&recorder->pool, "%s/zklock-%ld-%u-", directory, (long)getpid(), ++count);
 }
 
 static void note_time(zkl_recorder *recorder) {
@@ -254,51 +241,35 @@ static void note_time(zkl_recorder *recorder) {
     }
 }
 
-static void begin_stream(zkl_recorder *recorder) {
-    recorder->listener = next_listener;
-    recorder->stream = next_listener != NULL ? next_listener->opened() : NULL;
-    if (recorder->stream != NULL) {
-        char header[ZKL_RECORD_HEADER_SIZE];
-        recorder->listener->line(recorder->stream, header, write_header(recorder, header));
-    }
-}
-
-static void end_stream(zkl_recorder *recorder) {
-    if (recorder->stream != NULL) {
-        char footer[ZKL_RECORD_FOOTER_SIZE];
-        recorder->listener->line(recorder->stream, footer, write_footer(recorder->records, footer));
-        recorder->listener->closed(recorder->stream);
-    }
-}
-
 static void free_recorder(zkl_recorder *recorder) {
-    free(recorder->bytes);
-    free(recorder->label);
-    free(recorder->file_prefix);
+    zkl_pool_free(&recorder->pool);
     free(recorder);
 }
 
-zkl_recorder *zkl_recorder_open(const zkl_recorder_options *options) {
+zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *directory) {
     zkl_recorder *recorder = calloc(1, sizeof(*recorder));
     if (recorder == NULL) {
         return NULL;
     }
-    recorder->size = (size_t)options->events * ZKL_RECORD_EVENT_BYTES;
-    recorder->bytes = malloc(recorder->size);
-    recorder->label = strdup(options->label);
-    recorder->file_prefix = make_file_prefix(options->directory);
-    if (recorder->bytes == NULL || recorder->label == NULL || recorder->file_prefix == NULL) {
+    recorder->size = (size_t)events * ZKL_RECORD_EVENT_BYTES;
+    recorder->bytes = zkl_pool_take(&recorder->pool, recorder->size);
+    zkl_text escaped = { .bytes = recorder->label, .size = sizeof(recorder->label) - 1 };
+    zkl_text_add_value(&escaped, label);
+    note_file_prefix(recorder, directory);
+    if (zkl_pool_status(&recorder->pool) != ZKL_OK) {
         free_recorder(recorder);
         return NULL;
     }
     note_time(recorder);
-    begin_stream(recorder);
+    recorder->listener = next_listener;
+    tell_listener(recorder, recorder->line, write_header(recorder, recorder->line));
     return recorder;
 }
 
 void zkl_recorder_close(zkl_recorder *recorder) {
     if (recorder != NULL) {
-        end_stream(recorder);
+        tell_listener(recorder, recorder->line, write_footer(recorder->records, recorder->line));
+        tell_listener(recorder, NULL, 0);
         free_recorder(recorder);
     }
 }

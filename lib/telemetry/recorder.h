@@ -25,14 +25,12 @@
 
 typedef struct zkl_recorder zkl_recorder;
 
-typedef struct zkl_recorder_options {
-    int32_t events;        /* ZKL_RECORDED_EVENTS_MIN to ZKL_RECORDED_EVENTS_MAX */
-    const char *label;     /* who we are */
-    const char *directory; /* for the record of a broken assertion; NULL: TMPDIR, or /tmp */
-} zkl_recorder_options;
-
-/** All memory that it ever needs is allocated here. NULL: out of memory. */
-zkl_recorder *zkl_recorder_open(const zkl_recorder_options *options);
+/**
+ * All memory that it ever needs is allocated here. `events`: ZKL_RECORDED_EVENTS_MIN to
+ * ZKL_RECORDED_EVENTS_MAX. `label`: who we are; copied. `directory`: for the record of a broken
+ * assertion; copied; NULL: TMPDIR, or /tmp. NULL: out of memory.
+ */
+zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *directory);
 /** NULL is fine. */
 void zkl_recorder_close(zkl_recorder *recorder);
 
@@ -43,19 +41,15 @@ uint64_t zkl_recorder_begin_session(zkl_recorder *recorder);
 void zkl_recorder_add_news(zkl_recorder *recorder, uint64_t session, int64_t now_ms,
                            const zkl_session_news *news);
 
-/** What the recorder knows of a request; embed it. */
+/** A request, as the record knows it. Its owner embeds it and fills in the first two; the others
+ *  begin with 0 and are the recorder's. */
 typedef struct zkl_recorded_request {
-    uint64_t number;
     uint64_t session;
-    const char *path;  /* of the resource: the request's owner keeps it */
-    bool has_state;    /* there is one, */
-    uint64_t state_at; /* so many bytes after the beginning of all, */
-    unsigned events;   /* and so many events after it */
+    const char *path; /* of the resource: the request's owner keeps it */
+    uint64_t number;
+    uint64_t state_at; /* where its last STATE begins, in bytes from the beginning of all */
+    unsigned events;   /* recorded after that */
 } zkl_recorded_request;
-
-/** Gives a request its number. */
-void zkl_recorder_begin_request(zkl_recorder *recorder, zkl_recorded_request *recorded,
-                                uint64_t session, const char *path);
 
 /** A step of a request, and the request as it was before. */
 void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
@@ -96,13 +90,10 @@ const char *zkl_recorder_file_prefix(const zkl_recorder *recorder);
 /* ---- For tests ------------------------------------------------------------------ */
 
 /** Hears each line of every recorder of this process, so that a test can keep
- *  complete streams. Called with the client's mutex held, but for the first and
- *  the last of a recorder, its header and its footer. */
-typedef struct zkl_record_listener {
-    void *(*opened)(void); /* NULL: this one is not heard */
-    void (*line)(void *stream, const char *line, size_t length);
-    void (*closed)(void *stream);
-} zkl_record_listener;
+ *  complete streams. `*stream` is the listener's own, NULL at first, one for each
+ *  recorder. Called with the client's mutex held, but for the first line of a
+ *  recorder (its header), the last (its footer) and a NULL behind that. */
+typedef void zkl_record_listener(void **stream, const char *line, size_t length);
 
 /** NULL: nobody listens, as at the beginning. Before any recorder is opened. */
-void zkl_recorder_listen(const zkl_record_listener *listener);
+void zkl_recorder_listen(zkl_record_listener *listener);

@@ -15,13 +15,8 @@ typedef struct stream {
 static _Atomic unsigned long steps;
 static void (*told)(const char *difference);
 
-static void *on_opened(void) {
-    return calloc(1, sizeof(stream));
-}
-
 /* One byte more than the text is always there, for a NUL. */
-static void on_line(void *arg, const char *line, size_t length) {
-    stream *self = arg;
+static void keep_line(stream *self, const char *line, size_t length) {
     if (self->size - self->length <= length) {
         self->size = 2 * (self->size + length + 1);
         self->text = realloc(self->text, self->size);
@@ -33,8 +28,7 @@ static void on_line(void *arg, const char *line, size_t length) {
     self->length += length;
 }
 
-static void on_closed(void *arg) {
-    stream *self = arg;
+static void play_back(stream *self) {
     playback_result *result = malloc(sizeof(*result));
     if (result == NULL) {
         abort();
@@ -47,10 +41,23 @@ static void on_closed(void *arg) {
     free(self);
 }
 
+static void on_line(void **arg, const char *line, size_t length) {
+    if (*arg == NULL) {
+        *arg = calloc(1, sizeof(stream));
+    }
+    if (*arg == NULL) {
+        abort();
+    }
+    if (line != NULL) {
+        keep_line(*arg, line, length);
+    } else {
+        play_back(*arg);
+    }
+}
+
 void played_back_begin(void (*on_end)(const char *difference)) {
-    static const zkl_record_listener listener = { on_opened, on_line, on_closed };
     told = on_end;
-    zkl_recorder_listen(on_end != NULL ? &listener : NULL);
+    zkl_recorder_listen(on_end != NULL ? on_line : NULL);
 }
 
 unsigned long played_back_steps(void) {

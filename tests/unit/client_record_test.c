@@ -21,7 +21,6 @@
 #include "recipe/request_core.h"
 #include "support/lock_desk.h"
 #include "support/run_stage.h"
-#include "telemetry/assertion.h"
 #include "telemetry/record_file.h"
 
 /* ---- A directory of the test's own -------------------------------------------------- */
@@ -344,8 +343,7 @@ TEST(record_of_a_broken_assertion_replaces_nothing) {
     char name[256];
     int written = 0;
     make_directory();
-    zkl_recorder *recorder = zkl_recorder_open(&(zkl_recorder_options){
-        .events = ZKL_RECORDED_EVENTS_MIN, .label = "", .directory = directory });
+    zkl_recorder *recorder = zkl_recorder_open(ZKL_RECORDED_EVENTS_MIN, "", directory);
     for (int i = 0; i < DUMPS; i++) {
         written += zkl_record_file_dump(recorder, path, sizeof(path)) ? 1 : 0;
     }

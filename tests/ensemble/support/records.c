@@ -21,7 +21,7 @@ static char directory[PATH_MAX]; /* "": nothing is recorded */
 /* ---- Writing: each line at once, so that a fork duplicates nothing that waits,
  *      and a kill loses nothing ----------------------------------------------- */
 
-static void *on_opened(void) {
+static int *open_stream(void) {
     static _Atomic unsigned count;
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/%d-%u.record", directory, (int)getpid(), ++count);
@@ -34,25 +34,28 @@ static void *on_opened(void) {
     return stream;
 }
 
-static void on_line(void *arg, const char *line, size_t length) {
-    const int *stream = arg;
-    if (write(*stream, line, length) != (ssize_t)length) {
-        give_up("a record cannot be written: %s", strerror(errno));
-    }
-}
-
-static void on_closed(void *arg) {
-    int *stream = arg;
+static void close_stream(int *stream) {
     close(*stream);
     free(stream);
 }
 
+static void on_line(void **stream, const char *line, size_t length) {
+    if (*stream == NULL) {
+        *stream = open_stream();
+    }
+    int *file = *stream;
+    if (line == NULL) {
+        close_stream(file);
+    } else if (write(*file, line, length) != (ssize_t)length) {
+        give_up("a record cannot be written: %s", strerror(errno));
+    }
+}
+
 void records_join(void) {
-    static const zkl_record_listener listener = { on_opened, on_line, on_closed };
     const char *name = getenv(variable);
     if (name != NULL && name[0] != '\0') {
         snprintf(directory, sizeof directory, "%s", name);
-        zkl_recorder_listen(&listener);
+        zkl_recorder_listen(on_line);
     }
 }
 

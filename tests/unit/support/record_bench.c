@@ -10,14 +10,13 @@ static const zkl_request_options exclusive = { .mode = ZKL_EXCLUSIVE };
 const zkl_request_session bench_session = { .connected = true, .guid = BENCH_GUID };
 
 void bench_begin_request(record_bench *bench, const zkl_request_options *options) {
-    zkl_recorder_begin_request(bench->recorder, &bench->recorded, 1, "/locks/stock");
+    bench->recorded = (zkl_recorded_request){ .session = 1, .path = "/locks/stock" };
     zkl_request_begin(&bench->request, options != NULL ? options : &exclusive, &bench_session);
 }
 
 void bench_open(record_bench *bench, int32_t events, const zkl_request_options *options) {
     memset(bench, 0, sizeof(*bench));
-    bench->recorder = zkl_recorder_open(
-        &(zkl_recorder_options){ .events = events, .label = "a test, 100% good" });
+    bench->recorder = zkl_recorder_open(events, "a test, 100% good", NULL);
     (void)zkl_recorder_begin_session(bench->recorder);
     bench_begin_request(bench, options);
 }

@@ -78,8 +78,7 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
     static run_stage stage;
     memset(&stage, 0, sizeof(stage));
     fake_begin(&stage.fake);
-    stage.recorder = zkl_recorder_open(
-        &(zkl_recorder_options){ .events = ZKL_RECORDED_EVENTS_MIN, .label = "label" });
+    stage.recorder = zkl_recorder_open(ZKL_RECORDED_EVENTS_MIN, "label", NULL);
     stage.session = (zkl_session){ .operations = &stage.fake.operations,
                                    .log = log,
                                    .recorder = stage.recorder,
