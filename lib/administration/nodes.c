@@ -40,12 +40,12 @@ static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
 
 static int act(zkl_client *client, const char *resource, const char *node, int64_t timeout_ms,
                zkl_operation_kind kind) {
-    zkl_inquiry *inquiry = NULL;
+    zkl_inquiry inquiry;
     ZKL_TRY(zkl_check_resource_or_stripe(resource));
     ZKL_TRY(check_node(node));
-    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
-    int status = ask(inquiry, resource, node, kind);
-    zkl_inquiry_end(inquiry);
+    ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
+    int status = ask(&inquiry, resource, node, kind);
+    zkl_inquiry_end(&inquiry);
     return status;
 }
 
@@ -126,15 +126,15 @@ static int remove_idle(zkl_inquiry *inquiry, int64_t idle_ms, size_t *removed) {
 int zkl_parents_remove_idle(zkl_client *client, int64_t idle_ms, int64_t timeout_ms,
                             size_t *removed) {
     ZKL_BEGIN_CALL;
-    zkl_inquiry *inquiry = NULL;
+    zkl_inquiry inquiry;
     size_t count = 0;
     size_t *result = removed != NULL ? removed : &count;
     *result = 0;
-    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
     int status = zkl_validate_range("idle_ms", idle_ms, 0, timeout_ms - 1);
     if (status == ZKL_OK) {
-        status = remove_idle(inquiry, idle_ms, result);
+        status = remove_idle(&inquiry, idle_ms, result);
     }
-    zkl_inquiry_end(inquiry);
+    zkl_inquiry_end(&inquiry);
     return status;
 }

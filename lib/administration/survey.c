@@ -11,12 +11,12 @@
 
 int zkl_report_make(zkl_client *client, int64_t timeout_ms, const char *resource,
                     zkl_report_fill *fill, void **result) {
-    zkl_inquiry *inquiry = NULL;
+    zkl_inquiry inquiry;
     *result = NULL;
-    ZKL_TRY(zkl_inquiry_begin(client, timeout_ms, &inquiry));
+    ZKL_TRY(zkl_inquiry_begin(&inquiry, client, timeout_ms));
     zkl_report *report = calloc(1, sizeof(*report));
-    int status = report != NULL ? fill(report, inquiry, resource) : ZKL_NO_MEMORY;
-    zkl_inquiry_end(inquiry);
+    int status = report != NULL ? fill(report, &inquiry, resource) : ZKL_NO_MEMORY;
+    zkl_inquiry_end(&inquiry);
     if (status != ZKL_OK) {
         zkl_report_free(report);
         return status;

@@ -1,6 +1,5 @@
 #include "client/inquiry.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/callback_queue.h"
@@ -16,58 +15,25 @@ enum {
     PAUSE_MS = 100            /* before what failed is asked again */
 };
 
-/* The client's mutex guards it while questions are under way: it stays until all are answered. */
-struct zkl_inquiry {
-    zkl_client *client; /* NULL: it has ended */
-    int64_t deadline_ms;
-    int64_t not_before_ms; /* after a failure */
-    size_t under_way;
-    zkl_pool pool;
-};
-
-static void free_inquiry(zkl_inquiry *inquiry) {
-    zkl_pool_free(&inquiry->pool);
-    free(inquiry);
-}
-
 /* ---- Answers, with the mutex held -------------------------------------------------------- */
 
-static void copy_data(zkl_question *question, const zkl_reply *reply) {
-    char *copy = zkl_pool_take(&question->inquiry->pool, reply->data_length);
-    if (copy != NULL && reply->data_length > 0) {
-        memcpy(copy, reply->data, reply->data_length);
-    }
-    question->reply.data = copy;
-}
-
-static void copy_children(zkl_question *question, zkl_children children) {
-    size_t size = children.count * sizeof(char *);
-    for (size_t i = 0; i < children.count; i++) {
-        size += strlen(children.names[i]) + 1;
-    }
-    const char **names = zkl_pool_take(&question->inquiry->pool, size);
-    if (names == NULL) {
-        return;
-    }
-    char *room = (char *)(names + children.count);
-    for (size_t i = 0; i < children.count; i++) {
-        size_t length = strlen(children.names[i]) + 1;
-        names[i] = memcpy(room, children.names[i], length);
-        room += length;
-    }
-    question->reply.children = (zkl_children){ names, children.count };
-}
-
-/* Its strings live during the callback only. */
+/* Copies what lives during the callback only. */
 static void take_reply(zkl_question *question, const zkl_reply *reply) {
+    zkl_pool *pool = &question->inquiry->pool;
+    size_t count = reply->children.count;
+    const char **names = zkl_pool_take(pool, count * sizeof(*names));
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i] = zkl_pool_print(pool, "%s", reply->children.names[i]);
+    }
+    char *data = reply->data != NULL ? zkl_pool_take(pool, reply->data_length) : NULL;
+    if (data != NULL) {
+        memcpy(data, reply->data, reply->data_length);
+    }
     question->answered = true;
     question->reply = *reply;
     question->reply.path = NULL;
-    question->reply.children = (zkl_children){ NULL, 0 };
-    if (reply->data != NULL) {
-        copy_data(question, reply);
-    }
-    copy_children(question, reply->children);
+    question->reply.data = data;
+    question->reply.children = (zkl_children){ names, count };
 }
 
 static bool is_final(zkl_outcome outcome) {
@@ -82,18 +48,10 @@ static void pause_asking(zkl_inquiry *inquiry) {
 static void on_reply(void *arg, const zkl_reply *reply) {
     zkl_question *question = arg;
     zkl_inquiry *inquiry = question->inquiry;
-    bool is_awaited = question->under_way;
     inquiry->under_way--;
-    question->under_way = false;
-    if (inquiry->client == NULL) {
-        if (inquiry->under_way == 0) {
-            free_inquiry(inquiry);
-        }
-        return;
-    }
-    if (is_awaited && is_final(reply->outcome)) {
+    if (is_final(reply->outcome)) {
         take_reply(question, reply);
-    } else if (is_awaited) {
+    } else {
         question->asked_again = question->asked_again || reply->outcome == ZKL_OUTCOME_UNKNOWN;
         pause_asking(inquiry);
     }
@@ -111,9 +69,9 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
                                       .data = question->data,
                                       .version = ZKL_ANY_VERSION,
                                       .lasts = true };
-    zkl_outcome outcome = zkl_send(&session->sender, &operation, on_reply, question);
+    zkl_outcome outcome =
+        zkl_send_tracked(&session->sender, &operation, on_reply, question, &question->under_way);
     if (outcome == ZKL_OUTCOME_OK) {
-        question->under_way = true;
         inquiry->under_way++;
     } else if (outcome == ZKL_OUTCOME_REFUSED) {
         question->answered = true;
@@ -132,7 +90,7 @@ static bool may_ask(const zkl_inquiry *inquiry) {
 static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
     size_t open = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!questions[i].answered && !questions[i].under_way && may_ask(inquiry)) {
+        if (!questions[i].answered && questions[i].under_way == NULL && may_ask(inquiry)) {
             ask_one(inquiry, &questions[i]);
         }
         open += questions[i].answered ? 0 : 1;
@@ -160,9 +118,10 @@ static int look_at_client(const zkl_inquiry *inquiry) {
     return zkl_clock_ms() >= inquiry->deadline_ms ? time_out(inquiry) : ZKL_OK;
 }
 
-static void wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
-    (void)zkl_wait_until(&inquiry->client->changed, &inquiry->client->mutex,
-                         moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms);
+static int wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
+    (void)zkl_condition_wait(&inquiry->client->changed, &inquiry->client->mutex,
+                             moment_ms < inquiry->deadline_ms ? moment_ms : inquiry->deadline_ms);
+    return look_at_client(inquiry);
 }
 
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
@@ -170,12 +129,12 @@ int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count)
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && ask_more(inquiry, questions, count) > 0) {
         bool pauses = inquiry->not_before_ms > zkl_clock_ms();
-        wait_until(inquiry, pauses ? inquiry->not_before_ms : INT64_MAX);
-        status = look_at_client(inquiry);
+        status = wait_until(inquiry, pauses ? inquiry->not_before_ms : INT64_MAX);
     }
     for (size_t i = 0; i < count; i++) { /* from here on the caller reads them without the mutex */
-        questions[i].under_way = false;
+        zkl_sent_forget(&questions[i].under_way);
     }
+    inquiry->under_way = 0;
     return status == ZKL_OK ? zkl_pool_status(&inquiry->pool) : status;
 }
 
@@ -205,8 +164,7 @@ int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
     int64_t until_ms = zkl_deadline(ms);
     int status = look_at_client(inquiry);
     while (status == ZKL_OK && zkl_clock_ms() < until_ms) {
-        wait_until(inquiry, until_ms);
-        status = look_at_client(inquiry);
+        status = wait_until(inquiry, until_ms);
     }
     return status;
 }
@@ -245,30 +203,19 @@ zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, co
 
 /* ---- Beginning and end ---------------------------------------------------------------------- */
 
-int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry) {
+int zkl_inquiry_begin(zkl_inquiry *inquiry, zkl_client *client, int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 1, INT64_MAX));
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
-    zkl_inquiry *self = calloc(1, sizeof(*self));
-    ZKL_TRY(zkl_made(self));
-    self->client = client;
-    self->deadline_ms = zkl_deadline(timeout_ms);
+    *inquiry = (zkl_inquiry){ .client = client, .deadline_ms = zkl_deadline(timeout_ms) };
     ZKL_WITH_MUTEX(&client->mutex);
     zkl_client_keep(client);
-    *inquiry = self;
     return ZKL_OK;
 }
 
 void zkl_inquiry_end(zkl_inquiry *inquiry) {
-    zkl_client *client = inquiry->client;
-    pthread_mutex_lock(&client->mutex);
-    inquiry->client = NULL;
-    bool is_last = inquiry->under_way == 0;
-    pthread_mutex_unlock(&client->mutex);
-    if (is_last) {
-        free_inquiry(inquiry);
-    }
-    zkl_client_drop(client);
+    zkl_pool_free(&inquiry->pool);
+    zkl_client_drop(inquiry->client);
 }

@@ -8,10 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session/operations.h"
+#include "base/pool.h"
+#include "session/sender.h"
+#include "zklock/zklock.h"
 
 /** Of several calls that belong together. What it hands out lives until zkl_inquiry_end. */
-typedef struct zkl_inquiry zkl_inquiry;
+typedef struct zkl_inquiry {
+    zkl_client *client;
+    int64_t deadline_ms;
+    int64_t not_before_ms; /* after a failure */
+    size_t under_way;      /* questions */
+    zkl_pool pool;
+} zkl_inquiry;
 
 typedef struct zkl_question {
     zkl_inquiry *inquiry;
@@ -21,12 +29,12 @@ typedef struct zkl_question {
     zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
     bool answered;
-    bool under_way;
+    zkl_sent *under_way;
 } zkl_question;
 
 /** Checks what all functions of administration.h are given, and keeps the client. ZKL_OK:
  *  zkl_inquiry_end is to follow. */
-int zkl_inquiry_begin(zkl_client *client, int64_t timeout_ms, zkl_inquiry **inquiry);
+int zkl_inquiry_begin(zkl_inquiry *inquiry, zkl_client *client, int64_t timeout_ms);
 void zkl_inquiry_end(zkl_inquiry *inquiry);
 
 /** The full path of a resource that has been checked, or of the lock root. NULL: out of memory. */

@@ -672,16 +672,16 @@ TEST(call_without_servers_says_so) {
 /* Whoever asked may look at the questions without the mutex from then on. */
 TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     begin(1);
-    zkl_inquiry *inquiry = NULL;
-    EXPECT_INT(zkl_inquiry_begin(client, 20, &inquiry), ZKL_OK);
-    zkl_question *question = zkl_inquiry_questions(inquiry, 1);
-    *question = zkl_question_make(inquiry, ZKL_OPERATION_DELETE, "/nobody");
+    zkl_inquiry inquiry;
+    EXPECT_INT(zkl_inquiry_begin(&inquiry, client, 20), ZKL_OK);
+    zkl_question *question = zkl_inquiry_questions(&inquiry, 1);
+    *question = zkl_question_make(&inquiry, ZKL_OPERATION_DELETE, "/nobody");
     zkl_ensemble_slow_commits(ensemble, 100 * US_PER_MS, 100 * US_PER_MS);
-    EXPECT_INT(zkl_inquiry_ask(inquiry, question, 1), ZKL_TIMEOUT);
+    EXPECT_INT(zkl_inquiry_ask(&inquiry, question, 1), ZKL_TIMEOUT);
     EXPECT_TEXT(zkl_error_message(), "servers: they have not answered in time");
     EXPECT(!question->answered);
     sleep_ms(SESSION_MS);
     EXPECT(!question->answered);
-    zkl_inquiry_end(inquiry);
+    zkl_inquiry_end(&inquiry);
     end();
 }
