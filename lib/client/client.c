@@ -1,6 +1,5 @@
 #include "client/client.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +74,6 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 
 /* ---- What handles need ---------------------------------------------------------- */
 
-void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]) {
-    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:%" PRIu64, (long)client->open.process,
-             zkl_thread_number());
-}
-
-void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]) {
-    snprintf(text, ZKL_OWNER_MAX + 1, "%ld:handle:%" PRIu64, (long)client->open.process, id);
-}
-
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource) {
     return (zkl_request_facts){ .log = client->log,
@@ -97,7 +87,7 @@ zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_m
 
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
     if (client->callbacks == NULL) {
-        client->callbacks = zkl_callback_queue_start();
+        client->callbacks = zkl_callback_queue_open(true);
     }
     return client->callbacks;
 }

@@ -78,12 +78,6 @@ void zkl_client_keep(zkl_client *client);
 /** Without the mutex. */
 void zkl_client_drop(zkl_client *client);
 
-/** The calling thread, as the owner of what it acquires, for others to read. */
-void zkl_client_write_owner(const zkl_client *client, char text[ZKL_OWNER_MAX + 1]);
-
-/** A handle, as the owner of what it acquires where no thread waits. */
-void zkl_client_write_handle(const zkl_client *client, uint64_t id, char text[ZKL_OWNER_MAX + 1]);
-
 /** The facts for telemetry.h about a request of one of its handles that is not under way. */
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource);

@@ -1,5 +1,6 @@
 #include "handle/lock.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 void zkl_lock_look_at_clock(const zkl_lock *lock) {
@@ -56,9 +57,10 @@ void zkl_lock_write_owner(const zkl_lock *lock, char text[ZKL_OWNER_MAX + 1]) {
     if (lock->options.owner != NULL) {
         snprintf(text, ZKL_OWNER_MAX + 1, "%s", lock->options.owner);
     } else if (lock->grant.owner.thread != 0) {
-        zkl_client_write_owner(lock->client, text);
+        snprintf(text, ZKL_OWNER_MAX + 1, "%d:%" PRIu64, lock->open.process,
+                 lock->grant.owner.thread);
     } else {
-        zkl_client_write_handle(lock->client, lock->id, text);
+        snprintf(text, ZKL_OWNER_MAX + 1, "%d:handle:%" PRIu64, lock->open.process, lock->id);
     }
 }
 
