@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <utlist.h>
+
 #include "base/error_message.h"
 #include "base/threads.h"
 
@@ -36,25 +38,20 @@ int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
  */
 
 void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
-    callback->next = NULL;
     ZKL_WITH_MUTEX(&queue->mutex);
-    if (queue->last == NULL) {
-        queue->first = callback;
+    if (queue->first == NULL) {
         raise_descriptor(queue);
-    } else {
-        queue->last->next = callback;
     }
-    queue->last = callback;
+    DL_APPEND(queue->first, callback);
     queue->waiting++;
     zkl_condition_signal(&queue->changed);
 }
 
 static zkl_callback *take_first(zkl_callback_queue *queue) {
     zkl_callback *callback = queue->first;
-    queue->first = callback->next;
+    DL_DELETE(queue->first, callback);
     queue->waiting--;
     if (queue->first == NULL) {
-        queue->last = NULL;
         lower_descriptor(queue);
     }
     return callback;
@@ -100,7 +97,7 @@ static void *run_thread(void *arg) {
     ZKL_WITH_MUTEX(&queue->mutex);
     while (queue->first != NULL || !queue->closing) {
         if (run_waiting(queue, SIZE_MAX) == 0) {
-            zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
+            (void)zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
         }
     }
     return NULL;
@@ -118,23 +115,16 @@ static void free_queue(zkl_callback_queue *queue) {
     free(queue);
 }
 
-zkl_callback_queue *zkl_callback_queue_make(void) {
+zkl_callback_queue *zkl_callback_queue_open(bool has_thread) {
     zkl_callback_queue *queue = calloc(1, sizeof(*queue));
-    if (queue != NULL) {
-        pthread_mutex_init(&queue->mutex, NULL);
-        zkl_condition_begin(&queue->changed);
-        queue->descriptor = -1;
-    }
-    return queue;
-}
-
-zkl_callback_queue *zkl_callback_queue_start(void) {
-    zkl_callback_queue *queue = zkl_callback_queue_make();
     if (queue == NULL) {
         return NULL;
     }
-    queue->has_thread = zkl_thread_start(&queue->thread, run_thread, queue);
-    if (!queue->has_thread) {
+    pthread_mutex_init(&queue->mutex, NULL);
+    zkl_condition_begin(&queue->changed);
+    queue->descriptor = -1;
+    queue->has_thread = has_thread;
+    if (has_thread && !zkl_thread_start(&queue->thread, run_thread, queue)) {
         free_queue(queue);
         return NULL;
     }
@@ -144,7 +134,7 @@ zkl_callback_queue *zkl_callback_queue_start(void) {
 /* With the mutex held; a dispatch of another thread comes to its end before. */
 static void run_the_rest(zkl_callback_queue *queue) {
     while (queue->dispatching) {
-        zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
+        (void)zkl_condition_wait(&queue->changed, &queue->mutex, INT64_MAX);
     }
     (void)lend_thread(queue, SIZE_MAX);
 }

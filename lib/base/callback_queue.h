@@ -12,13 +12,13 @@
 /** One callback to be made; embed it. `run` is called once and frees it. */
 typedef struct zkl_callback {
     void (*run)(struct zkl_callback *callback);
-    struct zkl_callback *next;
+    struct zkl_callback *prev, *next;
 } zkl_callback;
 
 typedef struct zkl_callback_queue {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    zkl_callback *first, *last;
+    zkl_callback *first;
     size_t waiting;
     bool has_thread;
     pthread_t thread;
@@ -27,10 +27,9 @@ typedef struct zkl_callback_queue {
     int descriptor; /* readable while callbacks wait; -1: not asked for yet */
 } zkl_callback_queue;
 
-/** A queue with its own thread. NULL: out of memory, or no thread could be started. */
-zkl_callback_queue *zkl_callback_queue_start(void);
-/** A queue that the application dispatches. NULL: out of memory. */
-zkl_callback_queue *zkl_callback_queue_make(void);
+/** A queue with its own thread, or one that the application dispatches. NULL: out of memory, or the
+ *  thread could not be started. */
+zkl_callback_queue *zkl_callback_queue_open(bool has_thread);
 /** Runs the callbacks that still wait, on its thread or on this one, and frees it. Not from a
  *  callback. NULL does nothing. */
 void zkl_callback_queue_close(zkl_callback_queue *queue);

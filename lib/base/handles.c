@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include <utlist.h>
+
 #include "base/error_message.h"
 #include "base/process_mutex.h"
 #include "base/validation.h"
@@ -17,35 +19,24 @@ static zkl_handle **bucket_of(const void *handle) {
     return &buckets[((uintptr_t)handle / ALIGNMENT) % BUCKETS];
 }
 
-/* Where it is linked, or the end of its bucket. */
-static zkl_handle **place_of(const void *handle) {
-    zkl_handle **place = bucket_of(handle);
-    while (*place != NULL && (const void *)*place != handle) {
-        place = &(*place)->next;
-    }
-    return place;
-}
-
 void zkl_handle_open(zkl_handle *handle) {
     handle->process = (int)getpid();
     ZKL_WITH_MUTEX(zkl_process_mutex());
-    zkl_handle **bucket = bucket_of(handle);
-    handle->next = *bucket;
-    *bucket = handle;
+    LL_PREPEND(*bucket_of(handle), handle);
 }
 
 void zkl_handle_close(zkl_handle *handle) {
     ZKL_WITH_MUTEX(zkl_process_mutex());
-    zkl_handle **place = place_of(handle);
-    if (*place != NULL) {
-        *place = handle->next;
-    }
+    LL_DELETE(*bucket_of(handle), handle);
 }
 
 /* The process that opened it; 0: it is not open. */
 static int process_of(const void *handle) {
     ZKL_WITH_MUTEX(zkl_process_mutex());
-    const zkl_handle *open = handle != NULL ? *place_of(handle) : NULL;
+    const zkl_handle *open = *bucket_of(handle);
+    while (open != NULL && (const void *)open != handle) {
+        open = open->next;
+    }
     return open != NULL ? open->process : 0;
 }
 

@@ -11,7 +11,7 @@ typedef struct zkl_handle {
 } zkl_handle;
 
 void zkl_handle_open(zkl_handle *handle);
-/** The last thing before it is freed. */
+/** Of one that is open; the last thing before it is freed. */
 void zkl_handle_close(zkl_handle *handle);
 bool zkl_handle_is_open(const void *handle);
 /** Open, and of this process. */

@@ -115,21 +115,21 @@ void zkl_condition_broadcast(pthread_cond_t *condition) {
     pthread_cond_broadcast(condition);
 }
 
-void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
-    if (ms <= 0) {
-        return;
-    }
-    if (ms == INT64_MAX) {
+bool zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ms) {
+    if (deadline_ms == INT64_MAX) {
         pthread_cond_wait(condition, mutex);
-        return;
+        return true;
     }
-    if (ms > LONGEST_WAIT_MS) {
-        ms = LONGEST_WAIT_MS;
+    int64_t left_ms = deadline_ms - zkl_clock_ms();
+    if (left_ms <= 0) {
+        return false;
     }
+    int64_t ms = left_ms < LONGEST_WAIT_MS ? left_ms : LONGEST_WAIT_MS;
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t nanoseconds = until.tv_nsec + ms % MS_PER_SECOND * NS_PER_MS;
     until.tv_sec += (time_t)(ms / MS_PER_SECOND + nanoseconds / NS_PER_SECOND);
     until.tv_nsec = (long)(nanoseconds % NS_PER_SECOND);
     pthread_cond_timedwait(condition, mutex, &until);
+    return true;
 }

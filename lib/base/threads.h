@@ -69,21 +69,12 @@ void zkl_condition_end(pthread_cond_t *condition);
 void zkl_condition_signal(pthread_cond_t *condition);
 void zkl_condition_broadcast(pthread_cond_t *condition);
 
-/** Waits until signalled, or for `ms` (INT64_MAX: for ever); may return early,
- *  so that zkl_clock_ms tells what has passed. */
-void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
+/** Waits until signalled, or until that moment of zkl_clock_ms (INT64_MAX: for ever); may return
+ *  early. false, and no wait: the moment has passed. */
+bool zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ms);
 
 /** The moment of zkl_clock_ms in `ms` from now. INT64_MAX: never. */
 static inline int64_t zkl_deadline(int64_t ms) {
     int64_t now_ms = zkl_clock_ms();
     return ms < INT64_MAX - now_ms ? now_ms + ms : INT64_MAX;
-}
-
-/** Waits until signalled, or until the deadline; may return early. false, and no wait: the deadline
- *  has passed. */
-static inline bool zkl_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                  int64_t deadline_ms) {
-    int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - zkl_clock_ms();
-    zkl_condition_wait(condition, mutex, left_ms);
-    return left_ms > 0;
 }

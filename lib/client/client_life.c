@@ -92,7 +92,7 @@ static zkl_client *make_client(const zkl_client_options *options) {
 }
 
 static int start_log(zkl_client *client, const zkl_client_options *options) {
-    client->log_callbacks = zkl_callback_queue_start();
+    client->log_callbacks = zkl_callback_queue_open(true);
     if (client->log_callbacks == NULL) {
         return ZKL_SYSTEM;
     }
@@ -123,7 +123,7 @@ static int open_parts(zkl_client *client, const zkl_client_options *options) {
         ZKL_TRY(start_log(client, options));
     }
     if (options->dispatch == ZKL_DISPATCH_CALLER) {
-        client->callbacks = zkl_callback_queue_make();
+        client->callbacks = zkl_callback_queue_open(false);
         return zkl_made(client->callbacks);
     }
     return ZKL_OK;
@@ -184,8 +184,8 @@ static void wait_for(zkl_client *client, bool (*is_so)(const zkl_client *client)
     while (!is_so(client) && zkl_clock_ms() < deadline_ms) {
         int64_t behind_ms = left_behind_ms(client); /* no signal comes at its end */
         int64_t over_ms = behind_ms > 0 ? zkl_deadline(behind_ms) : INT64_MAX;
-        (void)zkl_wait_until(&client->changed, &client->mutex,
-                             over_ms < deadline_ms ? over_ms : deadline_ms);
+        (void)zkl_condition_wait(&client->changed, &client->mutex,
+                                 over_ms < deadline_ms ? over_ms : deadline_ms);
     }
 }
 
@@ -290,12 +290,12 @@ static int await_first_session(zkl_client *client, const opening *given) {
     ZKL_WITH_MUTEX(&client->mutex);
     const zkl_client_session *first = client->sessions;
     while (first->connect_status == ZKL_PENDING) {
-        zkl_condition_wait(&client->changed, &client->mutex, INT64_MAX);
+        (void)zkl_condition_wait(&client->changed, &client->mutex, INT64_MAX);
     }
     int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
     while (!first->session.connected && !first->session.auth_failed &&
            first->connect_status == ZKL_OK &&
-           zkl_wait_until(&client->changed, &client->mutex, deadline_ms)) {
+           zkl_condition_wait(&client->changed, &client->mutex, deadline_ms)) {
     }
     int status = first_status(first);
     explain(client, given->hosts, status);

@@ -81,7 +81,7 @@ static void *fire_timers(void *arg) {
         for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
             zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
         }
-        (void)zkl_wait_until(&client->timers_changed, &client->mutex, next_deadline(client));
+        (void)zkl_condition_wait(&client->timers_changed, &client->mutex, next_deadline(client));
     }
     return NULL;
 }
@@ -105,7 +105,7 @@ static int connect_session(zkl_client_session *self) {
 static void pause_connecting(zkl_client_session *self, int64_t ms) {
     int64_t deadline_ms = zkl_deadline(ms);
     while (!self->client->stopping &&
-           zkl_wait_until(&self->changed, &self->client->mutex, deadline_ms)) {
+           zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms)) {
     }
 }
 
@@ -146,7 +146,7 @@ static void wait_for_connection(zkl_client_session *self) {
     bool in_time = true;
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
            !self->session.auth_failed) {
-        in_time = zkl_wait_until(&self->changed, &self->client->mutex, deadline_ms);
+        in_time = zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms);
     }
     if (!in_time) {
         look_up_again(self);
@@ -170,7 +170,7 @@ static void *keep_connected(void *arg) {
         } else if (self->is_over) {
             open_next_session(self);
         } else if (self->session.connected) {
-            zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
+            (void)zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
         } else {
             wait_for_connection(self);
         }

@@ -87,7 +87,7 @@ static void wait_until_over(const zkl_lock_call *call) {
         call->timeout_ms == ZKL_FOREVER ? INT64_MAX : zkl_deadline(call->timeout_ms);
     bool in_time = true;
     while (call->state == ZKL_CALL_WAITS && !calls->closing && in_time) {
-        in_time = zkl_wait_until(&calls->changed, &call->lock->client->mutex, deadline_ms);
+        in_time = zkl_condition_wait(&calls->changed, &call->lock->client->mutex, deadline_ms);
     }
 }
 

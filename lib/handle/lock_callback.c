@@ -102,7 +102,7 @@ void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     zkl_condition_broadcast(&all->changed);
     let_close(all);
     while (all->inside > 0) {
-        zkl_condition_wait(&all->changed, &all->client->mutex, INT64_MAX);
+        (void)zkl_condition_wait(&all->changed, &all->client->mutex, INT64_MAX);
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;

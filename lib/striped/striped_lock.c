@@ -178,7 +178,7 @@ void zkl_striped_lock_close(zkl_striped_lock *self) {
     self->closed = true;
     while (self->asks) {
         (void)zkl_lock_cancel(find_last(self));
-        zkl_condition_wait(&self->returned, &self->mutex, INT64_MAX);
+        (void)zkl_condition_wait(&self->returned, &self->mutex, INT64_MAX);
     }
     pthread_mutex_unlock(&self->mutex);
     close_stripes(self);

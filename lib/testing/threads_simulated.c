@@ -85,11 +85,12 @@ static int64_t moment_after(int64_t ms) {
     return zkl_world_now_us() + ms * US_PER_MS + late_us;
 }
 
-void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
-    if (ms <= 0) {
-        return;
+bool zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ms) {
+    int64_t left_ms = deadline_ms == INT64_MAX ? INT64_MAX : deadline_ms - zkl_clock_ms();
+    if (left_ms > 0) {
+        pthread_mutex_unlock(mutex);
+        zkl_world_wait_on(condition, moment_after(left_ms));
+        pthread_mutex_lock(mutex);
     }
-    pthread_mutex_unlock(mutex);
-    zkl_world_wait_on(condition, moment_after(ms));
-    pthread_mutex_lock(mutex);
+    return left_ms > 0;
 }

@@ -41,7 +41,7 @@ static void run_post(zkl_callback *callback) {
 static void *post_all(void *arg) {
     int poster = *(const int *)arg;
     for (int i = 0; i < POSTS_EACH; i++) {
-        posts[poster][i] = (post){ { run_post, NULL }, poster, i };
+        posts[poster][i] = (post){ { .run = run_post }, poster, i };
         zkl_callback_queue_post(queue, &posts[poster][i].callback);
     }
     return NULL;
@@ -89,7 +89,7 @@ static void expect_each_once_in_order(void) {
 TEST(own_thread_runs_each_once_in_order) {
     pthread_t threads[POSTERS];
     int numbers[POSTERS];
-    begin(zkl_callback_queue_start());
+    begin(zkl_callback_queue_open(true));
     post_by_all(threads, numbers);
     join(threads, POSTERS);
     zkl_callback_queue_close(queue); /* runs the rest */
@@ -100,7 +100,7 @@ TEST(threads_that_poll_run_each_once_in_order) {
     pthread_t threads[POSTERS];
     pthread_t dispatchers[DISPATCHERS];
     int numbers[POSTERS];
-    begin(zkl_callback_queue_make());
+    begin(zkl_callback_queue_open(false));
     for (int i = 0; i < DISPATCHERS; i++) {
         EXPECT_INT(pthread_create(&dispatchers[i], NULL, dispatch_all, NULL), 0);
     }
@@ -114,18 +114,18 @@ TEST(threads_that_poll_run_each_once_in_order) {
 
 static void post_one_more(zkl_callback *callback) {
     run_post(callback);
-    posts[0][2] = (post){ { run_post, NULL }, 0, 2 };
+    posts[0][2] = (post){ { .run = run_post }, 0, 2 };
     zkl_callback_queue_post(queue, &posts[0][2].callback);
 }
 
 /* What is posted during a dispatch is left for the next, of which an edge tells. */
 TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves) {
-    begin(zkl_callback_queue_make());
+    begin(zkl_callback_queue_open(false));
     int poll_set = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     EXPECT_INT(epoll_ctl(poll_set, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
-    posts[0][0] = (post){ { post_one_more, NULL }, 0, 0 };
-    posts[0][1] = (post){ { run_post, NULL }, 0, 1 };
+    posts[0][0] = (post){ { .run = post_one_more }, 0, 0 };
+    posts[0][1] = (post){ { .run = run_post }, 0, 1 };
     zkl_callback_queue_post(queue, &posts[0][0].callback);
     zkl_callback_queue_post(queue, &posts[0][1].callback);
     EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 1);
@@ -141,7 +141,7 @@ TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves) {
 TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched) {
     pthread_t threads[POSTERS];
     int numbers[POSTERS];
-    begin(zkl_callback_queue_make());
+    begin(zkl_callback_queue_open(false));
     post_by_all(threads, numbers);
     join(threads, POSTERS);
     EXPECT_INT(atomic_load(&runs), 0);
@@ -151,19 +151,19 @@ TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched) {
 
 static void run_post_and_post_another(zkl_callback *callback) {
     run_post(callback);
-    posts[0][2] = (post){ { run_post, NULL }, 0, 2 };
+    posts[0][2] = (post){ { .run = run_post }, 0, 2 };
     zkl_callback_queue_post(queue, &posts[0][2].callback);
 }
 
 /* A loop that is edge-triggered is told once of each change, and dispatches once for it: what comes
  * while another callback still waits is a change as well. */
 TEST(edge_triggered_loop_hears_of_what_came_during_a_dispatch) {
-    begin(zkl_callback_queue_make());
+    begin(zkl_callback_queue_open(false));
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     int loop = epoll_create1(EPOLL_CLOEXEC);
     EXPECT_INT(epoll_ctl(loop, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
-    posts[0][0] = (post){ { run_post_and_post_another, NULL }, 0, 0 };
-    posts[0][1] = (post){ { run_post, NULL }, 0, 1 };
+    posts[0][0] = (post){ { .run = run_post_and_post_another }, 0, 0 };
+    posts[0][1] = (post){ { .run = run_post }, 0, 1 };
     zkl_callback_queue_post(queue, &posts[0][0].callback);
     zkl_callback_queue_post(queue, &posts[0][1].callback);
     EXPECT_INT(epoll_wait(loop, &event, 1, 0), 1);

@@ -56,7 +56,7 @@ static void begin(int error) {
     EXPECT_INT(zkl_connection_open(client.connection, server.hosts, SCRIPTED_SESSION_MS), ZKL_OK);
     pthread_mutex_lock(&client.mutex);
     while (!client.connected) {
-        zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+        (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
     }
     pthread_mutex_unlock(&client.mutex);
 }
@@ -159,7 +159,7 @@ TEST(error_that_proves_nothing_is_unknown) {
         size_t before = client.answered;
         ask();
         while (client.answered == before) {
-            zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+            (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
         }
         unit_check(client.outcome == errors[i].outcome && client.status == errors[i].status,
                    __FILE__, __LINE__, "error %d comes to %d, status %d", errors[i].error,
@@ -208,13 +208,13 @@ TEST(connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers) 
     int64_t start = zkl_clock_ms();
     pthread_mutex_lock(&client.mutex);
     while (client.connected && zkl_clock_ms() - start < WAIT_MS) {
-        zkl_condition_wait(&client.changed, &client.mutex, 100);
+        (void)zkl_condition_wait(&client.changed, &client.mutex, zkl_deadline(100));
     }
     EXPECT(!client.connected);
     size_t before = client.answered;
     ask();
     while (client.answered == before) {
-        zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+        (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
     }
     EXPECT_INT(client.outcome, ZKL_OUTCOME_UNKNOWN);
     pthread_mutex_unlock(&client.mutex);

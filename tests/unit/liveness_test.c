@@ -129,7 +129,7 @@ static void count_warning(void *arg, const zkl_log_record *record) {
 
 static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     unsigned warnings = 0;
-    zkl_callback_queue *thread = zkl_callback_queue_start();
+    zkl_callback_queue *thread = zkl_callback_queue_open(true);
     zkl_log *log = zkl_log_open(count_warning, &warnings, ZKL_LOG_WARN, thread);
     run_stage *stage = stage_open_live(session_timeout_ms, lease_tick_ms, log);
     stage_connect(stage, SESSION_ID);

@@ -20,8 +20,10 @@ void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 bool __real_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 bool __wrap_zkl_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
-void __real_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
-void __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms);
+bool __real_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                               int64_t deadline_ms);
+bool __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                               int64_t deadline_ms);
 void __real_zkl_thread_join(pthread_t thread);
 void __wrap_zkl_thread_join(pthread_t thread);
 
@@ -138,9 +140,10 @@ static void wait_until_close_waits_or_has_returned(void) {
     pthread_mutex_unlock(&close_call.mutex);
 }
 
-void __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t ms) {
+bool __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                               int64_t deadline_ms) {
     close_waits_or_returns(false);
-    __real_zkl_condition_wait(condition, mutex, ms);
+    return __real_zkl_condition_wait(condition, mutex, deadline_ms);
 }
 
 void __wrap_zkl_thread_join(pthread_t thread) {

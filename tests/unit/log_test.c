@@ -90,7 +90,7 @@ typedef struct log_bench {
 } log_bench;
 
 static log_bench open_bench(zkl_log_level level) {
-    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_queue_start() };
+    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_queue_open(true) };
     bench.log = zkl_log_open(on_record, bench.listener, level, bench.thread);
     EXPECT(bench.thread != NULL);
     EXPECT(bench.log != NULL);
@@ -266,7 +266,7 @@ static void open_a_client(zkl_callback *callback) {
 }
 
 TEST(blocking_call_in_a_callback_is_refused) {
-    zkl_callback_queue *thread = zkl_callback_queue_start();
+    zkl_callback_queue *thread = zkl_callback_queue_open(true);
     zkl_callback callback = { .run = open_a_client };
     zkl_callback_queue_post(thread, &callback);
     zkl_callback_queue_close(thread);

@@ -61,7 +61,7 @@ static newsroom *open_room(void) {
     static newsroom room;
     memset(&room, 0, sizeof(room));
     fake_begin(&room.fake);
-    room.thread = zkl_callback_queue_start();
+    room.thread = zkl_callback_queue_open(true);
     room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
     room.session = (zkl_session){ .operations = &room.fake.operations,
                                   .log = room.log,

@@ -25,7 +25,7 @@ static int waiting;
 static void *wait_for_change(void *arg) {
     pthread_mutex_lock(&mutex);
     waiting++;
-    zkl_condition_wait(&changed, &mutex, INT64_MAX);
+    (void)zkl_condition_wait(&changed, &mutex, INT64_MAX);
     waiting--;
     pthread_mutex_unlock(&mutex);
     return arg;
