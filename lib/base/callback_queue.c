@@ -37,14 +37,22 @@ int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
 /* ---- In and out -------------------------------------------------------------------------------
  */
 
-void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
+bool zkl_callback_queue_offer(zkl_callback_queue *queue, zkl_callback *callback, size_t most) {
     ZKL_WITH_MUTEX(&queue->mutex);
+    if (queue->waiting >= most) {
+        return false;
+    }
     if (queue->first == NULL) {
         raise_descriptor(queue);
     }
     DL_APPEND(queue->first, callback);
     queue->waiting++;
     zkl_condition_signal(&queue->changed);
+    return true;
+}
+
+void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
+    (void)zkl_callback_queue_offer(queue, callback, SIZE_MAX);
 }
 
 static zkl_callback *take_first(zkl_callback_queue *queue) {

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "base/callback_queue.h"
 #include "base/handles.h"
 #include "base/pool.h"
 #include "session/connection.h"
@@ -61,9 +62,7 @@ struct zkl_client {
     uint64_t last_lock_id;    /* of handles */
     size_t watched_bytes_max; /* of each session; less than usual in some tests */
     zkl_dispatch dispatch;
-    zkl_callback_queue *log_callbacks;
-    zkl_callback_queue
-        *callbacks; /* all others. NULL: until a handle needs it, if it has a thread */
+    zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */
     zkl_recorder *recorder;       /* NULL: nothing is recorded */

@@ -91,16 +91,6 @@ static zkl_client *make_client(const zkl_client_options *options) {
     return client;
 }
 
-static int start_log(zkl_client *client, const zkl_client_options *options) {
-    client->log_callbacks = zkl_callback_queue_open(true);
-    if (client->log_callbacks == NULL) {
-        return ZKL_SYSTEM;
-    }
-    client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level,
-                               client->log_callbacks);
-    return zkl_made(client->log);
-}
-
 /* The program's name was not checked, and the format wants UTF-8. */
 static int open_metrics(zkl_client *client) {
     bool good = zkl_validate_text("label", client->label, ZKL_LABEL_MAX) == ZKL_OK;
@@ -120,7 +110,10 @@ static int open_parts(zkl_client *client, const zkl_client_options *options) {
         ZKL_TRY(open_metrics(client));
     }
     if (options->log_callback != NULL) {
-        ZKL_TRY(start_log(client, options));
+        client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level);
+        if (client->log == NULL) {
+            return ZKL_SYSTEM;
+        }
     }
     if (options->dispatch == ZKL_DISPATCH_CALLER) {
         client->callbacks = zkl_callback_queue_open(false);
@@ -212,17 +205,14 @@ static void tell_close_listeners(const zkl_client *client) {
     }
 }
 
-/* Stops the log and the callbacks in the order in which news flows, and then frees the sessions,
+/* Stops the callbacks and the log in the order in which news flows, and then frees the sessions,
  * which callbacks may have looked at. */
 static void shut_down(zkl_client *client) {
-    zkl_log_stop(client->log);
     zkl_callback_queue_close(client->callbacks);
     client->callbacks = NULL;
-    zkl_callback_queue_close(client->log_callbacks);
-    client->log_callbacks = NULL;
-    zkl_sessions_free(client);
-    zkl_log_free(client->log);
+    zkl_log_close(client->log);
     client->log = NULL;
+    zkl_sessions_free(client);
 }
 
 static int end(zkl_client *client, int64_t timeout_ms) {

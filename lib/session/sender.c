@@ -69,9 +69,7 @@ zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
         free(made);
         return outcome;
     }
-    if (sender->metrics != NULL) {
-        sender->metrics->sent[operation->kind]++;
-    }
+    ZKL_COUNT(sender->metrics, sent[operation->kind]);
     if (under_way != NULL) {
         *under_way = made;
     }

@@ -8,6 +8,7 @@
 
 #include <utlist.h>
 
+#include "base/callback_queue.h"
 #include "base/process_mutex.h"
 
 struct zkl_log {
@@ -15,7 +16,6 @@ struct zkl_log {
     void *arg;
     zkl_log_level level;
     zkl_callback_queue *queue;
-    atomic_size_t waiting;
     atomic_size_t dropped;
     pid_t process; /* a child of fork has none of its parent's threads, and so none of its logs */
     struct zkl_log *prev, *next;
@@ -33,10 +33,11 @@ typedef struct log_entry {
     char text[];
 } log_entry;
 
-zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
-                      zkl_callback_queue *queue) {
+zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level) {
     zkl_log *log = calloc(1, sizeof(*log));
-    if (log == NULL) {
+    zkl_callback_queue *queue = log != NULL ? zkl_callback_queue_open(true) : NULL;
+    if (queue == NULL) {
+        free(log);
         return NULL;
     }
     log->callback = callback;
@@ -49,14 +50,14 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     return log;
 }
 
-void zkl_log_stop(zkl_log *log) {
-    if (log != NULL) {
-        ZKL_WITH_MUTEX(zkl_process_mutex());
-        DL_DELETE(open_logs, log);
+void zkl_log_close(zkl_log *log) {
+    if (log == NULL) {
+        return;
     }
-}
-
-void zkl_log_free(zkl_log *log) {
+    pthread_mutex_lock(zkl_process_mutex());
+    DL_DELETE(open_logs, log);
+    pthread_mutex_unlock(zkl_process_mutex());
+    zkl_callback_queue_close(log->queue);
     free(log);
 }
 
@@ -91,7 +92,6 @@ static void report_dropped(zkl_log *log, size_t dropped) {
 static void deliver(zkl_callback *callback) {
     log_entry *entry = (log_entry *)callback;
     zkl_log *log = entry->log;
-    log->waiting--;
     size_t dropped = atomic_exchange(&log->dropped, 0);
     if (dropped > 0) {
         report_dropped(log, dropped);
@@ -125,32 +125,17 @@ static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
     return entry;
 }
 
-/* Counted first: a record that takes the place is delivered behind the count. */
-static void give_place_back(zkl_log *log) {
-    log->dropped++;
-    log->waiting--;
-}
-
-/* libzookeeper's lines come in floods: they leave half of the places to ours. */
-static bool take_place(zkl_log *log, zkl_log_event event) {
-    size_t places = event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
-    bool room = log->waiting++ < places;
-    if (!room) {
-        give_place_back(log);
-    }
-    return room;
-}
-
 void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
-    if (!zkl_log_wants(log, record->level) || !take_place(log, record->event)) {
+    if (!zkl_log_wants(log, record->level)) {
         return;
     }
+    /* libzookeeper's lines come in floods: they leave half of the places to ours. */
+    size_t places = record->event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
     log_entry *entry = make_entry(log, record);
-    if (entry == NULL) {
-        give_place_back(log);
-        return;
+    if (entry == NULL || !zkl_callback_queue_offer(log->queue, &entry->callback, places)) {
+        free(entry);
+        log->dropped++;
     }
-    zkl_callback_queue_post(log->queue, &entry->callback);
 }
 
 /* Its information, a dozen lines about each session, is detail to who reads ours. */

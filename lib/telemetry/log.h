@@ -1,10 +1,9 @@
-/* The structured log of one client: copies records and has them delivered on
- * the thread of a queue. */
+/* The structured log of one client: copies records and delivers them on a thread
+ * of its own. */
 #pragma once
 
 #include <stdbool.h>
 
-#include "base/callback_queue.h"
 #include "zklock/zklock.h"
 
 typedef struct zkl_log zkl_log;
@@ -12,13 +11,11 @@ typedef struct zkl_log zkl_log;
 /** Records that wait for the callback; more are dropped, and counted. */
 #define ZKL_LOG_QUEUE_MAX 1024
 
-/** NULL: out of memory. The queue must outlive the log. */
-zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level,
-                      zkl_callback_queue *queue);
-/** Takes no more of libzookeeper's lines. Records on their way are still delivered. */
-void zkl_log_stop(zkl_log *log);
-/** Frees it, once its queue is closed. NULL is fine. */
-void zkl_log_free(zkl_log *log);
+/** NULL: out of memory, or no thread could be started. */
+zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level);
+/** Delivers the records that wait, and frees it. Nobody writes to it any more. Not from a
+ *  callback. NULL is fine. */
+void zkl_log_close(zkl_log *log);
 
 /** Whether a record of this level would be delivered. A NULL log wants none. */
 bool zkl_log_wants(const zkl_log *log, zkl_log_level level);

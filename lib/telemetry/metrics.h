@@ -106,6 +106,9 @@ typedef struct zkl_metrics {
 } zkl_metrics;
 #undef ZKL_METRICS_NUMBER
 
+/** Adds one to a number of a class or of the client. */
+#define ZKL_COUNT(metrics, number) ((metrics) != NULL ? (void)(metrics)->number++ : (void)0)
+
 /** `client`: the label; copied. NULL: out of memory. Free it with free(). */
 zkl_metrics *zkl_metrics_open(const char *client);
 

@@ -56,9 +56,7 @@ void zkl_telemetry_queued(zkl_request_facts request, const char *behind) {
 }
 
 void zkl_telemetry_retry(zkl_request_facts request) {
-    if (request.metrics != NULL) {
-        request.metrics->retries++;
-    }
+    ZKL_COUNT(request.metrics, retries);
 }
 
 void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node) {
@@ -67,9 +65,7 @@ void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node) {
 
 void zkl_telemetry_rejoined(zkl_request_facts request) {
     log_event(&request, ZKL_LOG_WARN, ZKL_LOG_REJOINED, ZKL_OK);
-    if (request.metrics != NULL) {
-        request.metrics->rejoins++;
-    }
+    ZKL_COUNT(request.metrics, rejoins);
 }
 
 void zkl_telemetry_decided(zkl_request_facts request, int status, const char *why) {
@@ -125,16 +121,12 @@ void zkl_telemetry_connected(zkl_session_facts session, bool is_new) {
 
 void zkl_telemetry_disconnected(zkl_session_facts session) {
     log_session(session, ZKL_LOG_WARN, ZKL_LOG_DISCONNECTED, ZKL_SUSPECT, "");
-    if (session.metrics != NULL) {
-        session.metrics->disconnections++;
-    }
+    ZKL_COUNT(session.metrics, disconnections);
 }
 
 void zkl_telemetry_expired(zkl_session_facts session) {
     log_session(session, ZKL_LOG_WARN, ZKL_LOG_SESSION_EXPIRED, ZKL_SESSION_EXPIRED, "");
-    if (session.metrics != NULL) {
-        session.metrics->sessions_expired++;
-    }
+    ZKL_COUNT(session.metrics, sessions_expired);
 }
 
 void zkl_telemetry_auth_failed(zkl_session_facts session) {

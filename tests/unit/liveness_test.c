@@ -129,16 +129,13 @@ static void count_warning(void *arg, const zkl_log_record *record) {
 
 static unsigned warnings_of(int32_t session_timeout_ms, int32_t lease_tick_ms) {
     unsigned warnings = 0;
-    zkl_callback_queue *thread = zkl_callback_queue_open(true);
-    zkl_log *log = zkl_log_open(count_warning, &warnings, ZKL_LOG_WARN, thread);
+    zkl_log *log = zkl_log_open(count_warning, &warnings, ZKL_LOG_WARN);
     run_stage *stage = stage_open_live(session_timeout_ms, lease_tick_ms, log);
     stage_connect(stage, SESSION_ID);
     stage_tell(stage, ZKL_SESSION_STATE_CONNECTING);
     stage_connect(stage, SESSION_ID); /* the same session: not again */
     stage_close(stage);
-    zkl_log_stop(log);
-    zkl_callback_queue_close(thread); /* all is delivered */
-    zkl_log_free(log);
+    zkl_log_close(log); /* all is delivered */
     return warnings;
 }
 

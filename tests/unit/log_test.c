@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/callback_queue.h"
 #include "support/unit.h"
 
 enum { MESSAGE_SIZE = 64, RECORDS_MAX = 3 * ZKL_LOG_QUEUE_MAX };
@@ -82,29 +83,25 @@ static void open_gate(log_listener *listener) {
     pthread_mutex_unlock(&listener->mutex);
 }
 
-/* A log with its thread and its listener. */
+/* A log and its listener. */
 typedef struct log_bench {
     log_listener *listener;
-    zkl_callback_queue *thread;
     zkl_log *log;
 } log_bench;
 
 static log_bench open_bench(zkl_log_level level) {
-    log_bench bench = { .listener = make_listener(), .thread = zkl_callback_queue_open(true) };
-    bench.log = zkl_log_open(on_record, bench.listener, level, bench.thread);
-    EXPECT(bench.thread != NULL);
+    log_bench bench = { .listener = make_listener() };
+    bench.log = zkl_log_open(on_record, bench.listener, level);
     EXPECT(bench.log != NULL);
     return bench;
 }
 
 /* Delivers what is queued; from then on the listener may be read. */
 static void finish(log_bench *bench) {
-    zkl_log_stop(bench->log);
-    zkl_callback_queue_close(bench->thread);
+    zkl_log_close(bench->log);
 }
 
 static void close_bench(log_bench *bench) {
-    zkl_log_free(bench->log);
     free_listener(bench->listener);
 }
 
@@ -195,9 +192,8 @@ TEST(zookeeper_lines_go_to_every_open_log_that_wants_them) {
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_WARN@f@1: w");
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_INFO@f@1: i");
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_DEBUG@f@1: d");
-    zkl_log_stop(warnings.log);
+    finish(&warnings);
     zkl_log_zookeeper_line("2026-01-01 10:00:00,1:1(0x1):ZOO_ERROR@f@1: late");
-    zkl_callback_queue_close(warnings.thread);
     finish(&all);
     zkl_log_zookeeper_line("nobody listens");
     EXPECT_INT(warnings.listener->count, 2);

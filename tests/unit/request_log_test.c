@@ -15,7 +15,6 @@ enum { LINES_SIZE = 4096 };
 
 typedef struct newsroom {
     fake_operations fake;
-    zkl_callback_queue *thread;
     zkl_log *log;
     zkl_session session;
     zkl_request_runner *runner;
@@ -61,8 +60,7 @@ static newsroom *open_room(void) {
     static newsroom room;
     memset(&room, 0, sizeof(room));
     fake_begin(&room.fake);
-    room.thread = zkl_callback_queue_open(true);
-    room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG, room.thread);
+    room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG);
     room.session = (zkl_session){ .operations = &room.fake.operations,
                                   .log = room.log,
                                   .identity = "",
@@ -73,12 +71,10 @@ static newsroom *open_room(void) {
     return &room;
 }
 
-/* All that was written has been delivered when the thread has ended. */
+/* All that was written has been delivered when the log is closed. */
 static void expect_lines(newsroom *room, const char *expected) {
-    zkl_log_stop(room->log);
-    zkl_callback_queue_close(room->thread);
+    zkl_log_close(room->log);
     EXPECT_TEXT(room->lines, expected);
-    zkl_log_free(room->log);
     zkl_session_destroy(&room->session);
     EXPECT_INT(room->fake.call_count, 0);
 }
