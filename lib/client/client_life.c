@@ -268,10 +268,11 @@ static void explain(const zkl_client *client, const char *hosts, int status) {
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
     } else if (status == ZKL_DISCONNECTED) {
-        zkl_error_note("host list", hosts, "%s",
-                       first->connect_status != ZKL_OK
-                           ? "no host of it could be resolved"
-                           : zkl_explain_connection(&first->session).text);
+        zkl_error_note(
+            "host list", hosts, "%s",
+            first->connect_status != ZKL_OK
+                ? "no host of it could be resolved"
+                : zkl_explain_connection(&first->session, "the connection was lost").text);
     }
 }
 

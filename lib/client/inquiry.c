@@ -99,10 +99,9 @@ static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t cou
 }
 
 static int time_out(const zkl_inquiry *inquiry) {
-    const zkl_session *session = &inquiry->client->sessions->session;
-    zkl_explanation explanation = zkl_explain_connection(session);
-    zkl_error_note("servers", NULL, "%s",
-                   session->connected ? "they have not answered in time" : explanation.text);
+    zkl_explanation why = zkl_explain_connection(&inquiry->client->sessions->session,
+                                                 "they have not answered in time");
+    zkl_error_note("servers", NULL, "%s", why.text);
     return ZKL_TIMEOUT;
 }
 

@@ -69,13 +69,16 @@ static int begin(zkl_lock_call *call) {
     }
     lock->grant.owner = call->owner;
     lock->state = ZKL_STATE_ACQUIRING;
-    lock->pending = call;
     int status = zkl_lock_begin_attempt(lock, timeout_ms);
     if (status != ZKL_OK) {
-        lock->pending = NULL;
         lock->state = ZKL_STATE_IDLE;
+        return status;
     }
-    return status;
+    lock->pending = call;
+    if (!zkl_lock_waits(lock)) {
+        zkl_call_over(call);
+    }
+    return ZKL_OK;
 }
 
 /* ---- The end ------------------------------------------------------------------------------ */
@@ -101,12 +104,10 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
         zkl_lock_fill_grant(lock, grant);
         return status;
     }
-    lock->state = ZKL_STATE_IDLE;
-    if (attempt->why.text[0] != '\0') {
-        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why.text);
+    if (attempt->why != NULL) {
+        zkl_error_note("resource", attempt->why_resource, "%s", attempt->why);
     }
-    zkl_lock_leave_queues(lock);
-    zkl_lock_let_go(lock);
+    zkl_lock_give_up(lock);
     return status;
 }
 

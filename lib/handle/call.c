@@ -8,6 +8,7 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
+#include "handle/lock_events.h"
 #include "telemetry/record_file.h"
 
 /* ---- What both ways of waiting share ------------------------------------------------------ */
@@ -108,7 +109,7 @@ int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
         return ZKL_IN_CALLBACK;
     }
     ZKL_WITH_MUTEX(&call->lock->client->mutex);
-    zkl_lock_callbacks_enter(&call->lock->calls);
+    call->lock->calls.inside++;
     int status = run(call);
     zkl_lock_callbacks_leave(&call->lock->calls);
     return status;

@@ -80,8 +80,7 @@ void zkl_call_over(zkl_lock_call *call);
 /** It is over at once, with this status. */
 void zkl_call_answer(zkl_lock_call *call, int status);
 
-/** The handle is being closed: releases what it holds, and waits for nothing. */
-void zkl_lock_release_at_close(zkl_lock *lock);
-/** The lock is no longer held, for the reason `status`: ends the commits and verifications that
- *  were not sent. */
+/** The handle is free at once. What it held or waited for is released, without anybody waiting. */
+void zkl_lock_give_up(zkl_lock *lock);
+/** Ends the commits and verifications that were not sent, with this status. */
 void zkl_commits_end(zkl_lock *lock, int status);

@@ -3,6 +3,7 @@
 #include "base/threads.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"
+#include "handle/lock_events.h"
 
 /* ---- What both have in common ------------------------------------------------------------- */
 
@@ -109,7 +110,7 @@ static int start_upgrade(zkl_lock *lock) {
         .owner = { .arg = lock, .on_news = on_upgrade_news },
     };
     zkl_node_name_copy(options.request.companion, member->runner->request.own.node);
-    ZKL_TRY(zkl_lock_events_prepare(&lock->events));
+    ZKL_TRY(zkl_lock_events_prepare(lock));
     return zkl_lock_start_request(member, member->runner->session, &options, &lock->change.upgrade);
 }
 

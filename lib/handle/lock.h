@@ -1,10 +1,9 @@
 /* A lock handle: its parts, and what it is. All with the client's mutex held. */
 #pragma once
 
-#include "handle/lock_events.h"
+#include "handle/lock_callback.h"
 #include "recipe/set.h"
 #include "session/create_group.h"
-#include "session/explanation.h"
 #include "session/request_runner.h"
 
 typedef struct zkl_lock_call zkl_lock_call; /* call.h */
@@ -20,8 +19,8 @@ typedef struct zkl_lock_owner {
 /** One of its resources. */
 typedef struct lock_member {
     zkl_lock *lock;
-    char *resource;
     char *path;
+    const char *resource;       /* the end of it */
     zkl_contender_kind kind;    /* the mode of a lock of one resource is that of each acquire */
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
 } lock_member;
@@ -29,7 +28,7 @@ typedef struct lock_member {
 /** The acquire under way, or the last. */
 typedef struct lock_attempt {
     int verdict;              /* ZKL_PENDING: there is none yet */
-    zkl_explanation why;      /* of the verdict, for people */
+    char *why;                /* of the verdict, for people; NULL: the status says all */
     const char *why_resource; /* of what */
     int64_t timeout_ms;
     int64_t began_ms;
@@ -61,6 +60,12 @@ typedef struct lock_change {
     int end;             /* why the lock is no longer held; ZKL_OK: it is, as far as is known */
     zkl_request_runner *upgrade; /* the writer's request, until it takes the reader's place */
 } lock_change;
+
+/** What its state callback is yet to be told: see lock_events.h. */
+typedef struct zkl_lock_events {
+    zkl_lock_callbacks owed;
+    struct zkl_lock_message *for_grant, *for_loss; /* allocated in advance */
+} zkl_lock_events;
 
 /* The first part never changes; the client's mutex guards the second. */
 struct zkl_lock {

@@ -3,11 +3,14 @@
  * recipe/set.h: what they tell are its events, and its actions are carried out here.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error_message.h"
 #include "client/session_choice.h"
 #include "handle/call.h"
+#include "handle/lock_events.h"
 #include "handle/lock_search.h"
+#include "session/explanation.h"
 #include "session/guarded_write.h"
 
 static bool has_several(const zkl_lock *lock) {
@@ -34,9 +37,12 @@ static void grant_all(zkl_lock *lock) {
     decide(lock, ZKL_OK);
 }
 
+/* Without memory, and with an empty explanation, the status must do. */
 static void keep_reason(const lock_member *member, zkl_explanation why) {
-    member->lock->attempt.why = why;
-    member->lock->attempt.why_resource = member->resource;
+    lock_attempt *attempt = &member->lock->attempt;
+    free(attempt->why);
+    attempt->why = why.text[0] != '\0' ? strdup(why.text) : NULL;
+    attempt->why_resource = member->resource;
 }
 
 /* ---- What is told of what is held ----------------------------------------------------------- */
@@ -51,34 +57,32 @@ static zkl_lock_event make_event(zkl_lock *lock, zkl_lock_state state, const loc
                              .resource = about != NULL ? about->resource : "" };
 }
 
-/* What is not held yet is told when it is: see tell_grant. */
-static void tell(zkl_lock *lock, zkl_lock_state state, const lock_member *member) {
-    if (lock->state == ZKL_STATE_HELD) {
-        zkl_lock_event event = make_event(lock, state, member);
-        zkl_lock_events_tell(&lock->events, &event);
-    }
-}
-
-/* All are of one session. */
-static void tell_connection(const lock_member *member, zkl_lock_state state) {
-    if (member == &member->lock->members[0]) {
-        tell(member->lock, state, NULL);
+/* What is not held yet is told when it is: see tell_grant. All are of one session, whose connection
+ * is told once. */
+static void tell(const lock_member *member, zkl_lock_state state) {
+    zkl_lock *lock = member->lock;
+    bool is_of_connection = state == ZKL_STATE_SUSPECT || state == ZKL_STATE_HELD;
+    if (lock->state == ZKL_STATE_HELD && (!is_of_connection || member == &lock->members[0])) {
+        zkl_lock_event event = make_event(lock, state, is_of_connection ? NULL : member);
+        zkl_lock_events_tell(&event, NULL);
     }
 }
 
 /* Of a request that has just come to hold: what others want of it. */
 static void tell_wishes(const lock_member *member) {
     if (member->runner->own_watch.is_revoke_requested) {
-        tell(member->lock, ZKL_STATE_REVOKE_REQUESTED, member);
+        tell(member, ZKL_STATE_REVOKE_REQUESTED);
     }
     if (member->runner->contention.found) {
-        tell(member->lock, ZKL_STATE_CONTENDED, member);
+        tell(member, ZKL_STATE_CONTENDED);
     }
 }
 
-void zkl_lock_end_change(zkl_lock *lock, int status) {
+void zkl_lock_end_calls(zkl_lock *lock, int status) {
+    int end = lock->client->closed ? ZKL_CLOSED : status;
+    zkl_commits_end(lock, end);
     if (lock->change.call != NULL && lock->change.end == ZKL_OK) {
-        lock->change.end = status;
+        lock->change.end = end;
         zkl_call_over(lock->change.call);
     }
 }
@@ -88,10 +92,9 @@ static void lose(zkl_lock *lock, const lock_member *member, int status) {
     zkl_lock_event event = make_event(lock, ZKL_STATE_LOST, member);
     lock->state = ZKL_STATE_LOST;
     lock->grant.lost_reason = status;
-    zkl_commits_end(lock, ZKL_LOST);
-    zkl_lock_end_change(lock, lock->client->closed ? ZKL_CLOSED : ZKL_LOST);
+    zkl_lock_end_calls(lock, ZKL_LOST);
     event.reason = status;
-    zkl_lock_events_tell(&lock->events, &event);
+    zkl_lock_events_tell(&event, &lock->events.for_loss);
 }
 
 /* ---- What the requests tell --------------------------------------------------------------- */
@@ -134,35 +137,33 @@ static void on_ended(lock_member *member) {
     if (lock->state == ZKL_STATE_RELEASING && zkl_lock_has_ended(lock)) {
         zkl_call_over(lock->pending);
     }
-    int end = lock->client->closed ? ZKL_CLOSED : ZKL_NOT_HELD;
-    zkl_commits_end(lock, end);
-    zkl_lock_end_change(lock, end);
+    zkl_lock_end_calls(lock, ZKL_NOT_HELD);
 }
 
 static void on_news(void *arg, zkl_request_news news, int status) {
     lock_member *member = arg;
-    zkl_lock *lock = member->lock;
     switch (news) {
     case ZKL_REQUEST_DECIDED:
         on_decided(member, status);
         break;
     case ZKL_REQUEST_LOST:
-        feed(lock, member, &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
+        feed(member->lock, member,
+             &(zkl_set_event){ .kind = ZKL_SET_EVENT_MEMBER_LOST, .status = status });
         break;
     case ZKL_REQUEST_DISCONNECTED:
-        tell_connection(member, ZKL_STATE_SUSPECT);
+        tell(member, ZKL_STATE_SUSPECT);
         break;
     case ZKL_REQUEST_CONNECTED:
-        tell_connection(member, ZKL_STATE_HELD);
+        tell(member, ZKL_STATE_HELD);
         break;
     case ZKL_REQUEST_DOWNGRADED:
         on_downgraded(member, status);
         break;
     case ZKL_REQUEST_REVOKED:
-        tell(lock, ZKL_STATE_REVOKE_REQUESTED, member);
+        tell(member, ZKL_STATE_REVOKE_REQUESTED);
         break;
     case ZKL_REQUEST_CONTENDED:
-        tell(lock, ZKL_STATE_CONTENDED, member);
+        tell(member, ZKL_STATE_CONTENDED);
         break;
     case ZKL_REQUEST_ENDED:
         on_ended(member);
@@ -217,7 +218,7 @@ static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms)
 
 /* How many have begun, and so are counted, is told also where one could not. */
 static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
-    ZKL_TRY(zkl_lock_events_prepare(&lock->events));
+    ZKL_TRY(zkl_lock_events_prepare(lock));
     ZKL_TRY(zkl_client_choose_session(lock->client, watched_bytes(lock), &lock->attempt.session));
     if (has_several(lock)) {
         lock->attempt.group = zkl_create_group_make(lock->count);
@@ -231,10 +232,10 @@ static int start(zkl_lock *lock, int64_t timeout_ms, size_t *begun) {
 
 static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     size_t begun = 0;
-    lock->attempt.why.text[0] = '\0';
     int status = start(lock, timeout_ms, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
+        feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_NOT_BEGUN, .status = status });
     }
     return status;
 }
@@ -264,7 +265,6 @@ void zkl_lock_dismiss(zkl_request_runner **runner) {
 }
 
 void zkl_lock_let_go(zkl_lock *lock) {
-    zkl_commits_end(lock, ZKL_NOT_HELD);
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
             zkl_request_runner_disown(lock->members[i].runner);
@@ -294,32 +294,12 @@ static void on_timer(void *arg) {
                            .connected = lock->attempt.session->connected });
 }
 
-static void explain_late(zkl_lock *lock) {
-    const zkl_session *session = lock->attempt.session;
-    zkl_explanation why = { "its place in the queue was lost, and there was no time for another" };
-    if (!session->connected) {
-        why = zkl_explain_connection(session);
-    }
-    keep_reason(&lock->members[0], why);
-}
-
 /* The application hears only of the loss of a grant that it has got. */
 static void tell_loss(zkl_lock *lock, const lock_member *member, int status) {
     if (lock->state == ZKL_STATE_ACQUIRING) {
         lock->attempt.verdict = status;
     } else if (lock->state == ZKL_STATE_HELD) {
         lose(lock, member, status);
-    }
-}
-
-static void note_not_begun(zkl_lock *lock, int status) {
-    feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_NOT_BEGUN, .status = status });
-}
-
-static void join_again(zkl_lock *lock, int64_t left_ms) {
-    int status = make_requests(lock, left_ms);
-    if (status != ZKL_OK) {
-        note_not_begun(lock, status);
     }
 }
 
@@ -330,7 +310,10 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         break;
     case ZKL_SET_ACTION_FAIL:
         if (action->late) {
-            explain_late(lock);
+            keep_reason(&lock->members[0],
+                        zkl_explain_connection(
+                            lock->attempt.session,
+                            "its place in the queue was lost, and there was no time for another"));
         }
         decide(lock, action->status);
         break;
@@ -350,7 +333,7 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         zkl_lock_let_go(lock);
         break;
     case ZKL_SET_ACTION_JOIN:
-        join_again(lock, action->left_ms);
+        (void)make_requests(lock, action->left_ms);
         break;
     }
 }
@@ -382,13 +365,8 @@ int zkl_lock_begin_attempt(zkl_lock *lock, int64_t timeout_ms) {
     attempt->set = zkl_set_begin((unsigned)lock->count, timeout_ms == 0,
                                  lock->options.fail_on_session_expiry != 0);
     attempt->recorded = 0;
-    lock->grant.ended = ZKL_OK;
-    int status = make_requests(lock, timeout_ms);
-    if (status != ZKL_OK) {
-        lock->pending = NULL; /* its call returns the status, and does not wait */
-        note_not_begun(lock, status);
-    }
-    return status;
+    keep_reason(&lock->members[0], (zkl_explanation){ "" });
+    return make_requests(lock, timeout_ms);
 }
 
 void zkl_lock_call_off(zkl_lock *lock) {
@@ -409,10 +387,10 @@ void zkl_lock_client_closes(void *arg) {
 static void tell_grant(zkl_lock *lock) {
     if (lock->options.tell_granted != 0) {
         zkl_lock_event event = make_event(lock, ZKL_STATE_HELD, NULL);
-        zkl_lock_events_tell_grant(&lock->events, &event);
+        zkl_lock_events_tell(&event, &lock->events.for_grant);
     }
     if (!lock->members[0].runner->session->connected) {
-        tell(lock, ZKL_STATE_SUSPECT, NULL);
+        tell(&lock->members[0], ZKL_STATE_SUSPECT);
     }
     for (size_t i = 0; i < lock->count; i++) {
         tell_wishes(&lock->members[i]);

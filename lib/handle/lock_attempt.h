@@ -20,8 +20,9 @@ void zkl_lock_leave_queues(zkl_lock *lock);
 void zkl_lock_dismiss(zkl_request_runner **runner);
 /** The requests continue on their own until their nodes are gone. */
 void zkl_lock_let_go(zkl_lock *lock);
-/** The lock is no longer held, for the reason `status`: a change of its mode that waits ends. */
-void zkl_lock_end_change(zkl_lock *lock, int status);
+/** The lock is no longer held: a change of its mode that waits ends, and commits and verifications
+ *  that were not sent, with ZKL_CLOSED if the client is closed, else with this status. */
+void zkl_lock_end_calls(zkl_lock *lock, int status);
 /** The writer's request was granted, and takes the place of the reader's, which is released. */
 void zkl_lock_take_writer(zkl_lock *lock);
 

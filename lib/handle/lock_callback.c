@@ -15,10 +15,6 @@ void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all) {
     zkl_condition_end(&all->changed);
 }
 
-void zkl_lock_callbacks_enter(zkl_lock_callbacks *all) {
-    all->inside++;
-}
-
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all) {
     all->inside--;
     if (all->closing) {
@@ -35,13 +31,14 @@ void zkl_lock_callback_forget(zkl_lock_callback *self) {
 
 static void begin(zkl_lock_callback *self) {
     self->kind->settle(self);
-    self->runs_on = zkl_thread_number();
-    zkl_lock_callbacks_enter(self->all);
+    self->all->running = self;
+    self->all->runs_on = zkl_thread_number();
+    self->all->inside++;
 }
 
 static void end(zkl_lock_callback *self) {
     zkl_lock_callbacks *all = self->all;
-    self->runs_on = 0;
+    all->running = NULL;
     if (!self->kind->stays || all->closing) {
         zkl_lock_callback_forget(self);
     }
@@ -87,20 +84,12 @@ void zkl_lock_callback_post(zkl_lock_callback *self) {
 
 /* ---- The end of the handle -------------------------------------------------------- */
 
-/* A callback that closes its own handle is not waited for. */
-static void let_close(const zkl_lock_callbacks *all) {
-    for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
-        next = one->next;
-        if (one->runs_on == zkl_thread_number()) {
-            end(one);
-        }
-    }
-}
-
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     all->closing = true;
     zkl_condition_broadcast(&all->changed);
-    let_close(all);
+    if (all->running != NULL && all->runs_on == zkl_thread_number()) {
+        end(all->running); /* it closes its own handle, and is not waited for */
+    }
     while (all->inside > 0) {
         (void)zkl_condition_wait(&all->changed, &all->client->mutex, INT64_MAX);
     }

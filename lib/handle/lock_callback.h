@@ -18,8 +18,10 @@ typedef struct zkl_lock_callback zkl_lock_callback;
 typedef struct zkl_lock_callbacks {
     zkl_client *client;
     zkl_lock_callback *owed;
-    size_t inside; /* threads in a call, and callbacks that run */
-    bool closing;  /* the handle is being closed */
+    zkl_lock_callback *running; /* NULL: none runs */
+    uint64_t runs_on;           /* the number of its thread */
+    size_t inside;              /* threads in a call, and the callback that runs */
+    bool closing;               /* the handle is being closed */
     pthread_cond_t changed;
 } zkl_lock_callbacks;
 
@@ -38,7 +40,6 @@ struct zkl_lock_callback {
     const zkl_lock_callback_kind *kind;
     zkl_client *client;
     zkl_lock_callbacks *all; /* those of its handle; NULL: the handle is closed */
-    uint64_t runs_on;        /* the number of a thread; 0: it does not run */
     bool posted;             /* it waits in the queue */
     zkl_lock_callback *prev, *next;
 };
@@ -54,8 +55,7 @@ void zkl_lock_callback_forget(zkl_lock_callback *self);
 /** Puts it into the queue, unless it is there already. */
 void zkl_lock_callback_post(zkl_lock_callback *self);
 
-/** A thread enters, and leaves, a call on the handle. */
-void zkl_lock_callbacks_enter(zkl_lock_callbacks *all);
+/** A thread leaves a call on the handle, where it was counted as `inside`. */
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 
 /** The handle is being closed: waits until no thread is in a call and no callback runs in another

@@ -4,14 +4,13 @@
 
 #include "base/error_message.h"
 
-struct zkl_lock_message {
+typedef struct zkl_lock_message {
     zkl_lock_callback callback; /* first */
-    const zkl_lock_options *options;
     zkl_lock_event event;
     bool is_of_connection;
     bool is_undone; /* it is not told: the handle is closed, or the next event of the connection
                        came first */
-};
+} zkl_lock_message;
 
 static const zkl_lock_listener *listener;
 
@@ -32,11 +31,11 @@ static int prepare(zkl_lock_message **message) {
     return zkl_made(*message);
 }
 
-int zkl_lock_events_prepare(zkl_lock_events *events) {
-    if (events->options->state_callback != NULL) {
-        ZKL_TRY(prepare(&events->for_loss));
+int zkl_lock_events_prepare(zkl_lock *lock) {
+    if (lock->options.state_callback != NULL) {
+        ZKL_TRY(prepare(&lock->events.for_loss));
     }
-    return events->options->tell_granted != 0 ? prepare(&events->for_grant) : ZKL_OK;
+    return lock->options.tell_granted != 0 ? prepare(&lock->events.for_grant) : ZKL_OK;
 }
 
 /* ---- Out of the queue --------------------------------------------------------------- */
@@ -49,7 +48,8 @@ static void settle(zkl_lock_callback *callback) {
 static void tell(zkl_lock_callback *callback) {
     const zkl_lock_message *message = (const zkl_lock_message *)callback;
     if (!message->is_undone) {
-        message->options->state_callback(message->options->state_arg, &message->event);
+        const zkl_lock_options *options = &message->event.lock->options;
+        options->state_callback(options->state_arg, &message->event);
     }
 }
 
@@ -82,38 +82,26 @@ static bool is_told_by_what_waits(const zkl_lock_events *events, const zkl_lock_
     return last->is_undone;
 }
 
-/* Takes over the message; NULL: makes one. */
-static void join_queue(zkl_lock_events *events, zkl_lock_message *message,
-                       const zkl_lock_event *event, bool is_of_connection) {
-    if (prepare(&message) != ZKL_OK) {
-        return;
-    }
-    message->options = events->options;
-    message->event = *event;
-    message->is_of_connection = is_of_connection;
-    zkl_lock_callback_owe(&events->owed, &message->callback, &kind);
-    zkl_lock_callback_post(&message->callback);
-}
-
-void zkl_lock_events_tell(zkl_lock_events *events, const zkl_lock_event *event) {
-    bool is_of_connection = event->state == ZKL_STATE_SUSPECT || event->state == ZKL_STATE_HELD;
+void zkl_lock_events_tell(const zkl_lock_event *event, zkl_lock_message **prepared) {
+    zkl_lock *lock = event->lock;
     zkl_lock_message *message = NULL;
+    bool is_of_connection =
+        prepared == NULL && (event->state == ZKL_STATE_SUSPECT || event->state == ZKL_STATE_HELD);
     if (listener != NULL) {
-        listener->told(event->lock, event->state, event->reason);
+        listener->told(lock, event->state, event->reason);
     }
-    if (events->options->state_callback == NULL ||
-        (is_of_connection && is_told_by_what_waits(events, event))) {
+    if (lock->options.state_callback == NULL ||
+        (is_of_connection && is_told_by_what_waits(&lock->events, event))) {
         return;
     }
-    if (event->state == ZKL_STATE_LOST) {
-        message = events->for_loss;
-        events->for_loss = NULL;
+    if (prepared != NULL) {
+        message = *prepared;
+        *prepared = NULL;
     }
-    join_queue(events, message, event, is_of_connection);
-}
-
-void zkl_lock_events_tell_grant(zkl_lock_events *events, const zkl_lock_event *event) {
-    zkl_lock_message *message = events->for_grant;
-    events->for_grant = NULL;
-    join_queue(events, message, event, false);
+    if (prepare(&message) == ZKL_OK) {
+        message->event = *event;
+        message->is_of_connection = is_of_connection;
+        zkl_lock_callback_owe(&lock->events.owed, &message->callback, &kind);
+        zkl_lock_callback_post(&message->callback);
+    }
 }

@@ -55,7 +55,6 @@ static int read_members(const zkl_lock_member *given, size_t count,
 
 static void free_lock(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
-        free(lock->members[i].resource);
         free(lock->members[i].path);
     }
     zkl_lock_callbacks_destroy(&lock->calls);
@@ -64,6 +63,7 @@ static void free_lock(zkl_lock *lock) {
     free(lock->events.for_loss);
     free((char *)lock->options.owner);
     free((char *)lock->options.note);
+    free(lock->attempt.why);
     free(lock);
 }
 
@@ -85,10 +85,10 @@ static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->resource = strdup(given->resource);
     member->path = strdup(path);
+    member->resource = member->path + strlen(path) - strlen(given->resource);
     member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
-    return member->resource != NULL && member->path != NULL;
+    return member->path != NULL;
 }
 
 /* Compares paths, because an absolute and a relative name may be the same resource. */
@@ -137,7 +137,6 @@ static int make_lock(zkl_client *client, const zkl_lock_member *members, size_t 
     ZKL_TRY(zkl_made(lock));
     zkl_lock_callbacks_begin(&lock->calls, client);
     zkl_lock_callbacks_begin(&lock->events.owed, client);
-    lock->events.options = &lock->options;
     lock->client = client;
     lock->count = count;
     lock->is_set = is_set;
@@ -203,7 +202,7 @@ void zkl_lock_close(zkl_lock *lock) {
     lock->calls.closing = true;
     zkl_lock_call_off(lock);
     zkl_lock_callbacks_close(&lock->calls);
-    zkl_lock_release_at_close(lock);
+    zkl_lock_give_up(lock);
     zkl_lock_callbacks_close(&lock->events.owed);
     DL_DELETE(client->close_listeners, &lock->close_listener);
     pthread_mutex_unlock(&client->mutex);

@@ -19,13 +19,55 @@ static void tell_lost(const zkl_lock *lock) {
     }
 }
 
-/* After the end of a lease the node still exists; of a set the other resources are still held. */
-static int release_lost(zkl_lock *lock) {
-    tell_lost(lock);
-    lock->state = ZKL_STATE_IDLE;
+/* Also what was lost: after the end of a lease the node still exists, and of a set the other
+ * resources are still held. */
+static void leave(zkl_lock *lock, zkl_lock_state state) {
+    lock->state = state;
+    lock->grant.ended = ZKL_OK;
+    zkl_lock_dismiss(&lock->change.upgrade);
+    zkl_lock_end_calls(lock, ZKL_NOT_HELD); /* a reconnect would send them after the deletion */
     zkl_lock_leave_queues(lock);
+}
+
+void zkl_lock_give_up(zkl_lock *lock) {
+    if (lock->state == ZKL_STATE_LOST && !lock->client->closed) {
+        tell_lost(lock);
+    }
+    leave(lock, ZKL_STATE_IDLE);
     zkl_lock_let_go(lock);
-    return ZKL_LOST;
+}
+
+static void begin_to_wait(zkl_lock *lock, zkl_lock_call *call) {
+    lock->pending = call;
+    leave(lock, ZKL_STATE_RELEASING);
+    if (zkl_lock_has_ended(lock)) {
+        zkl_call_over(call);
+    }
+}
+
+static int begin(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    if (lock->client->closed) {
+        return ZKL_CLOSED;
+    }
+    zkl_lock_look_at_clock(lock);
+    if (!zkl_lock_is_granted(lock)) {
+        return lock->state == ZKL_STATE_IDLE ? ZKL_NOT_HELD : ZKL_HANDLE_IN_USE;
+    }
+    if (zkl_lock_is_of_other(lock, call->owner)) {
+        return ZKL_NOT_OWNER;
+    }
+    int status = lock->state == ZKL_STATE_HELD ? ZKL_OK : ZKL_LOST;
+    if (lock->grant.holds > 1) {
+        lock->grant.holds--;
+        zkl_call_answer(call, status);
+    } else if (call->timeout_ms == 0 || status == ZKL_LOST) {
+        zkl_lock_give_up(lock);
+        zkl_call_answer(call, status);
+    } else {
+        begin_to_wait(lock, call);
+    }
+    return ZKL_OK;
 }
 
 static int end(zkl_lock_call *call) {
@@ -35,48 +77,6 @@ static int end(zkl_lock_call *call) {
     zkl_lock_let_go(lock);
     lock->state = ZKL_STATE_IDLE;
     return status;
-}
-
-static int begin_release(zkl_lock *lock, zkl_lock_call *call) {
-    lock->state = ZKL_STATE_RELEASING;
-    lock->grant.ended = ZKL_OK;
-    lock->pending = call->timeout_ms != 0 ? call : NULL;
-    zkl_lock_dismiss(&lock->change.upgrade);
-    zkl_lock_end_change(lock, ZKL_NOT_HELD);
-    zkl_commits_end(lock, ZKL_NOT_HELD); /* a reconnect would send them after the deletion */
-    zkl_lock_leave_queues(lock);
-    if (call->timeout_ms == 0) {
-        (void)end(call); /* whatever its status is */
-        zkl_call_answer(call, ZKL_OK);
-    } else if (zkl_lock_has_ended(lock)) {
-        zkl_call_over(call);
-    }
-    return ZKL_OK;
-}
-
-static int begin(zkl_lock_call *call) {
-    zkl_lock *lock = call->lock;
-    if (lock->client->closed) {
-        return ZKL_CLOSED;
-    }
-    zkl_lock_look_at_clock(lock);
-    bool granted = zkl_lock_is_granted(lock);
-    if (granted && zkl_lock_is_of_other(lock, call->owner)) {
-        return ZKL_NOT_OWNER;
-    }
-    if (granted && lock->grant.holds > 1) {
-        lock->grant.holds--;
-        zkl_call_answer(call, lock->state == ZKL_STATE_HELD ? ZKL_OK : ZKL_LOST);
-        return ZKL_OK;
-    }
-    if (!granted) {
-        return lock->state == ZKL_STATE_IDLE ? ZKL_NOT_HELD : ZKL_HANDLE_IN_USE;
-    }
-    if (lock->state == ZKL_STATE_HELD) {
-        return begin_release(lock, call);
-    }
-    zkl_call_answer(call, release_lost(lock));
-    return ZKL_OK;
 }
 
 static const zkl_lock_call_kind kind = { .begin = begin, .end = end };
@@ -101,15 +101,4 @@ int zkl_lock_release_async(zkl_lock *lock, int64_t timeout_ms, const void *owner
     zkl_lock_call call = zkl_call_of_callback(lock, &kind, __func__, timeout_ms, owner, arg);
     call.application.ended = callback;
     return callback != NULL ? zkl_call_start(&call) : release_in_silence(&call);
-}
-
-void zkl_lock_release_at_close(zkl_lock *lock) {
-    if (lock->state == ZKL_STATE_LOST && !lock->client->closed) {
-        tell_lost(lock);
-    }
-    if (zkl_lock_is_granted(lock)) {
-        zkl_lock_leave_queues(lock);
-    }
-    zkl_lock_let_go(lock);
-    lock->state = ZKL_STATE_IDLE; /* a state callback that runs now may still ask */
 }

@@ -349,11 +349,9 @@ void zkl_commits_end(zkl_lock *lock, int status) {
 
 static void explain(const zkl_lock_call *call, int status) {
     const lock_member *member = &call->lock->members[0];
-    const zkl_session *session = member->runner != NULL ? member->runner->session : NULL;
-    zkl_explanation why = { "the connection was lost or silent" };
-    if (session != NULL && !session->connected) {
-        why = zkl_explain_connection(session);
-    }
+    zkl_explanation why =
+        zkl_explain_connection(member->runner != NULL ? member->runner->session : NULL,
+                               "the connection was lost or silent");
     zkl_error_note("resource", member->resource, "%s: %s",
                    status == ZKL_TIMEOUT ? "nothing was sent" : "there was no reply", why.text);
 }

@@ -6,10 +6,12 @@
 
 enum { FAILURE_SIZE = 256 };
 
-zkl_explanation zkl_explain_connection(const zkl_session *session) {
-    zkl_explanation explanation = { "the connection was lost" };
+zkl_explanation zkl_explain_connection(const zkl_session *session, const char *otherwise) {
+    zkl_explanation explanation;
     char failure[FAILURE_SIZE] = "";
-    if (!session->connected) {
+    if (session == NULL || session->connected) {
+        snprintf(explanation.text, sizeof(explanation.text), "%s", otherwise);
+    } else {
         session->operations->table->describe_failure(session->operations, failure, sizeof(failure));
         snprintf(explanation.text, sizeof(explanation.text), "not connected for %" PRId64 " ms%s%s",
                  zkl_session_now_ms(session) - session->unconnected_ms,
@@ -67,7 +69,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int stat
     case ZKL_TIMEOUT:
         return explain_wait(history);
     case ZKL_DISCONNECTED:
-        return zkl_explain_connection(history->sender->session);
+        return zkl_explain_connection(history->sender->session, "the connection was lost");
     case ZKL_NO_PERMISSION:
     case ZKL_SERVER_REFUSED:
         if (history->refused != ZKL_EVENT_START) {

@@ -27,7 +27,8 @@ typedef struct zkl_request_history {
 /** Of a verdict, in the moment in which it is given. */
 zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int status);
 
-/** For how long the session has had no connection, and why, where that is known. */
-zkl_explanation zkl_explain_connection(const zkl_session *session);
+/** For how long the session has had no connection, and why, where that is known. If it is
+ * connected, or NULL: `otherwise`. */
+zkl_explanation zkl_explain_connection(const zkl_session *session, const char *otherwise);
 
 zkl_request_facts zkl_request_facts_of(const zkl_request_history *history);

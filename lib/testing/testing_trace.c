@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "handle/lock.h"
+#include "handle/lock_events.h"
 #include "testing/testing.h"
 #include "testing/world.h"
 #include "zklock/testing.h"

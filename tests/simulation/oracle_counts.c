@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "handle/lock.h"
+#include "handle/lock_events.h"
 #include "oracle_records.h"
 
 /* What the application was told about one resource, through the handles of one client. */
