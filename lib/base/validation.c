@@ -100,19 +100,22 @@ static bool is_dots(const char *name, size_t length) {
     return (length == 1 && name[0] == '.') || (length == 2 && name[0] == '.' && name[1] == '.');
 }
 
-static int check_path_components(const char *what, const char *path) {
-    for (const char *slash = path; *slash != '\0';) {
-        const char *name = slash + 1;
+/* A relative path is one name. */
+static int check_names(const char *what, const char *path) {
+    ZKL_TRY(check_characters(what, path, true));
+    for (const char *name = path[0] == '/' ? path + 1 : path;;) {
         size_t length = strcspn(name, "/");
         if (length == 0) {
             return zkl_refuse(what, path, "a path must not have empty names or end in a slash");
         }
         if (is_dots(name, length)) {
-            return zkl_refuse(what, path, "a path must not contain . or .. as a name");
+            return zkl_refuse(what, path, "must not have . or .. as a name");
         }
-        slash = name + length;
+        if (name[length] == '\0') {
+            return ZKL_OK;
+        }
+        name += length + 1;
     }
-    return ZKL_OK;
 }
 
 static bool is_reserved(const char *path) {
@@ -126,8 +129,7 @@ static int check_absolute(const char *what, const char *path) {
     if (is_reserved(path)) {
         return zkl_refuse(what, path, "/ and /zookeeper are ZooKeeper's own");
     }
-    ZKL_TRY(check_characters(what, path, true));
-    return check_path_components(what, path);
+    return check_names(what, path);
 }
 
 static int check_relative(const char *what, const char *name) {
@@ -135,10 +137,7 @@ static int check_relative(const char *what, const char *name) {
         return zkl_refuse(what, name,
                           "a name must not contain a slash (an absolute path starts with one)");
     }
-    if (is_dots(name, strlen(name))) {
-        return zkl_refuse(what, name, ". and .. are not names");
-    }
-    return check_characters(what, name, true);
+    return check_names(what, name);
 }
 
 int zkl_validate_resource(const char *resource) {
@@ -152,22 +151,13 @@ int zkl_validate_resource(const char *resource) {
                               : check_relative(of_resource, resource);
 }
 
-static int check_absolute_only(const char *what, const char *path, size_t longest) {
+int zkl_validate_path(const char *what, const char *path, size_t longest) {
+    ZKL_TRY(zkl_validate_pointer(what, path));
     ZKL_TRY(check_length(what, path, longest));
     if (path[0] != '/') {
         return zkl_refuse(what, path, "must be an absolute path");
     }
     return check_absolute(what, path);
-}
-
-int zkl_validate_root(const char *root) {
-    ZKL_TRY(zkl_validate_pointer("lock_root", root));
-    return check_absolute_only("lock root", root, ZKL_ROOT_MAX);
-}
-
-int zkl_validate_node_path(const char *path) {
-    ZKL_TRY(zkl_validate_pointer("path", path));
-    return check_absolute_only("path", path, ZKL_TRANSACTION_PATH_MAX);
 }
 
 /* ---- Hosts -------------------------------------------------------------- */
@@ -206,7 +196,7 @@ static int check_server(const char *hosts, const char *server, size_t length) {
 
 static int check_chroot(const char *chroot) {
     static const char of_chroot[] = "chroot of the host list";
-    if (chroot[0] == '\0' || strcmp(chroot, "/") == 0) {
+    if (chroot[0] == '\0') {
         return ZKL_OK;
     }
     if (strchr(chroot, ',') != NULL) {
@@ -243,17 +233,14 @@ int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **c
 
 int zkl_validate_mode(zkl_mode mode, unsigned permits) {
     char given[32];
+    bool is_without = mode == ZKL_EXCLUSIVE || mode == ZKL_READ || mode == ZKL_WRITE;
+    if (permits > 0 ? mode == ZKL_PERMIT : is_without) {
+        return ZKL_OK;
+    }
     snprintf(given, sizeof(given), "mode %d", (int)mode);
-    if (permits > 0 && mode != ZKL_PERMIT) {
-        return zkl_refuse(given, NULL, "must be ZKL_PERMIT for a handle with permits");
-    }
-    if (permits == 0 && mode == ZKL_PERMIT) {
-        return zkl_refuse("mode ZKL_PERMIT", NULL, "needs a handle with permits");
-    }
-    if (permits == 0 && mode != ZKL_EXCLUSIVE && mode != ZKL_READ && mode != ZKL_WRITE) {
-        return zkl_refuse(given, NULL, "must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
-    }
-    return ZKL_OK;
+    return zkl_refuse(given, NULL, "must be %s permits",
+                      permits > 0 ? "ZKL_PERMIT for a handle with"
+                                  : "ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE for a handle without");
 }
 
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest) {

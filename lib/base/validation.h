@@ -11,15 +11,14 @@
 /** Splits "host:port,...[/chroot]". `chroot` points into `hosts`; "" if there
  *  is none; `servers_length` is what comes before it. */
 int zkl_validate_hosts(const char *hosts, size_t *servers_length, const char **chroot);
-int zkl_validate_root(const char *root);
 /** UTF-8 without control characters, of at most `longest` bytes; or NULL. */
 int zkl_validate_text(const char *what, const char *text, size_t longest);
 /** A class's name, or NULL. */
 int zkl_validate_resource_class(const char *name);
 /** A resource: a name, or an absolute path. */
 int zkl_validate_resource(const char *resource);
-/** An absolute path, of at most ZKL_TRANSACTION_PATH_MAX bytes. */
-int zkl_validate_node_path(const char *path);
+/** An absolute path, of at most `longest` bytes. */
+int zkl_validate_path(const char *what, const char *path, size_t longest);
 /** ZKL_PERMIT for a handle with permits, else one of the others. */
 int zkl_validate_mode(zkl_mode mode, unsigned permits);
 /** `lowest` <= `value` <= `highest`. */

@@ -40,7 +40,7 @@ void zkl_client_drop(zkl_client *client) {
 
 static int find_dispatched(zkl_client *client, zkl_callback_queue **queue) {
     ZKL_TRY(zkl_handle_check("client", client));
-    if (client->dispatch != ZKL_DISPATCH_CALLER) {
+    if (client->options.dispatch != ZKL_DISPATCH_CALLER) {
         return zkl_refuse("client", NULL, "was not opened with ZKL_DISPATCH_CALLER");
     }
     ZKL_WITH_MUTEX(&client->mutex);
@@ -108,7 +108,8 @@ void zkl_client_note_lease_impossible(const zkl_client *client) {
         return; /* the caller has woken up late: the client is closed */
     }
     snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d",
-             (int)find_session_without_lease(client)->timeout_ms, (int)client->lease_tick_ms);
+             (int)find_session_without_lease(client)->timeout_ms,
+             (int)client->options.lease_tick_ms);
     zkl_error_note("session timeout", text,
                    "a lease needs more than three and a half ticks, as granted by the servers");
 }

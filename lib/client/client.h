@@ -56,12 +56,9 @@ struct zkl_client {
     char *lock_root; /* with the chroot */
     char *label;
     char *identity;
-    int32_t session_timeout_ms;
-    int32_t lease_tick_ms;
-    bool container_parents;
-    uint64_t last_lock_id;    /* of handles */
-    size_t watched_bytes_max; /* of each session; less than usual in some tests */
-    zkl_dispatch dispatch;
+    zkl_client_options options;    /* its pointers are good while it is being opened only */
+    uint64_t last_lock_id;         /* of handles */
+    size_t watched_bytes_max;      /* of each session; less than usual in some tests */
     zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */

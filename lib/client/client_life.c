@@ -18,14 +18,6 @@ enum { HOST_NAME_SIZE = 256 };
  * for the replies: as long as they come, one in DRAIN_MS at least, but no longer than this. */
 enum { DRAIN_MS = 1000, DRAIN_LONGEST_MS = 5000 };
 
-/* What the application asks for. */
-typedef struct opening {
-    const char *hosts;
-    size_t servers_length; /* before the chroot */
-    const char *chroot;
-    zkl_client_options options;
-} opening;
-
 /* ---- Input -------------------------------------------------------------------------------- */
 
 static int check_numbers(const zkl_client_options *options) {
@@ -48,7 +40,7 @@ static int check_numbers(const zkl_client_options *options) {
 
 static int check_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
-    ZKL_TRY(zkl_validate_root(options->lock_root));
+    ZKL_TRY(zkl_validate_path("lock_root", options->lock_root, ZKL_ROOT_MAX));
     ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
@@ -57,16 +49,17 @@ static int check_options(const zkl_client_options *options) {
 
 /* ---- Its parts ---------------------------------------------------------------------------- */
 
-static int copy_strings(zkl_client *client, const opening *given) {
+static int copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
+                        const char *chroot) {
     /* The program's name is no input of the user's: cut it rather than refuse it. */
     const char *program = program_invocation_short_name;
-    const char *label = given->options.label != NULL ? given->options.label : program;
+    const char *label = client->options.label != NULL ? client->options.label : program;
     char host[HOST_NAME_SIZE] = "unknown";
     zkl_pool *pool = &client->pool;
     (void)gethostname(host, sizeof(host) - 1);
-    client->servers = zkl_pool_print(pool, "%.*s", (int)given->servers_length, given->hosts);
-    client->chroot = zkl_pool_print(pool, "%s", given->chroot);
-    client->lock_root = zkl_pool_print(pool, "%s%s", given->chroot, given->options.lock_root);
+    client->servers = zkl_pool_print(pool, "%.*s", (int)servers_length, hosts);
+    client->chroot = zkl_pool_print(pool, "%s", chroot);
+    client->lock_root = zkl_pool_print(pool, "%s%s", chroot, client->options.lock_root);
     client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
     client->identity = zkl_pool_print(pool, "host=%s\npid=%ld\nlabel=%.*s\n", host,
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
@@ -83,11 +76,8 @@ static zkl_client *make_client(const zkl_client_options *options) {
     zkl_condition_begin(&client->timers_changed);
     zkl_handle_open(&client->open);
     client->references = 1;
-    client->session_timeout_ms = options->session_timeout_ms;
-    client->lease_tick_ms = options->lease_tick_ms;
+    client->options = *options;
     client->watched_bytes_max = ZKL_WATCHED_BYTES_MAX;
-    client->dispatch = options->dispatch;
-    client->container_parents = options->container_parents != 0;
     return client;
 }
 
@@ -100,7 +90,8 @@ static int open_metrics(zkl_client *client) {
 }
 
 /* A queue of callbacks that has a thread is started when a handle needs it. */
-static int open_parts(zkl_client *client, const zkl_client_options *options) {
+static int open_parts(zkl_client *client) {
+    const zkl_client_options *options = &client->options;
     if (options->recorded_events != 0) {
         client->recorder =
             zkl_recorder_open(options->recorded_events, client->label, options->record_directory);
@@ -126,7 +117,7 @@ static int open_parts(zkl_client *client, const zkl_client_options *options) {
 
 /* Waiting callers learn that it is over before the servers are waited for. */
 static void dispatch_verdicts(zkl_client *client) {
-    if (client->dispatch == ZKL_DISPATCH_CALLER && client->callbacks != NULL) {
+    if (client->options.dispatch == ZKL_DISPATCH_CALLER && client->callbacks != NULL) {
         pthread_mutex_unlock(&client->mutex);
         (void)zkl_callback_queue_dispatch(client->callbacks);
         pthread_mutex_lock(&client->mutex);
@@ -246,12 +237,6 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-static int start(zkl_client *client, const opening *given) {
-    ZKL_TRY(copy_strings(client, given));
-    ZKL_TRY(open_parts(client, &given->options));
-    return zkl_sessions_start(client);
-}
-
 /* ZKL_OK: it is connected, and can do what is asked for. */
 static int first_status(const zkl_client_session *first) {
     if (first->session.auth_failed) {
@@ -277,39 +262,45 @@ static void explain(const zkl_client *client, const char *hosts, int status) {
 }
 
 /* The time to connect begins when the names have been resolved. */
-static int await_first_session(zkl_client *client, const opening *given) {
+static int await_first_session(zkl_client *client, const char *hosts) {
     ZKL_WITH_MUTEX(&client->mutex);
     const zkl_client_session *first = client->sessions;
     while (first->connect_status == ZKL_PENDING) {
         (void)zkl_condition_wait(&client->changed, &client->mutex, INT64_MAX);
     }
-    int64_t deadline_ms = zkl_deadline(given->options.connect_timeout_ms);
+    int64_t deadline_ms = zkl_deadline(client->options.connect_timeout_ms);
     while (!first->session.connected && !first->session.auth_failed &&
            first->connect_status == ZKL_OK &&
            zkl_condition_wait(&client->changed, &client->mutex, deadline_ms)) {
     }
     int status = first_status(first);
-    explain(client, given->hosts, status);
+    explain(client, hosts, status);
     return status;
 }
 
-int zkl_client_open(const char *hosts, const zkl_client_options *options, zkl_client **result) {
+static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
+    ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
+    ZKL_TRY(open_parts(client));
+    ZKL_TRY(zkl_sessions_start(client));
+    return await_first_session(client, hosts);
+}
+
+int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_client **result) {
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("client", result));
     *result = NULL;
     if (zkl_callback_is_running()) {
         return ZKL_IN_CALLBACK;
     }
-    opening given = { .hosts = hosts, .options = ZKL_CLIENT_OPTIONS_INIT };
-    ZKL_TRY(zkl_validate_hosts(hosts, &given.servers_length, &given.chroot));
-    ZKL_TRY(zkl_struct_read("zkl_client_options", options, &given.options, sizeof(given.options)));
-    ZKL_TRY(check_options(&given.options));
-    zkl_client *client = make_client(&given.options);
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    size_t servers_length = 0;
+    const char *chroot = NULL;
+    ZKL_TRY(zkl_validate_hosts(hosts, &servers_length, &chroot));
+    ZKL_TRY(zkl_struct_read("zkl_client_options", given, &options, sizeof(options)));
+    ZKL_TRY(check_options(&options));
+    zkl_client *client = make_client(&options);
     ZKL_TRY(zkl_made(client));
-    int status = start(client, &given);
-    if (status == ZKL_OK) {
-        status = await_first_session(client, &given);
-    }
+    int status = start(client, hosts, servers_length, chroot);
     if (status != ZKL_OK) {
         (void)end(client, 0);
         return status;

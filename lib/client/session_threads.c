@@ -95,7 +95,8 @@ static int connect_session(zkl_client_session *self) {
         pthread_mutex_lock(&self->client->mutex);
         zkl_session_connecting(&self->session);
         pthread_mutex_unlock(&self->client->mutex);
-        status = zkl_connection_open(self->connection, addresses, self->client->session_timeout_ms);
+        status = zkl_connection_open(self->connection, addresses,
+                                     self->client->options.session_timeout_ms);
     }
     free(addresses);
     return status;
@@ -211,13 +212,13 @@ static zkl_client_session *make_session(zkl_client *client) {
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
-        .container_parents = client->container_parents,
+        .container_parents = client->options.container_parents != 0,
         .request_ended = on_request_ended,
         .abandon = on_abandon,
         .wake = on_wake,
         .arg = self,
     };
-    zkl_session_begin(&self->session, client->lease_tick_ms);
+    zkl_session_begin(&self->session, client->options.lease_tick_ms);
     zkl_condition_begin(&self->changed);
     return self;
 }

@@ -16,8 +16,8 @@ static int check_in_touch(const zkl_lock *lock) {
 static int look(const zkl_lock *lock, int64_t *lease_left_ms) {
     int status = check_in_touch(lock);
     bool is_held = status == ZKL_OK || status == ZKL_SUSPECT;
-    *lease_left_ms = lock->client->lease_tick_ms == 0 ? -1 : 0;
-    if (is_held && lock->client->lease_tick_ms > 0) {
+    *lease_left_ms = lock->client->options.lease_tick_ms == 0 ? -1 : 0;
+    if (is_held && lock->client->options.lease_tick_ms > 0) {
         *lease_left_ms = zkl_liveness_lease_left(&lock->members[0].runner->session->liveness);
         if (*lease_left_ms == 0) {
             status = check_in_touch(lock); /* it has just ended */

@@ -97,7 +97,7 @@ static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
 static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
     zkl_error_clear();
     ZKL_TRY(check_handle(transaction));
-    ZKL_TRY(zkl_validate_node_path(operation.path));
+    ZKL_TRY(zkl_validate_path("path", operation.path, ZKL_TRANSACTION_PATH_MAX));
     if (operation.size > 0) {
         ZKL_TRY(zkl_validate_pointer("data", operation.data));
     }

@@ -137,7 +137,6 @@ static unsigned rule_of_message(void) {
         { "must not be empty", RULE_EMPTY },
         { "bytes, at most", RULE_TOO_LONG },
         { ". or ..", RULE_DOT },
-        { ". and ..", RULE_DOT },
         { "control characters", RULE_CONTROL },
         { "must be valid UTF-8", RULE_UTF8 },
         { "must not contain a slash", RULE_SLASH },
@@ -373,7 +372,7 @@ static void check_resource(const char *resource) {
 static void check_root(const char *root) {
     bool valid = strlen(root) <= ZKL_ROOT_MAX && rules_of_absolute(root) == 0;
     zkl_error_clear();
-    int status = zkl_validate_root(root);
+    int status = zkl_validate_path("lock_root", root, ZKL_ROOT_MAX);
     unit_check(status == (valid ? ZKL_OK : ZKL_INVALID_ARGUMENT), __FILE__, __LINE__,
                "lock root \"%s\": status %d", root, status);
     check_message(root, root, !valid);

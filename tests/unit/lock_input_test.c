@@ -365,9 +365,9 @@ TEST(longest_times_are_good) {
 TEST(mode_is_one_of_three) {
     lock_desk *desk = desk_open(NULL);
     REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_ARGUMENT,
-            "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+            "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE for a handle without permits");
     REFUSED(zkl_lock_acquire(desk->lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_ARGUMENT,
-            "mode ZKL_PERMIT: needs a handle with permits");
+            "mode 3: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE for a handle without permits");
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
     DESK_HEARD(desk, "");
     desk_close(desk);

@@ -19,7 +19,7 @@ static void begin_session(zkl_client_session *self) {
                                    .identity = self->client->identity,
                                    .label = self->client->label,
                                    .lock_root = self->client->lock_root };
-    zkl_session_begin(&self->session, self->client->lease_tick_ms);
+    zkl_session_begin(&self->session, self->client->options.lease_tick_ms);
 }
 
 static zkl_client_session *make_session(zkl_client *client) {
