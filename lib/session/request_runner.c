@@ -356,10 +356,14 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
         runner->history.refused = event->kind;
     }
-    const zkl_request before = runner->request;
-    zkl_request_step(&runner->request, event, &actions);
-    zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session), &before,
-                          event, &actions);
+    if (recorder == NULL) { /* no copy, and no look at the clock: most programs have none */
+        zkl_request_step(&runner->request, event, &actions);
+    } else {
+        const zkl_request before = runner->request;
+        zkl_request_step(&runner->request, event, &actions);
+        zkl_recorder_add_step(recorder, &runner->recorded, zkl_session_now_ms(runner->session),
+                              &before, event, &actions);
+    }
     zkl_assert(recorder, !actions.overflowed); /* those that had room are in the record */
     for (size_t i = 0; i < actions.count; i++) {
         bool last = i + 1 == actions.count;
