@@ -128,11 +128,7 @@ static void dispatch_verdicts(zkl_client *client) {
 static void send_away(zkl_session *session) {
     for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
         next = runner->next;
-        zkl_event leave = { .kind = ZKL_EVENT_CANCELLED, .status = ZKL_CLOSED };
-        if (runner->request.stage == ZKL_STAGE_HELD) {
-            leave.kind = ZKL_EVENT_RELEASED;
-        }
-        zkl_request_runner_feed(runner, &leave);
+        zkl_request_runner_leave(runner, ZKL_CLOSED);
     }
 }
 

@@ -240,17 +240,10 @@ static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     return status;
 }
 
-static void leave_queue(zkl_request_runner *runner) {
-    bool holds = runner->request.stage == ZKL_STAGE_HELD;
-    zkl_event leave = { .kind = holds ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED,
-                        .status = ZKL_CANCELLED };
-    zkl_request_runner_feed(runner, &leave);
-}
-
 void zkl_lock_leave_queues(zkl_lock *lock) {
     for (size_t i = 0; i < lock->count; i++) {
         if (lock->members[i].runner != NULL) {
-            leave_queue(lock->members[i].runner);
+            zkl_request_runner_leave(lock->members[i].runner, ZKL_CANCELLED);
         }
     }
 }
@@ -260,7 +253,7 @@ void zkl_lock_dismiss(zkl_request_runner **runner) {
     *runner = NULL;
     if (leaving != NULL) {
         zkl_request_runner_disown(leaving);
-        leave_queue(leaving);
+        zkl_request_runner_leave(leaving, ZKL_CANCELLED);
     }
 }
 

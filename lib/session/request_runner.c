@@ -405,6 +405,13 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     }
 }
 
+void zkl_request_runner_leave(zkl_request_runner *runner, int status) {
+    bool holds = runner->request.stage == ZKL_STAGE_HELD;
+    zkl_request_runner_feed(
+        runner,
+        &(zkl_event){ .kind = holds ? ZKL_EVENT_RELEASED : ZKL_EVENT_CANCELLED, .status = status });
+}
+
 void zkl_request_runner_disown(zkl_request_runner *runner) {
     runner->sender.owner = (zkl_request_owner){ .arg = NULL };
 }

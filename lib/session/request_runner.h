@@ -66,6 +66,10 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
 /** Hands an event to the request; the runner may be gone when it returns. */
 void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event);
 
+/** Releases what is held; else calls the request off, with this verdict if it has none. The runner
+ *  may be gone when it returns. */
+void zkl_request_runner_leave(zkl_request_runner *runner, int status);
+
 /** Tells the request if the lock has been held for as long as it may be: the timer
  *  may be late. The runner is still there when it returns. */
 void zkl_request_runner_check_hold(zkl_request_runner *runner);
