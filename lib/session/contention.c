@@ -9,8 +9,8 @@ static void look(zkl_contention *self) {
 /* While the reply to a downgrade is lost the holder may have another node than is known. */
 static void on_listed(void *arg, zkl_listed children) {
     zkl_contention *self = arg;
-    zkl_contenders_rear rear = zkl_contenders_look_behind(
-        children, self->sender->member.request->own.node, self->find_upgrade(self->arg));
+    zkl_contenders_rear rear = zkl_contenders_look_behind(children, self->sender->request->own.node,
+                                                          self->find_upgrade(self->arg));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->found = true;

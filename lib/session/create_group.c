@@ -9,7 +9,7 @@ struct zkl_create_group {
     size_t joined;
     bool sent; /* and not answered */
     int64_t pauses_until_ms;
-    zkl_create_member *members[]; /* NULL: it has left, or not come yet */
+    zkl_request_sender *members[]; /* NULL: it has left, or not come yet */
 };
 
 /* ---- Members ------------------------------------------------------------------------------ */
@@ -29,7 +29,7 @@ void zkl_create_group_drop(zkl_create_group *group) {
     }
 }
 
-void zkl_create_group_join(zkl_create_member *member) {
+void zkl_create_group_join(zkl_request_sender *member) {
     zkl_create_group *group = member->group;
     if (group != NULL) {
         member->number = group->joined++;
@@ -38,23 +38,15 @@ void zkl_create_group_join(zkl_create_member *member) {
     }
 }
 
-static void forget_question(zkl_create_member *member) {
-    free(member->path);
-    free(member->data);
-    member->path = NULL;
-    member->data = NULL;
-}
-
-void zkl_create_group_leave(zkl_create_member *member) {
+void zkl_create_group_leave(zkl_request_sender *member) {
     if (member->group != NULL) {
-        forget_question(member);
         member->group->members[member->number] = NULL;
         zkl_create_group_drop(member->group);
     }
 }
 
-static bool asks(const zkl_create_member *member) {
-    return member != NULL && member->path != NULL;
+static bool asks(const zkl_request_sender *member) {
+    return member != NULL && member->asks;
 }
 
 int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t until_ms) {
@@ -66,9 +58,9 @@ int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t 
 
 /* ---- Answers ------------------------------------------------------------------------------ */
 
-static void answer(zkl_create_member *member, zkl_reply reply) {
+static void answer(zkl_request_sender *member, zkl_reply reply) {
     reply.tag = ZKL_ACTION_CREATE;
-    forget_question(member);
+    member->asks = false;
     member->replied(member->arg, &reply);
 }
 
@@ -110,23 +102,28 @@ static bool all_ask(const zkl_create_group *group) {
     return true;
 }
 
+/* All are of one lock, and so their data are the same. */
 static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
-    zkl_multi_operation *creates = calloc(group->size, sizeof(*creates));
-    if (creates == NULL) {
+    zkl_multi_operation creates[ZKL_LOCK_MEMBERS_MAX];
+    char data[ZKL_REQUEST_DATA_SIZE];
+    char(*paths)[ZKL_NODE_PATH_SIZE] = calloc(group->size, sizeof(*paths));
+    if (paths == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
     }
+    zkl_request_write_data(group->members[0], data);
     for (size_t i = 0; i < group->size; i++) {
-        const zkl_create_member *member = group->members[i];
+        const zkl_request_sender *member = group->members[i];
+        zkl_request_node_path(member, member->request->session.prefix, paths[i]);
         creates[i] = (zkl_multi_operation){ .kind = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
-                                            .path = member->path,
-                                            .data = member->data,
-                                            .size = strlen(member->data) };
+                                            .path = paths[i],
+                                            .data = data,
+                                            .size = strlen(data) };
     }
     const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
                                         .all = creates,
                                         .count = group->size };
     zkl_outcome outcome = zkl_send(sender, &transaction, on_transacted, group);
-    free(creates);
+    free(paths);
     if (outcome == ZKL_OUTCOME_OK) {
         group->sent = true;
         group->references++;
@@ -136,7 +133,7 @@ static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
 
 static bool one_has_its_node(const zkl_create_group *group) {
     for (size_t i = 0; i < group->size; i++) {
-        const zkl_create_member *member = group->members[i];
+        const zkl_request_sender *member = group->members[i];
         if (member != NULL && member->request->own.state == ZKL_OWN_NODE_OURS) {
             return true;
         }
@@ -144,26 +141,20 @@ static bool one_has_its_node(const zkl_create_group *group) {
     return false;
 }
 
-static void refuse(zkl_create_member *member) {
+static void refuse(zkl_request_sender *member) {
     answer(member, (zkl_reply){ .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NODE_DELETED });
 }
 
 /* Of what could not be sent only the last one to ask hears: it asks again, or fails, while the
  * others go on asking. They may be anywhere in a loop over all requests, and must not end. */
-zkl_outcome zkl_create_group_ask(zkl_create_member *member, zkl_sender *sender, const char *path,
-                                 const char *data) {
+zkl_outcome zkl_create_group_ask(zkl_request_sender *member) {
     zkl_outcome outcome = ZKL_OUTCOME_OK;
-    member->path = strdup(path);
-    member->data = strdup(data);
-    if (member->path == NULL || member->data == NULL) {
-        outcome = ZKL_OUTCOME_NOT_NOW;
-    } else if (one_has_its_node(member->group)) {
+    member->asks = true;
+    if (one_has_its_node(member->group)) {
         refuse(member);
     } else if (all_ask(member->group)) {
-        outcome = send(member->group, sender);
-    }
-    if (outcome != ZKL_OUTCOME_OK) {
-        forget_question(member);
+        outcome = send(member->group, &member->session->sender);
+        member->asks = outcome == ZKL_OUTCOME_OK;
     }
     return outcome;
 }
@@ -178,7 +169,7 @@ static void refuse_all(zkl_create_group *group) {
     zkl_create_group_drop(group);
 }
 
-void zkl_create_group_review(zkl_create_member *member, zkl_event_kind event) {
+void zkl_create_group_review(zkl_request_sender *member, zkl_event_kind event) {
     zkl_create_group *group = member->group;
     if (group == NULL || group->sent) {
         return;

@@ -8,36 +8,24 @@
  */
 #pragma once
 
-#include "session/sender.h"
+#include "session/request_sender.h"
 
 typedef struct zkl_create_group zkl_create_group;
-
-/** A member; embed it. The first four fields are the caller's to fill. */
-typedef struct zkl_create_member {
-    zkl_create_group *group; /* NULL: it is no member */
-    const zkl_request *request;
-    zkl_reply_callback *replied; /* as that of a single create, which is tagged as the action */
-    void *arg;
-    size_t number; /* in the group */
-    char *path;    /* that it asks for; NULL: it does not ask */
-    char *data;
-} zkl_create_member;
 
 /** A group of `size` members; the maker has it, too, until it leaves. NULL: out of memory. */
 zkl_create_group *zkl_create_group_make(size_t size);
 /** The maker leaves; NULL does nothing. */
 void zkl_create_group_drop(zkl_create_group *group);
 
-/** Nothing of what follows does anything for one that is no member. */
-void zkl_create_group_join(zkl_create_member *member);
+/** What follows, but for asking, does nothing for a request that is no member. */
+void zkl_create_group_join(zkl_request_sender *member);
 /** The member is about to be freed. */
-void zkl_create_group_leave(zkl_create_member *member);
+void zkl_create_group_leave(zkl_request_sender *member);
 
 /** A member's request asks for its node, and `replied` will be called, later. Not OK: it will not,
  *  as the transaction could not be sent. Where another member has its node already, as this one's
  *  was deleted by somebody else, the request is refused with ZKL_NODE_DELETED. */
-zkl_outcome zkl_create_group_ask(zkl_create_member *member, zkl_sender *sender, const char *path,
-                                 const char *data);
+zkl_outcome zkl_create_group_ask(zkl_request_sender *member);
 
 /** A member pauses, until then if it stood alone. Returns until when: members that pause end it
  *  together, so that none makes its parent and leaves it empty, for others to remove, until the
@@ -47,4 +35,4 @@ int64_t zkl_create_group_pause(zkl_create_group *group, int64_t now_ms, int64_t 
 /** A member's request has taken an event. If it was called off while it asked, and nothing was
  * sent, it is answered with that. If it has learned by an inspection that its node is there, those
  * that ask are refused, as above. Requests may end, the member's own first of all. */
-void zkl_create_group_review(zkl_create_member *member, zkl_event_kind event);
+void zkl_create_group_review(zkl_request_sender *member, zkl_event_kind event);

@@ -31,7 +31,7 @@ static zkl_explanation explain_wait(const zkl_request_history *history) {
                  position == 1 ? "" : "s", now_ms - history->listed_ms);
     } else {
         snprintf(explanation.text, sizeof(explanation.text), "%s after %" PRId64 " ms",
-                 position == 0 && history->sender->member.request->options.needs_lease
+                 position == 0 && history->sender->request->options.needs_lease
                      ? "first in the queue, but without a lease"
                      : "connected, but without an answer that tells its place in the queue",
                  now_ms - history->began_ms);
@@ -93,7 +93,7 @@ zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int stat
 
 zkl_request_facts zkl_request_facts_of(const zkl_request_history *history) {
     const zkl_session *session = history->sender->session;
-    const zkl_request *request = history->sender->member.request;
+    const zkl_request *request = history->sender->request;
     int64_t now_ms = zkl_session_now_ms(session);
     bool was_granted = history->granted_ms >= 0;
     return (zkl_request_facts){

@@ -15,7 +15,7 @@ static void on_read(void *arg, const zkl_reply *reply) {
 }
 
 static void read_data(zkl_own_watch *self) {
-    const zkl_request *request = self->sender->member.request;
+    const zkl_request *request = self->sender->request;
     char path[ZKL_NODE_PATH_SIZE];
     if (self->reading != NULL || request->own.state != ZKL_OWN_NODE_OURS) {
         return;

@@ -179,7 +179,7 @@ static void back_off(zkl_request_runner *runner) {
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
     zkl_timers_set(&runner->session->timers, &runner->back_off,
-                   zkl_create_group_pause(runner->sender.member.group, now_ms, until_ms));
+                   zkl_create_group_pause(runner->sender.group, now_ms, until_ms));
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
@@ -273,7 +273,7 @@ static void end(zkl_request_runner *runner) {
     zkl_own_watch_remove(&runner->own_watch);
     zkl_contention_end(&runner->contention);
     DL_DELETE(session->runners, runner);
-    zkl_create_group_leave(&runner->sender.member);
+    zkl_create_group_leave(&runner->sender);
     session->watched_bytes -= runner->watched_bytes;
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
     if (session->request_ended != NULL) {
@@ -289,12 +289,18 @@ static void rejoin(zkl_request_runner *runner) {
     zkl_telemetry_rejoined(zkl_request_facts_of(&runner->history));
 }
 
+static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
+    zkl_request_sender *sender = &runner->sender;
+    if (action->kind == ZKL_ACTION_LIST) {
+        return zkl_listings_ask(&sender->session->listings, sender->parent_path, &runner->list);
+    }
+    bool is_shared = action->kind == ZKL_ACTION_CREATE && sender->group != NULL;
+    return is_shared ? zkl_create_group_ask(sender) : zkl_request_send(sender, action);
+}
+
 /* Asks the servers; what cannot be sent is answered at the end of this step. */
 static void ask(zkl_request_runner *runner, const zkl_action *action) {
-    zkl_outcome outcome = action->kind == ZKL_ACTION_LIST
-                              ? zkl_listings_ask(&runner->session->listings,
-                                                 runner->sender.parent_path, &runner->list)
-                              : zkl_request_send(&runner->sender, action);
+    zkl_outcome outcome = send(runner, action);
     if (outcome != ZKL_OUTCOME_OK) {
         queue_answer(runner, action->kind, outcome);
     }
@@ -401,7 +407,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     if (runner->request.stage == ZKL_STAGE_ENDED) {
         end(runner);
     } else {
-        zkl_create_group_review(&runner->sender.member, event->kind);
+        zkl_create_group_review(&runner->sender, event->kind);
     }
 }
 
@@ -472,9 +478,10 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     want_new_list(runner);
     runner->sender.session = session;
     runner->sender.owner = options->owner;
-    runner->sender.member = (zkl_create_member){
-        .group = options->group, .request = &runner->request, .replied = on_reply, .arg = runner
-    };
+    runner->sender.group = options->group;
+    runner->sender.request = &runner->request;
+    runner->sender.replied = on_reply;
+    runner->sender.arg = runner;
     runner->history.sender = &runner->sender;
     runner->history.metrics = options->metrics;
     runner->history.began_ms = options->began_ms;
@@ -499,7 +506,7 @@ static void join_session(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     DL_APPEND(session->runners, runner);
     take_room(runner, kind_of(&runner->request.options));
-    zkl_create_group_join(&runner->sender.member);
+    zkl_create_group_join(&runner->sender);
     runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
                                                .path = runner->sender.parent_path };
 }

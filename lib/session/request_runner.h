@@ -9,6 +9,7 @@
 #pragma once
 
 #include "session/contention.h"
+#include "session/create_group.h"
 #include "session/explanation.h"
 #include "session/own_watch.h"
 #include "session/request_sender.h"

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-enum { NODE_DATA_SIZE = 1536 };
-
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
     if (self->owner.on_news != NULL) {
         self->owner.on_news(self->owner.arg, news, status);
@@ -37,14 +35,13 @@ static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
     }
 }
 
-/* What the node says of who made it, and when. */
-static void write_data(const zkl_request_sender *self, char data[NODE_DATA_SIZE]) {
+void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]) {
     zkl_operations *operations = self->session->operations;
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
     bool has_owner = self->owner_text != NULL;
     bool has_note = self->note != NULL;
-    snprintf(data, NODE_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,
+    snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,
              has_owner ? "owner=" : "", has_owner ? self->owner_text : "", has_owner ? "\n" : "",
              now, has_note ? "note=" : "", has_note ? self->note : "", has_note ? "\n" : "");
 }
@@ -52,7 +49,7 @@ static void write_data(const zkl_request_sender *self, char data[NODE_DATA_SIZE]
 /* ---- Operations --------------------------------------------------------------------------- */
 
 static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation) {
-    return zkl_send(&self->session->sender, operation, self->member.replied, self->member.arg);
+    return zkl_send(&self->session->sender, operation, self->replied, self->arg);
 }
 
 static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
@@ -64,11 +61,8 @@ static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
 }
 
 static zkl_outcome create(zkl_request_sender *self, const char *path) {
-    char data[NODE_DATA_SIZE];
-    write_data(self, data);
-    if (self->member.group != NULL) {
-        return zkl_create_group_ask(&self->member, &self->session->sender, path, data);
-    }
+    char data[ZKL_REQUEST_DATA_SIZE];
+    zkl_request_write_data(self, data);
     const zkl_operation creation = {
         .kind = ZKL_OPERATION_CREATE, .path = path, .data = data, .tag = ZKL_ACTION_CREATE
     };
@@ -78,12 +72,11 @@ static zkl_outcome create(zkl_request_sender *self, const char *path) {
 /* In one transaction, so that there is always one of the two nodes. */
 static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
     char writer[ZKL_NODE_PATH_SIZE];
-    char data[NODE_DATA_SIZE];
-    zkl_request_node_path(self, self->member.request->own.node, writer);
-    write_data(self, data);
+    char data[ZKL_REQUEST_DATA_SIZE];
+    zkl_request_node_path(self, self->request->own.node, writer);
+    zkl_request_write_data(self, data);
     size_t used = strlen(data);
-    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n",
-             self->member.request->own.zxid);
+    snprintf(data + used, sizeof(data) - used, "token=%" PRId64 "\n", self->request->own.zxid);
     const zkl_multi_operation changes[] = {
         { ZKL_MULTI_CREATE_EPHEMERAL, reader, data, strlen(data), ZKL_ANY_VERSION },
         { ZKL_MULTI_REMOVE, writer, NULL, 0, ZKL_ANY_VERSION },
@@ -124,7 +117,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
         return remove_parent(self);
     case ZKL_ACTION_SETTLE:
         return zkl_liveness_write_nothing(&self->session->liveness, (int)action->kind,
-                                          self->member.replied, self->member.arg, NULL);
+                                          self->replied, self->arg, NULL);
     default:
         return ZKL_OUTCOME_REFUSED; /* there is no other */
     }

@@ -2,7 +2,6 @@
  * tells its owner. */
 #pragma once
 
-#include "session/create_group.h"
 #include "session/session.h"
 
 /** What the owner of a request is told. */
@@ -26,17 +25,22 @@ typedef struct zkl_request_owner {
     void (*on_news)(void *arg, zkl_request_news news, int status);
 } zkl_request_owner;
 
-/** A request as its parts know it; embed it. The caller fills the fields up to `member`, and frees
+/** A request as its parts know it; embed it. The caller fills the fields up to `group`, and frees
  *  the strings. */
 typedef struct zkl_request_sender {
     zkl_session *session;
+    const zkl_request *request;
+    zkl_reply_callback *replied; /* to what it sends */
+    void *arg;
     char *parent_path; /* of the resource */
     char *owner_text;  /* who acquires, in the node's data; NULL: it is not said */
     char *note;        /* another line there; NULL: none */
     zkl_request_owner owner;
-    zkl_create_member member;  /* who asks; no group: it stands alone */
-    size_t parent_made_length; /* of the part of parent_path that was to be made last */
-    int32_t parent_version;    /* of the data of the parent, as it was inspected */
+    struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
+    size_t number;                  /* in the group */
+    bool asks;                      /* its group for its node */
+    size_t parent_made_length;      /* of the part of parent_path that was to be made last */
+    int32_t parent_version;         /* of the data of the parent, as it was inspected */
 } zkl_request_sender;
 
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status);
@@ -45,7 +49,11 @@ void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news new
 void zkl_request_node_path(const zkl_request_sender *self, const char *node,
                            char path[ZKL_NODE_PATH_SIZE]);
 
-/** OK: `member.replied` will be called; the reply has the action as its tag. */
+/** Writes what a node says of its maker, and when it was made. */
+#define ZKL_REQUEST_DATA_SIZE 1536
+void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]);
+
+/** OK: `replied` will be called; the reply has the action as its tag. */
 zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action);
 
 /** What that reply is to the request. The event is filled but for its kind. */
