@@ -11,11 +11,10 @@ typedef struct zkl_explanation {
     char text[ZKL_EXPLANATION_SIZE]; /* empty: the status says all */
 } zkl_explanation;
 
-/** What is known of a request for people; embed it. The caller keeps it up to date, and frees the
- *  string. */
+/** What is known of a request for people; embed it. The caller keeps it up to date. */
 typedef struct zkl_request_history {
     const zkl_request_sender *sender; /* its request, session and path */
-    char *resource;                   /* as the user named it */
+    const char *resource;             /* as the user named it */
     zkl_class_metrics *metrics;       /* where it is counted; NULL: nowhere */
     int64_t began_ms;                 /* the call for it */
     int64_t granted_ms;               /* -1 before */

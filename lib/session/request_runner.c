@@ -255,12 +255,7 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
 }
 
 static void free_runner(zkl_request_runner *runner) {
-    zkl_watch_set_end(&runner->watches);
-    free(runner->nearest);
-    free(runner->history.resource);
-    free(runner->sender.parent_path);
-    free(runner->sender.owner_text);
-    free(runner->sender.note);
+    zkl_pool_free(&runner->memory);
     free(runner);
 }
 
@@ -270,6 +265,7 @@ static void end(zkl_request_runner *runner) {
     zkl_timer_stop(&runner->deadline);
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
+    zkl_watch_set_remove_all(&runner->watches);
     zkl_own_watch_remove(&runner->own_watch);
     zkl_contention_end(&runner->contention);
     DL_DELETE(session->runners, runner);
@@ -432,20 +428,19 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_k
 
 /* ---- The beginning ----------------------------------------------------- */
 
-/* A copy; NULL is none. */
-static bool keep(char **kept, const char *text) {
-    *kept = text != NULL ? strdup(text) : NULL;
-    return text == NULL || *kept != NULL;
+/* NULL is none. */
+static const char *copy(zkl_request_runner *runner, const char *text) {
+    return text != NULL ? zkl_pool_print(&runner->memory, "%s", text) : NULL;
 }
 
-static bool keep_texts(zkl_request_runner *runner, const zkl_run_options *options) {
-    return keep(&runner->history.resource, options->resource) &&
-           keep(&runner->sender.parent_path, options->parent_path) &&
-           keep(&runner->sender.owner_text, options->owner_text) &&
-           keep(&runner->sender.note, options->note);
+static void copy_texts(zkl_request_runner *runner, const zkl_run_options *options) {
+    runner->history.resource = copy(runner, options->resource);
+    runner->sender.parent_path = copy(runner, options->parent_path);
+    runner->sender.owner_text = copy(runner, options->owner_text);
+    runner->sender.note = copy(runner, options->note);
 }
 
-static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
+static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
     size_t count = zkl_contenders_room(zkl_node_name_of(kind_of(&options->request)));
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
@@ -458,8 +453,8 @@ static bool prepare_watches(zkl_request_runner *runner, const zkl_run_options *o
                                            .wanted = options->tells_contended,
                                            .find_upgrade = find_upgrade,
                                            .arg = runner };
-    runner->nearest = calloc(count, sizeof(*runner->nearest));
-    return runner->nearest != NULL && zkl_watch_set_begin(&runner->watches, count);
+    runner->nearest = zkl_pool_take(&runner->memory, count * sizeof(*runner->nearest));
+    zkl_watch_set_begin(&runner->watches, &runner->memory, count);
 }
 
 static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_options *options) {
@@ -487,7 +482,9 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
     runner->history.began_ms = options->began_ms;
     runner->history.granted_ms = -1;
     runner->history.position = -1;
-    if (!keep_texts(runner, options) || !prepare_watches(runner, options)) {
+    copy_texts(runner, options);
+    prepare_watches(runner, options);
+    if (zkl_pool_status(&runner->memory) != ZKL_OK) {
         free_runner(runner);
         return NULL;
     }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/pool.h"
 #include "session/contention.h"
 #include "session/create_group.h"
 #include "session/explanation.h"
@@ -34,6 +35,7 @@ typedef struct zkl_run_options {
 #define ZKL_QUEUED_EVENTS_MAX 8
 
 typedef struct zkl_request_runner {
+    zkl_pool memory; /* for what is as old as the runner */
     zkl_request request;
     zkl_session *session;
     uint64_t owner_id;

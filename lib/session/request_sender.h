@@ -25,16 +25,15 @@ typedef struct zkl_request_owner {
     void (*on_news)(void *arg, zkl_request_news news, int status);
 } zkl_request_owner;
 
-/** A request as its parts know it; embed it. The caller fills the fields up to `group`, and frees
- *  the strings. */
+/** A request as its parts know it; embed it. The caller fills the fields up to `group`. */
 typedef struct zkl_request_sender {
     zkl_session *session;
     const zkl_request *request;
     zkl_reply_callback *replied; /* to what it sends */
     void *arg;
-    char *parent_path; /* of the resource */
-    char *owner_text;  /* who acquires, in the node's data; NULL: it is not said */
-    char *note;        /* another line there; NULL: none */
+    const char *parent_path; /* of the resource */
+    const char *owner_text;  /* who acquires, in the node's data; NULL: it is not said */
+    const char *note;        /* another line there; NULL: none */
     zkl_request_owner owner;
     struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     size_t number;                  /* in the group */

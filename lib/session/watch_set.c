@@ -1,17 +1,14 @@
 #include "session/watch_set.h"
 
-#include <stdlib.h>
-
 static void on_armed(void *arg, zkl_outcome outcome, int status);
 static void on_fired(void *arg, bool deleted);
 
-bool zkl_watch_set_begin(zkl_watch_set *set, size_t size) {
-    set->waiters = calloc(2 * size, sizeof(*set->waiters));
+void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size) {
+    set->waiters = zkl_pool_take(memory, 2 * size * sizeof(*set->waiters));
     set->size = set->waiters != NULL ? size : 0;
     for (size_t i = 0; i < 2 * set->size; i++) {
         set->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
     }
-    return set->waiters != NULL;
 }
 
 static void remove_from(zkl_watch_set *set, size_t first) {
@@ -30,11 +27,6 @@ void zkl_watch_set_remove_left(zkl_watch_set *set) {
     if (set->awaited == 0 && !set->waits) {
         zkl_watch_set_remove_all(set);
     }
-}
-
-void zkl_watch_set_end(zkl_watch_set *set) {
-    zkl_watch_set_remove_all(set);
-    free(set->waiters);
 }
 
 /* ---- What the watches tell ------------------------------------------------------------ */

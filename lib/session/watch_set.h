@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/pool.h"
 #include "session/request_sender.h"
 
 /** Embed it. The caller fills the fields up to `fired`. */
@@ -27,10 +28,8 @@ typedef struct zkl_watch_set {
     int status;
 } zkl_watch_set;
 
-/** Room for `size` watches; false: out of memory. */
-bool zkl_watch_set_begin(zkl_watch_set *set, size_t size);
-/** Removes all watches and frees what it has. A zeroed one is fine. */
-void zkl_watch_set_end(zkl_watch_set *set);
+/** Takes room for `size` watches, or notes there that memory ran out. */
+void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size);
 
 /** Watches these nodes of the resource, 1 to `size` of them, and no others any more. `armed` will
  *  be called, or already is. */

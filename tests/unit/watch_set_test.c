@@ -10,6 +10,7 @@ static watch_desk *desk;
 static char parent_path[] = "/r";
 static zkl_request_sender sender;
 static zkl_watch_set set;
+static zkl_pool memory;
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
     (void)arg;
@@ -28,11 +29,12 @@ static void begin(void) {
     desk = watch_desk_open();
     sender = (zkl_request_sender){ .session = &desk->session, .parent_path = parent_path };
     set = (zkl_watch_set){ .sender = &sender, .armed = on_armed, .fired = on_fired };
-    EXPECT(zkl_watch_set_begin(&set, SIZE));
+    zkl_watch_set_begin(&set, &memory, SIZE);
 }
 
 static void end(void) {
-    zkl_watch_set_end(&set);
+    zkl_watch_set_remove_all(&set);
+    zkl_pool_free(&memory);
     fake_answer_all(&desk->fake, ZKL_OUTCOME_OK);
     desk->fake.heard[0] = '\0';
     watch_desk_close(desk);
