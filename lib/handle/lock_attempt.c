@@ -70,10 +70,10 @@ static void tell(const lock_member *member, zkl_lock_state state) {
 
 /* Of a request that has just come to hold: what others want of it. */
 static void tell_wishes(const lock_member *member) {
-    if (member->runner->own_watch.is_revoke_requested) {
+    if (member->runner->holder_watch.is_revoke_requested) {
         tell(member, ZKL_STATE_REVOKE_REQUESTED);
     }
-    if (member->runner->contention.found) {
+    if (member->runner->holder_watch.is_contended) {
         tell(member, ZKL_STATE_CONTENDED);
     }
 }

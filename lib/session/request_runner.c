@@ -117,7 +117,7 @@ static const char *find_upgrade(const void *arg) {
 
 static void on_own_watch_armed(void *arg, zkl_outcome outcome, int status) {
     zkl_request_runner *runner = arg;
-    zkl_own_watch_armed(&runner->own_watch);
+    zkl_holder_watch_own_armed(&runner->holder_watch);
     feed_outcome(arg, ZKL_EVENT_OWN_WATCHED, outcome, status);
 }
 
@@ -191,7 +191,7 @@ static zkl_contender_kind kind_of(const zkl_request_options *options) {
 static void take_room(zkl_request_runner *runner, zkl_contender_kind kind) {
     runner->session->watched_bytes -= runner->watched_bytes;
     runner->watched_bytes = zkl_request_runner_watched_bytes(runner->sender.parent_path, kind,
-                                                             runner->contention.wanted);
+                                                             runner->holder_watch.tells_contended);
     runner->session->watched_bytes += runner->watched_bytes;
 }
 
@@ -215,7 +215,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         /* The holder of a permit watches as few nodes as any other holder. */
         take_room(runner, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
         runner->history.granted_ms = zkl_session_now_ms(runner->session);
-        zkl_contention_begin(&runner->contention);
+        zkl_holder_watch_look_behind(&runner->holder_watch);
     }
     zkl_explanation why = zkl_explain_verdict(&runner->history, status);
     zkl_telemetry_decided(zkl_request_facts_of(&runner->history), status, why.text);
@@ -224,7 +224,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
 }
 
 static void tell_lost(zkl_request_runner *runner, int status) {
-    zkl_contention_end(&runner->contention);
+    zkl_holder_watch_look_no_more(&runner->holder_watch);
     if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->hold_limit);
     }
@@ -234,7 +234,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
 
 static void tell_downgraded(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
-        zkl_own_watch_forget_data(&runner->own_watch);
+        zkl_holder_watch_forget_data(&runner->holder_watch);
     }
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DOWNGRADED, status);
 }
@@ -249,8 +249,7 @@ static void take_session_news(zkl_request_runner *runner, zkl_event_kind kind) {
                                ZKL_OK);
     }
     if (kind == ZKL_EVENT_PROBE || is_connected) {
-        zkl_own_watch_review(&runner->own_watch);
-        zkl_contention_review(&runner->contention);
+        zkl_holder_watch_review(&runner->holder_watch);
     }
 }
 
@@ -266,8 +265,8 @@ static void end(zkl_request_runner *runner) {
     zkl_timer_stop(&runner->back_off);
     zkl_timer_stop(&runner->hold_limit);
     zkl_watch_set_remove_all(&runner->watches);
-    zkl_own_watch_remove(&runner->own_watch);
-    zkl_contention_end(&runner->contention);
+    zkl_holder_watch_remove_own(&runner->holder_watch);
+    zkl_holder_watch_look_no_more(&runner->holder_watch);
     DL_DELETE(session->runners, runner);
     zkl_create_group_leave(&runner->sender);
     session->watched_bytes -= runner->watched_bytes;
@@ -280,7 +279,7 @@ static void end(zkl_request_runner *runner) {
 
 static void rejoin(zkl_request_runner *runner) {
     runner->history.position = -1;
-    zkl_own_watch_forget_data(&runner->own_watch);
+    zkl_holder_watch_forget_data(&runner->holder_watch);
     zkl_watch_set_remove_left(&runner->watches);
     zkl_telemetry_rejoined(zkl_request_facts_of(&runner->history));
 }
@@ -316,10 +315,10 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         zkl_watch_set_remove_all(&runner->watches);
         break;
     case ZKL_ACTION_WATCH_OWN:
-        zkl_own_watch_add(&runner->own_watch, action->node);
+        zkl_holder_watch_add_own(&runner->holder_watch, action->node);
         break;
     case ZKL_ACTION_UNWATCH_OWN:
-        zkl_own_watch_remove(&runner->own_watch);
+        zkl_holder_watch_remove_own(&runner->holder_watch);
         break;
     case ZKL_ACTION_BACK_OFF:
         back_off(runner);
@@ -390,7 +389,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
         zkl_telemetry_released(zkl_request_facts_of(&runner->history));
         /* Before the node's deletion would fire its watch. */
-        zkl_contention_end(&runner->contention);
+        zkl_holder_watch_look_no_more(&runner->holder_watch);
     }
     runner->stepping = true;
     step(runner, event);
@@ -445,14 +444,13 @@ static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *o
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
     };
-    runner->own_watch = (zkl_own_watch){
+    runner->holder_watch = (zkl_holder_watch){
         .sender = &runner->sender,
-        .waiter = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
+        .tells_contended = options->tells_contended,
+        .find_upgrade = find_upgrade,
+        .arg = runner,
+        .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
     };
-    runner->contention = (zkl_contention){ .sender = &runner->sender,
-                                           .wanted = options->tells_contended,
-                                           .find_upgrade = find_upgrade,
-                                           .arg = runner };
     runner->nearest = zkl_pool_take(&runner->memory, count * sizeof(*runner->nearest));
     zkl_watch_set_begin(&runner->watches, &runner->memory, count);
 }

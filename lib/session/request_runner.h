@@ -9,10 +9,9 @@
 #pragma once
 
 #include "base/pool.h"
-#include "session/contention.h"
 #include "session/create_group.h"
 #include "session/explanation.h"
-#include "session/own_watch.h"
+#include "session/holder_watch.h"
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
@@ -45,8 +44,7 @@ typedef struct zkl_request_runner {
     zkl_watch_set watches;  /* on the nodes that it waits for */
     zkl_neighbour *nearest; /* room to find them */
     bool blocker_is_ours;   /* the nearest belongs to the same session */
-    zkl_own_watch own_watch;
-    zkl_contention contention;
+    zkl_holder_watch holder_watch;
     size_t watched_bytes; /* that it may come to need for all of its watches */
     zkl_timer deadline;
     zkl_timer back_off;

@@ -1,0 +1,103 @@
+#include "session/holder_watch.h"
+
+#include "recipe/node_data.h"
+
+/* ---- Its own node --------------------------------------------------------------------- */
+
+static void on_read(void *arg, const zkl_reply *reply) {
+    zkl_holder_watch *self = arg;
+    self->read_failed = reply->outcome != ZKL_OUTCOME_OK && reply->outcome != ZKL_OUTCOME_NO_NODE;
+    if (reply->outcome == ZKL_OUTCOME_OK && !self->is_revoke_requested &&
+        zkl_node_data_is_revocation(reply->data, reply->data_length)) {
+        self->is_revoke_requested = true;
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_REVOKED, ZKL_OK);
+    }
+}
+
+static void read_data(zkl_holder_watch *self) {
+    const zkl_request *request = self->sender->request;
+    char path[ZKL_NODE_PATH_SIZE];
+    if (self->reading != NULL || request->own.state != ZKL_OWN_NODE_OURS) {
+        return;
+    }
+    zkl_request_node_path(self->sender, request->own.node, path);
+    const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
+    self->read_failed = zkl_send_tracked(&self->sender->session->sender, &get, on_read, self,
+                                         &self->reading) != ZKL_OUTCOME_OK;
+}
+
+void zkl_holder_watch_add_own(zkl_holder_watch *self, const char *node) {
+    char path[ZKL_NODE_PATH_SIZE];
+    zkl_request_node_path(self->sender, node, path);
+    zkl_watch_table_add(&self->sender->session->watches, path, &self->own);
+}
+
+void zkl_holder_watch_own_armed(zkl_holder_watch *self) {
+    if (zkl_watch_table_data_version(&self->own) > 0 && !self->is_revoke_requested) {
+        read_data(self);
+    }
+}
+
+void zkl_holder_watch_forget_data(zkl_holder_watch *self) {
+    self->is_revoke_requested = false;
+    self->read_failed = false;
+    zkl_sent_forget(&self->reading);
+}
+
+void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
+    zkl_watch_table_remove(&self->own);
+    zkl_sent_forget(&self->reading);
+}
+
+/* ---- Who waits behind it -------------------------------------------------------------- */
+
+/* While the reply to a downgrade is lost the holder may have another node than is known. */
+static void on_listed(void *arg, zkl_listed children) {
+    zkl_holder_watch *self = arg;
+    zkl_contenders_rear rear = zkl_contenders_look_behind(children, self->sender->request->own.node,
+                                                          self->find_upgrade(self->arg));
+    self->look_again = !rear.listed;
+    if (rear.waiter != NULL) {
+        self->is_contended = true;
+        zkl_holder_watch_look_no_more(self);
+        zkl_request_tell_owner(self->sender, ZKL_REQUEST_CONTENDED, ZKL_OK);
+    }
+}
+
+/* Told only of what failed. */
+static void on_armed(void *arg, zkl_outcome outcome, int status) {
+    (void)outcome;
+    (void)status;
+    ((zkl_holder_watch *)arg)->look_again = true;
+}
+
+static void on_fired(void *arg, bool deleted) {
+    (void)deleted;
+    zkl_holder_watch_look_behind(arg);
+}
+
+void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
+    self->look_again = false;
+    if (self->tells_contended) {
+        self->children = (zkl_watch_waiter){
+            .arg = self, .armed = on_armed, .fired = on_fired, .listed = on_listed
+        };
+        zkl_watch_table_add_children(&self->sender->session->watches, self->sender->parent_path,
+                                     &self->children);
+    }
+}
+
+void zkl_holder_watch_look_no_more(zkl_holder_watch *self) {
+    self->look_again = false;
+    zkl_watch_table_remove(&self->children);
+}
+
+void zkl_holder_watch_review(zkl_holder_watch *self) {
+    if (self->read_failed) {
+        read_data(self);
+    }
+    if (self->look_again) {
+        zkl_watch_table_remove(&self->children);
+        zkl_holder_watch_look_behind(self);
+    }
+}
