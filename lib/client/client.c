@@ -76,13 +76,15 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
 
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource) {
-    return (zkl_request_facts){ .log = client->log,
-                                .metrics = metrics,
-                                .resource = resource,
-                                .label = client->label,
-                                .node = "",
-                                .session_id = client->sessions->session.id,
-                                .held_ms = -1 };
+    zkl_request_facts facts = {
+        .log = client->log,
+        .metrics = metrics,
+        .node = "",
+        .record = zkl_log_record_begin(client->label, client->sessions->session.id),
+    };
+    facts.record.resource = resource;
+    facts.record.waited_ms = 0;
+    return facts;
 }
 
 zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {

@@ -9,10 +9,10 @@ static void tell_lost(const zkl_lock *lock) {
         const zkl_request_runner *runner = lock->members[i].runner;
         zkl_request_facts facts =
             zkl_client_request_facts(lock->client, lock->metrics, lock->members[i].resource);
-        facts.session_id = runner != NULL ? runner->session->id : facts.session_id;
-        facts.waited_ms = -1;
-        facts.held_ms = now_ms - lock->grant.granted_ms;
-        facts.token = lock->grant.token;
+        facts.record.session_id = runner != NULL ? runner->session->id : facts.record.session_id;
+        facts.record.waited_ms = -1;
+        facts.record.held_ms = now_ms - lock->grant.granted_ms;
+        facts.record.token = lock->grant.token;
         if (runner == NULL || runner->request.stage != ZKL_STAGE_HELD) {
             zkl_telemetry_lost_released(facts);
         }

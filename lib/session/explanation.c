@@ -96,17 +96,19 @@ zkl_request_facts zkl_request_facts_of(const zkl_request_history *history) {
     const zkl_request *request = history->sender->request;
     int64_t now_ms = zkl_session_now_ms(session);
     bool was_granted = history->granted_ms >= 0;
-    return (zkl_request_facts){
+    zkl_request_facts facts = {
         .log = session->log,
         .metrics = history->metrics,
-        .resource = history->resource,
-        .label = session->label,
+        .mode = request->options.mode,
         .parent_path = history->sender->parent_path,
         .node = request->own.node,
-        .mode = request->options.mode,
-        .session_id = session->id,
-        .waited_ms = (was_granted ? history->granted_ms : now_ms) - history->began_ms,
-        .held_ms = was_granted ? now_ms - history->granted_ms : -1,
-        .token = request->own.zxid,
+        .record = zkl_log_record_begin(session->label, session->id),
     };
+    facts.record.resource = history->resource;
+    facts.record.waited_ms = (was_granted ? history->granted_ms : now_ms) - history->began_ms;
+    if (was_granted) {
+        facts.record.held_ms = now_ms - history->granted_ms;
+        facts.record.token = request->own.zxid;
+    }
+    return facts;
 }

@@ -171,7 +171,7 @@ static void back_off(zkl_request_runner *runner) {
     unsigned doublings =
         runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
     runner->back_offs++;
-    zkl_telemetry_retry(zkl_request_facts_of(&runner->history));
+    ZKL_COUNT(runner->history.metrics, retries);
     int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
     if (longest > BACK_OFF_LONGEST_MS) {
         longest = BACK_OFF_LONGEST_MS;

@@ -65,26 +65,26 @@ bool zkl_log_wants(const zkl_log *log, zkl_log_level level) {
     return log != NULL && level <= log->level;
 }
 
-zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event, int status) {
+zkl_log_record zkl_log_record_begin(const char *owner, int64_t session_id) {
     return (zkl_log_record){
         .struct_size = sizeof(zkl_log_record),
-        .level = level,
-        .event = event,
-        .status = status,
         .resource = "",
-        .owner = "",
+        .owner = owner,
         .node = "",
         .behind = "",
         .message = "",
         .waited_ms = -1,
         .held_ms = -1,
+        .session_id = session_id,
     };
 }
 
 static void report_dropped(zkl_log *log, size_t dropped) {
     char message[64];
     snprintf(message, sizeof(message), "%zu records dropped", dropped);
-    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_WARN, ZKL_LOG_DROPPED, ZKL_OK);
+    zkl_log_record record = zkl_log_record_begin("", 0);
+    record.level = ZKL_LOG_WARN;
+    record.event = ZKL_LOG_DROPPED;
     record.message = message;
     log->callback(log->arg, &record);
 }
@@ -100,10 +100,9 @@ static void deliver(zkl_callback *callback) {
     free(entry);
 }
 
-static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
-    zkl_log_record copy = *record;
-    const char **strings[] = { &copy.resource, &copy.owner, &copy.node, &copy.behind,
-                               &copy.message };
+static log_entry *make_entry(zkl_log *log, zkl_log_record record) {
+    const char **strings[] = { &record.resource, &record.owner, &record.node, &record.behind,
+                               &record.message };
     enum { STRINGS = sizeof(strings) / sizeof(strings[0]) };
     size_t size = 0;
     for (size_t i = 0; i < STRINGS; i++) {
@@ -121,17 +120,22 @@ static log_entry *make_entry(zkl_log *log, const zkl_log_record *record) {
     }
     entry->callback.run = deliver;
     entry->log = log;
-    entry->record = copy;
+    entry->record = record;
     return entry;
 }
 
-void zkl_log_write(zkl_log *log, const zkl_log_record *record) {
-    if (!zkl_log_wants(log, record->level)) {
+void zkl_log_write(zkl_log *log, zkl_log_level level, zkl_log_event event, int status,
+                   const zkl_log_record *record) {
+    if (!zkl_log_wants(log, level)) {
         return;
     }
     /* libzookeeper's lines come in floods: they leave half of the places to ours. */
-    size_t places = record->event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
-    log_entry *entry = make_entry(log, record);
+    size_t places = event == ZKL_LOG_ZOOKEEPER ? ZKL_LOG_QUEUE_MAX / 2 : ZKL_LOG_QUEUE_MAX;
+    zkl_log_record whole = *record;
+    whole.level = level;
+    whole.event = event;
+    whole.status = status;
+    log_entry *entry = make_entry(log, whole);
     if (entry == NULL || !zkl_callback_queue_offer(log->queue, &entry->callback, places)) {
         free(entry);
         log->dropped++;
@@ -147,13 +151,13 @@ static zkl_log_level level_of_zookeeper_line(const char *line) {
 }
 
 void zkl_log_zookeeper_line(const char *line) {
-    zkl_log_record record =
-        zkl_log_record_begin(level_of_zookeeper_line(line), ZKL_LOG_ZOOKEEPER, ZKL_OK);
+    zkl_log_level level = level_of_zookeeper_line(line);
+    zkl_log_record record = zkl_log_record_begin("", 0);
     record.message = line;
     ZKL_WITH_MUTEX(zkl_process_mutex());
     for (zkl_log *log = open_logs; log != NULL; log = log->next) {
         if (log->process == getpid()) {
-            zkl_log_write(log, &record);
+            zkl_log_write(log, level, ZKL_LOG_ZOOKEEPER, ZKL_OK, &record);
         }
     }
 }

@@ -20,9 +20,11 @@ void zkl_log_close(zkl_log *log);
 /** Whether a record of this level would be delivered. A NULL log wants none. */
 bool zkl_log_wants(const zkl_log *log, zkl_log_level level);
 /** A record with every other field empty. */
-zkl_log_record zkl_log_record_begin(zkl_log_level level, zkl_log_event event, int status);
-/** Delivers a copy. Any thread, with or without the client's mutex. */
-void zkl_log_write(zkl_log *log, const zkl_log_record *record);
+zkl_log_record zkl_log_record_begin(const char *owner, int64_t session_id);
+/** Delivers a copy that also has the level, the event and the status. Any thread, with or without
+ *  the client's mutex. */
+void zkl_log_write(zkl_log *log, zkl_log_level level, zkl_log_event event, int status,
+                   const zkl_log_record *record);
 
 /** What libzookeeper is given to log with: each line goes to every open log. */
 void zkl_log_zookeeper_line(const char *line);

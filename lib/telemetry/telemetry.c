@@ -11,105 +11,86 @@ ZKL_PROBE_COUNTER(not_acquired);
 ZKL_PROBE_COUNTER(released);
 ZKL_PROBE_COUNTER(lost);
 
-static void log_request(const zkl_request_facts *request, zkl_log_record record) {
-    if (!zkl_log_wants(request->log, record.level)) {
+static void log_request(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
+                        int status) {
+    if (!zkl_log_wants(request->log, level)) {
         return;
     }
     char node[ZKL_NODE_PATH_SIZE] = "";
     if (request->node[0] != '\0') {
         snprintf(node, sizeof(node), "%s/%s", request->parent_path, request->node);
     }
-    record.resource = request->resource;
-    record.owner = request->label;
+    zkl_log_record record = request->record;
     record.node = node;
-    record.session_id = request->session_id;
-    record.waited_ms = request->waited_ms;
-    if (request->held_ms >= 0) {
-        record.held_ms = request->held_ms;
-        record.token = request->token;
-    }
-    zkl_log_write(request->log, &record);
-}
-
-static void log_event(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
-                      int status) {
-    log_request(request, zkl_log_record_begin(level, event, status));
-}
-
-static void log_behind(const zkl_request_facts *request, zkl_log_level level, zkl_log_event event,
-                       const char *behind) {
-    zkl_log_record record = zkl_log_record_begin(level, event, ZKL_OK);
-    record.behind = behind;
-    log_request(request, record);
+    zkl_log_write(request->log, level, event, status, &record);
 }
 
 /* ---- A request, in the order of its life ------------------------------------------ */
 
 void zkl_telemetry_begun(zkl_request_facts request) {
-    log_event(&request, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, ZKL_OK);
-    ZKL_PROBE(begin, 2, request.resource, (int)request.mode);
+    log_request(&request, ZKL_LOG_DEBUG, ZKL_LOG_BEGIN, ZKL_OK);
+    ZKL_PROBE(begin, 2, request.record.resource, (int)request.mode);
 }
 
 void zkl_telemetry_queued(zkl_request_facts request, const char *behind) {
-    log_behind(&request, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, behind);
-    ZKL_PROBE(queued, 4, request.resource, request.node, behind, request.waited_ms);
-}
-
-void zkl_telemetry_retry(zkl_request_facts request) {
-    ZKL_COUNT(request.metrics, retries);
+    request.record.behind = behind;
+    log_request(&request, ZKL_LOG_DEBUG, ZKL_LOG_QUEUED, ZKL_OK);
+    ZKL_PROBE(queued, 4, request.record.resource, request.node, behind, request.record.waited_ms);
 }
 
 void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node) {
-    log_behind(&request, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, node);
+    request.record.behind = node;
+    log_request(&request, ZKL_LOG_WARN, ZKL_LOG_UNKNOWN_CHILD, ZKL_OK);
 }
 
 void zkl_telemetry_rejoined(zkl_request_facts request) {
-    log_event(&request, ZKL_LOG_WARN, ZKL_LOG_REJOINED, ZKL_OK);
+    log_request(&request, ZKL_LOG_WARN, ZKL_LOG_REJOINED, ZKL_OK);
     ZKL_COUNT(request.metrics, rejoins);
 }
 
 void zkl_telemetry_decided(zkl_request_facts request, int status, const char *why) {
-    zkl_log_event event = status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED;
-    zkl_log_record record = zkl_log_record_begin(ZKL_LOG_INFO, event, status);
-    record.message = why;
-    log_request(&request, record);
-    zkl_metrics_decided(request.metrics, status, request.waited_ms);
+    request.record.message = why;
+    log_request(&request, ZKL_LOG_INFO, status == ZKL_OK ? ZKL_LOG_ACQUIRED : ZKL_LOG_NOT_ACQUIRED,
+                status);
+    zkl_metrics_decided(request.metrics, status, request.record.waited_ms);
     if (status == ZKL_OK) {
-        ZKL_PROBE(acquired, 4, request.resource, request.node, request.waited_ms, request.token);
+        ZKL_PROBE(acquired, 4, request.record.resource, request.node, request.record.waited_ms,
+                  request.record.token);
     } else {
-        ZKL_PROBE(not_acquired, 4, request.resource, request.node, request.waited_ms, status);
+        ZKL_PROBE(not_acquired, 4, request.record.resource, request.node, request.record.waited_ms,
+                  status);
     }
 }
 
 void zkl_telemetry_released(zkl_request_facts request) {
-    log_event(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_OK);
-    zkl_metrics_released(request.metrics, request.held_ms);
-    ZKL_PROBE(released, 4, request.resource, request.node, request.held_ms, request.token);
+    log_request(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_OK);
+    zkl_metrics_released(request.metrics, request.record.held_ms);
+    ZKL_PROBE(released, 4, request.record.resource, request.node, request.record.held_ms,
+              request.record.token);
 }
 
 void zkl_telemetry_lost(zkl_request_facts request, int status) {
-    log_event(&request, ZKL_LOG_ERROR, ZKL_LOG_LOST, status);
-    zkl_metrics_lost(request.metrics, status, request.held_ms);
-    ZKL_PROBE(lost, 5, request.resource, request.node, request.held_ms, request.token, status);
+    log_request(&request, ZKL_LOG_ERROR, ZKL_LOG_LOST, status);
+    zkl_metrics_lost(request.metrics, status, request.record.held_ms);
+    ZKL_PROBE(lost, 5, request.record.resource, request.node, request.record.held_ms,
+              request.record.token, status);
 }
 
 void zkl_telemetry_lost_released(zkl_request_facts request) {
-    log_event(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_LOST);
+    log_request(&request, ZKL_LOG_INFO, ZKL_LOG_RELEASED, ZKL_LOST);
 }
 
 void zkl_telemetry_not_deleted(zkl_request_facts request, int status) {
-    log_event(&request, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, status);
+    log_request(&request, ZKL_LOG_WARN, ZKL_LOG_NOT_DELETED, status);
 }
 
 /* ---- A session ------------------------------------------------------------------------ */
 
 static void log_session(zkl_session_facts session, zkl_log_level level, zkl_log_event event,
                         int status, const char *message) {
-    zkl_log_record record = zkl_log_record_begin(level, event, status);
-    record.owner = session.label;
-    record.session_id = session.id;
+    zkl_log_record record = zkl_log_record_begin(session.label, session.id);
     record.message = message;
-    zkl_log_write(session.log, &record);
+    zkl_log_write(session.log, level, event, status, &record);
 }
 
 void zkl_telemetry_connected(zkl_session_facts session, bool is_new) {

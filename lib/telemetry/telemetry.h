@@ -12,15 +12,10 @@
 typedef struct zkl_request_facts {
     zkl_log *log;               /* NULL: none */
     zkl_class_metrics *metrics; /* NULL: it is not counted */
-    const char *resource;
-    const char *label; /* of its client */
-    const char *parent_path;
-    const char *node; /* its name below that; "": it has none */
     zkl_mode mode;
-    int64_t session_id;
-    int64_t waited_ms; /* for the verdict */
-    int64_t held_ms;   /* -1: it was not granted */
-    int64_t token;     /* of the grant */
+    const char *parent_path;
+    const char *node;      /* its name below that; "": it has none */
+    zkl_log_record record; /* all else that the log tells of it, but for what happens now */
 } zkl_request_facts;
 
 /* ---- A request, in the order of its life ------------------------------------------ */
@@ -28,8 +23,6 @@ typedef struct zkl_request_facts {
 void zkl_telemetry_begun(zkl_request_facts request);
 /** It waits for a node, and is about to watch it. */
 void zkl_telemetry_queued(zkl_request_facts request, const char *behind);
-/** It pauses before it asks again. */
-void zkl_telemetry_retry(zkl_request_facts request);
 /** A child of unknown kind is in its way. */
 void zkl_telemetry_unknown_child(zkl_request_facts request, const char *node);
 /** Its place in the queue is lost; it joins again. */

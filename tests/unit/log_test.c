@@ -106,9 +106,9 @@ static void close_bench(log_bench *bench) {
 }
 
 static void write_message(zkl_log *log, zkl_log_level level, const char *message) {
-    zkl_log_record record = zkl_log_record_begin(level, ZKL_LOG_ACQUIRED, ZKL_OK);
+    zkl_log_record record = zkl_log_record_begin("", 0);
     record.message = message;
-    zkl_log_write(log, &record);
+    zkl_log_write(log, level, ZKL_LOG_ACQUIRED, ZKL_OK, &record);
 }
 
 static void write_numbered(zkl_log *log, size_t first, size_t count) {
