@@ -125,9 +125,12 @@ TEST(wait_is_counted_from_the_call_and_not_from_its_request) {
     start_for_call(room, room->fake.now_ms - 7, ZKL_FOREVER);
     room->fake.now_ms += 30;
     queue_up(room, NULL);
-    expect_lines(room, CONNECTED "4 begin resource=stock owner=me waited=7 session=77\n"
-                                 "3 acquired resource=stock owner=me" NODE
-                                 " waited=37 held=0 session=77\n");
+    tell(room, ZKL_SESSION_STATE_EXPIRED); /* it ends */
+    expect_lines(room, CONNECTED
+                 "4 begin resource=stock owner=me waited=7 session=77\n"
+                 "3 acquired resource=stock owner=me" NODE " waited=37 held=0 session=77\n"
+                 "2 session_expired owner=me status=-9 session=77\n"
+                 "1 lost resource=stock owner=me" NODE " status=-9 waited=37 held=0 session=77\n");
 }
 
 TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
