@@ -37,7 +37,7 @@ int zkl_callback_queue_descriptor(zkl_callback_queue *queue) {
 /* ---- In and out -------------------------------------------------------------------------------
  */
 
-bool zkl_callback_queue_offer(zkl_callback_queue *queue, zkl_callback *callback, size_t most) {
+bool zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most) {
     ZKL_WITH_MUTEX(&queue->mutex);
     if (queue->waiting >= most) {
         return false;
@@ -47,12 +47,8 @@ bool zkl_callback_queue_offer(zkl_callback_queue *queue, zkl_callback *callback,
     }
     DL_APPEND(queue->first, callback);
     queue->waiting++;
-    zkl_condition_signal(&queue->changed);
+    zkl_condition_broadcast(&queue->changed);
     return true;
-}
-
-void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback) {
-    (void)zkl_callback_queue_offer(queue, callback, SIZE_MAX);
 }
 
 static zkl_callback *take_first(zkl_callback_queue *queue) {
@@ -153,7 +149,7 @@ void zkl_callback_queue_close(zkl_callback_queue *queue) {
     }
     pthread_mutex_lock(&queue->mutex);
     queue->closing = true;
-    zkl_condition_signal(&queue->changed);
+    zkl_condition_broadcast(&queue->changed);
     if (!queue->has_thread) {
         run_the_rest(queue);
     }

@@ -34,10 +34,9 @@ zkl_callback_queue *zkl_callback_queue_open(bool has_thread);
  *  callback. NULL does nothing. */
 void zkl_callback_queue_close(zkl_callback_queue *queue);
 
-/** Any thread; it does not wait for the callback. */
-void zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback);
-/** The same, unless `most` callbacks wait already: then false, and it stays the caller's. */
-bool zkl_callback_queue_offer(zkl_callback_queue *queue, zkl_callback *callback, size_t most);
+/** Any thread; it does not wait for the callback. false: `most` callbacks wait already, and this
+ * one stays the caller's. */
+bool zkl_callback_queue_post(zkl_callback_queue *queue, zkl_callback *callback, size_t most);
 
 /** Runs the callbacks that wait now, of a queue without a thread, and returns how many it has run.
  *  Not from a callback. While another thread is in this function, it runs none. */

@@ -21,18 +21,18 @@ static zkl_handle **bucket_of(const void *handle) {
 
 void zkl_handle_open(zkl_handle *handle) {
     handle->process = (int)getpid();
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     LL_PREPEND(*bucket_of(handle), handle);
 }
 
 void zkl_handle_close(zkl_handle *handle) {
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     LL_DELETE(*bucket_of(handle), handle);
 }
 
 /* The process that opened it; 0: it is not open. */
 static int process_of(const void *handle) {
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     const zkl_handle *open = *bucket_of(handle);
     while (open != NULL && (const void *)open != handle) {
         open = open->next;

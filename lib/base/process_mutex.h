@@ -5,5 +5,4 @@
 
 #include "base/threads.h"
 
-/** For ZKL_WITH_MUTEX (threads.h). */
-pthread_mutex_t *zkl_process_mutex(void);
+extern pthread_mutex_t zkl_process_mutex;

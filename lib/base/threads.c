@@ -107,10 +107,6 @@ void zkl_condition_end(pthread_cond_t *condition) {
     pthread_cond_destroy(condition);
 }
 
-void zkl_condition_signal(pthread_cond_t *condition) {
-    pthread_cond_signal(condition);
-}
-
 void zkl_condition_broadcast(pthread_cond_t *condition) {
     pthread_cond_broadcast(condition);
 }

@@ -65,8 +65,7 @@ uint32_t zkl_random_below(uint32_t count);
 void zkl_condition_begin(pthread_cond_t *condition);
 void zkl_condition_end(pthread_cond_t *condition);
 
-/** Wakes one of those that wait, or all; with the mutex held. */
-void zkl_condition_signal(pthread_cond_t *condition);
+/** Wakes all that wait; with the mutex held. */
 void zkl_condition_broadcast(pthread_cond_t *condition);
 
 /** Waits until signalled, or until that moment of zkl_clock_ms (INT64_MAX: for ever); may return

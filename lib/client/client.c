@@ -1,9 +1,8 @@
+/* The memory of a client, the callbacks that the application dispatches, and what handles need. */
 #include "client/client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/error_message.h"
 #include "base/threads.h"
@@ -95,67 +94,20 @@ zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
 }
 
 /* All sessions are granted the same, but not at the same time. */
-static const zkl_session *find_session_without_lease(const zkl_client *client) {
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        if (one->session.established && !zkl_lease_is_possible(&one->session.liveness.lease)) {
-            return &one->session;
-        }
-    }
-    return &client->sessions->session;
-}
-
 void zkl_client_note_lease_impossible(const zkl_client *client) {
     char text[64];
-    if (client->sessions == NULL) {
+    const zkl_client_session *one = client->sessions;
+    if (one == NULL) {
         return; /* the caller has woken up late: the client is closed */
     }
-    snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d",
-             (int)find_session_without_lease(client)->timeout_ms,
+    while (one->next != NULL &&
+           (!one->session.established || zkl_lease_is_possible(&one->session.liveness.lease))) {
+        one = one->next;
+    }
+    snprintf(text, sizeof(text), "%d ms, with lease_tick_ms %d", (int)one->session.timeout_ms,
              (int)client->options.lease_tick_ms);
     zkl_error_note("session timeout", text,
                    "a lease needs more than three and a half ticks, as granted by the servers");
-}
-
-/* ---- The rest ------------------------------------------------------------------ */
-
-static size_t count_leaving(const zkl_session *session) {
-    size_t count = 0;
-    for (const zkl_request_runner *runner = session->runners; runner != NULL;
-         runner = runner->next) {
-        count += runner->request.stage >= ZKL_STAGE_LEAVING ? 1 : 0;
-    }
-    return count;
-}
-
-static void tell_information(const zkl_client *client, zkl_client_information *information) {
-    const zkl_session *first = &client->sessions->session;
-    *information = (zkl_client_information){
-        .connected = 1,
-        .session_id = first->id,
-        .session_timeout_ms = first->timeout_ms,
-        .lock_root = client->lock_root + strlen(client->chroot),
-    };
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        information->connected = information->connected != 0 && one->session.connected ? 1 : 0;
-        information->sessions++;
-        information->sessions_expired += one->session.expired_count;
-        information->pending_deletions += count_leaving(&one->session);
-    }
-}
-
-int zkl_client_info(zkl_client *client, zkl_client_information *information) {
-    ZKL_BEGIN_CALL;
-    zkl_client_information filled;
-    ZKL_TRY(zkl_handle_check("client", client));
-    ZKL_TRY(zkl_validate_pointer("information", information));
-    ZKL_TRY(zkl_validate_struct_size("zkl_client_information", information, sizeof(*information)));
-    ZKL_WITH_MUTEX(&client->mutex);
-    if (client->sessions == NULL) {
-        return ZKL_CLOSED; /* and its handles keep it */
-    }
-    tell_information(client, &filled);
-    zkl_struct_fill(information, &filled);
-    return ZKL_OK;
 }
 
 void zkl_client_resource_path(const zkl_client *client, const char *resource,

@@ -16,7 +16,7 @@ enum { RETRY_PAUSE_MS = 1000, LOOK_UP_AGAIN_MS = 10000 };
 /* ---- News from the operations, with the mutex held ------------------------- */
 
 static void tell_threads(zkl_client_session *self) {
-    zkl_condition_signal(&self->changed);
+    zkl_condition_broadcast(&self->changed);
     zkl_condition_broadcast(&self->client->changed);
 }
 
@@ -60,7 +60,7 @@ static void on_request_ended(void *arg) {
 
 static void on_wake(void *arg) {
     zkl_client_session *self = arg;
-    zkl_condition_signal(&self->client->timers_changed);
+    zkl_condition_broadcast(&self->client->timers_changed);
 }
 
 /* ---- Timers ---------------------------------------------------------------- */
@@ -253,9 +253,9 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
 static void stop_threads(zkl_client *client) {
     pthread_mutex_lock(&client->mutex);
     client->stopping = true;
-    zkl_condition_signal(&client->timers_changed);
+    zkl_condition_broadcast(&client->timers_changed);
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        zkl_condition_signal(&one->changed);
+        zkl_condition_broadcast(&one->changed);
     }
     pthread_mutex_unlock(&client->mutex);
     if (client->timer_thread_runs) {

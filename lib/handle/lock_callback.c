@@ -78,7 +78,7 @@ void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,
 void zkl_lock_callback_post(zkl_lock_callback *self) {
     if (!self->posted) {
         self->posted = true;
-        zkl_callback_queue_post(self->client->callbacks, &self->queued);
+        (void)zkl_callback_queue_post(self->client->callbacks, &self->queued, SIZE_MAX);
     }
 }
 

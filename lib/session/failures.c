@@ -83,7 +83,7 @@ static void take_established(failure *one) {
 
 void zkl_failures_take_line(const char *line) {
     char address[ADDRESS_SIZE];
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     if (find_address(line, "initiated connection to server ", address)) {
         take_accepted(place_of(address));
     } else if (find_address(line, "session establishment complete on server ", address)) {
@@ -109,7 +109,7 @@ static bool is_one_of(const char *addresses, const char *address) {
 
 void zkl_failures_find(const char *addresses, char *text, size_t size) {
     const failure *found = NULL;
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     for (size_t i = 0; i < PLACES; i++) {
         const failure *one = &failures[i];
         bool later = found == NULL || one->number > found->number;
@@ -122,7 +122,7 @@ void zkl_failures_find(const char *addresses, char *text, size_t size) {
 }
 
 void zkl_failures_forget(const char *addresses) {
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     for (size_t i = 0; i < PLACES; i++) {
         if (is_one_of(addresses, failures[i].address)) {
             failures[i] = (failure){ 0 };

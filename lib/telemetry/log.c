@@ -45,7 +45,7 @@ zkl_log *zkl_log_open(zkl_log_callback *callback, void *arg, zkl_log_level level
     log->level = level;
     log->queue = queue;
     log->process = getpid();
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     DL_APPEND(open_logs, log);
     return log;
 }
@@ -54,9 +54,9 @@ void zkl_log_close(zkl_log *log) {
     if (log == NULL) {
         return;
     }
-    pthread_mutex_lock(zkl_process_mutex());
+    pthread_mutex_lock(&zkl_process_mutex);
     DL_DELETE(open_logs, log);
-    pthread_mutex_unlock(zkl_process_mutex());
+    pthread_mutex_unlock(&zkl_process_mutex);
     zkl_callback_queue_close(log->queue);
     free(log);
 }
@@ -136,7 +136,7 @@ void zkl_log_write(zkl_log *log, zkl_log_level level, zkl_log_event event, int s
     whole.event = event;
     whole.status = status;
     log_entry *entry = make_entry(log, whole);
-    if (entry == NULL || !zkl_callback_queue_offer(log->queue, &entry->callback, places)) {
+    if (entry == NULL || !zkl_callback_queue_post(log->queue, &entry->callback, places)) {
         free(entry);
         log->dropped++;
     }
@@ -154,7 +154,7 @@ void zkl_log_zookeeper_line(const char *line) {
     zkl_log_level level = level_of_zookeeper_line(line);
     zkl_log_record record = zkl_log_record_begin("", 0);
     record.message = line;
-    ZKL_WITH_MUTEX(zkl_process_mutex());
+    ZKL_WITH_MUTEX(&zkl_process_mutex);
     for (zkl_log *log = open_logs; log != NULL; log = log->next) {
         if (log->process == getpid()) {
             zkl_log_write(log, level, ZKL_LOG_ZOOKEEPER, ZKL_OK, &record);

@@ -68,10 +68,6 @@ void zkl_condition_end(pthread_cond_t *condition) {
     (void)condition;
 }
 
-void zkl_condition_signal(pthread_cond_t *condition) {
-    zkl_world_wake_one(condition);
-}
-
 void zkl_condition_broadcast(pthread_cond_t *condition) {
     zkl_world_wake_all(condition);
 }

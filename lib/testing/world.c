@@ -444,23 +444,6 @@ void zkl_world_wait_on(const void *address, int64_t until_us) {
     }
 }
 
-void zkl_world_wake_one(const void *address) {
-    size_t count = 0;
-    zkl_task *task = NULL;
-    DL_FOREACH(world.waiting, task) {
-        count += task->waits_on == address;
-    }
-    if (count == 0) {
-        return;
-    }
-    size_t chosen = count == 1 ? 0 : (size_t)zkl_world_random(count);
-    task = world.waiting;
-    while (task->waits_on != address || chosen-- > 0) {
-        task = task->next;
-    }
-    wake(task);
-}
-
 void zkl_world_wake_all(const void *address) {
     zkl_task *task = NULL;
     zkl_task *next = NULL;

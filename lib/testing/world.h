@@ -107,6 +107,5 @@ void zkl_world_sleep_us(int64_t us);
  *  moment of the world (INT64_MAX: for ever); may return early. If nothing will
  *  ever happen again the program's main aborts, and says so. */
 void zkl_world_wait_on(const void *address, int64_t until_us);
-/** Wakes one of the tasks that wait on an address, or all of them. */
-void zkl_world_wake_one(const void *address);
+/** Wakes all tasks that wait on an address. */
 void zkl_world_wake_all(const void *address);

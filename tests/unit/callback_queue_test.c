@@ -42,7 +42,7 @@ static void *post_all(void *arg) {
     int poster = *(const int *)arg;
     for (int i = 0; i < POSTS_EACH; i++) {
         posts[poster][i] = (post){ { .run = run_post }, poster, i };
-        zkl_callback_queue_post(queue, &posts[poster][i].callback);
+        (void)zkl_callback_queue_post(queue, &posts[poster][i].callback, SIZE_MAX);
     }
     return NULL;
 }
@@ -115,7 +115,7 @@ TEST(threads_that_poll_run_each_once_in_order) {
 static void post_one_more(zkl_callback *callback) {
     run_post(callback);
     posts[0][2] = (post){ { .run = run_post }, 0, 2 };
-    zkl_callback_queue_post(queue, &posts[0][2].callback);
+    (void)zkl_callback_queue_post(queue, &posts[0][2].callback, SIZE_MAX);
 }
 
 /* What is posted during a dispatch is left for the next, of which an edge tells. */
@@ -126,8 +126,8 @@ TEST(who_waits_for_an_edge_hears_of_what_a_dispatch_leaves) {
     EXPECT_INT(epoll_ctl(poll_set, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
     posts[0][0] = (post){ { .run = post_one_more }, 0, 0 };
     posts[0][1] = (post){ { .run = run_post }, 0, 1 };
-    zkl_callback_queue_post(queue, &posts[0][0].callback);
-    zkl_callback_queue_post(queue, &posts[0][1].callback);
+    (void)zkl_callback_queue_post(queue, &posts[0][0].callback, SIZE_MAX);
+    (void)zkl_callback_queue_post(queue, &posts[0][1].callback, SIZE_MAX);
     EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 1);
     EXPECT_INT(zkl_callback_queue_dispatch(queue), 2);
     EXPECT_INT(epoll_wait(poll_set, &event, 1, 0), 1);
@@ -152,7 +152,7 @@ TEST(close_runs_on_the_calling_thread_what_nobody_has_dispatched) {
 static void run_post_and_post_another(zkl_callback *callback) {
     run_post(callback);
     posts[0][2] = (post){ { .run = run_post }, 0, 2 };
-    zkl_callback_queue_post(queue, &posts[0][2].callback);
+    (void)zkl_callback_queue_post(queue, &posts[0][2].callback, SIZE_MAX);
 }
 
 /* A loop that is edge-triggered is told once of each change, and dispatches once for it: what comes
@@ -164,8 +164,8 @@ TEST(edge_triggered_loop_hears_of_what_came_during_a_dispatch) {
     EXPECT_INT(epoll_ctl(loop, EPOLL_CTL_ADD, zkl_callback_queue_descriptor(queue), &event), 0);
     posts[0][0] = (post){ { .run = run_post_and_post_another }, 0, 0 };
     posts[0][1] = (post){ { .run = run_post }, 0, 1 };
-    zkl_callback_queue_post(queue, &posts[0][0].callback);
-    zkl_callback_queue_post(queue, &posts[0][1].callback);
+    (void)zkl_callback_queue_post(queue, &posts[0][0].callback, SIZE_MAX);
+    (void)zkl_callback_queue_post(queue, &posts[0][1].callback, SIZE_MAX);
     EXPECT_INT(epoll_wait(loop, &event, 1, 0), 1);
     EXPECT_INT(epoll_wait(loop, &event, 1, 0), 0);
     EXPECT_INT(zkl_callback_queue_dispatch(queue), 2);

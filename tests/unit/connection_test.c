@@ -27,7 +27,7 @@ static struct {
 static void on_session(void *arg, const zkl_session_news *news) {
     (void)arg;
     client.connected = news->state == ZKL_SESSION_STATE_CONNECTED;
-    zkl_condition_signal(&client.changed);
+    zkl_condition_broadcast(&client.changed);
 }
 
 static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
@@ -41,7 +41,7 @@ static void on_answered(void *arg, const zkl_reply *reply) {
     client.answered++;
     client.outcome = reply->outcome;
     client.status = reply->status;
-    zkl_condition_signal(&client.changed);
+    zkl_condition_broadcast(&client.changed);
 }
 
 static void begin(int error) {

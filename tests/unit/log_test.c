@@ -264,7 +264,7 @@ static void open_a_client(zkl_callback *callback) {
 TEST(blocking_call_in_a_callback_is_refused) {
     zkl_callback_queue *thread = zkl_callback_queue_open(true);
     zkl_callback callback = { .run = open_a_client };
-    zkl_callback_queue_post(thread, &callback);
+    (void)zkl_callback_queue_post(thread, &callback, SIZE_MAX);
     zkl_callback_queue_close(thread);
     EXPECT_INT(status_in_callback, ZKL_IN_CALLBACK);
 }

@@ -130,7 +130,7 @@ static void let_all_be_told(lock_desk *desk) {
     marker mark = { .callback = { .run = pass_marker } };
     pthread_mutex_init(&mark.mutex, NULL);
     pthread_cond_init(&mark.changed, NULL);
-    zkl_callback_queue_post(desk->client->callbacks, &mark.callback);
+    (void)zkl_callback_queue_post(desk->client->callbacks, &mark.callback, SIZE_MAX);
     pthread_mutex_lock(&mark.mutex);
     while (!mark.passed) {
         pthread_cond_wait(&mark.changed, &mark.mutex);
