@@ -24,8 +24,9 @@ static int complain(const char *what, int status) {
 static void print_contender(size_t place, const zkl_contender *one) {
     const zkl_identity *who = &one->identity;
     printf("  %zu %-9s %s pid %s (%s), owner %s, for %" PRId64 " s: %s%s%s\n    node %s\n", place,
-           zkl_queue_kind_name((int)one->kind), who->host, who->process_id, who->label, who->owner,
-           one->age_ms / 1000, one->holds ? "holds" : "behind ", one->waits_for,
+           one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind), who->host,
+           who->process_id, who->label, who->owner, one->age_ms / 1000,
+           one->holds ? "holds" : "behind ", one->waits_for,
            one->revoke_requested ? ", asked to give it up" : "", one->node);
 }
 

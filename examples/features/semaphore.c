@@ -17,7 +17,7 @@ static int convert(zkl_client *client, int argc, char **argv) {
     ZKL_CLOSE_AT_SCOPE_END zkl_lock *permit = NULL;
     int status = zkl_lock_open(client, "conversions", &options, &permit);
     if (status == ZKL_OK) {
-        status = zkl_lock_acquire(permit, ZKL_PERMIT, PATIENCE_MS, NULL);
+        status = zkl_lock_acquire(permit, ZKL_EXCLUSIVE, PATIENCE_MS, NULL);
     }
     if (status == ZKL_QUEUE_FULL) {
         printf("too many wait already: come back later\n");

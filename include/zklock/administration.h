@@ -41,11 +41,10 @@ extern "C" {
 /* ---- The queue of a resource --------------------------------------------- */
 
 typedef enum zkl_queue_kind {
-    ZKL_QUEUE_EXCLUSIVE = 0,
+    ZKL_QUEUE_EXCLUSIVE = 0, /* with permits: one permit of a semaphore */
     ZKL_QUEUE_READ = 1,
     ZKL_QUEUE_WRITE = 2,
-    ZKL_QUEUE_PERMIT = 3, /* of a semaphore */
-    ZKL_QUEUE_UNKNOWN = 4 /* of another library; counts as exclusive */
+    ZKL_QUEUE_UNKNOWN = 3 /* of another library; counts as exclusive */
 } zkl_queue_kind;
 
 /** The name of a kind, for example "exclusive". Static, never NULL. */
@@ -68,7 +67,7 @@ typedef struct zkl_contender {
     size_t struct_size; /* of the library's struct; later versions append */
     const char *node;   /* its name below the resource, as zkl_node_break takes it */
     zkl_queue_kind kind;
-    uint32_t permits;   /* PERMIT: how many the semaphore has; else 0 */
+    uint32_t permits;   /* how many the semaphore has; 0: it is a lock */
     int32_t sequence;   /* its sequence number: the order of the queue, with gaps */
     int64_t session_id; /* the end of this session deletes the node; 0: a persistent node, made by
                            hand */

@@ -44,7 +44,7 @@
  * 8. zklock sees all locks of Curator and kazoo on the same node. Those libraries do not see all
  *    of zklock's locks. A lock that does not see a holder is granted beside it:
  *
- *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  ZKL_PERMIT
+ *      waits for a holder with              ZKL_EXCLUSIVE  ZKL_WRITE  ZKL_READ  a permit
  *      Curator InterProcessMutex            yes            NO         NO        NO
  *      Curator InterProcessReadWriteLock
  *        readLock                           NO             yes        shares    NO
@@ -552,15 +552,14 @@ typedef struct zkl_lock zkl_lock;
 
 typedef enum zkl_mode {
     ZKL_EXCLUSIVE = 0, /* waits for every earlier request. Curator's read/write lock does
-                          not see it: see 8. above */
+                          not see it: see 8. above. For a handle with the option `permits`:
+                          one permit, which waits while at least `permits` earlier
+                          requests exist; no other mode is allowed there */
     ZKL_READ = 1,      /* waits for earlier requests other than readers */
     ZKL_WRITE = 2,     /* waits for every earlier request. Its node has the name of a
                           writer of Curator's read/write lock; otherwise it is as
                           ZKL_EXCLUSIVE. It can be downgraded */
-    ZKL_PERMIT = 3,    /* one permit of a semaphore: waits while at least `permits`
-                          earlier requests exist. For handles with the option
-                          `permits`, and only those */
-    ZKL_AS_OPENED = 4  /* for sets, and only for sets: each resource in the mode that it
+    ZKL_AS_OPENED = 3  /* for sets, and only for sets: each resource in the mode that it
                           was opened with */
 } zkl_mode;
 
@@ -657,7 +656,7 @@ typedef struct zkl_lock_options {
     zkl_lock_state_callback *state_callback;
     void *state_arg;
     /** 0: a lock. Otherwise a semaphore with this many permits, at most ZKL_PERMITS_MAX, of
-     *  which the handle acquires one, in the mode ZKL_PERMIT. All users of the resource must
+     *  which the handle acquires one, in the mode ZKL_EXCLUSIVE. All users of the resource must
      *  set the same value. An acquire that finds an earlier request with another value, or
      *  for a plain lock, fails with ZKL_PERMITS_DIFFER. (A plain lock behind permits, of a
      *  client that knows nothing of semaphores, waits for them all.) A waiter watches
@@ -748,7 +747,7 @@ typedef struct zkl_lock_member {
     size_t struct_size;   /* see ZKL_LOCK_MEMBER_INIT */
     const char *resource; /* as for zkl_lock_open */
     zkl_mode mode;        /* not ZKL_AS_OPENED */
-    int32_t permits;      /* with ZKL_PERMIT: of the semaphore; else 0 */
+    int32_t permits;      /* with ZKL_EXCLUSIVE: of the semaphore; 0: a lock */
 } zkl_lock_member;
 
 #define ZKL_LOCK_MEMBER_INIT                                                                       \
@@ -787,7 +786,7 @@ ZKL_CHECKED_API int zkl_lock_open_set(zkl_client *client, const zkl_lock_member 
 /**
  * Acquires the lock.
  *
- * mode        for a set: ZKL_AS_OPENED.
+ * mode        for a set: ZKL_AS_OPENED; for a handle with permits: ZKL_EXCLUSIVE.
  * timeout_ms  ZKL_FOREVER, or one deadline for everything: connecting,
  *             queueing, waiting, retrying. 0 tries: if another contender is
  *             in the way it returns ZKL_BUSY after one read and writes

@@ -56,7 +56,7 @@ static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size
 static const zkl_line_entry *find_blocker(const zkl_line *line, size_t own) {
     const zkl_line_entry *earlier = find_nearest(line, own, own);
     const zkl_line_entry *nearest = earlier;
-    for (size_t room = zkl_contenders_room(line->entries[own].member.name);
+    for (size_t room = zkl_contenders_room(line->entries[own].member.name.permits);
          room > 1 && earlier != NULL; room--) {
         earlier = find_nearest(line, own, place_of(line, earlier));
     }
@@ -75,7 +75,7 @@ static bool is_shared(const zkl_line_entry *entry) {
 /* A waiter for one of several permits continues as soon as any of their holders has gone: it waits
  * for none of them in particular. */
 static bool waits_for_each(const zkl_line *line, size_t own) {
-    return zkl_contenders_room(line->entries[own].member.name) == 1;
+    return zkl_contenders_room(line->entries[own].member.name.permits) == 1;
 }
 
 /* The nearest request in the way waits itself for all that is before it, unless it is a reader or
@@ -119,12 +119,13 @@ static int64_t token_of(const zkl_line_entry *entry, const char *text, int64_t z
 
 static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const zkl_reply *reply) {
     int64_t age_ms = zkl_wall_clock_ms() - reply->made_ms;
+    zkl_node_name name = entry->member.name;
     entry->contender = (zkl_contender){
         .struct_size = sizeof(zkl_contender),
         .node = entry->member.text,
-        .kind = (zkl_queue_kind)entry->member.name.kind,
-        .permits = entry->member.name.permits,
-        .sequence = entry->member.name.sequence,
+        .kind = name.permits > 0 ? ZKL_QUEUE_EXCLUSIVE : (zkl_queue_kind)name.kind,
+        .permits = name.permits,
+        .sequence = name.sequence,
         .session_id = reply->ephemeral_owner,
         .token = token_of(entry, data->token, reply->zxid),
         .identity = { data->host, data->process_id, data->label, data->owner, data->text },

@@ -19,7 +19,7 @@ int zkl_validate_resource_class(const char *name);
 int zkl_validate_resource(const char *resource);
 /** An absolute path, of at most `longest` bytes. */
 int zkl_validate_path(const char *what, const char *path, size_t longest);
-/** ZKL_PERMIT for a handle with permits, else one of the others. */
+/** permits: of the handle or the set's member. With permits only ZKL_EXCLUSIVE is allowed. */
 int zkl_validate_mode(zkl_mode mode, unsigned permits);
 /** `lowest` <= `value` <= `highest`. */
 int zkl_validate_range(const char *what, int64_t value, int64_t lowest, int64_t highest);

@@ -65,7 +65,7 @@ static int begin(zkl_lock_call *call) {
     int64_t timeout_ms = call->timeout_ms;
     call->timeout_ms = ZKL_FOREVER;
     if (!lock->is_set) {
-        lock->members[0].kind.mode = call->mode;
+        lock->members[0].mode = call->mode;
     }
     lock->grant.owner = call->owner;
     lock->state = ZKL_STATE_ACQUIRING;
@@ -140,7 +140,7 @@ static const zkl_lock_call_kind kind = { .begin = begin, .end = end, .obtains_gr
 static int check(const zkl_lock *lock, zkl_mode mode) {
     ZKL_TRY(zkl_handle_check("lock", lock));
     if (!lock->is_set) {
-        return zkl_validate_mode(mode, lock->members[0].kind.permits);
+        return zkl_validate_mode(mode, lock->members[0].permits);
     }
     return mode == ZKL_AS_OPENED
                ? ZKL_OK

@@ -120,8 +120,10 @@ const char *zkl_lock_state_name(int state) {
 
 const char *zkl_lock_mode_name(int mode) {
     static const char *const names[] = {
-        [ZKL_EXCLUSIVE] = "exclusive", [ZKL_READ] = "read",           [ZKL_WRITE] = "write",
-        [ZKL_PERMIT] = "permit",       [ZKL_AS_OPENED] = "as opened",
+        [ZKL_EXCLUSIVE] = "exclusive",
+        [ZKL_READ] = "read",
+        [ZKL_WRITE] = "write",
+        [ZKL_AS_OPENED] = "as opened",
     };
     return name_of(names, sizeof(names) / sizeof(names[0]), mode);
 }

@@ -21,7 +21,8 @@ typedef struct lock_member {
     zkl_lock *lock;
     char *path;
     const char *resource;       /* the end of it */
-    zkl_contender_kind kind;    /* the mode of a lock of one resource is that of each acquire */
+    zkl_mode mode;              /* the mode of a lock of one resource is that of each acquire */
+    unsigned permits;           /* of its semaphore; 0: it is a lock */
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
 } lock_member;
 

@@ -177,7 +177,7 @@ static size_t watched_bytes(const zkl_lock *lock) {
     size_t bytes = 0;
     for (size_t i = 0; i < lock->count; i++) {
         const lock_member *member = &lock->members[i];
-        bytes += zkl_request_runner_watched_bytes(member->path, member->kind,
+        bytes += zkl_request_runner_watched_bytes(member->path, member->permits,
                                                   lock->options.tell_contended != 0);
     }
     return bytes;
@@ -202,8 +202,8 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
 static int start_member(zkl_lock *lock, lock_member *member, int64_t timeout_ms) {
     bool is_bounded_try = timeout_ms == 0 && lock->search != NULL;
     zkl_run_options options = {
-        .request = { .mode = member->kind.mode,
-                     .permits = member->kind.permits,
+        .request = { .mode = member->mode,
+                     .permits = member->permits,
                      .max_waiting = (unsigned)lock->options.max_waiting,
                      .only_try = timeout_ms == 0,
                      .fail_on_session_expiry =

@@ -87,7 +87,8 @@ static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_memb
     member->lock = lock;
     member->path = strdup(path);
     member->resource = member->path + strlen(path) - strlen(given->resource);
-    member->kind = (zkl_contender_kind){ given->mode, (unsigned)given->permits };
+    member->mode = given->mode;
+    member->permits = (unsigned)given->permits;
     return member->path != NULL;
 }
 

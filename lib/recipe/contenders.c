@@ -11,8 +11,8 @@ static bool conflict(zkl_node_kind one, zkl_node_kind other) {
     return one != ZKL_NODE_READ || other != ZKL_NODE_READ;
 }
 
-size_t zkl_contenders_room(zkl_node_name name) {
-    return name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
+size_t zkl_contenders_room(unsigned permits) {
+    return permits > 0 ? permits : 1;
 }
 
 bool zkl_neighbour_is_before(zkl_neighbour one, zkl_neighbour other) {
@@ -32,25 +32,18 @@ static bool is_twin(zkl_neighbour one, zkl_neighbour other) {
            zkl_node_name_same_guid(one.text, other.text);
 }
 
-static zkl_neighbour read_name(const char *text) {
+zkl_neighbour zkl_neighbour_read(const char *text) {
     return (zkl_neighbour){ zkl_node_name_parse(text), text };
 }
 
 zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room) {
     for (size_t i = 0; i < children.count; i++) {
-        room[i] = read_name(children.names[i]);
+        room[i] = zkl_neighbour_read(children.names[i]);
     }
     return (zkl_listed){ room, children.count };
 }
 
 /* ---- The place of a request ----------------------------------------------------------- */
-
-static zkl_neighbour own_of(const zkl_contenders_place *place) {
-    if (place->own != NULL) {
-        return read_name(place->own);
-    }
-    return (zkl_neighbour){ zkl_node_name_of(place->kind), NULL };
-}
 
 /* Whoever has no node yet comes after all. */
 static bool is_earlier(zkl_neighbour child, zkl_neighbour own) {
@@ -95,7 +88,7 @@ static void note_unlike(zkl_contenders_view *view, zkl_neighbour child, zkl_node
 
 zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_contenders_place *place) {
     zkl_contenders_view view = { .accompanied = place->companion[0] == '\0' };
-    zkl_neighbour mine = own_of(place);
+    zkl_neighbour mine = place->own;
     zkl_neighbour blocker = { .text = NULL };
     size_t in_the_way = 0;
     for (size_t i = 0; i < children.count; i++) {
@@ -118,7 +111,7 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
             blocker = child;
         }
     }
-    view.blocker = in_the_way < zkl_contenders_room(mine.name) ? NULL : blocker.text;
+    view.blocker = in_the_way < zkl_contenders_room(mine.name.permits) ? NULL : blocker.text;
     return view;
 }
 
@@ -126,7 +119,7 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
 
 /* The first of those before us that does not read; its text is NULL: there is none. */
 static zkl_neighbour first_other(zkl_listed children, const zkl_contenders_place *place) {
-    zkl_neighbour mine = own_of(place);
+    zkl_neighbour mine = place->own;
     zkl_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
         zkl_neighbour child = children.all[i];
@@ -140,9 +133,9 @@ static zkl_neighbour first_other(zkl_listed children, const zkl_contenders_place
 
 /* Readers before all others hold; where there are none the first other does. */
 static size_t count_holding(zkl_listed children, const zkl_contenders_place *place) {
-    zkl_neighbour mine = own_of(place);
+    zkl_neighbour mine = place->own;
     if (mine.name.kind == ZKL_NODE_PERMIT) {
-        return zkl_contenders_room(mine.name);
+        return zkl_contenders_room(mine.name.permits);
     }
     zkl_neighbour first = first_other(children, place);
     size_t readers = 0;
@@ -173,14 +166,14 @@ static bool comes_behind(zkl_neighbour child, zkl_neighbour mine, const char *bu
 
 /* The last permit waits if any does. */
 static bool finds_no_permit(zkl_listed children, zkl_neighbour last) {
-    zkl_contenders_place place = { .own = last.text, .companion = "" };
+    zkl_contenders_place place = { .own = last, .companion = "" };
     return last.text != NULL && zkl_contenders_examine(children, &place).blocker != NULL;
 }
 
 zkl_contenders_rear zkl_contenders_look_behind(zkl_listed children, const char *own,
                                                const char *but) {
     zkl_contenders_rear rear = { .listed = false };
-    zkl_neighbour mine = read_name(own);
+    zkl_neighbour mine = zkl_neighbour_read(own);
     zkl_neighbour waiter = { .text = NULL };
     zkl_neighbour last_permit = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
@@ -224,8 +217,8 @@ static size_t insert(zkl_neighbour *nearest, size_t count, size_t most, zkl_neig
 
 size_t zkl_contenders_find_nearest(zkl_listed children, const zkl_contenders_place *place,
                                    zkl_neighbour *nearest) {
-    zkl_neighbour mine = own_of(place);
-    size_t most = zkl_contenders_room(mine.name);
+    zkl_neighbour mine = place->own;
+    size_t most = zkl_contenders_room(mine.name.permits);
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_neighbour child = children.all[i];

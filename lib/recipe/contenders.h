@@ -32,6 +32,8 @@ typedef struct zkl_listed {
     size_t count;
 } zkl_listed;
 
+/** Reads one name, which stays the caller's. */
+zkl_neighbour zkl_neighbour_read(const char *text);
 /** Reads the names of children into `room`, which has room for all of them. The texts stay the
  *  caller's. */
 zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room);
@@ -47,9 +49,8 @@ typedef struct zkl_contenders_view {
 
 /** Whose view of a queue. */
 typedef struct zkl_contenders_place {
-    const char *own;         /* the name of our node; NULL: we would join at the tail now */
-    zkl_contender_kind kind; /* of a request that has no node yet */
-    const char *companion;   /* another node of the same owner, which is not in its way; "": none */
+    zkl_neighbour own;     /* our node; its text is NULL: we would join at the tail now */
+    const char *companion; /* another node of the same owner, which is not in its way; "": none */
 } zkl_contenders_place;
 
 /** What a list says to the request at this place. */
@@ -58,8 +59,8 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
 /** How many of the requests before this place have to wait themselves. */
 size_t zkl_contenders_count_waiting(zkl_listed children, const zkl_contenders_place *place);
 
-/** The n of the blocking rule. */
-size_t zkl_contenders_room(zkl_node_name name);
+/** The n of the blocking rule. permits: of a semaphore; 0: a lock. */
+size_t zkl_contenders_room(unsigned permits);
 
 /**
  * The nearest requests in the way of this place, the furthest first, at most as many as its

@@ -129,17 +129,22 @@ static void add_permits(char *text, unsigned permits) {
     }
 }
 
-void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind) {
-    static const char *const markers[] = { [ZKL_EXCLUSIVE] = "-lock-",
-                                           [ZKL_READ] = READ_MARKER,
-                                           [ZKL_WRITE] = WRITE_MARKER,
-                                           [ZKL_PERMIT] = PERMIT_MARKER };
-    const char *marker = markers[kind.mode];
+zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits) {
+    zkl_node_kind kind = permits > 0 ? ZKL_NODE_PERMIT : (zkl_node_kind)mode;
+    return (zkl_node_name){ .kind = kind, .permits = permits };
+}
+
+void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name) {
+    static const char *const markers[] = { [ZKL_NODE_EXCLUSIVE] = "-lock-",
+                                           [ZKL_NODE_READ] = READ_MARKER,
+                                           [ZKL_NODE_WRITE] = WRITE_MARKER,
+                                           [ZKL_NODE_PERMIT] = PERMIT_MARKER };
+    const char *marker = markers[name.kind];
     memcpy(text, GUID_PREFIX, GUID_PREFIX_LENGTH);
     memcpy(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH);
     memcpy(text + GUID_PREFIX_LENGTH + GUID_LENGTH, marker, strlen(marker) + 1);
-    if (kind.mode == ZKL_PERMIT) {
-        add_permits(text, kind.permits);
+    if (name.permits > 0) {
+        add_permits(text, name.permits);
     }
 }
 
@@ -184,8 +189,4 @@ bool zkl_node_name_has_guid(const char *text, const char *guid) {
 bool zkl_node_name_same_guid(const char *one, const char *other) {
     size_t length = guid_part_length(one);
     return length != 0 && length == guid_part_length(other) && memcmp(one, other, length) == 0;
-}
-
-zkl_node_name zkl_node_name_of(zkl_contender_kind kind) {
-    return (zkl_node_name){ .kind = (zkl_node_kind)kind.mode, .permits = kind.permits };
 }

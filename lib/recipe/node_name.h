@@ -31,14 +31,14 @@
 /** Room for any name of ours, with its NUL. */
 #define ZKL_NODE_NAME_SIZE 64
 
-/** The modes of requests, and what else a name can be. */
+/** What a name says: a mode, or something else. */
 typedef enum zkl_node_kind {
     ZKL_NODE_EXCLUSIVE = ZKL_EXCLUSIVE,
     ZKL_NODE_READ = ZKL_READ,
     ZKL_NODE_WRITE = ZKL_WRITE,
-    ZKL_NODE_PERMIT = ZKL_PERMIT,
     ZKL_NODE_UNKNOWN, /* has a sequence, but no kind we know: counts as exclusive */
-    ZKL_NODE_FOREIGN  /* carries no sequence: not a request, to be ignored */
+    ZKL_NODE_PERMIT,
+    ZKL_NODE_FOREIGN /* carries no sequence: not a request, to be ignored */
 } zkl_node_kind;
 
 typedef struct zkl_node_name {
@@ -47,20 +47,18 @@ typedef struct zkl_node_name {
     unsigned permits; /* PERMIT: how many the semaphore has; else 0 */
 } zkl_node_name;
 
-/** The kind of a request, as its node's name tells it. */
-typedef struct zkl_contender_kind {
-    zkl_mode mode;
-    unsigned permits; /* ZKL_PERMIT: 1 to ZKL_PERMITS_MAX; else 0 */
-} zkl_contender_kind;
-
 /** Reads the name of a child of a resource. Any bytes are fine. */
 zkl_node_name zkl_node_name_parse(const char *text);
 
+/** What the name of a request's node will say, except for its sequence, which is 0. permits: of
+ *  the semaphore; 0: a lock. */
+zkl_node_name zkl_node_name_of(zkl_mode mode, unsigned permits);
+
 /**
  * Writes the name to create a request's node by, to which the server appends
- * the sequence. `text` has room for ZKL_NODE_NAME_SIZE bytes.
+ * the sequence. `text` has room for ZKL_NODE_NAME_SIZE bytes. name: of zkl_node_name_of.
  */
-void zkl_node_name_prefix(char *text, const char *guid, zkl_contender_kind kind);
+void zkl_node_name_prefix(char *text, const char *guid, zkl_node_name name);
 
 /** Copies a name into room for ZKL_NODE_NAME_SIZE bytes; what is longer is cut, and no name of
  *  ours. */
@@ -81,6 +79,3 @@ bool zkl_node_name_has_guid(const char *text, const char *guid);
 
 /** Whether two names were created by requests with the same GUID. */
 bool zkl_node_name_same_guid(const char *one, const char *other);
-
-/** What the name of a request's node will say but for its sequence, which is 0. */
-zkl_node_name zkl_node_name_of(zkl_contender_kind kind);

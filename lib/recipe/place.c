@@ -1,9 +1,11 @@
 #include "recipe/request_core.h"
 
 zkl_contenders_place zkl_request_place(const zkl_request *request) {
-    const char *own = request->own.state == ZKL_OWN_NODE_OURS ? request->own.node : NULL;
-    const zkl_contender_kind kind = { request->options.mode, request->options.permits };
-    return (zkl_contenders_place){ own, kind, request->options.companion };
+    const zkl_request_options *options = &request->options;
+    zkl_neighbour at_tail = { zkl_node_name_of(options->mode, options->permits), NULL };
+    bool ours = request->own.state == ZKL_OWN_NODE_OURS;
+    return (zkl_contenders_place){ ours ? zkl_neighbour_read(request->own.node) : at_tail,
+                                   options->companion };
 }
 
 bool zkl_request_must_look_first(const zkl_request *request) {
@@ -33,8 +35,9 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
     if (!request->lost.twins || !conclusive) {
         return false;
     }
-    const char *twin = zkl_contenders_find_guid(
-        children, request->session.guid, zkl_request_place(request).own, request->lost.rejected);
+    const char *twin =
+        zkl_contenders_find_guid(children, request->session.guid,
+                                 zkl_request_place(request).own.text, request->lost.rejected);
     if (twin != NULL) {
         zkl_node_name_copy(request->lost.candidate, twin);
         return true;

@@ -324,7 +324,7 @@ static void forget_session(zkl_request *request, const char *guid) {
     request->session.settled = false;
     if (guid != NULL) {
         memcpy(request->session.guid, guid, ZKL_GUID_SIZE);
-        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_place(request).kind);
+        zkl_node_name_prefix(request->session.prefix, guid, zkl_request_place(request).own.name);
     }
 }
 
@@ -421,7 +421,8 @@ static reaction *const reactions[] = {
 void zkl_request_begin(zkl_request *request, const zkl_request_options *options,
                        const zkl_request_session *session) {
     *request = (zkl_request){ .options = *options, .session = *session };
-    zkl_node_name_prefix(request->session.prefix, session->guid, zkl_request_place(request).kind);
+    zkl_node_name_prefix(request->session.prefix, session->guid,
+                         zkl_request_place(request).own.name);
 }
 
 _Static_assert(ZKL_EVENT_WATCH_FIRED == ZKL_EVENT_BACKED_OFF + 1, "an operation after BACK_OFF");

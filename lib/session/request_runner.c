@@ -184,13 +184,9 @@ static void back_off(zkl_request_runner *runner) {
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
-static zkl_contender_kind kind_of(const zkl_request_options *options) {
-    return (zkl_contender_kind){ options->mode, options->permits };
-}
-
-static void take_room(zkl_request_runner *runner, zkl_contender_kind kind) {
+static void take_room(zkl_request_runner *runner, unsigned permits) {
     runner->session->watched_bytes -= runner->watched_bytes;
-    runner->watched_bytes = zkl_request_runner_watched_bytes(runner->sender.parent_path, kind,
+    runner->watched_bytes = zkl_request_runner_watched_bytes(runner->sender.parent_path, permits,
                                                              runner->holder_watch.tells_contended);
     runner->session->watched_bytes += runner->watched_bytes;
 }
@@ -213,7 +209,7 @@ static void tell_decided(zkl_request_runner *runner, int status) {
     if (status == ZKL_OK) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
-        take_room(runner, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
+        take_room(runner, 0);
         runner->history.granted_ms = zkl_session_now_ms(runner->session);
         zkl_holder_watch_look_behind(&runner->holder_watch);
     }
@@ -417,10 +413,10 @@ void zkl_request_runner_disown(zkl_request_runner *runner) {
     runner->sender.owner = (zkl_request_owner){ .arg = NULL };
 }
 
-size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind,
+size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permits,
                                         bool tells_contended) {
     size_t length = strlen(parent_path);
-    size_t watches = 1 + zkl_contenders_room(zkl_node_name_of(kind));
+    size_t watches = 1 + zkl_contenders_room(permits);
     return watches * zkl_watch_path_bytes(length + 1 + ZKL_NODE_NAME_SIZE) +
            (tells_contended ? zkl_watch_path_bytes(length) : 0);
 }
@@ -440,7 +436,7 @@ static void copy_texts(zkl_request_runner *runner, const zkl_run_options *option
 }
 
 static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
-    size_t count = zkl_contenders_room(zkl_node_name_of(kind_of(&options->request)));
+    size_t count = zkl_contenders_room(options->request.permits);
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
     };
@@ -500,7 +496,7 @@ static unsigned depth_of(const char *path) {
 static void join_session(zkl_request_runner *runner) {
     zkl_session *session = runner->session;
     DL_APPEND(session->runners, runner);
-    take_room(runner, kind_of(&runner->request.options));
+    take_room(runner, runner->request.options.permits);
     zkl_create_group_join(&runner->sender);
     runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
                                                .path = runner->sender.parent_path };

@@ -81,7 +81,7 @@ void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_ho
 
 /** What a request for this resource may come to need of its session's watches: on the nodes that
  *  it waits for, on its own, and on the others of the resource. */
-size_t zkl_request_runner_watched_bytes(const char *parent_path, zkl_contender_kind kind,
+size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permits,
                                         bool tells_contended);
 
 /** The owner goes, and is told of nothing from here on. */

@@ -86,8 +86,8 @@ const zkl_record_names zkl_record_sessions = NAMES(
     [ZKL_SESSION_STATE_EXPIRED] = "EXPIRED", [ZKL_SESSION_STATE_AUTH_FAILED] = "AUTH_FAILED");
 
 static const zkl_record_names enumerations[] = {
-    [ZKL_RECORD_MODE] = NAMES([ZKL_EXCLUSIVE] = "EXCLUSIVE", [ZKL_READ] = "READ",
-                              [ZKL_WRITE] = "WRITE", [ZKL_PERMIT] = "PERMIT"),
+    [ZKL_RECORD_MODE] =
+        NAMES([ZKL_EXCLUSIVE] = "EXCLUSIVE", [ZKL_READ] = "READ", [ZKL_WRITE] = "WRITE"),
     [ZKL_RECORD_OUTCOME] = NAMES(ZKL_OUTCOME_LIST(NAME)),
     [ZKL_RECORD_STAGE] = NAMES(ZKL_STAGE_LIST(NAME)),
     [ZKL_RECORD_OWN_NODE] = NAMES(ZKL_OWN_NODE_LIST(NAME)),
@@ -252,8 +252,8 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]) {
     zkl_contenders_place place = zkl_request_place(request);
     zkl_contenders_view view = zkl_contenders_examine(children, &place);
-    const char *own = place.own != NULL ? place.own : "";
-    const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own,
+    const char *own = place.own.text != NULL ? place.own.text : "";
+    const char *twin = zkl_contenders_find_guid(children, request->session.guid, place.own.text,
                                                 request->lost.rejected);
     bool wants_other = view.blocker != NULL && view.earlier > 1;
     size_t count = 0;

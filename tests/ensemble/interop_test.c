@@ -180,7 +180,7 @@ static void permits_are_seen_by_none_of_them(void) {
         stage.lock = NULL;
         ASSERT_STATUS(zkl_lock_open(stage.client, stage.scene.resource, &options, &stage.lock),
                       ZKL_OK);
-        assert_waits_for_ours(&stage, ZKL_PERMIT, waits);
+        assert_waits_for_ours(&stage, ZKL_EXCLUSIVE, waits);
         stage_end(&stage);
     }
 }

@@ -36,7 +36,7 @@ static zkl_lock *open_permit(zkl_client *client, const char *resource, int32_t p
 }
 
 static void acquire(zkl_lock *lock) {
-    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_PERMIT, PATIENCE_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
 }
 
 static void release(zkl_lock *lock) {
@@ -82,7 +82,7 @@ static void line_begin(struct line *line, const char *stem, int32_t permits, int
  */
 static void line_up(struct line *line) {
     for (int i = 0; i < line->count; i++) {
-        waiter_start(&line->waiters[i], line->locks[i], ZKL_PERMIT, 2 * PATIENCE_MS);
+        waiter_start(&line->waiters[i], line->locks[i], ZKL_EXCLUSIVE, 2 * PATIENCE_MS);
         WAIT_UNTIL(scene_queue(&line->scene) == i + 1);
     }
     WAIT_UNTIL(scene_watches(&line->scene) == line->permits * (line->count - line->permits));
@@ -132,7 +132,7 @@ static void never_more_than_n_processes_hold(void) {
                                                             .permits = PERMITS });
     }
     for (int i = 0; i < CROWD; i++) {
-        process_tell(&crowd[i], "count %d %d %s\n", (int)ZKL_PERMIT, ROUNDS, ledger);
+        process_tell(&crowd[i], "count %d %d %s\n", (int)ZKL_EXCLUSIVE, ROUNDS, ledger);
     }
     for (int i = 0; i < CROWD; i++) {
         ASSERT_STATUS(process_answer(&crowd[i]), ZKL_OK);
@@ -172,12 +172,12 @@ static void holder_that_is_killed_frees_its_permit(void) {
                                                       .resource = scene.resource,
                                                       .session_timeout_ms = SHORT_SESSION_MS,
                                                       .permits = 2 });
-    ASSERT_STATUS(process_acquire(&holder, ZKL_PERMIT, PATIENCE_MS, &grant), ZKL_OK);
+    ASSERT_STATUS(process_acquire(&holder, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
     zkl_lock *other = open_permit(client, scene.resource, 2);
     zkl_lock *next = open_permit(client, scene.resource, 2);
     acquire(other);
-    waiter_start(&waiter, next, ZKL_PERMIT, 2 * PATIENCE_MS);
+    waiter_start(&waiter, next, ZKL_EXCLUSIVE, 2 * PATIENCE_MS);
     WAIT_UNTIL(scene_watches_on(&scene, grant.node) == 1);
     CU_ASSERT_FALSE(waiter_is_done(&waiter));
     process_signal(&holder, SIGKILL);
@@ -208,7 +208,7 @@ static void permit_held_past_its_limit_is_lost_and_the_others_stay(void) {
     zkl_lock *limited = open_with(client, scene.resource, &options);
     acquire(unlimited);
     acquire(limited);
-    waiter_start(&waiter, next, ZKL_PERMIT, 2 * PATIENCE_MS);
+    waiter_start(&waiter, next, ZKL_EXCLUSIVE, 2 * PATIENCE_MS);
     ASSERT_STATUS(waiter_join(&waiter), ZKL_OK);
     WAIT_UNTIL(news_count(&news, ZKL_STATE_LOST) == 1);
     ASSERT_STATUS(news_last(&news).reason, ZKL_HOLD_LIMIT);
@@ -233,12 +233,12 @@ static void contenders_that_differ_in_the_number_are_told_and_leave_nothing(void
                                                       .resource = scene.resource,
                                                       .session_timeout_ms = LONG_SESSION_MS,
                                                       .permits = 2 });
-    ASSERT_STATUS(process_acquire(&holder, ZKL_PERMIT, PATIENCE_MS, &grant), ZKL_OK);
+    ASSERT_STATUS(process_acquire(&holder, ZKL_EXCLUSIVE, PATIENCE_MS, &grant), ZKL_OK);
     zkl_client *client = client_open(servers_hosts(), LONG_SESSION_MS);
     zkl_lock *three = open_permit(client, scene.resource, 3);
     zkl_lock *two = open_permit(client, scene.resource, 2);
-    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_PERMIT, PATIENCE_MS, NULL), ZKL_PERMITS_DIFFER);
-    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_PERMIT, 0, NULL), ZKL_PERMITS_DIFFER);
+    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_PERMITS_DIFFER);
+    ASSERT_STATUS(zkl_lock_acquire(three, ZKL_EXCLUSIVE, 0, NULL), ZKL_PERMITS_DIFFER);
     WAIT_UNTIL(scene_queue(&scene) == 1);
     acquire(two);
     ASSERT_STATUS(process_check(&holder), ZKL_OK);
@@ -340,7 +340,7 @@ static int stage_end(struct stage *stage) {
 static void assert_holds_and_release(struct stage *stage) {
     ASSERT_STATUS(zkl_lock_verify(stage->permit, ENOUGH_MS), ZKL_OK);
     WAIT_UNTIL(scene_queue(&stage->scene) == 2);
-    ASSERT_STATUS(zkl_lock_acquire(stage->witness, ZKL_PERMIT, 0, NULL), ZKL_BUSY);
+    ASSERT_STATUS(zkl_lock_acquire(stage->witness, ZKL_EXCLUSIVE, 0, NULL), ZKL_BUSY);
     ASSERT_STATUS(zkl_lock_release(stage->permit, ENOUGH_MS), ZKL_OK);
     WAIT_UNTIL(scene_queue(&stage->scene) == 1);
     acquire(stage->witness);
@@ -352,7 +352,7 @@ static int take_the_free_permit(enum proxy_fault fault, int request) {
     const struct proxy_plan plan = { { { fault, request } }, 1, false };
     stage_begin(&stage);
     proxy_set_plan(stage.proxy, &plan);
-    ASSERT_STATUS(zkl_lock_acquire(stage.permit, ZKL_PERMIT, ENOUGH_MS, NULL), ZKL_OK);
+    ASSERT_STATUS(zkl_lock_acquire(stage.permit, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
     assert_holds_and_release(&stage);
     return stage_end(&stage);
 }
@@ -364,7 +364,7 @@ static int wait_for_a_permit(enum proxy_fault fault, int request) {
     stage_begin(&stage);
     acquire(stage.rival);
     proxy_set_plan(stage.proxy, &plan);
-    waiter_start(&waiter, stage.permit, ZKL_PERMIT, 2 * ENOUGH_MS);
+    waiter_start(&waiter, stage.permit, ZKL_EXCLUSIVE, 2 * ENOUGH_MS);
     WAIT_UNTIL(scene_watches(&stage.scene) == 2);
     CU_ASSERT_FALSE(waiter_is_done(&waiter));
     release(stage.rival);
@@ -400,11 +400,11 @@ static zkl_lock *open_limited(zkl_client *client, const char *resource, int32_t 
 
 /* All in one session, which sees what it has done itself: nobody queues in vain. */
 static void full_queue_refuses_at_once_and_without_a_write(void) {
-    static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_PERMIT };
+    static const zkl_mode modes[] = { ZKL_EXCLUSIVE, ZKL_EXCLUSIVE };
     for (int i = 0; i < 2; i++) {
         struct scene scene;
         struct waiter waiter;
-        int32_t permits = modes[i] == ZKL_PERMIT ? 1 : 0;
+        int32_t permits = modes[i] == ZKL_EXCLUSIVE ? 1 : 0;
         scene_begin(&scene, "queue-full");
         zkl_client *client = client_open_on(servers_follower());
         zkl_lock *holder = open_limited(client, scene.resource, permits, 1);

@@ -13,7 +13,7 @@ enum { NO_EVENT = -1, BASES = 5, TAIL_KINDS = 4 };
 
 static void name_session(conversation *talk) {
     name_own_guid(talk->guid, talk->session);
-    name_own_prefix(talk->prefix, talk->guid, talk->kind);
+    name_own_prefix(talk->prefix, talk->guid, talk->mode, talk->permits);
     snprintf(talk->owner, sizeof(talk->owner), "_c_%s-", talk->guid);
 }
 
@@ -374,9 +374,9 @@ zkl_children conversation_list(const conversation *talk) {
     return (zkl_children){ names, talk->listed };
 }
 
-void conversation_begin(conversation *talk, zkl_contender_kind kind, uint8_t base) {
+void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, uint8_t base) {
     static const int32_t bases[BASES] = { 0, 998, ZKL_SEQUENCE_LIMIT - 4, -3, INT32_MAX - 1000 };
-    *talk = (conversation){ .kind = kind, .base = bases[base % BASES] };
+    *talk = (conversation){ .mode = mode, .permits = permits, .base = bases[base % BASES] };
     talk->created_truly = talk->base + 16;
     name_session(talk);
 }

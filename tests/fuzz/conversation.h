@@ -37,7 +37,8 @@
 enum { CHILDREN_MAX = 8, OURS_MAX = 64, LISTED_NAME_SIZE = NAME_SIZE + 64 };
 
 typedef struct conversation {
-    zkl_contender_kind kind;
+    zkl_mode mode;
+    unsigned permits;
     int32_t base;
     int32_t created_truly;
     unsigned session;
@@ -63,7 +64,7 @@ typedef struct conversation {
     size_t children_count;
 } conversation;
 
-void conversation_begin(conversation *talk, zkl_contender_kind kind, uint8_t base);
+void conversation_begin(conversation *talk, zkl_mode mode, unsigned permits, uint8_t base);
 /** Frees the strings of the last event. */
 void conversation_end(conversation *talk);
 

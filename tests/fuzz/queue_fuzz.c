@@ -76,7 +76,7 @@ static bool same_text(const char *one, const char *other) {
 
 static void check_view(zkl_children children, const char *own, const reference_view *expected) {
     zkl_contenders_view actual = zkl_contenders_examine(
-        listed(children), &(zkl_contenders_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
+        listed(children), &(zkl_contenders_place){ zkl_neighbour_read(own), "" });
     unit_check(same_text(actual.blocker, expected->blocker), __FILE__, __LINE__,
                "\"%s\" waits for \"%s\", not for \"%s\"", own,
                actual.blocker != NULL ? actual.blocker : "nobody",
@@ -97,7 +97,7 @@ static void check_examination(const child_list *list) {
     const char *own = list->names[0];
     if (reference_name(own).kind == ZKL_NODE_FOREIGN) {
         (void)zkl_contenders_examine(listed(children_of(list)),
-                                     &(zkl_contenders_place){ own, { ZKL_EXCLUSIVE, 0 }, "" });
+                                     &(zkl_contenders_place){ zkl_neighbour_read(own), "" });
         return; /* ours always has a sequence; so no more than that it does not crash */
     }
     const char *backwards[CHILDREN_MAX] = { NULL };
@@ -126,14 +126,15 @@ static size_t count_in_the_way(zkl_children children, const char *own) {
 
 /* As many as are in the way, or as have to be, and in their order. */
 static void check_nearest(const child_list *list) {
-    const zkl_contenders_place place = { .own = list->names[0], .companion = "" };
+    const zkl_contenders_place place = { .own = zkl_neighbour_read(list->names[0]),
+                                         .companion = "" };
     zkl_neighbour nearest[NEAREST_MAX];
-    zkl_node_name name = reference_name(place.own);
+    zkl_node_name name = reference_name(place.own.text);
     size_t room = name.kind == ZKL_NODE_PERMIT ? name.permits : 1;
     if (name.kind == ZKL_NODE_FOREIGN || room > NEAREST_MAX) {
         return;
     }
-    size_t in_the_way = count_in_the_way(children_of(list), place.own);
+    size_t in_the_way = count_in_the_way(children_of(list), place.own.text);
     size_t count = zkl_contenders_find_nearest(listed(children_of(list)), &place, nearest);
     EXPECT(count == (in_the_way < room ? in_the_way : room));
     for (size_t i = 1; i < count; i++) {
@@ -144,10 +145,8 @@ static void check_nearest(const child_list *list) {
 static bool has_conflict(const zkl_node_kind *kinds, size_t count, zkl_mode mode) {
     bool conflict = false;
     for (size_t i = 0; i < count; i++) {
-        conflict =
-            conflict ||
-            (kinds[i] != ZKL_NODE_FOREIGN &&
-             reference_conflict(zkl_node_name_of((zkl_contender_kind){ mode, 0 }).kind, kinds[i]));
+        conflict = conflict || (kinds[i] != ZKL_NODE_FOREIGN &&
+                                reference_conflict(zkl_node_name_of(mode, 0).kind, kinds[i]));
     }
     return conflict;
 }
@@ -159,7 +158,7 @@ static void check_tail(const child_list *list) {
         kinds[i] = reference_name(list->names[i]).kind;
     }
     for (zkl_mode mode = ZKL_EXCLUSIVE; mode <= ZKL_WRITE; mode++) {
-        zkl_contenders_place tail = { NULL, { mode, 0 }, "" };
+        zkl_contenders_place tail = { { zkl_node_name_of(mode, 0), NULL }, "" };
         EXPECT((zkl_contenders_examine(listed(children), &tail).blocker != NULL) ==
                has_conflict(kinds, list->count, mode));
     }

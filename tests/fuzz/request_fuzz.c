@@ -64,15 +64,16 @@ typedef struct fuzz_run {
 static void read_header(fuzz_run *run, fuzz_bytes *bytes) {
     run->plausible = fuzz_take(bytes, 'p') % 2 == 0;
     uint8_t what = fuzz_take(bytes, '0') % 16; /* '0' to '9' are 0 to 9 */
-    zkl_contender_kind kind = { (zkl_mode)(what % 4), 0 };
-    kind.permits = kind.mode == ZKL_PERMIT ? 1U + what / 4U : 0;
+    bool permit = what % 4 > ZKL_WRITE;
+    zkl_mode mode = permit ? ZKL_EXCLUSIVE : (zkl_mode)(what % 4);
+    unsigned permits = permit ? 1U + what / 4U : 0;
     uint8_t base = fuzz_take(bytes, '0');
     uint8_t bits = fuzz_take(bytes, '0');
-    conversation_begin(&run->talk, kind, base);
+    conversation_begin(&run->talk, mode, permits, base);
     zkl_request_options options = {
-        .mode = kind.mode,
-        .permits = kind.permits,
-        .max_waiting = kind.permits == 0 ? what / 4U : 0,
+        .mode = mode,
+        .permits = permits,
+        .max_waiting = permits == 0 ? what / 4U : 0,
         .only_try = (bits & 1U) != 0,
         .fail_on_session_expiry = (bits & 2U) != 0,
         .needs_lease = (bits & 4U) != 0,

@@ -56,7 +56,7 @@ static bool is_before(const zkl_queue *queue, size_t place, const char *node) {
 
 /* A permit is held by as many as there are; anything else that is first, too. */
 static bool holds_rightly(const zkl_contender *one, size_t place) {
-    bool free = place < (one->kind == ZKL_QUEUE_PERMIT ? one->permits : 1);
+    bool free = place < (one->permits > 0 ? one->permits : 1);
     bool may_share = one->kind == ZKL_QUEUE_READ;
     return one->holds == (free ? 1 : 0) || (may_share && one->holds == 1);
 }

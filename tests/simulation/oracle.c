@@ -214,7 +214,7 @@ static void judge_token_order(unsigned contender, const record *one) {
         oracle_violated("contender %u was granted token %" PRId64 " after its own %" PRId64,
                         contender, one->token, one->last_token);
     }
-    if (one->node == NULL || !one->node->alive || one->mode == ZKL_PERMIT) {
+    if (one->node == NULL || !one->node->alive || oracle_plan_of(contender)->permits > 0) {
         return; /* a permit's identifies, and does not order */
     }
     int64_t before = one->mode == ZKL_READ ? oracle.greatest_writer_token[resource]
@@ -268,7 +268,7 @@ void oracle_judge_grant(unsigned contender) {
     const record *one = &oracle.records[contender];
     judge_justification(contender, one);
     judge_token_order(contender, one);
-    if (one->mode == ZKL_PERMIT) {
+    if (oracle_plan_of(contender)->permits > 0) {
         oracle_judge_permits(contender);
         return;
     }

@@ -189,16 +189,15 @@ static void never_told(void *arg, int status, const zkl_grant *grant) {
 
 void oracle_finds_closed(unsigned contender, zkl_lock *lock) {
     zkl_lock_information information = ZKL_LOCK_INFORMATION_INIT;
-    zkl_mode mode = oracle_plan_of(contender)->permits > 0 ? ZKL_PERMIT : ZKL_EXCLUSIVE;
     (void)oracle_judge_closed(contender, "cancelled", zkl_lock_cancel(lock));
     (void)oracle_judge_closed(contender, "released", zkl_lock_release(lock, 0));
     (void)oracle_judge_closed(contender, "checked", zkl_lock_check(lock, NULL));
     (void)oracle_judge_closed(contender, "asked", zkl_lock_info(lock, &information));
     (void)oracle_judge_closed(contender, "acquired",
-                              zkl_lock_acquire(lock, mode, ZKL_FOREVER, NULL));
+                              zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL));
     (void)oracle_judge_closed(
         contender, "acquired asynchronously",
-        zkl_lock_acquire_async(lock, mode, ZKL_FOREVER, NULL, never_told, NULL));
+        zkl_lock_acquire_async(lock, ZKL_EXCLUSIVE, ZKL_FOREVER, NULL, never_told, NULL));
     (void)oracle_judge_closed(contender, "released asynchronously",
                               zkl_lock_release_async(lock, 0, NULL, NULL, NULL));
     (void)oracle_judge_closed(contender, "downgraded", zkl_lock_downgrade(lock, ZKL_FOREVER));

@@ -149,7 +149,7 @@ static bool may_be_told(unsigned contender, const plan_turn *turn, int status) {
     case ZKL_QUEUE_FULL:
         return !one->upgrading && may_be_full(contender);
     case ZKL_PERMITS_DIFFER:
-        return turn->mode == ZKL_PERMIT && was_unlike_there(contender);
+        return oracle_plan_of(contender)->permits > 0 && was_unlike_there(contender);
     case ZKL_DISCONNECTED:
         return (turn->timeout_ms == 0 || is_timed_out(one, turn)) && was_disconnected(contender);
     case ZKL_TIMEOUT:

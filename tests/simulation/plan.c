@@ -176,7 +176,7 @@ static void draw_permit(plan_contender *contender, unsigned permits) {
     unsigned another = permits % PLAN_PERMITS_MAX + 1;
     contender->permits = one_in(8) ? another : permits;
     for (size_t i = 0; i < contender->turn_count; i++) {
-        contender->turns[i].mode = ZKL_PERMIT;
+        contender->turns[i].mode = ZKL_EXCLUSIVE;
         contender->turns[i].writes = false; /* many may hold a permit */
     }
 }

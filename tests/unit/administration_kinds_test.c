@@ -104,14 +104,15 @@ static void expect_queue(const char *resource, const char *expected) {
     for (size_t i = 0; i < queue->count; i++) {
         const zkl_contender *one = queue->contenders[i];
         const char *before = "";
+        EXPECT(one->permits == 0 || one->kind == ZKL_QUEUE_EXCLUSIVE);
         for (size_t k = 0; k < i; k++) {
             bool is_it = strcmp(queue->contenders[k]->node, one->waits_for) == 0;
             before = is_it ? queue->contenders[k]->identity.owner : before;
         }
         size_t used = strlen(text);
         snprintf(text + used, TEXT_SIZE - used, "%s%s %s %s%s", i > 0 ? "; " : "",
-                 zkl_queue_kind_name((int)one->kind), one->identity.owner,
-                 one->holds ? "holds" : "waits for ", before);
+                 one->permits > 0 ? "permit" : zkl_queue_kind_name((int)one->kind),
+                 one->identity.owner, one->holds ? "holds" : "waits for ", before);
     }
     EXPECT_TEXT(text, expected);
     zkl_queue_free(queue);
@@ -135,11 +136,11 @@ static size_t count_of_crosswise(uint64_t seed, int32_t permits) {
     contender b;
     size_t count = 0;
     for (size_t i = 0; i < (size_t)permits; i++) {
-        hold(&held[count++], "one", i == 0 ? "a" : "c", ZKL_PERMIT, permits);
-        hold(&held[count++], "two", i == 0 ? "b" : "c", ZKL_PERMIT, permits);
+        hold(&held[count++], "one", i == 0 ? "a" : "c", ZKL_EXCLUSIVE, permits);
+        hold(&held[count++], "two", i == 0 ? "b" : "c", ZKL_EXCLUSIVE, permits);
     }
-    begin_to_wait(&a, "two", "a", ZKL_PERMIT, permits);
-    begin_to_wait(&b, "one", "b", ZKL_PERMIT, permits);
+    begin_to_wait(&a, "two", "a", ZKL_EXCLUSIVE, permits);
+    begin_to_wait(&b, "one", "b", ZKL_EXCLUSIVE, permits);
     expect_deadlocks(permits == 1 ? 1 : 0);
     stop_waiting(&a);
     stop_waiting(&b);

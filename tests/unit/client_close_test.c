@@ -326,8 +326,7 @@ TEST(close_is_pending_when_a_second_session_was_given_up) {
     acquire_crowd();
     name_one(name, CROWD - 1);
     snprintf(path, sizeof(path), "/locks/%s", name);
-    int in_first = (int)(ZKL_WATCHED_BYTES_MAX /
-                         zkl_request_runner_watched_bytes(path, (zkl_contender_kind){ 0 }, false));
+    int in_first = (int)(ZKL_WATCHED_BYTES_MAX / zkl_request_runner_watched_bytes(path, 0, false));
     release_crowd(in_first, CROWD);
     wait_in_vain(crowd[CROWD - 1], path);
     let_be_given_up(client->sessions->next, path);

@@ -30,14 +30,12 @@ static zkl_client_session *nth_session(lock_desk *desk, size_t n) {
     return one;
 }
 
-static const zkl_contender_kind exclusive = { ZKL_EXCLUSIVE, 0 };
-
 /* The place of the session that is chosen, or the status. */
 static int choose(lock_desk *desk) {
     zkl_session *chosen = NULL;
     desk_enter(desk);
     int status = zkl_client_choose_session(
-        desk->client, zkl_request_runner_watched_bytes(path, exclusive, false), &chosen);
+        desk->client, zkl_request_runner_watched_bytes(path, 0, false), &chosen);
     int place = 0;
     for (const zkl_client_session *one = desk->client->sessions;
          one != NULL && &one->session != chosen; one = one->next) {
@@ -81,10 +79,9 @@ TEST(next_session_is_opened_ahead_once_and_used_when_the_first_is_full) {
     EXPECT_INT(session_count(desk), 2);
     EXPECT_INT(choose(desk), 0);
     EXPECT_INT(session_count(desk), 2);
-    fill(desk, 0,
-         FULL - zkl_request_runner_watched_bytes(path, exclusive, false)); /* room for just one */
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, 0, false)); /* room for just one */
     EXPECT_INT(choose(desk), 0);
-    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, exclusive, false) + 1);
+    fill(desk, 0, FULL - zkl_request_runner_watched_bytes(path, 0, false) + 1);
     EXPECT_INT(choose(desk), 1);
     EXPECT_INT(session_count(desk), 2);
     fill(desk, 0, 0);

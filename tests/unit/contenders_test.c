@@ -172,7 +172,7 @@ static zkl_listed list_in_order(const queue *contest, unsigned order,
 
 static void expect_rule(const queue *contest, const queued *own, zkl_listed children,
                         const char *what) {
-    zkl_contenders_place place = { .own = own->name, .companion = "" };
+    zkl_contenders_place place = { .own = zkl_neighbour_read(own->name), .companion = "" };
     zkl_contenders_view view = zkl_contenders_examine(children, &place);
     const queued *expected = blocker_by_the_rule(contest, own);
     const char *blocker = view.blocker != NULL ? view.blocker : "nobody";
@@ -292,7 +292,7 @@ TEST(list_may_come_in_any_order) {
 /* ---- At the tail -------------------------------------------------------------------- */
 
 static bool is_blocked_at_tail(zkl_listed children, zkl_mode mode) {
-    zkl_contenders_place tail = { .kind = { mode, 0 }, .companion = "" };
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(mode, 0), .companion = "" };
     return zkl_contenders_examine(children, &tail).blocker != NULL;
 }
 
@@ -322,7 +322,7 @@ TEST(every_queue_of_up_to_four_blocks_its_tail_by_the_rule) {
 /* ---- Single facts, spelled out --------------------------------------------------------- */
 
 static zkl_contenders_view examine(const char *const *names, size_t count, const char *own) {
-    zkl_contenders_place place = { .own = own, .companion = "" };
+    zkl_contenders_place place = { .own = zkl_neighbour_read(own), .companion = "" };
     return zkl_contenders_examine(listed((zkl_children){ names, count }), &place);
 }
 
@@ -335,11 +335,12 @@ TEST(list_without_our_node_does_not_count) {
 
 TEST(companion_is_in_nobodys_way) {
     static const char *const names[] = { "a-__READ__0000000001", "b-__WRIT__0000000002" };
-    zkl_contenders_place place = { .own = names[1], .companion = names[0] };
+    zkl_contenders_place place = { .own = zkl_neighbour_read(names[1]), .companion = names[0] };
     zkl_listed children = listed((zkl_children){ names, 2 });
     EXPECT(zkl_contenders_examine(children, &place).blocker == NULL);
     EXPECT_INT(zkl_contenders_examine(children, &place).earlier, 0);
-    zkl_contenders_place tail = { .kind = { ZKL_WRITE, 0 }, .companion = names[0] };
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_WRITE, 0),
+                                  .companion = names[0] };
     EXPECT_TEXT(zkl_contenders_examine(children, &tail).blocker, names[1]);
 }
 
@@ -358,7 +359,8 @@ TEST(nearest_are_found_in_any_order) {
             names[i] = texts[i];
         }
         zkl_neighbour nearest[2];
-        const zkl_contenders_place place = { .own = "x-permit-2-0000000003", .companion = "" };
+        const zkl_contenders_place place = { .own = zkl_neighbour_read("x-permit-2-0000000003"),
+                                             .companion = "" };
         size_t count =
             zkl_contenders_find_nearest(listed((zkl_children){ names, 5 }), &place, nearest);
         EXPECT_INT(count, 2);
@@ -373,13 +375,13 @@ TEST(those_who_wait_are_counted) {
                                          "x-lock-0000000005" };
     static const size_t waiting[] = { 0, 0, 0, 1, 2 };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        zkl_contenders_place place = { .own = names[i], .companion = "" };
+        zkl_contenders_place place = { .own = zkl_neighbour_read(names[i]), .companion = "" };
         EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &place),
                    waiting[i]);
     }
-    zkl_contenders_place tail = { .kind = { ZKL_READ, 0 }, .companion = "" };
+    zkl_contenders_place tail = { .own.name = zkl_node_name_of(ZKL_READ, 0), .companion = "" };
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 3);
-    tail.kind = (zkl_contender_kind){ ZKL_PERMIT, 4 };
+    tail.own.name = zkl_node_name_of(ZKL_EXCLUSIVE, 4);
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ names, 5 }), &tail), 1);
     EXPECT_INT(zkl_contenders_count_waiting(listed((zkl_children){ NULL, 0 }), &tail), 0);
 }

@@ -186,8 +186,9 @@ TEST(callback_says_why_permits_differ) {
     options.permits = 2;
     EXPECT_INT(zkl_lock_open(self.client, "other", &options, &permit), ZKL_OK);
     self.react = keep_message;
-    EXPECT_INT(zkl_lock_acquire_async(permit, ZKL_PERMIT, WAIT_MS, NULL, async_on_acquired, &self),
-               ZKL_OK);
+    EXPECT_INT(
+        zkl_lock_acquire_async(permit, ZKL_EXCLUSIVE, WAIT_MS, NULL, async_on_acquired, &self),
+        ZKL_OK);
     async_wait(&self);
     ASYNC_HEARD(&self, "acquired(-36) ");
     EXPECT_TEXT(said,

@@ -50,7 +50,6 @@ static void expect_told(listener *ear, const char *expected) {
 static void begin(zkl_mode mode) {
     zkl_testing_begin(NULL);
     zkl_lock_options options = listening(&first_ear);
-    options.permits = mode == ZKL_PERMIT ? 2 : 0;
     relative_open(&holder, mode, &options);
 }
 

@@ -240,7 +240,7 @@ TEST(members_of_an_earlier_version_lie_closer_together) {
     EXPECT_INT(zkl_lock_open_set(desk->client, members, 2, NULL, &lock), ZKL_OK);
     EXPECT_TEXT(lock->members[0].resource, "stock");
     EXPECT_TEXT(lock->members[1].resource, "orders");
-    EXPECT_INT(lock->members[1].kind.mode, ZKL_EXCLUSIVE);
+    EXPECT_INT(lock->members[1].mode, ZKL_EXCLUSIVE);
     zkl_lock_close(lock);
     desk_close(desk);
 }
@@ -365,9 +365,9 @@ TEST(longest_times_are_good) {
 TEST(mode_is_one_of_three) {
     lock_desk *desk = desk_open(NULL);
     REFUSED(zkl_lock_acquire(desk->lock, (zkl_mode)4, 0, NULL), ZKL_INVALID_ARGUMENT,
-            "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE for a handle without permits");
-    REFUSED(zkl_lock_acquire(desk->lock, ZKL_PERMIT, 0, NULL), ZKL_INVALID_ARGUMENT,
-            "mode 3: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE for a handle without permits");
+            "mode 4: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
+    REFUSED(zkl_lock_acquire(desk->lock, ZKL_AS_OPENED, 0, NULL), ZKL_INVALID_ARGUMENT,
+            "mode 3: must be ZKL_EXCLUSIVE, ZKL_READ or ZKL_WRITE");
     REFUSED(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD, "");
     DESK_HEARD(desk, "");
     desk_close(desk);

@@ -235,7 +235,8 @@ TEST(bad_input_is_refused) {
     members[1].resource = "a/b";
     EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "slash");
     members[1].resource = "orders";
-    members[1].mode = ZKL_PERMIT;
+    members[1].mode = ZKL_READ;
+    members[1].permits = 2;
     EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "mode");
     members[1].permits = -1;
     EXPECT_REFUSED(zkl_lock_open_set(client, members, 2, NULL, &set), "permits");

@@ -116,11 +116,11 @@ TEST(every_sequence_that_a_server_writes_is_read_back) {
 
 TEST(prefixes_are_those_of_curator) {
     char text[ZKL_NODE_NAME_SIZE];
-    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_EXCLUSIVE, 0 });
+    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_EXCLUSIVE, 0));
     EXPECT_TEXT(text, "_c_" GUID "-lock-");
-    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_READ, 0 });
+    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_READ, 0));
     EXPECT_TEXT(text, "_c_" GUID "-__READ__");
-    zkl_node_name_prefix(text, GUID, (zkl_contender_kind){ ZKL_WRITE, 0 });
+    zkl_node_name_prefix(text, GUID, zkl_node_name_of(ZKL_WRITE, 0));
     EXPECT_TEXT(text, "_c_" GUID "-__WRIT__");
 }
 

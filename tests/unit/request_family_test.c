@@ -2,8 +2,8 @@
  * the request machine. */
 #include "support/trace.h"
 
-static const trace_setup permit = { .mode = ZKL_PERMIT, .permits = 2 };
-static const trace_setup try_permit = { .mode = ZKL_PERMIT, .permits = 2, .only_try = true };
+static const trace_setup permit = { .mode = ZKL_EXCLUSIVE, .permits = 2 };
+static const trace_setup try_permit = { .mode = ZKL_EXCLUSIVE, .permits = 2, .only_try = true };
 static const trace_setup limited = { .mode = ZKL_EXCLUSIVE, .max_waiting = 2 };
 static const trace_setup member = { .mode = ZKL_EXCLUSIVE, .is_member = true };
 static const trace_setup writer = { .mode = ZKL_WRITE };

@@ -74,7 +74,8 @@ typedef struct random_walk {
     zkl_request request;
     request_monitor monitor;
     small_world world;
-    zkl_contender_kind kind;
+    zkl_mode mode;
+    unsigned permits;
     int64_t token;
     const char *listed[NODES_MAX]; /* the last list */
     size_t listed_count;
@@ -219,27 +220,27 @@ static bool is_blocked(const random_walk *walk, const child_node *own) {
     unsigned earlier = 0;
     for (size_t i = 0; i < walk->world.count; i++) {
         const child_node *other = &walk->world.nodes[i];
-        bool conflict = !(walk->kind.mode == ZKL_READ && reads(other->letter, walk->kind.mode));
+        bool conflict = !(walk->mode == ZKL_READ && reads(other->letter, walk->mode));
         bool before = is_request(other) && other->sequence < own->sequence;
         unsigned like = other->letter == 'p' ? 2 : other->letter == 't' ? 3 : 0;
         if (other->letter == 'm') {
-            like = walk->kind.permits; /* somebody has copied our name */
+            like = walk->permits; /* somebody has copied our name */
         }
-        if (before && walk->kind.permits == 0 && conflict) {
+        if (before && walk->permits == 0 && conflict) {
             return true;
         }
-        if (before && walk->kind.permits > 0 && like != walk->kind.permits) {
+        if (before && walk->permits > 0 && like != walk->permits) {
             return true;
         }
         earlier += before ? 1 : 0;
     }
-    return walk->kind.permits > 0 && earlier >= walk->kind.permits;
+    return walk->permits > 0 && earlier >= walk->permits;
 }
 
 static void check_grant(random_walk *walk) {
     const child_node *own = find_child(&walk->world, walk->request.own.node);
     seen.grants++;
-    seen.permits += walk->kind.permits > 0 ? 1U : 0U;
+    seen.permits += walk->permits > 0 ? 1U : 0U;
     seen.members += walk->request.options.is_member ? 1U : 0U;
     walk->token = walk->request.own.zxid;
     CHECK(walk, own != NULL);
@@ -282,7 +283,7 @@ static void choose_whom_to_watch(random_walk *walk, const char *blocker) {
     zkl_listed list = listed((zkl_children){ walk->listed, walk->listed_count });
     zkl_contenders_place place = zkl_request_place(&walk->request);
     world->to_watch_count = zkl_contenders_find_nearest(list, &place, nearest);
-    CHECK(walk, world->to_watch_count == (walk->kind.permits > 0 ? walk->kind.permits : 1));
+    CHECK(walk, world->to_watch_count == (walk->permits > 0 ? walk->permits : 1));
     for (size_t i = 0; i < world->to_watch_count; i++) {
         snprintf(world->to_watch[i], NAME_SIZE, "%s", nearest[i].text);
     }
@@ -661,7 +662,7 @@ static void reconnect(random_walk *walk) {
 static void begin_session(random_walk *walk) {
     walk->world.session++;
     name_own_guid(walk->guid, (unsigned)walk->world.session);
-    name_own_prefix(walk->prefix, walk->guid, walk->kind);
+    name_own_prefix(walk->prefix, walk->guid, walk->mode, walk->permits);
 }
 
 static void delete_our_nodes(small_world *world) {
@@ -696,7 +697,7 @@ static void expire(random_walk *walk) {
 static void other_joins(random_walk *walk) {
     static const char of_locks[] = "xxrrwkquj";
     static const char of_semaphores[] = "ppppppptj"; /* of two, mostly */
-    const char *letters = walk->kind.permits > 0 ? of_semaphores : of_locks;
+    const char *letters = walk->permits > 0 ? of_semaphores : of_locks;
     small_world *world = &walk->world;
     if (!world->parent || world->count >= OTHERS_MAX) {
         return;
@@ -915,17 +916,18 @@ static void begin(random_walk *walk, uint64_t seed) {
     memset(walk, 0, sizeof(*walk));
     snprintf(walk->name, sizeof(walk->name), "seed %" PRIu64, seed);
     walk->random = unit_random_begin(seed);
-    walk->kind.mode = (zkl_mode)unit_random_below(&walk->random, 4);
-    walk->kind.permits =
-        walk->kind.mode == ZKL_PERMIT ? 1 + unit_random_below(&walk->random, PERMITS_MAX) : 0;
+    unsigned drawn = unit_random_below(&walk->random, 4);
+    bool permit = drawn > ZKL_WRITE;
+    walk->mode = permit ? ZKL_EXCLUSIVE : (zkl_mode)drawn;
+    walk->permits = permit ? 1 + unit_random_below(&walk->random, PERMITS_MAX) : 0;
     walk->faults = true;
     begin_session(walk);
     walk->world.parent = chance(walk, 70);
     walk->world.connected = chance(walk, 90);
     walk->world.next_sequence = sequences[unit_random_below(&walk->random, COUNT_OF(sequences))];
     zkl_request_options options = {
-        .mode = walk->kind.mode,
-        .permits = walk->kind.permits,
+        .mode = walk->mode,
+        .permits = walk->permits,
         .max_waiting = chance(walk, 15) ? 1 + unit_random_below(&walk->random, 2) : 0,
         .is_member = chance(walk, 15),
         .only_try = chance(walk, 20),
@@ -950,7 +952,7 @@ static void take_walk(uint64_t seed) {
     }
     bool undecided = !has_ended(&walk) && walk.monitor.verdicts == 0;
     bool may_fail = walk.request.options.only_try || walk.request.options.is_member ||
-                    walk.kind.permits > 0 || walk.request.options.max_waiting > 0 ||
+                    walk.permits > 0 || walk.request.options.max_waiting > 0 ||
                     walk.world.next_sequence < 0 || walk.world.next_sequence > INT32_MAX / 2;
     heal(&walk);
     CHECK(&walk, has_ended(&walk));

@@ -181,7 +181,7 @@ TEST(refused_calls_are_not_told) {
     EXPECT_INT(zkl_striped_lock_acquire_async(self, 0, ZKL_READ, 0, NULL, NULL),
                ZKL_INVALID_ARGUMENT);
     EXPECT_REFUSED(
-        zkl_striped_lock_acquire_async(self, ZKL_ANY_STRIPE, ZKL_PERMIT, 0, on_acquired, NULL),
+        zkl_striped_lock_acquire_async(self, ZKL_ANY_STRIPE, ZKL_AS_OPENED, 0, on_acquired, NULL),
         "mode");
     EXPECT_REFUSED(
         zkl_striped_lock_acquire_async(self, ZKL_ALL_STRIPES, (zkl_mode)7, 0, on_acquired, NULL),

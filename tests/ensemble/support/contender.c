@@ -41,7 +41,7 @@ static int use_ledger(zkl_mode mode, const char *ledger) {
     if (strcmp(ledger, CONTENDER_NO_LEDGER) == 0) {
         return ZKL_OK;
     }
-    if (mode == ZKL_PERMIT) {
+    if (permits > 0) {
         int64_t inside = ledger_enter(ledger);
         nap();
         ledger_leave(ledger);

@@ -27,14 +27,14 @@ void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed) {
              seed & 0xffffffffffffU);
 }
 
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_contender_kind kind) {
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits) {
     static const char *const markers[] = {
         [ZKL_EXCLUSIVE] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"
     };
-    if (kind.mode == ZKL_PERMIT) {
-        snprintf(name, NAME_SIZE, "_c_%s-permit-%u-", guid, kind.permits);
+    if (permits > 0) {
+        snprintf(name, NAME_SIZE, "_c_%s-permit-%u-", guid, permits);
     } else {
-        snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[kind.mode]);
+        snprintf(name, NAME_SIZE, "_c_%s-%s", guid, markers[mode]);
     }
 }
 

@@ -23,7 +23,7 @@ void name_own_guid(char guid[NAME_GUID_SIZE], unsigned session);
 void name_other_guid(char guid[NAME_GUID_SIZE], uint64_t seed);
 
 /** What our node is created by. */
-void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_contender_kind kind);
+void name_own_prefix(char name[NAME_SIZE], const char *guid, zkl_mode mode, unsigned permits);
 
 /** Writes another's name; `letter` is x, r, w, k, q, p, t, u or j. */
 void name_other(char name[NAME_SIZE], char letter, const char *guid, int32_t sequence);

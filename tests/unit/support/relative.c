@@ -16,7 +16,7 @@ void relative_open(relative *self, zkl_mode mode, const zkl_lock_options *option
 void relative_open_permit(relative *self, int32_t permits) {
     zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
     options.permits = permits;
-    relative_open(self, ZKL_PERMIT, &options);
+    relative_open(self, ZKL_EXCLUSIVE, &options);
 }
 
 void relative_close(relative *self) {

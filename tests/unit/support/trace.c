@@ -14,7 +14,8 @@ enum { WORDS_MAX = 12, TEXT_SIZE = 512 };
 typedef struct conversation {
     zkl_request request;
     request_monitor monitor;
-    zkl_contender_kind kind;
+    zkl_mode mode;
+    unsigned permits;
     unsigned session;
     char prefix[NAME_SIZE];
     char inspected[NAME_SIZE]; /* short form of what INSPECT asked about last */
@@ -116,7 +117,7 @@ static void read_firing(zkl_event *event, const word_list *words) {
 
 static void begin_session(conversation *play) {
     name_own_guid(play->guid, ++play->session);
-    name_own_prefix(play->prefix, play->guid, play->kind);
+    name_own_prefix(play->prefix, play->guid, play->mode, play->permits);
 }
 
 static zkl_event read_event(conversation *play, const word_list *words) {
@@ -206,7 +207,7 @@ static void play_row(conversation *play, const char *row, size_t number, const c
 
 void trace_play(trace_setup setup, const char *const *lines, size_t count, const char *file,
                 int line) {
-    conversation play = { .kind = { setup.mode, setup.permits } };
+    conversation play = { .mode = setup.mode, .permits = setup.permits };
     begin_session(&play);
     zkl_request_options options = {
         .mode = setup.mode,
