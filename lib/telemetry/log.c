@@ -142,7 +142,7 @@ void zkl_log_write(zkl_log *log, zkl_log_level level, zkl_log_event event, int s
     }
 }
 
-/* Its information, a dozen lines about each session, is detail to who reads ours. */
+/* Its information is DEBUG here: it writes a dozen lines of that about each session. */
 static zkl_log_level level_of_zookeeper_line(const char *line) {
     if (strstr(line, ":ZOO_ERROR@") != NULL) {
         return ZKL_LOG_ERROR;

@@ -20,7 +20,7 @@
 #define ZKL_PROBE_COUNTER(name)                                                                    \
     __attribute__((section(".probes"),                                                             \
                    visibility("hidden"))) volatile unsigned short zklock_##name##_semaphore
-/** Fires a probe with so many arguments, which are evaluated only if it is watched. */
+/** Fires a probe with `count` arguments, which are evaluated only if it is watched. */
 #define ZKL_PROBE(name, count, ...)                                                                \
     do {                                                                                           \
         if (__builtin_expect(zklock_##name##_semaphore != 0, 0)) {                                 \

@@ -74,6 +74,7 @@ void zkl_text_add_value(zkl_text *text, const char *value) {
 /* ---- Names --------------------------------------------------------------- */
 
 #define NAME(name) #name,
+#define STATUS_NAME(name, value, text) [-(value)] = #name,
 #define ASKED(asked, answered) #asked,
 #define ANSWERED(asked, answered) #answered,
 
@@ -99,15 +100,9 @@ const zkl_record_names *zkl_record_names_of(zkl_record_type type) {
 }
 
 const char *zkl_record_status_name(int status) {
-    switch (status) {
-#define STATUS_CASE(name, value, text)                                                             \
-    case name:                                                                                     \
-        return #name;
-        ZKL_STATUS_LIST(STATUS_CASE)
-#undef STATUS_CASE
-    default:
-        return NULL;
-    }
+    static const char *const names[] = { ZKL_STATUS_LIST(STATUS_NAME) };
+    bool is_known = status <= 0 && status > -(int)COUNT_OF(names);
+    return is_known ? names[-status] : NULL;
 }
 
 static void add_name(zkl_text *text, const zkl_record_names *names, unsigned value) {
@@ -269,7 +264,8 @@ size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
     return count;
 }
 
-/* Such a request asks how many there are, and which: then a line that cannot be is TOO_LONG. */
+/* Such a request counts the names: its lists are not shortened, and a line without room is
+ * TOO_LONG. */
 static bool counts_names(const zkl_request *request) {
     return request->options.permits > 0 || request->options.max_waiting > 0;
 }

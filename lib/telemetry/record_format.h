@@ -25,7 +25,7 @@
  * - LISTED with `shortened_from=`: see zkl_record_write_event.
  * - TOO_LONG stands for an event that had no room; a STATE follows before the
  *   request's next one.
- * - PROBE is recorded only if something was done, or of a request that waits for its lease: else it
+ * - PROBE is recorded only if the request acted on it, or waits for its lease. Otherwise it
  *   changes nothing.
  * - In values, bytes that are not printable ASCII, '%' and ',' are %XX.
  * - It ends with the number of records: a file without that was cut.
@@ -54,8 +54,8 @@
 
 /* ---- Text ---------------------------------------------------------------- */
 
-/** Text that is being written, in room of the caller's. Neither allocates nor
- *  locks anything, so that a program that is about to abort can write it. */
+/** Text that is being written, into the caller's memory. Its functions allocate and
+ *  lock nothing, so that a program that is about to abort can call them. */
 typedef struct zkl_text {
     char *bytes;
     size_t size;
@@ -146,7 +146,7 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const
 /* ---- Lines ---------------------------------------------------------------- */
 
 /**
- * Writes an event. `request` is in the state in which it takes it.
+ * Writes an event. `request`: as it was before the event.
  *
  * A list of children can have tens of thousands of names. A long one is
  * shortened to at most six, with which the request does the very same: it asks
@@ -156,11 +156,9 @@ void zkl_record_write_field(zkl_text *text, const zkl_record_field *field, const
  *   - whom to wait for, and which unknown child to report  those names are kept
  *   - whether more than one is before it                   one more is kept
  *   - whether its companion is there                       that name is kept
- * and each of the answers depends on nothing but the names that are kept: leaving
- * others out of a list makes none of these the first, the nearest or the last of
- * it less so. The order of the list stays, and `shortened_from` says how many names it had. A
- * request for a permit, or with a limit of the queue, asks how many names there are: its lists are
- * not shortened.
+ * None of these answers changes when other names are left out. The order of the list
+ * stays, and `shortened_from` says how many names it had. A request for a permit, or
+ * with a limit of the queue, counts the names: its lists are not shortened.
  */
 void zkl_record_write_event(zkl_text *text, const zkl_request *request, const zkl_event *event);
 /** Writes the arrow and the actions, with all that they have. */
@@ -173,7 +171,7 @@ void zkl_record_write_state(zkl_text *text, const zkl_request *request);
 /** Writes news of a session. */
 void zkl_record_write_news(zkl_text *text, const zkl_session_news *news);
 
-/** The names that are left of a list that is shortened, in its order. */
+/** Stores the names that a shortened list keeps, in its order, and returns how many. */
 #define ZKL_RECORD_SHORTENED_MAX 6
 size_t zkl_record_shorten(const zkl_request *request, zkl_listed children,
                           zkl_neighbour shortened[ZKL_RECORD_SHORTENED_MAX]);

@@ -14,10 +14,10 @@ enum { MS_PER_SECOND = 1000, ESCAPED_LABEL_SIZE = 3 * ZKL_LABEL_MAX + 1 };
 
 struct zkl_recorder {
     zkl_pool pool; /* of what it points to */
-    char *bytes;   /* the ring */
+    char *bytes;   /* the ring: byte n of all is at n % size */
     size_t size;
     uint64_t written;   /* bytes, in all */
-    uint64_t kept_from; /* what is before that has been forgotten */
+    uint64_t kept_from; /* where the oldest line that is left begins */
     uint64_t records;   /* in all */
     uint64_t dropped;
     uint64_t sessions;
@@ -141,7 +141,7 @@ static void add_state(zkl_recorder *recorder, zkl_recorded_request *recorded, in
     end_line(recorder);
 }
 
-/* A probe that changed nothing comes to every request all the time. */
+/* Every request gets probes all the time. Those that change nothing are not recorded. */
 static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl_actions *actions) {
     return event->kind == ZKL_EVENT_PROBE && before->stage != ZKL_STAGE_FIRST &&
            actions->count == 0;
@@ -222,7 +222,7 @@ const char *zkl_recorder_file_prefix(const zkl_recorder *recorder) {
 
 static void note_file_prefix(zkl_recorder *recorder, const char *directory) {
     static _Atomic unsigned count;
-    /* A program that has more rights than its user writes nothing where that one says. */
+    /* secure_getenv: a set-user-ID program does not write where its user says. */
     const char *temporary = secure_getenv("TMPDIR");
     if (directory == NULL) {
         directory = temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp";

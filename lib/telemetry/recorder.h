@@ -9,9 +9,8 @@
  * every ZKL_RECORD_EVENTS_PER_STATE events: every event in the newer half of the
  * ring comes after a STATE of its request that is still there.
  *
- * Everything runs with the client's mutex held, but opening, closing, and what
- * says otherwise. Where something is to be recorded the recorder may be NULL:
- * then nothing is.
+ * All functions are called with the client's mutex held, but for opening, closing
+ * and those that say otherwise. Those that record do nothing if the recorder is NULL.
  */
 #pragma once
 
@@ -56,15 +55,15 @@ void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorde
                            const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions);
 
-/** A step of a set, and the set as it was before. `number` is given by the first one, and is 0
- *  until then. */
+/** A step of a set, and the set as it was before. `*number` begins with 0; the first step sets
+ *  it. */
 void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t now_ms,
                                const zkl_set *before, const zkl_set_event *event,
                                const zkl_set_actions *actions);
 
 /* ---- What it knows ------------------------------------------------------------ */
 
-/** The record as a file's text, in its pieces: the ring may go over its end. */
+/** The record as the text of a file. It has several pieces, as the ring may wrap around. */
 #define ZKL_RECORD_PIECES 4
 #define ZKL_RECORD_HEADER_SIZE 1024
 #define ZKL_RECORD_FOOTER_SIZE 64
@@ -78,10 +77,11 @@ typedef struct zkl_record_pieces {
     char footer[ZKL_RECORD_FOOTER_SIZE];
 } zkl_record_pieces;
 
-/** Allocates nothing; the pieces are good until the next record. */
+/** Allocates nothing. The pieces are valid until something else is recorded. */
 void zkl_recorder_take_pieces(const zkl_recorder *recorder, zkl_record_pieces *pieces);
 
-/** Bytes of all pieces together, at most. Known from the beginning: any thread. */
+/** Bytes of all pieces together, at most. It never changes: any thread may ask, without the
+ *  mutex. */
 size_t zkl_recorder_size_max(const zkl_recorder *recorder);
 
 /** DIRECTORY/zklock-PID-N-: what the names of files of broken assertions begin with. */

@@ -1,4 +1,4 @@
-/* What a connection tells of its session, and the record of a client contains. */
+/* What a connection tells about its session. The record of a client contains it too. */
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * What becomes of requests and sessions, told to all who want to know it: the log, the metrics and
- * the probes for tracers. One function for each event, with the client's mutex held. Whoever calls
- * hands over the facts: nothing is asked of requests, sessions or handles here.
+ * Tells the log, the metrics and the probes for tracers what becomes of requests and sessions. One
+ * function for each event, called with the client's mutex held. The caller hands over the facts:
+ * this file knows no requests, sessions or handles.
  */
 #pragma once
 
