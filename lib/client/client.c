@@ -86,11 +86,14 @@ zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_m
     return facts;
 }
 
-zkl_callback_queue *zkl_client_callbacks(zkl_client *client) {
+int zkl_client_need_callbacks(zkl_client *client) {
+    if (client->closed) {
+        return ZKL_CLOSED;
+    }
     if (client->callbacks == NULL) {
         client->callbacks = zkl_callback_queue_open(true);
     }
-    return client->callbacks;
+    return client->callbacks != NULL ? ZKL_OK : ZKL_SYSTEM;
 }
 
 /* All sessions are granted the same, but not at the same time. */

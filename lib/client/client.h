@@ -78,9 +78,9 @@ void zkl_client_drop(zkl_client *client);
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource);
 
-/** The queue of the callbacks of lock handles, with the mutex held. NULL: no thread for it is to be
- *  had. */
-zkl_callback_queue *zkl_client_callbacks(zkl_client *client);
+/** Has the queue for callbacks opened, with the mutex held. ZKL_OK, ZKL_CLOSED, or ZKL_SYSTEM: no
+ *  thread for it is to be had. */
+int zkl_client_need_callbacks(zkl_client *client);
 
 /** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.
  */

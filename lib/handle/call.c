@@ -57,7 +57,7 @@ static void ask(zkl_lock_call *call) {
 }
 
 static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
-    if (call->state != ZKL_CALL_WAITS) {
+    if (call == NULL || call->state != ZKL_CALL_WAITS) {
         return;
     }
     call->state = state;
@@ -70,9 +70,7 @@ static void finish(zkl_lock_call *call, zkl_lock_call_state state) {
 }
 
 void zkl_call_over(zkl_lock_call *call) {
-    if (call != NULL) {
-        finish(call, ZKL_CALL_OVER);
-    }
+    finish(call, ZKL_CALL_OVER);
 }
 
 void zkl_call_answer(zkl_lock_call *call, int status) {
@@ -148,14 +146,14 @@ static void on_limit(void *arg) {
     settle(arg);
 }
 
+/* The timers of any session will do. */
 static void set_limit(zkl_lock_call *call) {
     call->limit = (zkl_timer){ .fire = on_limit, .arg = call };
     if (call->timeout_ms == 0) {
         on_limit(call);
     } else if (call->timeout_ms != ZKL_FOREVER) {
-        zkl_session *session =
-            &call->lock->client->sessions->session; /* any session's timers will do */
-        zkl_session_set_timer(session, &call->limit, call->timeout_ms);
+        zkl_session_set_timer(&call->lock->client->sessions->session, &call->limit,
+                              call->timeout_ms);
     }
 }
 
@@ -177,13 +175,7 @@ static void tell(zkl_lock_callback *callback) {
 static const zkl_lock_callback_kind callback_kind = { .settle = settle, .tell = tell };
 
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
-    zkl_client *client = given->lock->client;
-    if (client->closed) {
-        return ZKL_CLOSED; /* its queue of callbacks may be gone */
-    }
-    if (zkl_client_callbacks(client) == NULL) {
-        return ZKL_SYSTEM;
-    }
+    ZKL_TRY(zkl_client_need_callbacks(given->lock->client));
     zkl_lock_call *call = malloc(sizeof(*call));
     ZKL_TRY(zkl_made(call));
     *call = *given;
@@ -192,16 +184,8 @@ static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     return ZKL_OK;
 }
 
-static int start(const zkl_lock_call *given) {
-    zkl_lock_call *call = NULL;
-    int status = make(given, &call);
-    if (status != ZKL_OK) {
-        if (status != ZKL_CLOSED && given->kind->obtains_grant) {
-            zkl_lock_note_not_begun(given->lock, 0, status);
-        }
-        return status;
-    }
-    status = call->kind->begin(call);
+static int start(zkl_lock_call *call) {
+    int status = call->kind->begin(call);
     if (status != ZKL_OK) {
         zkl_lock_callback_forget(&call->callback);
         free(call);
@@ -212,10 +196,16 @@ static int start(const zkl_lock_call *given) {
 }
 
 int zkl_call_start(const zkl_lock_call *given) {
+    zkl_lock_call *call = NULL;
     ZKL_TRY(zkl_call_check(given));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)given->application.ended));
     ZKL_WITH_MUTEX(&given->lock->client->mutex);
-    int status = start(given);
+    int status = make(given, &call);
+    if (status == ZKL_OK) {
+        status = start(call);
+    } else if (status != ZKL_CLOSED && given->kind->obtains_grant) {
+        zkl_lock_note_not_begun(given->lock, 0, status);
+    }
     if (status != ZKL_OK) {
         note_status(given, status);
     }

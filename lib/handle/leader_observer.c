@@ -81,12 +81,7 @@ static void on_seen(void *arg, const zkl_leader *leader) {
 static int begin(zkl_observer *observer, const char *resource, const leader_callback *given) {
     zkl_client *client = observer->callbacks.client;
     ZKL_WITH_MUTEX(&client->mutex);
-    if (client->closed) {
-        return ZKL_CLOSED;
-    }
-    if (zkl_client_callbacks(client) == NULL) {
-        return ZKL_SYSTEM;
-    }
+    ZKL_TRY(zkl_client_need_callbacks(client));
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(client, resource, path);
     zkl_session *session = NULL;

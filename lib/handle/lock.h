@@ -1,6 +1,7 @@
 /* A lock handle: its parts, and what it is. All with the client's mutex held. */
 #pragma once
 
+#include "base/pool.h"
 #include "handle/lock_callback.h"
 #include "recipe/set.h"
 #include "session/create_group.h"
@@ -19,8 +20,8 @@ typedef struct zkl_lock_owner {
 /** One of its resources. */
 typedef struct lock_member {
     zkl_lock *lock;
-    char *path;
-    const char *resource;       /* the end of it */
+    const char *resource;
+    const char *path;
     zkl_mode mode;              /* the mode of a lock of one resource is that of each acquire */
     unsigned permits;           /* of its semaphore; 0: it is a lock */
     zkl_request_runner *runner; /* of the request under way; NULL when it has ended */
@@ -74,6 +75,7 @@ struct zkl_lock {
     zkl_client *client;
     uint64_t id;
     zkl_lock_options options; /* its strings are copies */
+    zkl_pool texts;           /* those, and the names and paths of the resources */
     bool is_set;              /* opened with a mode for each of its resources */
     zkl_class_metrics *metrics;
 

@@ -54,42 +54,28 @@ static int read_members(const zkl_lock_member *given, size_t count,
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 static void free_lock(zkl_lock *lock) {
-    for (size_t i = 0; i < lock->count; i++) {
-        free(lock->members[i].path);
-    }
     zkl_lock_callbacks_destroy(&lock->calls);
     zkl_lock_callbacks_destroy(&lock->events.owed);
     free(lock->events.for_grant);
     free(lock->events.for_loss);
-    free((char *)lock->options.owner);
-    free((char *)lock->options.note);
     free(lock->attempt.why);
+    zkl_pool_free(&lock->texts);
     free(lock);
 }
 
-/* Replaces the caller's text by a copy; NULL stays. False: out of memory. */
-static bool copy(const char **text) {
-    bool is_there = *text != NULL;
-    *text = is_there ? strdup(*text) : NULL;
-    return !is_there || *text != NULL;
+/* NULL stays NULL. */
+static char *copy(zkl_lock *lock, const char *text) {
+    return text != NULL ? zkl_pool_print(&lock->texts, "%s", text) : NULL;
 }
 
-static bool copy_options(zkl_lock *lock, const zkl_lock_options *options) {
-    lock->options = *options;
-    lock->options.resource_class = NULL;
-    bool has_owner = copy(&lock->options.owner);
-    return copy(&lock->options.note) && has_owner;
-}
-
-static bool fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
+static void fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->path = strdup(path);
-    member->resource = member->path + strlen(path) - strlen(given->resource);
+    member->path = copy(lock, path);
+    member->resource = copy(lock, given->resource);
     member->mode = given->mode;
     member->permits = (unsigned)given->permits;
-    return member->path != NULL;
 }
 
 /* Compares paths, because an absolute and a relative name may be the same resource. */
@@ -106,11 +92,15 @@ static int check_duplicates(const zkl_lock *lock) {
 }
 
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
-    bool filled = copy_options(lock, options);
-    for (size_t i = 0; i < lock->count && filled; i++) {
-        filled = fill_member(lock, &lock->members[i], &members[i]);
+    lock->options = *options;
+    lock->options.resource_class = NULL;
+    lock->options.owner = copy(lock, options->owner);
+    lock->options.note = copy(lock, options->note);
+    for (size_t i = 0; i < lock->count; i++) {
+        fill_member(lock, &lock->members[i], &members[i]);
     }
-    return filled ? check_duplicates(lock) : ZKL_NO_MEMORY;
+    ZKL_TRY(zkl_pool_status(&lock->texts));
+    return check_duplicates(lock);
 }
 
 /* The handle keeps the client's memory from here on. */
@@ -120,8 +110,8 @@ static int attach(zkl_lock *lock, const char *resource_class) {
     if (client->closed) {
         return ZKL_CLOSED;
     }
-    if (lock->options.state_callback != NULL && zkl_client_callbacks(client) == NULL) {
-        return ZKL_SYSTEM;
+    if (lock->options.state_callback != NULL) {
+        ZKL_TRY(zkl_client_need_callbacks(client));
     }
     lock->metrics =
         zkl_metrics_class(client->metrics, resource_class != NULL ? resource_class : "");

@@ -11,6 +11,7 @@
 
 #include "base/error_message.h"
 #include "base/handles.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
@@ -22,17 +23,18 @@ struct zkl_transaction {
     zkl_lock *lock;
     int64_t token; /* of the grant under which it was begun */
     bool verifies; /* it is that of zkl_lock_verify, and has nothing but guards */
-    /* First the guards, each of which checks a node of the lock. The paths and data of the others
-     * are copies; after the commit the paths are those that creates made, without the chroot. */
+    /* First the guards, each of which checks a node of the lock. After the commit the paths of the
+     * others are those that creates made, without the chroot. */
     zkl_multi_operation *operations;
     size_t count;
     size_t guards;
+    zkl_pool copies; /* of paths and data */
     size_t bytes;
     bool over;               /* applied, or perhaps applied */
     bool applied;            /* known to be applied */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
     /* The application, or a verification; an asynchronous commit until its callback has returned;
-     * a write until it has ended, which may be after its call. */
+     * a write that was sent and outlives its call. */
     atomic_uint keepers;
     zkl_guarded_write write;
     zkl_lock_call *call; /* waits for the end of the write; NULL: none does */
@@ -76,22 +78,16 @@ static bool grow(zkl_transaction *transaction, size_t more) {
     return operations != NULL;
 }
 
-/* One allocation, which is freed by its path: the path with the chroot, then the data. */
-static bool copy_strings(zkl_multi_operation *operation, const char *chroot) {
-    size_t chroot_length = strlen(chroot);
-    size_t path_size = strlen(operation->path) + 1;
-    char *copy = malloc(chroot_length + path_size + operation->size);
-    if (copy == NULL) {
-        return false;
-    }
-    snprintf(copy, chroot_length + path_size, "%s%s", chroot, operation->path);
-    char *data = copy + chroot_length + path_size;
-    if (operation->size > 0) {
+/* The path begins with the chroot then. */
+static bool copy(zkl_transaction *transaction, zkl_multi_operation *operation) {
+    char *data = zkl_pool_take(&transaction->copies, operation->size);
+    if (data != NULL && operation->size > 0) {
         memcpy(data, operation->data, operation->size);
     }
-    operation->path = copy;
     operation->data = operation->size > 0 ? data : NULL;
-    return true;
+    operation->path = zkl_pool_print(&transaction->copies, "%s%s",
+                                     transaction->lock->client->chroot, operation->path);
+    return data != NULL && operation->path != NULL;
 }
 
 static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
@@ -102,11 +98,11 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
         ZKL_TRY(zkl_validate_pointer("data", operation.data));
     }
     ZKL_TRY(zkl_validate_range("version", operation.version, ZKL_ANY_VERSION, INT32_MAX));
-    const char *chroot = transaction->lock->client->chroot;
-    size_t fixed = strlen(chroot) + strlen(operation.path) + ZKL_TRANSACTION_OVERHEAD;
+    size_t fixed = strlen(transaction->lock->client->chroot) + strlen(operation.path) +
+                   ZKL_TRANSACTION_OVERHEAD;
     size_t bytes = operation.size < SIZE_MAX - fixed ? operation.size + fixed : SIZE_MAX;
     ZKL_TRY(check_room(transaction, bytes));
-    if (!grow(transaction, 1) || !copy_strings(&operation, chroot)) {
+    if (!grow(transaction, 1) || !copy(transaction, &operation)) {
         return ZKL_NO_MEMORY;
     }
     transaction->operations[transaction->count++] = operation;
@@ -116,16 +112,11 @@ static int add(zkl_transaction *transaction, zkl_multi_operation operation) {
 
 int zkl_transaction_create(zkl_transaction *transaction, const char *path, const void *data,
                            size_t size, int flags) {
-    static const zkl_multi_kind kinds[] = {
-        [ZKL_CREATE_PERSISTENT] = ZKL_MULTI_CREATE_PERSISTENT,
-        [ZKL_CREATE_EPHEMERAL] = ZKL_MULTI_CREATE_EPHEMERAL,
-        [ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
-        [ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL] = ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
-    };
     zkl_error_clear();
     ZKL_TRY(zkl_validate_range("flags", flags, 0, ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL));
-    return add(transaction, (zkl_multi_operation){
-                                .kind = kinds[flags], .path = path, .data = data, .size = size });
+    return add(transaction,
+               (zkl_multi_operation){
+                   .kind = (zkl_multi_kind)flags, .path = path, .data = data, .size = size });
 }
 
 int zkl_transaction_set(zkl_transaction *transaction, const char *path, const void *data,
@@ -149,9 +140,7 @@ int zkl_transaction_check(zkl_transaction *transaction, const char *path, int32_
 /* ---- Its beginning and end ------------------------------------------------------- */
 
 static void free_transaction(zkl_transaction *transaction) {
-    for (size_t i = transaction->guards; i < transaction->count; i++) {
-        free((char *)transaction->operations[i].path);
-    }
+    zkl_pool_free(&transaction->copies);
     free(transaction->operations);
     free(transaction);
 }
@@ -239,7 +228,6 @@ static void start_write(zkl_lock_call *call) {
                                               .prepare = prepare,
                                               .ended = on_ended,
                                               .arg = transaction };
-    (void)atomic_fetch_add(&transaction->keepers, 1);
     find_nodes(transaction);
     DL_APPEND(call->lock->commits, transaction);
     zkl_guarded_write_start(&transaction->write, call->lock->members[0].runner->session);
@@ -300,8 +288,8 @@ static void keep_results(zkl_transaction *transaction, const zkl_multi_result *r
     transaction->applied = true;
     for (size_t i = transaction->guards; i < transaction->count; i++) {
         const char *made = results[i].path;
-        free((char *)transaction->operations[i].path);
-        transaction->operations[i].path = made != NULL ? strdup(made + chroot_length) : NULL;
+        transaction->operations[i].path =
+            made != NULL ? zkl_pool_print(&transaction->copies, "%s", made + chroot_length) : NULL;
     }
 }
 
@@ -330,8 +318,9 @@ static void on_ended(void *arg, const zkl_reply *reply) {
     zkl_transaction *transaction = arg;
     if (transaction->call != NULL) {
         read_reply(transaction, reply);
+    } else {
+        drop(transaction);
     }
-    drop(transaction);
 }
 
 void zkl_commits_end(zkl_lock *lock, int status) {
@@ -340,7 +329,6 @@ void zkl_commits_end(zkl_lock *lock, int status) {
     DL_FOREACH_SAFE(lock->commits, transaction, next) {
         if (zkl_guarded_write_withdraw(&transaction->write)) {
             end_write(transaction, status);
-            drop(transaction);
         }
     }
 }
@@ -362,8 +350,8 @@ static int end_wait(zkl_lock_call *call) {
     zkl_transaction *transaction = call->transaction;
     if (transaction->call != NULL && zkl_guarded_write_withdraw(&transaction->write)) {
         (void)detach(transaction, call->lock->calls.closing ? ZKL_CANCELLED : ZKL_TIMEOUT);
-        drop(transaction);
     } else if (transaction->call != NULL) {
+        (void)atomic_fetch_add(&transaction->keepers, 1);
         (void)detach(transaction, ZKL_UNKNOWN);
     }
     if (transaction->status == ZKL_TIMEOUT || transaction->status == ZKL_UNKNOWN) {

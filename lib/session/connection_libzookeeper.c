@@ -171,19 +171,6 @@ static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
     return all;
 }
 
-static int mode_of(zkl_multi_kind kind) {
-    switch (kind) {
-    case ZKL_MULTI_CREATE_EPHEMERAL:
-        return ZOO_EPHEMERAL;
-    case ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL:
-        return ZOO_EPHEMERAL_SEQUENTIAL;
-    case ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL:
-        return ZOO_PERSISTENT_SEQUENTIAL;
-    default:
-        return ZOO_PERSISTENT;
-    }
-}
-
 static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, char *room) {
     const char *data = operation->size > 0 ? operation->data : "";
     switch (operation->kind) {
@@ -199,7 +186,7 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, ch
         break;
     default:
         zoo_create_op_init(prepared, operation->path, data, (int)operation->size,
-                           &ZOO_OPEN_ACL_UNSAFE, mode_of(operation->kind), room,
+                           &ZOO_OPEN_ACL_UNSAFE, (int)operation->kind, room,
                            (int)room_for_made(operation));
         break;
     }

@@ -10,13 +10,13 @@
 #include "telemetry/metrics.h"
 #include "telemetry/session_news.h"
 
-/** What a transaction can do; ZooKeeper's multi. */
+/** What a transaction can do; ZooKeeper's multi. The flags of creates are also ZooKeeper's. */
 typedef enum zkl_multi_kind {
+    ZKL_MULTI_CREATE_PERSISTENT = ZKL_CREATE_PERSISTENT,
+    ZKL_MULTI_CREATE_EPHEMERAL = ZKL_CREATE_EPHEMERAL,
+    ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL = ZKL_CREATE_SEQUENTIAL,
+    ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL = ZKL_CREATE_EPHEMERAL | ZKL_CREATE_SEQUENTIAL,
     ZKL_MULTI_CHECK, /* that the node is there, and of that version */
-    ZKL_MULTI_CREATE_PERSISTENT,
-    ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL,
-    ZKL_MULTI_CREATE_EPHEMERAL,
-    ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
     ZKL_MULTI_SET,
     ZKL_MULTI_REMOVE
 } zkl_multi_kind;
