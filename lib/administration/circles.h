@@ -16,6 +16,9 @@ typedef struct zkl_wait {
     size_t to;
     size_t waiter; /* the caller's, like the next */
     size_t earlier;
+    struct zkl_wait *next;    /* in the list of all */
+    struct zkl_wait *next_on; /* circles.c: the next of `from`, like the next for `to` */
+    struct zkl_wait *next_into;
 } zkl_wait;
 
 /** One circle: each wait's `to` is the `from` of the next, and the last one's that of the
@@ -23,9 +26,8 @@ typedef struct zkl_wait {
 typedef bool zkl_circle_callback(void *arg, const zkl_wait *const *waits, size_t length);
 
 /**
- * Calls back for each elementary circle of the graph, once. Sorts the waits; of several between the
- * same two owners the one with the lowest waiter counts, and of its waits the one with the greatest
- * `earlier`. False: out of memory.
+ * Calls back for each elementary circle of the graph, once. Of several waits between the same two
+ * owners the one with the lowest waiter counts, and of its waits the one with the greatest
+ * `earlier`. `waits`: a list; its order changes. False: out of memory.
  */
-bool zkl_circles_visit(size_t owners, zkl_wait *waits, size_t count, zkl_circle_callback *visit,
-                       void *arg);
+bool zkl_circles_visit(size_t owners, zkl_wait *waits, zkl_circle_callback *visit, void *arg);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "administration/circles.h"
 #include "administration/line.h"
@@ -15,7 +16,6 @@ typedef struct search {
     zkl_line line;
     size_t owner_count;
     zkl_wait *waits;
-    size_t wait_count;
 } search;
 
 /* ---- Owners --------------------------------------------------------------------------- */
@@ -46,47 +46,93 @@ static int number_owners(search *self) {
     return ZKL_OK;
 }
 
-/* They are counted first. */
-static void add_wait(void *arg, size_t waiter, size_t earlier) {
-    search *self = arg;
-    const zkl_line_entry *entries = self->line.entries;
-    if (self->waits != NULL) {
-        self->waits[self->wait_count] =
-            (zkl_wait){ entries[waiter].owner, entries[earlier].owner, waiter, earlier };
+/* ---- Who waits for whom ------------------------------------------------------------------- */
+
+static bool is_reader(const zkl_line_entry *entry) {
+    return entry->member.name.kind == ZKL_NODE_READ;
+}
+
+/* A waiter for one of several permits continues as soon as any of their holders has gone: it waits
+ * for none of them in particular. */
+static bool waits_for_each(const zkl_line_entry *entry) {
+    return zkl_contenders_room(entry->member.name.permits) == 1;
+}
+
+/* Whether it need not wait for all that is before it. */
+static bool is_shared(const zkl_line_entry *entry) {
+    return is_reader(entry) || !waits_for_each(entry);
+}
+
+static void add_wait(search *self, const zkl_line_entry *own, const zkl_line_entry *earlier) {
+    zkl_wait *wait = zkl_pool_take(self->pool, sizeof(*wait));
+    if (wait != NULL) {
+        *wait = (zkl_wait){ .from = own->owner,
+                            .to = earlier->owner,
+                            .waiter = (size_t)(own - self->line.entries),
+                            .earlier = (size_t)(earlier - self->line.entries) };
+        LL_PREPEND(self->waits, wait);
     }
-    self->wait_count++;
+}
+
+/* Its direct waits, from which all others follow. The nearest request in the way waits itself for
+ * all that is before it, unless it is a reader or one of several permits: then those next to it are
+ * in the way as well, and what they wait for. What all of these wait for need not be told; what one
+ * of them does not wait for (as a writer that has been downgraded to that reader) must be. */
+static void add_waits_of(search *self, const zkl_line_entry *own) {
+    const zkl_line_entry *shared = NULL;
+    const zkl_line_entry *earlier = zkl_line_find_nearest(&self->line, own, own);
+    while (earlier != NULL && is_shared(earlier)) {
+        add_wait(self, own, earlier);
+        shared = earlier;
+        earlier = zkl_line_find_nearest(&self->line, own, earlier);
+    }
+    bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
+                   zkl_neighbour_blocks(earlier->member, shared->member);
+    if (earlier != NULL && !follows) {
+        add_wait(self, own, earlier);
+    }
+}
+
+static void add_waits(search *self) {
+    for (size_t i = 0; i < self->line.count; i++) {
+        if (waits_for_each(&self->line.entries[i])) {
+            add_waits_of(self, &self->line.entries[i]);
+        }
+    }
 }
 
 /* ---- Circles ------------------------------------------------------------------------------ */
 
-static zkl_deadlock_wait describe(const search *self, const zkl_wait *wait) {
-    const zkl_line_entry *entries = self->line.entries;
-    const zkl_contender *waiter = &entries[wait->waiter].contender;
-    const char *resource = zkl_survey_name(&self->survey, entries[wait->waiter].resource);
-    return (zkl_deadlock_wait){
-        .struct_size = sizeof(zkl_deadlock_wait),
-        .resource = zkl_pool_print(self->pool, "%s", resource),
-        .node = waiter->node,
-        .behind = entries[wait->earlier].contender.node,
-        .session_id = waiter->session_id,
-        .identity = waiter->identity,
-    };
+/* NULL: out of memory. */
+static const zkl_deadlock_wait *describe(const search *self, const zkl_wait *wait) {
+    const zkl_line_entry *entry = &self->line.entries[wait->waiter];
+    zkl_deadlock_wait *told = zkl_pool_take(self->pool, sizeof(*told));
+    if (told != NULL) {
+        *told = (zkl_deadlock_wait){
+            .struct_size = sizeof(*told),
+            .resource =
+                zkl_pool_print(self->pool, "%s", zkl_survey_name(&self->survey, entry->resource)),
+            .node = entry->contender.node,
+            .behind = self->line.entries[wait->earlier].contender.node,
+            .session_id = entry->contender.session_id,
+            .identity = entry->contender.identity,
+        };
+    }
+    return told;
 }
 
 static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
     search *self = arg;
     zkl_deadlock *told = zkl_pool_take(self->pool, sizeof(*told));
-    zkl_deadlock_wait *its = zkl_pool_take(self->pool, length * sizeof(*its));
-    const zkl_deadlock_wait **pointers =
+    const zkl_deadlock_wait **its =
         zkl_pool_take(self->pool, (length + 1) * sizeof(zkl_deadlock_wait *));
+    for (size_t i = 0; i < length && its != NULL; i++) {
+        its[i] = describe(self, waits[i]);
+    }
     if (zkl_pool_status(self->pool) != ZKL_OK) {
         return false;
     }
-    for (size_t i = 0; i < length; i++) {
-        its[i] = describe(self, waits[i]);
-        pointers[i] = &its[i];
-    }
-    *told = (zkl_deadlock){ sizeof(*told), length, pointers };
+    *told = (zkl_deadlock){ sizeof(*told), length, its };
     self->found[self->result->count++] = told;
     self->result->are_more = self->result->count == ZKL_DEADLOCKS_MAX;
     return self->result->are_more == 0;
@@ -94,16 +140,11 @@ static bool add_circle(void *arg, const zkl_wait *const *waits, size_t length) {
 
 static int find_circles(search *self) {
     ZKL_TRY(number_owners(self));
-    zkl_line_visit_waits(&self->line, add_wait, self);
-    self->waits = zkl_pool_take(self->pool, self->wait_count * sizeof(*self->waits));
+    add_waits(self);
     self->found = zkl_pool_take(self->pool, (ZKL_DEADLOCKS_MAX + 1) * sizeof(zkl_deadlock *));
     self->result->deadlocks = self->found;
-    ZKL_TRY(zkl_made(self->waits));
-    ZKL_TRY(zkl_made(self->found));
-    self->wait_count = 0;
-    zkl_line_visit_waits(&self->line, add_wait, self);
-    bool done =
-        zkl_circles_visit(self->owner_count, self->waits, self->wait_count, add_circle, self);
+    ZKL_TRY(zkl_pool_status(self->pool));
+    bool done = zkl_circles_visit(self->owner_count, self->waits, add_circle, self);
     return done ? zkl_pool_status(self->pool) : ZKL_NO_MEMORY;
 }
 

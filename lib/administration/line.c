@@ -38,71 +38,33 @@ static int add(zkl_line *line, zkl_pool *pool, size_t resource, zkl_children chi
 
 /* ---- Who waits for whom ------------------------------------------------------------------ */
 
-static size_t place_of(const zkl_line *line, const zkl_line_entry *entry) {
-    return (size_t)(entry - line->entries);
-}
-
-static const zkl_line_entry *find_nearest(const zkl_line *line, size_t own, size_t before) {
-    size_t resource = line->entries[own].resource;
-    for (size_t i = before; i > 0 && line->entries[i - 1].resource == resource; i--) {
-        if (zkl_neighbour_blocks(line->entries[i - 1].member, line->entries[own].member)) {
-            return &line->entries[i - 1];
+const zkl_line_entry *zkl_line_find_nearest(const zkl_line *line, const zkl_line_entry *own,
+                                            const zkl_line_entry *before) {
+    while (before > line->entries && (--before)->resource == own->resource) {
+        if (zkl_neighbour_blocks(before->member, own->member)) {
+            return before;
         }
     }
     return NULL;
 }
 
 /* The nearest that it waits for; NULL: it waits for nobody. */
-static const zkl_line_entry *find_blocker(const zkl_line *line, size_t own) {
-    const zkl_line_entry *earlier = find_nearest(line, own, own);
-    const zkl_line_entry *nearest = earlier;
-    for (size_t room = zkl_contenders_room(line->entries[own].member.name.permits);
-         room > 1 && earlier != NULL; room--) {
-        earlier = find_nearest(line, own, place_of(line, earlier));
+static const zkl_line_entry *find_blocker(const zkl_line *line, const zkl_line_entry *own) {
+    const zkl_line_entry *nearest = zkl_line_find_nearest(line, own, own);
+    const zkl_line_entry *earlier = nearest;
+    for (size_t room = zkl_contenders_room(own->member.name.permits); room > 1 && earlier != NULL;
+         room--) {
+        earlier = zkl_line_find_nearest(line, own, earlier);
     }
     return earlier != NULL ? nearest : NULL;
 }
 
-static bool is_reader(const zkl_line_entry *entry) {
-    return entry->member.name.kind == ZKL_NODE_READ;
-}
-
-/* Whether it need not wait for all that is before it. */
-static bool is_shared(const zkl_line_entry *entry) {
-    return is_reader(entry) || entry->member.name.kind == ZKL_NODE_PERMIT;
-}
-
-/* A waiter for one of several permits continues as soon as any of their holders has gone: it waits
- * for none of them in particular. */
-static bool waits_for_each(const zkl_line *line, size_t own) {
-    return zkl_contenders_room(line->entries[own].member.name.permits) == 1;
-}
-
-/* The nearest request in the way waits itself for all that is before it, unless it is a reader or
- * a permit: then those next to it are in the way as well, and what they wait for. What all of
- * these wait for need not be told; what one of them does not wait for (as a writer that has been
- * downgraded to that reader) must be. */
-static void visit_waits_of(const zkl_line *line, size_t own, zkl_line_wait_callback *visit,
-                           void *arg) {
-    const zkl_line_entry *shared = NULL;
-    const zkl_line_entry *earlier = find_nearest(line, own, own);
-    while (earlier != NULL && is_shared(earlier)) {
-        visit(arg, own, place_of(line, earlier));
-        shared = earlier;
-        earlier = find_nearest(line, own, place_of(line, earlier));
-    }
-    bool follows = earlier != NULL && shared != NULL && is_reader(shared) &&
-                   zkl_neighbour_blocks(earlier->member, shared->member);
-    if (earlier != NULL && !follows) {
-        visit(arg, own, place_of(line, earlier));
-    }
-}
-
-void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, void *arg) {
+static void judge(zkl_line *line) {
     for (size_t i = 0; i < line->count; i++) {
-        if (waits_for_each(line, i)) {
-            visit_waits_of(line, i, visit, arg);
-        }
+        zkl_line_entry *entry = &line->entries[i];
+        const zkl_line_entry *blocker = find_blocker(line, entry);
+        entry->contender.holds = blocker == NULL ? 1 : 0;
+        entry->contender.waits_for = blocker != NULL ? blocker->member.text : "";
     }
 }
 
@@ -131,7 +93,6 @@ static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const
         .identity = { data->host, data->process_id, data->label, data->owner, data->text },
         .age_ms = age_ms > 0 ? age_ms : 0,
         .revoke_requested = data->revoked ? 1 : 0,
-        .waits_for = "",
     };
 }
 
@@ -157,16 +118,6 @@ static int take_answers(zkl_line *line, zkl_pool *pool, const zkl_question *ques
     }
     line->count = left;
     return ZKL_OK;
-}
-
-static void judge(zkl_line *line) {
-    for (size_t i = 0; i < line->count; i++) {
-        const zkl_line_entry *blocker = find_blocker(line, i);
-        line->entries[i].contender.holds = blocker == NULL ? 1 : 0;
-        if (blocker != NULL) {
-            line->entries[i].contender.waits_for = blocker->member.text;
-        }
-    }
 }
 
 int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zkl_question *lists,

@@ -29,6 +29,6 @@ typedef struct zkl_line {
 int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zkl_question *lists,
                   size_t count, size_t least);
 
-/** Calls back for each direct wait, from which all others follow, with the places of both nodes. */
-typedef void zkl_line_wait_callback(void *arg, size_t waiter, size_t earlier);
-void zkl_line_visit_waits(const zkl_line *line, zkl_line_wait_callback *visit, void *arg);
+/** The nearest that `own` waits for among those before another; NULL: there is none. */
+const zkl_line_entry *zkl_line_find_nearest(const zkl_line *line, const zkl_line_entry *own,
+                                            const zkl_line_entry *before);

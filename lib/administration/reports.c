@@ -60,20 +60,18 @@ static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none)
     zkl_pool *pool = &report->pool;
     zkl_survey survey;
     ZKL_TRY(zkl_survey_take(&survey, inquiry, ZKL_OPERATION_LIST_CHILDREN));
-    zkl_resource *resources = zkl_pool_take(pool, survey.count * sizeof(*resources));
     const zkl_resource **pointers =
         zkl_pool_take(pool, (survey.count + 1) * sizeof(zkl_resource *));
-    ZKL_TRY(zkl_made(resources));
     ZKL_TRY(zkl_made(pointers));
     list->resources = pointers;
     for (size_t i = 0; i < survey.count; i++) {
         const zkl_reply *reply = &survey.questions[i].reply;
         if (reply->outcome == ZKL_OUTCOME_OK) {
             const char *name = zkl_pool_print(pool, "%s", zkl_survey_name(&survey, i));
-            resources[list->count] =
-                (zkl_resource){ sizeof(*resources), name, count_contenders(reply->children) };
-            pointers[list->count] = &resources[list->count];
-            list->count++;
+            zkl_resource *one = zkl_pool_take(pool, sizeof(*one));
+            ZKL_TRY(zkl_made(one));
+            *one = (zkl_resource){ sizeof(*one), name, count_contenders(reply->children) };
+            pointers[list->count++] = one;
         }
     }
     return zkl_pool_status(pool);

@@ -94,14 +94,6 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     return zkl_inquiry_ask(inquiry, resources->questions, resources->count);
 }
 
-static size_t count_stripes(zkl_children children) {
-    size_t count = 0;
-    for (size_t i = 0; i < children.count; i++) {
-        count += zkl_node_name_is_stripe(children.names[i]) ? 1 : 0;
-    }
-    return count;
-}
-
 /* What its list has answered need not be asked again. */
 static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind,
                              const zkl_question *listed) {
@@ -124,11 +116,11 @@ static int ask(const zkl_survey *survey, zkl_inquiry *inquiry) {
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind) {
     zkl_survey resources;
     ZKL_TRY(list_resources(&resources, inquiry));
-    size_t count = resources.count;
+    size_t most = resources.count;
     for (size_t i = 0; i < resources.count; i++) {
-        count += count_stripes(resources.questions[i].reply.children);
+        most += resources.questions[i].reply.children.count;
     }
-    ZKL_TRY(begin(survey, inquiry, count));
+    ZKL_TRY(begin(survey, inquiry, most));
     for (size_t i = 0; i < resources.count; i++) {
         add_with_stripes(survey, inquiry, kind, &resources.questions[i]);
     }

@@ -156,6 +156,29 @@ TEST(permits_are_a_deadlock_only_where_there_is_one) {
     EXPECT_INT(count_of_crosswise(3, 2), 4);
 }
 
+/* As with a lock: so there are no more waits than requests. */
+TEST(waiter_for_the_only_permit_is_behind_the_nearest_request) {
+    begin(11);
+    contender held[2];
+    contender waiting[3];
+    hold(&held[0], "one", "a", ZKL_EXCLUSIVE, 1);
+    hold(&held[1], "two", "b", ZKL_EXCLUSIVE, 1);
+    begin_to_wait(&waiting[0], "one", "c", ZKL_EXCLUSIVE, 1);
+    begin_to_wait(&waiting[1], "one", "b", ZKL_EXCLUSIVE, 1);
+    begin_to_wait(&waiting[2], "two", "a", ZKL_EXCLUSIVE, 1);
+    zkl_deadlocks *deadlocks = NULL;
+    EXPECT_INT(zkl_deadlocks_find(client, WITHIN_MS, &deadlocks), ZKL_OK);
+    EXPECT_INT(deadlocks->count, 1);
+    EXPECT_INT(deadlocks->deadlocks[0]->length, 3);
+    zkl_deadlocks_free(deadlocks);
+    for (size_t i = 0; i < 3; i++) {
+        stop_waiting(&waiting[i]);
+    }
+    zkl_lock_close(held[0].lock);
+    zkl_lock_close(held[1].lock);
+    end();
+}
+
 /* ---- Changed modes ------------------------------------------------------------------------ */
 
 TEST(downgraded_reader_holds_where_the_writer_did) {

@@ -27,11 +27,21 @@ static bool note(void *arg, const zkl_wait *const *waits, size_t length) {
     return found->most == 0 || found->count < found->most;
 }
 
+static zkl_wait *list(zkl_wait *waits, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        waits[i].next = i + 1 < count ? &waits[i + 1] : NULL;
+    }
+    return count > 0 ? waits : NULL;
+}
+
 static circles find(size_t owners, zkl_wait *waits, size_t count) {
     circles found = { .count = 0 };
-    EXPECT(zkl_circles_visit(owners, waits, count, note, &found));
+    EXPECT(zkl_circles_visit(owners, list(waits, count), note, &found));
     return found;
 }
+
+#define WAIT(its_from, its_to)                                                                     \
+    { .from = (its_from), .to = (its_to) }
 
 #define EXPECT_CIRCLES(owners, text_expected, ...)                                                 \
     do {                                                                                           \
@@ -41,37 +51,45 @@ static circles find(size_t owners, zkl_wait *waits, size_t count) {
     } while (0)
 
 TEST(who_waits_for_itself_is_a_circle) {
-    EXPECT_CIRCLES(2, "1 ", { 0, 1, 0, 0 }, { 1, 1, 0, 0 });
-    EXPECT_CIRCLES(2, "0>1 1 ", { 0, 1, 0, 0 }, { 1, 1, 0, 0 }, { 1, 0, 0, 0 });
+    EXPECT_CIRCLES(2, "1 ", WAIT(0, 1), WAIT(1, 1));
+    EXPECT_CIRCLES(2, "0>1 1 ", WAIT(0, 1), WAIT(1, 1), WAIT(1, 0));
 }
 
 TEST(who_waits_for_a_circle_is_not_in_it) {
-    EXPECT_CIRCLES(4, "1>2>3 ", { 0, 1, 0, 0 }, { 1, 2, 0, 0 }, { 2, 3, 0, 0 }, { 3, 1, 0, 0 });
+    EXPECT_CIRCLES(4, "1>2>3 ", WAIT(0, 1), WAIT(1, 2), WAIT(2, 3), WAIT(3, 1));
 }
 
 TEST(circles_that_share_owners_are_each_told) {
-    EXPECT_CIRCLES(3, "0>1 0>1>2 ", { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 0, 0, 0 });
-    EXPECT_CIRCLES(3, "0>1 0>1>2 0>2 0>2>1 1>2 ", { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 0, 2, 0, 0 },
-                   { 2, 0, 0, 0 }, { 1, 2, 0, 0 }, { 2, 1, 0, 0 });
+    EXPECT_CIRCLES(3, "0>1 0>1>2 ", WAIT(0, 1), WAIT(1, 0), WAIT(1, 2), WAIT(2, 0));
+    EXPECT_CIRCLES(3, "0>1 0>1>2 0>2 0>2>1 1>2 ", WAIT(0, 1), WAIT(1, 0), WAIT(0, 2), WAIT(2, 0),
+                   WAIT(1, 2), WAIT(2, 1));
+}
+
+static bool note_waiters(void *arg, const zkl_wait *const *waits, size_t length) {
+    char *text = arg;
+    for (size_t i = 0; i < length; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, TEXT_SIZE - used, "%zu behind %zu ", waits[i]->waiter,
+                 waits[i]->earlier);
+    }
+    return true;
 }
 
 TEST(of_several_waits_between_two_owners_the_first_waiter_and_the_nearest_are_told) {
-    zkl_wait waits[] = {
-        { 0, 1, 7, 0 }, { 1, 0, 4, 0 }, { 0, 1, 3, 1 }, { 0, 1, 3, 2 }, { 1, 0, 9, 0 }
-    };
-    circles found = find(2, waits, 5);
-    EXPECT_TEXT(found.text, "0>1 ");
-    EXPECT_INT(waits[0].waiter, 3);
-    EXPECT_INT(waits[0].earlier, 2);
-    EXPECT_INT(waits[1].waiter, 4);
+    char text[TEXT_SIZE] = "";
+    zkl_wait waits[] = { { .from = 0, .to = 1, .waiter = 7, .earlier = 0 },
+                         { .from = 1, .to = 0, .waiter = 4, .earlier = 0 },
+                         { .from = 0, .to = 1, .waiter = 3, .earlier = 1 },
+                         { .from = 0, .to = 1, .waiter = 3, .earlier = 2 },
+                         { .from = 1, .to = 0, .waiter = 9, .earlier = 0 } };
+    EXPECT(zkl_circles_visit(2, list(waits, 5), note_waiters, text));
+    EXPECT_TEXT(text, "3 behind 2 4 behind 0 ");
 }
 
 TEST(visitor_that_has_had_enough_hears_no_more) {
-    zkl_wait waits[] = {
-        { 0, 1, 0, 0 }, { 1, 0, 0, 0 }, { 0, 2, 0, 0 }, { 2, 0, 0, 0 }, { 3, 3, 0, 0 }
-    };
+    zkl_wait waits[] = { WAIT(0, 1), WAIT(1, 0), WAIT(0, 2), WAIT(2, 0), WAIT(3, 3) };
     circles found = { .most = 1 };
-    EXPECT(zkl_circles_visit(4, waits, 5, note, &found));
+    EXPECT(zkl_circles_visit(4, list(waits, 5), note, &found));
     EXPECT_INT(found.count, 1);
 }
 
@@ -86,9 +104,9 @@ TEST(circle_of_any_length_needs_no_stack) {
     static zkl_wait waits[LONG_WAY];
     size_t longest = 0;
     for (size_t i = 0; i < LONG_WAY; i++) {
-        waits[i] = (zkl_wait){ i, (i + 1) % LONG_WAY, 0, 0 };
+        waits[i] = (zkl_wait)WAIT(i, (i + 1) % LONG_WAY);
     }
-    EXPECT(zkl_circles_visit(LONG_WAY, waits, LONG_WAY, count_only, &longest));
+    EXPECT(zkl_circles_visit(LONG_WAY, list(waits, LONG_WAY), count_only, &longest));
     EXPECT_INT(longest, LONG_WAY);
 }
 
@@ -146,7 +164,7 @@ static size_t draw(brute_force_search *self, unit_random *random, zkl_wait *wait
         for (size_t k = 0; k < self->owners; k++) {
             if (unit_random_below(random, 16) < density) {
                 self->waits[i][k] = true;
-                waits[count++] = (zkl_wait){ i, k, 0, 0 };
+                waits[count++] = (zkl_wait)WAIT(i, k);
             }
         }
     }
