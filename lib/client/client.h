@@ -65,6 +65,7 @@ struct zkl_client {
     zkl_recorder *recorder;       /* NULL: nothing is recorded */
     zkl_client_session *sessions; /* the first is always there */
     zkl_close_listener *close_listeners;
+    zkl_timers timers; /* of all sessions */
     pthread_t timer_thread;
     bool timer_thread_runs;
 };

@@ -1,5 +1,7 @@
 #include "client/session_choice.h"
 
+#include <utlist.h>
+
 #include "base/error_message.h"
 #include "client/session_threads.h"
 
@@ -9,9 +11,8 @@ static bool has_room(const zkl_client_session *one, size_t bytes) {
 
 static int add_session(zkl_client *client, zkl_client_session **result) {
     size_t count = 0;
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        count++;
-    }
+    const zkl_client_session *one = NULL;
+    LL_COUNT(client->sessions, one, count);
     return count < ZKL_SESSIONS_MAX ? zkl_sessions_add(client, result) : ZKL_TOO_MANY_REQUESTS;
 }
 

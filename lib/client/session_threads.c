@@ -1,7 +1,8 @@
 #include "client/session_threads.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include <utlist.h>
 
 #include "base/error_message.h"
 #include "base/threads.h"
@@ -43,14 +44,7 @@ static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     zkl_session_on_watch_fired(&self->session, watch_id, deleted);
 }
 
-static void on_answered(void *arg) {
-    zkl_client *client = ((zkl_client_session *)arg)->client;
-    client->answers++;
-    if (client->closed && zkl_sessions_are_idle(client)) {
-        zkl_condition_broadcast(&client->changed); /* the thread that closes it waits for that */
-    }
-}
-
+/* The thread that closes the client waits for the last one. */
 static void on_request_ended(void *arg) {
     zkl_client *client = ((zkl_client_session *)arg)->client;
     if (client->closed) {
@@ -58,30 +52,26 @@ static void on_request_ended(void *arg) {
     }
 }
 
+static void on_answered(void *arg) {
+    zkl_client *client = ((zkl_client_session *)arg)->client;
+    client->answers++;
+    on_request_ended(arg);
+}
+
 static void on_wake(void *arg) {
-    zkl_client_session *self = arg;
-    zkl_condition_broadcast(&self->client->timers_changed);
+    zkl_client *client = arg;
+    zkl_condition_broadcast(&client->timers_changed);
 }
 
 /* ---- Timers ---------------------------------------------------------------- */
-
-static int64_t next_deadline(const zkl_client *client) {
-    int64_t next = INT64_MAX;
-    for (const zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        int64_t its = zkl_timers_next(&one->session.timers);
-        next = its < next ? its : next;
-    }
-    return next;
-}
 
 static void *fire_timers(void *arg) {
     zkl_client *client = arg;
     ZKL_WITH_MUTEX(&client->mutex);
     while (!client->stopping) {
-        for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-            zkl_timers_fire_due(&one->session.timers, zkl_clock_ms());
-        }
-        (void)zkl_condition_wait(&client->timers_changed, &client->mutex, next_deadline(client));
+        zkl_timers_fire_due(&client->timers, zkl_clock_ms());
+        (void)zkl_condition_wait(&client->timers_changed, &client->mutex,
+                                 zkl_timers_next(&client->timers));
     }
     return NULL;
 }
@@ -209,13 +199,13 @@ static zkl_client_session *make_session(zkl_client *client) {
         .log = client->log,
         .metrics = client->metrics,
         .recorder = client->recorder,
+        .timers = &client->timers,
         .identity = client->identity,
         .label = client->label,
         .lock_root = client->lock_root,
         .container_parents = client->options.container_parents != 0,
         .request_ended = on_request_ended,
         .abandon = on_abandon,
-        .wake = on_wake,
         .arg = self,
     };
     zkl_session_begin(&self->session, client->options.lease_tick_ms);
@@ -239,11 +229,7 @@ int zkl_sessions_add(zkl_client *client, zkl_client_session **result) {
         free_session(self);
         return ZKL_SYSTEM;
     }
-    zkl_client_session **place = &client->sessions;
-    while (*place != NULL) {
-        place = &(*place)->next;
-    }
-    *place = self;
+    LL_APPEND(client->sessions, self);
     *result = self;
     return ZKL_OK;
 }
@@ -268,6 +254,7 @@ static void stop_threads(zkl_client *client) {
 
 int zkl_sessions_start(zkl_client *client) {
     zkl_client_session *first = NULL;
+    client->timers = (zkl_timers){ .wake = on_wake, .arg = client };
     client->timer_thread_runs = zkl_thread_start(&client->timer_thread, fire_timers, client);
     ZKL_WITH_MUTEX(&client->mutex);
     return client->timer_thread_runs ? zkl_sessions_add(client, &first) : ZKL_SYSTEM;

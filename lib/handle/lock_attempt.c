@@ -314,7 +314,7 @@ static void perform(zkl_lock *lock, const lock_member *member, const zkl_set_act
         tell_loss(lock, member, action->status);
         break;
     case ZKL_SET_ACTION_WAKE:
-        zkl_timers_set(&lock->attempt.session->timers, &lock->attempt.timer, now(lock));
+        zkl_timers_set(lock->attempt.session->timers, &lock->attempt.timer, now(lock));
         break;
     case ZKL_SET_ACTION_WAIT:
         zkl_session_set_timer(lock->attempt.session, &lock->attempt.timer, action->left_ms);

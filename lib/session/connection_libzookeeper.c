@@ -1,15 +1,17 @@
 /* The connection on libzookeeper_mt. Uses its asynchronous calls only. */
 #include "session/connection.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <utlist.h>
 #include <zookeeper/zookeeper.h>
 
-#include "base/close_on_exec.h"
 #include "base/threads.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
@@ -39,7 +41,6 @@ struct zkl_connection {
     zkl_listener listener;
     zhandle_t *handle;
     char *addresses; /* NULL: none yet */
-    bool connecting; /* the handle's first events may come before we know it */
     bool abandoned;
     pending *pending;
 };
@@ -321,15 +322,32 @@ static zkl_session_news news_of(zhandle_t *handle, int state) {
     return news;
 }
 
-/* Programs that the application executes do not inherit its socket. */
-static void keep_to_this_process(zhandle_t *handle) {
+static bool is_connected_to(int descriptor, const struct sockaddr *peer, socklen_t length) {
+    struct sockaddr_storage other = { 0 };
+    socklen_t other_length = sizeof(other);
+    return getpeername(descriptor, (struct sockaddr *)&other, &other_length) == 0 &&
+           other_length == length && memcmp(&other, peer, length) == 0;
+}
+
+/* Programs that the application executes do not inherit its socket. libzookeeper, as distributions
+ * build it, opens sockets without close-on-exec, and reveals only the address at the other end. So
+ * another connection of this process to the same server is marked too. Without /proc none is. */
+static void close_on_exec(zhandle_t *handle) {
     struct sockaddr_storage address = { 0 };
     socklen_t length = sizeof(address);
     const struct sockaddr *server =
         zookeeper_get_connected_host(handle, (struct sockaddr *)&address, &length);
-    if (server != NULL) {
-        zkl_close_on_exec(server, length);
+    DIR *descriptors = server != NULL ? opendir("/proc/self/fd") : NULL;
+    if (descriptors == NULL) {
+        return;
     }
+    for (const struct dirent *one = readdir(descriptors); one != NULL; one = readdir(descriptors)) {
+        int descriptor = (int)strtol(one->d_name, NULL, 10); /* "." and ".." are looked at as 0 */
+        if (is_connected_to(descriptor, server, length)) {
+            (void)fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+        }
+    }
+    (void)closedir(descriptors);
 }
 
 /* libzookeeper does not report a connection that it closes because the addresses have changed, nor
@@ -348,14 +366,10 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
         return;
     }
     if (state == ZOO_CONNECTED_STATE) {
-        keep_to_this_process(handle);
+        close_on_exec(handle);
     }
     zkl_session_news news = news_of(handle, state);
     pthread_mutex_lock(self->mutex);
-    if (self->connecting) {
-        self->handle = handle;
-        self->connecting = false;
-    }
     if (self->handle == handle && !self->abandoned) {
         self->listener.session(self->listener.arg, &news);
         if (state == ZOO_CONNECTED_STATE) {
@@ -433,31 +447,17 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
     pthread_mutex_unlock(self->mutex);
 }
 
-static void set_handle(zkl_connection *self, zhandle_t *handle, bool connecting) {
-    pthread_mutex_lock(self->mutex);
-    self->handle = handle;
-    self->connecting = connecting;
-    if (connecting) {
-        self->abandoned = false;
-    }
-    pthread_mutex_unlock(self->mutex);
-}
-
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     zkl_failures_forget(addresses);
     keep_addresses(self, addresses);
-    set_handle(self, NULL, true);
-    zhandle_t *handle =
-        zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
-    int error = errno;
-    if (handle != NULL) {
-        /* Else it would go through the list again in every loop of its I/O thread. */
-        (void)zoo_set_servers_resolution_delay(handle, -1);
+    ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
+    self->abandoned = false;
+    self->handle = zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
+    if (self->handle == NULL) {
+        return errno == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
-    set_handle(self, handle, false);
-    if (handle == NULL) {
-        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
-    }
+    /* Else it would go through the list again in every loop of its I/O thread. */
+    (void)zoo_set_servers_resolution_delay(self->handle, -1);
     return ZKL_OK;
 }
 

@@ -117,8 +117,10 @@ void zkl_failures_find(const char *addresses, char *text, size_t size) {
             found = one;
         }
     }
-    snprintf(text, size, "%s%s%s", found != NULL ? found->address : "", found != NULL ? ": " : "",
-             found != NULL ? found->why : "");
+    text[0] = '\0';
+    if (found != NULL) {
+        snprintf(text, size, "%s: %s", found->address, found->why);
+    }
 }
 
 void zkl_failures_forget(const char *addresses) {

@@ -56,7 +56,9 @@ static void conclude(zkl_leader_watch *watch, const zkl_reply *reply) {
 }
 
 static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
-    if (outcome == ZKL_OUTCOME_REFUSED) {
+    if (outcome == ZKL_OUTCOME_NO_NODE) {
+        look(watch);
+    } else if (outcome == ZKL_OUTCOME_REFUSED) {
         see_nobody(watch, status);
     } else {
         look_later(watch);
@@ -70,19 +72,14 @@ static void on_read(void *arg, const zkl_reply *reply) {
     if (reply->outcome == ZKL_OUTCOME_OK) {
         watch->was_read = true;
         conclude(watch, reply);
-    } else if (reply->outcome == ZKL_OUTCOME_NO_NODE) {
-        look(watch);
     } else {
         fail(watch, reply->outcome, reply->status);
     }
 }
 
 static void on_armed(void *arg, zkl_outcome outcome, int status) {
-    zkl_leader_watch *watch = arg;
-    if (outcome == ZKL_OUTCOME_NO_NODE) {
-        look(watch);
-    } else if (outcome != ZKL_OUTCOME_OK) {
-        fail(watch, outcome, status);
+    if (outcome != ZKL_OUTCOME_OK) {
+        fail(arg, outcome, status);
     }
 }
 

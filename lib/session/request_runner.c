@@ -178,7 +178,7 @@ static void back_off(zkl_request_runner *runner) {
     }
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
-    zkl_timers_set(&runner->session->timers, &runner->back_off,
+    zkl_timers_set(runner->session->timers, &runner->back_off,
                    zkl_create_group_pause(runner->sender.group, now_ms, until_ms));
 }
 

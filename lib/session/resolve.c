@@ -11,32 +11,19 @@
 
 enum { ADDRESS_SIZE = 128 };
 
-static bool append(char **list, const char *address, const char *port) {
-    size_t length = *list != NULL ? strlen(*list) : 0;
-    size_t size = length + strlen(address) + strlen(port) + 3;
-    char *longer = realloc(*list, size);
-    if (longer == NULL) {
-        return false;
-    }
-    snprintf(longer + length, size - length, "%s%s:%s", length > 0 ? "," : "", address, port);
-    *list = longer;
-    return true;
-}
-
-static bool append_all(char **list, const struct addrinfo *found, const char *port) {
+/* To `list`, with a comma behind each. */
+static void write_all(FILE *list, const struct addrinfo *found, const char *port) {
     for (; found != NULL; found = found->ai_next) {
         char address[ADDRESS_SIZE];
         if (getnameinfo(found->ai_addr, found->ai_addrlen, address, sizeof(address), NULL, 0,
-                        NI_NUMERICHOST) == 0 &&
-            !append(list, address, port)) {
-            return false;
+                        NI_NUMERICHOST) == 0) {
+            (void)fprintf(list, "%s:%s,", address, port);
         }
     }
-    return true;
 }
 
 /* Takes "host:port" apart in place. The list has been checked before: there is a colon. */
-static bool resolve(char **list, char *server) {
+static void resolve(FILE *list, char *server) {
     struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
     char *colon = strrchr(server, ':');
@@ -45,28 +32,33 @@ static bool resolve(char **list, char *server) {
         server++;
         colon[-1] = '\0';
     }
-    if (getaddrinfo(server, NULL, &hints, &found) != 0) {
-        return true;
+    if (getaddrinfo(server, NULL, &hints, &found) == 0) {
+        write_all(list, found, colon + 1);
+        freeaddrinfo(found);
     }
-    bool fits = append_all(list, found, colon + 1);
-    freeaddrinfo(found);
-    return fits;
 }
 
 int zkl_resolve_servers(const char *servers, char **addresses) {
-    char *list = NULL;
-    char *rest = NULL;
+    char *text = NULL;
+    size_t length = 0;
     char *copy = strdup(servers);
-    bool fits = copy != NULL;
-    char *server = fits ? strtok_r(copy, ",", &rest) : NULL;
-    for (; fits && server != NULL; server = strtok_r(NULL, ",", &rest)) {
-        fits = resolve(&list, server);
+    FILE *list = copy != NULL ? open_memstream(&text, &length) : NULL;
+    bool fits = list != NULL;
+    if (fits) {
+        char *rest = NULL;
+        char *server = strtok_r(copy, ",", &rest);
+        for (; server != NULL; server = strtok_r(NULL, ",", &rest)) {
+            resolve(list, server);
+        }
+        fits = ferror(list) == 0;
+        fits = fclose(list) == 0 && fits;
     }
     free(copy);
-    if (!fits) {
-        free(list);
-        return ZKL_NO_MEMORY;
+    if (!fits || length == 0) {
+        free(text);
+        return fits ? ZKL_DISCONNECTED : ZKL_NO_MEMORY;
     }
-    *addresses = list;
-    return list != NULL ? ZKL_OK : ZKL_DISCONNECTED;
+    text[length - 1] = '\0';
+    *addresses = text;
+    return ZKL_OK;
 }

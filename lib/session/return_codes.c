@@ -62,39 +62,29 @@ zkl_reply zkl_reply_of_code(int rc) {
 /* Whether a server has said so about this very operation of a transaction: then nothing was
  * applied. When the connection is lost libzookeeper gives that as each operation's own error; and
  * servers check the session with each, and report it as if that one had failed. */
-static bool is_failure(int rc) {
-    zkl_outcome outcome = zkl_outcome_of_code(rc);
+static bool is_failure(zkl_outcome outcome) {
     return outcome == ZKL_OUTCOME_NO_NODE || outcome == ZKL_OUTCOME_REFUSED ||
            outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
-/* `count`: there is none, or the transaction was not decided. */
-static size_t find_failed(const zkl_multi_result *results, size_t count) {
-    size_t i = 0;
-    while (i < count && !is_failure(results[i].status)) {
-        i++;
-    }
-    return i;
-}
-
 zkl_reply zkl_reply_of_results(int rc, zkl_multi_result *results, size_t count) {
-    size_t failed = rc == ZOK ? count : find_failed(results, count);
-    if (rc != ZOK && failed == count) {
-        return zkl_reply_of_code(rc);
-    }
-    zkl_reply reply = { .results = results, .result_count = count };
+    zkl_reply reply = zkl_reply_of_code(rc);
+    bool is_decided = rc == ZOK;
     for (size_t i = 0; i < count; i++) {
         meaning found = meaning_of(results[i].status);
         if (rc == ZOK) {
             results[i] = (zkl_multi_result){ .outcome = ZKL_OUTCOME_OK, .path = results[i].path };
-        } else if (i != failed) {
+        } else if (is_decided || !is_failure(found.outcome)) {
             results[i] = (zkl_multi_result){ .outcome = ZKL_OUTCOME_NOT_NOW };
         } else {
             results[i] = (zkl_multi_result){ .outcome = found.outcome, .status = found.status };
-            reply.outcome = found.outcome;
-            reply.status = found.status;
-            reply.failed = failed;
+            reply = (zkl_reply){ .outcome = found.outcome, .status = found.status, .failed = i };
+            is_decided = true;
         }
+    }
+    if (is_decided) {
+        reply.results = results;
+        reply.result_count = count;
     }
     return reply;
 }

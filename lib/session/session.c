@@ -14,7 +14,7 @@ void zkl_session_set_timer(zkl_session *session, zkl_timer *timer, int64_t durat
     if (duration_ms > 0) {
         int64_t now = zkl_session_now_ms(session);
         int64_t end = duration_ms < INT64_MAX - now ? now + duration_ms : INT64_MAX - 1;
-        zkl_timers_set(&session->timers, timer, end);
+        zkl_timers_set(session->timers, timer, end);
     }
 }
 

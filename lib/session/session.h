@@ -20,13 +20,13 @@ typedef struct zkl_session {
     zkl_log *log;                     /* NULL: none */
     zkl_metrics *metrics;             /* NULL: nothing is counted */
     zkl_recorder *recorder;           /* NULL: none */
+    zkl_timers *timers;               /* the client's */
     const char *identity;             /* first lines of each node's data */
     const char *label;                /* the client's, in the log */
     const char *lock_root;            /* full path; the session's own requests are about it */
     bool container_parents;           /* a resource's own node is made as a container */
     void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
     void (*abandon)(void *arg);       /* give this session up for another; may be NULL */
-    void (*wake)(void *arg);          /* look at the timers again; NULL: nobody does */
     void *arg;
     uint64_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */
@@ -42,7 +42,6 @@ typedef struct zkl_session {
     zkl_sender sender; /* what goes to the servers goes through it */
     zkl_watch_table watches;
     zkl_listings listings;
-    zkl_timers timers;
     zkl_liveness liveness;
     size_t watched_bytes; /* that requests and leader watches may come to need */
     struct zkl_guarded_write *guarded_writes; /* that wait to be sent */

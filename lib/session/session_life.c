@@ -76,9 +76,8 @@ void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
                                     .metrics = session->metrics,
                                     .answered = on_answered,
                                     .arg = session };
-    session->timers = (zkl_timers){ .wake = session->wake, .arg = session->arg };
     session->liveness = (zkl_liveness){ .sender = &session->sender,
-                                        .timers = &session->timers,
+                                        .timers = session->timers,
                                         .lock_root = session->lock_root,
                                         .has_work = has_work,
                                         .abandon = abandon,

@@ -31,7 +31,7 @@ static void begin(void) {
 }
 
 static void expect_no_timer(void) {
-    EXPECT_INT(zkl_timers_next(&stage->session.timers), INT64_MAX);
+    EXPECT_INT(zkl_timers_next(&stage->timers), INT64_MAX);
 }
 
 static void end(void) {

@@ -31,7 +31,7 @@ TEST(probes_end_with_the_last_request) {
     stage_release(stage, &stage->a);
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, "");
-    EXPECT(stage->session.timers.earliest == NULL);
+    EXPECT(stage->timers.earliest == NULL);
     stage_hold(stage, &stage->b);
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, PROBE "; watch /r/#2-lock-0000000003"); /* and begin again */
@@ -98,7 +98,7 @@ TEST(end_of_the_session_ends_lease_and_timers) {
     stage_hold(stage, &stage->a);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED);
     FAKE_HEARD(&stage->fake, "lost -9; ended");
-    EXPECT(stage->session.timers.earliest == NULL);
+    EXPECT(stage->timers.earliest == NULL);
     EXPECT_INT(live_lease_left(stage), 0);
     EXPECT(!live_is_fresh(stage));
     stage_close(stage);

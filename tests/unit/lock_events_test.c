@@ -85,7 +85,7 @@ TEST(loss_before_the_return_is_the_acquires_to_tell) {
     desk_enter_at_calls(desk, 2);
     desk_grant(desk);
     desk->fake.now_ms += LEASE_MS;
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_LEASE_ENDED);
     TOLD(desk, &ear, "");

@@ -185,12 +185,12 @@ static void end_lease(lock_desk *desk) {
 
 static void reach_hold_limit(lock_desk *desk) {
     desk->fake.now_ms += 500;
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
 }
 
 static void delete_node(lock_desk *desk) {
     desk->fake.now_ms += 3333;
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
     FAKE_ANSWER(&desk->fake, "watch /app/locks/stock", .outcome = ZKL_OUTCOME_NO_NODE);
 }
 

@@ -44,7 +44,7 @@ TEST(deadline_ends_the_acquire) {
     desk_begin(desk, desk_acquire, 500);
     desk_enter_at_calls(desk, 2);
     desk->fake.now_ms += 500;
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
     desk_leave(desk);
     EXPECT_INT(desk_join(desk), ZKL_TIMEOUT);
     EXPECT_INT(zkl_lock_check(desk->lock, NULL), ZKL_NOT_HELD);

@@ -16,6 +16,7 @@ enum { LINES_SIZE = 4096 };
 typedef struct newsroom {
     fake_operations fake;
     zkl_log *log;
+    zkl_timers timers;
     zkl_session session;
     zkl_request_runner *runner;
     char lines[LINES_SIZE];
@@ -63,6 +64,7 @@ static newsroom *open_room(void) {
     room.log = zkl_log_open(on_record, &room, ZKL_LOG_DEBUG);
     room.session = (zkl_session){ .operations = &room.fake.operations,
                                   .log = room.log,
+                                  .timers = &room.timers,
                                   .identity = "",
                                   .label = "me",
                                   .lock_root = "/locks" };
@@ -140,7 +142,7 @@ TEST(waiter_that_gives_up_says_behind_whom_and_for_how_long) {
     FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK);
     FAKE_ANSWER(&room->fake, "watch", .outcome = ZKL_OUTCOME_OK); /* its own node */
     room->fake.now_ms += 200;
-    zkl_timers_fire_due(&room->session.timers, room->fake.now_ms);
+    zkl_timers_fire_due(&room->timers, room->fake.now_ms);
     fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     fake_answer_all(&room->fake, ZKL_OUTCOME_OK);
     expect_lines(room, CONNECTED BEGIN "4 queued resource=stock owner=me" NODE
@@ -156,7 +158,7 @@ TEST(node_that_cannot_be_deleted_is_reported_once) {
     room->fake.sends = ZKL_OUTCOME_REFUSED;
     zkl_request_runner_feed(room->runner, &(zkl_event){ .kind = ZKL_EVENT_RELEASED });
     for (int i = 0; i < 3; i++) { /* pauses between vain attempts */
-        zkl_timers_fire_due(&room->session.timers, zkl_timers_next(&room->session.timers));
+        zkl_timers_fire_due(&room->timers, zkl_timers_next(&room->timers));
     }
     tell(room, ZKL_SESSION_STATE_EXPIRED);
     expect_lines(room, CONNECTED BEGIN

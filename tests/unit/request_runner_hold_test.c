@@ -38,7 +38,7 @@ TEST(hold_limit_fires_and_the_node_is_removed) {
     FAKE_HEARD(&stage->fake, "");
     stage_pass(stage, 1);
     FAKE_HEARD(&stage->fake, "lost -11; remove /r/#1-lock-0000000003");
-    EXPECT(stage->session.timers.earliest == NULL);
+    EXPECT(stage->timers.earliest == NULL);
     stage_answer(stage, "remove", ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
     stage_close(stage);

@@ -17,6 +17,7 @@ static void begin_session(zkl_client_session *self) {
                                    .metrics = self->client->metrics,
                                    .recorder = self->client->recorder,
                                    .identity = self->client->identity,
+                                   .timers = &self->client->timers,
                                    .label = self->client->label,
                                    .lock_root = self->client->lock_root };
     zkl_session_begin(&self->session, self->client->options.lease_tick_ms);
@@ -257,7 +258,7 @@ void desk_stand_still(lock_desk *desk, int64_t ms) {
 void desk_pass(lock_desk *desk, int64_t ms) {
     desk_enter(desk);
     desk->fake.now_ms += ms;
-    zkl_timers_fire_due(&desk->client->sessions->session.timers, desk->fake.now_ms);
+    zkl_timers_fire_due(&desk->client->timers, desk->fake.now_ms);
     desk_leave(desk);
 }
 

@@ -79,14 +79,15 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
     memset(&stage, 0, sizeof(stage));
     fake_begin(&stage.fake);
     stage.recorder = zkl_recorder_open(ZKL_RECORDED_EVENTS_MIN, "label", NULL);
+    stage.timers = (zkl_timers){ .wake = on_wake, .arg = &stage };
     stage.session = (zkl_session){ .operations = &stage.fake.operations,
                                    .log = log,
                                    .recorder = stage.recorder,
+                                   .timers = &stage.timers,
                                    .identity = "host=h\npid=1\n",
                                    .label = "label",
                                    .lock_root = "/locks",
                                    .request_ended = on_request_ended,
-                                   .wake = on_wake,
                                    .arg = &stage };
     zkl_session_begin(&stage.session, lease_tick_ms);
     stage.session_timeout_ms = session_timeout_ms;
@@ -113,7 +114,7 @@ void stage_close(run_stage *stage) {
     EXPECT(stage->session.runners == NULL);
     EXPECT_INT(stage->session.watched_bytes, 0);
     stage_tell(stage, ZKL_SESSION_STATE_EXPIRED); /* ends the probes */
-    EXPECT(stage->session.timers.earliest == NULL);
+    EXPECT(stage->timers.earliest == NULL);
     zkl_session_destroy(&stage->session);
     zkl_recorder_close(stage->recorder);
     fake_end(&stage->fake);
@@ -121,11 +122,11 @@ void stage_close(run_stage *stage) {
 
 void stage_pass(run_stage *stage, int64_t ms) {
     stage->fake.now_ms += ms;
-    zkl_timers_fire_due(&stage->session.timers, stage->fake.now_ms);
+    zkl_timers_fire_due(&stage->timers, stage->fake.now_ms);
 }
 
 int64_t stage_next_timer_in(const run_stage *stage) {
-    return zkl_timers_next(&stage->session.timers) - stage->fake.now_ms;
+    return zkl_timers_next(&stage->timers) - stage->fake.now_ms;
 }
 
 /* ---- Requests --------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ typedef struct lock_owner {
 
 typedef struct run_stage {
     fake_operations fake;
+    zkl_timers timers;
     zkl_session session;
     unsigned wakes; /* of the session's timers */
     zkl_recorder *recorder;
