@@ -28,7 +28,7 @@ static int ask(zkl_inquiry *inquiry, const char *resource, const char *node,
                zkl_operation_kind kind) {
     zkl_question *question = NULL;
     const char *path = zkl_inquiry_child_path(inquiry, zkl_inquiry_path(inquiry, resource), node);
-    ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, path, zkl_node_data_revocation(), &question));
+    ZKL_TRY(zkl_inquiry_ask_one(inquiry, kind, path, ZKL_NODE_DATA_REVOCATION, &question));
     bool gone = question->reply.outcome == ZKL_OUTCOME_NO_NODE;
     bool by_us = kind == ZKL_OPERATION_DELETE && question->asked_again;
     if (gone && !by_us) {

@@ -55,8 +55,8 @@ static bool is_companion(zkl_neighbour child, const zkl_contenders_place *place)
     return place->companion[0] != '\0' && strcmp(child.text, place->companion) == 0;
 }
 
-static bool counts(zkl_neighbour child, zkl_neighbour own, const zkl_contenders_place *place) {
-    return is_earlier(child, own) && !is_companion(child, place);
+static bool counts(zkl_neighbour child, const zkl_contenders_place *place) {
+    return is_earlier(child, place->own) && !is_companion(child, place);
 }
 
 /* Numbers first: this is asked of each child for each request. */
@@ -98,7 +98,7 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
             view.listed = true;
             continue;
         }
-        if (!counts(child, mine, place)) {
+        if (!counts(child, place)) {
             continue;
         }
         view.earlier++;
@@ -117,32 +117,37 @@ zkl_contenders_view zkl_contenders_examine(zkl_listed children, const zkl_conten
 
 /* ---- Who waits ------------------------------------------------------------------------- */
 
-/* The first of those before us that does not read; its text is NULL: there is none. */
-static zkl_neighbour first_other(zkl_listed children, const zkl_contenders_place *place) {
-    zkl_neighbour mine = place->own;
+/* The first of those before this place, or of those that do not read; its text is NULL: there is
+ * none. */
+static zkl_neighbour find_first(zkl_listed children, const zkl_contenders_place *place,
+                                bool may_read) {
     zkl_neighbour first = { .text = NULL };
     for (size_t i = 0; i < children.count; i++) {
         zkl_neighbour child = children.all[i];
-        bool other = counts(child, mine, place) && child.name.kind != ZKL_NODE_READ;
-        if (other && (first.text == NULL || zkl_neighbour_is_before(child, first))) {
+        bool is_one = counts(child, place) && (may_read || child.name.kind != ZKL_NODE_READ);
+        if (is_one && (first.text == NULL || zkl_neighbour_is_before(child, first))) {
             first = child;
         }
     }
     return first;
 }
 
+const char *zkl_contenders_find_first(zkl_listed children) {
+    const zkl_contenders_place tail = { .companion = "" };
+    return find_first(children, &tail, true).text;
+}
+
 /* Readers before all others hold; where there are none the first other does. */
 static size_t count_holding(zkl_listed children, const zkl_contenders_place *place) {
-    zkl_neighbour mine = place->own;
-    if (mine.name.kind == ZKL_NODE_PERMIT) {
-        return zkl_contenders_room(mine.name.permits);
+    if (place->own.name.permits > 0) {
+        return place->own.name.permits;
     }
-    zkl_neighbour first = first_other(children, place);
+    zkl_neighbour other = find_first(children, place, false);
     size_t readers = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_neighbour child = children.all[i];
-        bool reads = counts(child, mine, place) && child.name.kind == ZKL_NODE_READ;
-        readers += reads && (first.text == NULL || zkl_neighbour_is_before(child, first)) ? 1 : 0;
+        bool reads = counts(child, place) && child.name.kind == ZKL_NODE_READ;
+        readers += reads && (other.text == NULL || zkl_neighbour_is_before(child, other)) ? 1 : 0;
     }
     return readers > 0 ? readers : 1;
 }
@@ -222,23 +227,11 @@ size_t zkl_contenders_find_nearest(zkl_listed children, const zkl_contenders_pla
     size_t count = 0;
     for (size_t i = 0; i < children.count; i++) {
         zkl_neighbour child = children.all[i];
-        if (counts(child, mine, place) && conflict(mine.name.kind, child.name.kind)) {
+        if (counts(child, place) && conflict(mine.name.kind, child.name.kind)) {
             count = insert(nearest, count, most, child);
         }
     }
     return count;
-}
-
-const char *zkl_contenders_find_first(zkl_listed children) {
-    zkl_neighbour first = { .text = NULL };
-    for (size_t i = 0; i < children.count; i++) {
-        zkl_neighbour child = children.all[i];
-        if (is_request(child.name) &&
-            (first.text == NULL || zkl_neighbour_is_before(child, first))) {
-            first = child;
-        }
-    }
-    return first.text;
 }
 
 /* ---- Nodes of one request ----------------------------------------------------------------- */

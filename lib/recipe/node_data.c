@@ -2,15 +2,9 @@
 
 #include <string.h>
 
-/* org.apache.curator.framework.recipes.locks.LockInternals.REVOKE_MESSAGE */
-static const char revocation[] = "__REVOKE__";
-
-const char *zkl_node_data_revocation(void) {
-    return revocation;
-}
-
 bool zkl_node_data_is_revocation(const char *data, size_t length) {
-    return length == sizeof(revocation) - 1 && memcmp(data, revocation, length) == 0;
+    return length == sizeof(ZKL_NODE_DATA_REVOCATION) - 1 &&
+           memcmp(data, ZKL_NODE_DATA_REVOCATION, length) == 0;
 }
 
 /* ---- Who made it -------------------------------------------------------------------------- */
@@ -28,26 +22,6 @@ static char *put(char *room, const char *text, size_t length) {
     return room + length + 1;
 }
 
-typedef struct field {
-    const char *key;
-    const char **value;
-} field;
-
-/* Of two lines with one key the first counts: who writes a newline into a value cannot
- * take the place of what comes before it. */
-static char *read_line(char *room, const char *line, size_t length, const field *fields,
-                       size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        size_t key = strlen(fields[i].key);
-        bool is_it = length >= key && memcmp(line, fields[i].key, key) == 0;
-        if (is_it && *fields[i].value == NULL) {
-            *fields[i].value = room;
-            return put(room, line + key, length - key);
-        }
-    }
-    return room;
-}
-
 static size_t length_before(char byte, const char *data, size_t length) {
     size_t before = 0;
     while (before < length && data[before] != byte) {
@@ -60,28 +34,38 @@ static size_t length_looked_at(size_t length) {
     return length < ZKL_NODE_DATA_SHOWN_MAX ? length : ZKL_NODE_DATA_SHOWN_MAX;
 }
 
-/* All of it, and values, which are shorter than it. */
+/* Of two lines with one key the first counts: who writes a newline into a value cannot
+ * take the place of what comes before it. */
+static char *put_value(char *room, const char *key, const char *data, size_t length) {
+    size_t skipped = strlen(key);
+    for (size_t at = 0; at < length;) {
+        size_t line = length_before('\n', data + at, length - at);
+        if (line >= skipped && memcmp(data + at, key, skipped) == 0) {
+            return put(room, data + at + skipped, line - skipped);
+        }
+        at += line + 1;
+    }
+    return put(room, NULL, 0);
+}
+
+/* All of it, and values: each is shorter than its line, or empty. */
 size_t zkl_node_identity_room(size_t length) {
-    return 2 * length_looked_at(length) + 2;
+    return 2 * length_looked_at(length) + ZKL_NODE_DATA_ENDS;
 }
 
 void zkl_node_identity_read(zkl_node_identity *read, char *room, const char *data, size_t length) {
-    *read =
-        (zkl_node_identity){ .text = room, .revoked = zkl_node_data_is_revocation(data, length) };
+    const struct {
+        const char *key;
+        const char **value;
+    } fields[] = { { "host=", &read->host },   { "pid=", &read->process_id },
+                   { "label=", &read->label }, { "owner=", &read->owner },
+                   { "note=", &read->note },   { "token=", &read->token } };
+    read->text = room;
+    read->revoked = zkl_node_data_is_revocation(data, length);
     length = length_before('\0', data, length_looked_at(length));
-    const field fields[] = { { "host=", &read->host },   { "pid=", &read->process_id },
-                             { "label=", &read->label }, { "owner=", &read->owner },
-                             { "note=", &read->note },   { "token=", &read->token } };
-    const size_t count = sizeof(fields) / sizeof(fields[0]);
     room = put(room, data, length);
-    for (size_t at = 0; at < length;) {
-        size_t line = length_before('\n', data + at, length - at);
-        room = read_line(room, data + at, line, fields, count);
-        at += line + 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (*fields[i].value == NULL) {
-            *fields[i].value = "";
-        }
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        *fields[i].value = room;
+        room = put_value(room, fields[i].key, data, length);
     }
 }

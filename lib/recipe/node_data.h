@@ -10,8 +10,13 @@
 
 /** More than that is not looked at. */
 #define ZKL_NODE_DATA_SHOWN_MAX 1536
+/** The ends of the texts that are read of them. */
+#define ZKL_NODE_DATA_ENDS 7
 /** Room for what is read of any data. */
-#define ZKL_NODE_DATA_ROOM_MAX (2 * ZKL_NODE_DATA_SHOWN_MAX + 2)
+#define ZKL_NODE_DATA_ROOM_MAX (2 * ZKL_NODE_DATA_SHOWN_MAX + ZKL_NODE_DATA_ENDS)
+/** The data that ask a contender to give up what it has, as Curator's Revoker writes them
+ *  (org.apache.curator.framework.recipes.locks.LockInternals.REVOKE_MESSAGE). */
+#define ZKL_NODE_DATA_REVOCATION "__REVOKE__"
 
 /** Each a text of its own, and never NULL. */
 typedef struct zkl_node_identity {
@@ -31,7 +36,5 @@ size_t zkl_node_identity_room(size_t length);
 /** The texts are in `room`. `data` may be NULL where there is none. */
 void zkl_node_identity_read(zkl_node_identity *read, char *room, const char *data, size_t length);
 
-/** The data that ask a contender to give up what it has, as Curator's Revoker writes them. */
-const char *zkl_node_data_revocation(void);
-/** Whether it is these. `data` may be NULL where there is none. */
+/** Whether it is ZKL_NODE_DATA_REVOCATION. `data` may be NULL where there is none. */
 bool zkl_node_data_is_revocation(const char *data, size_t length);

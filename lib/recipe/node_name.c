@@ -88,22 +88,11 @@ static unsigned permits_before(const char *text, size_t length) {
     return permits <= ZKL_PERMITS_MAX ? (unsigned)permits : 0;
 }
 
-/* Of a kind that we do not know we cannot tell a dash from a minus sign: there
- * the last ten digits are the sequence. */
-static zkl_node_name parse_unknown(const char *text, size_t length) {
-    zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
-    if (length < SEQUENCE_LENGTH) {
-        return name;
-    }
-    if (parse_sequence(text + length - SEQUENCE_LENGTH, SEQUENCE_LENGTH, &name.sequence) &&
-        name.sequence >= 0 && text[length - SEQUENCE_LENGTH] != '-') {
-        name.kind = ZKL_NODE_UNKNOWN;
-    }
-    return name;
-}
-
+/* If the kind is unknown, a dash cannot be told from a minus sign: then the last ten digits are the
+ * sequence. */
 zkl_node_name zkl_node_name_parse(const char *text) {
     size_t length = strlen(text);
+    zkl_node_name unknown = { .kind = ZKL_NODE_FOREIGN };
     for (size_t digits = SEQUENCE_LENGTH; digits <= SEQUENCE_LENGTH + 1; digits++) {
         zkl_node_name name = { .kind = ZKL_NODE_FOREIGN };
         if (length >= digits && parse_sequence(text + length - digits, digits, &name.sequence)) {
@@ -112,9 +101,10 @@ zkl_node_name zkl_node_name_parse(const char *text) {
             if (name.kind != ZKL_NODE_UNKNOWN) {
                 return name;
             }
+            unknown = name.sequence >= 0 ? name : unknown;
         }
     }
-    return parse_unknown(text, length);
+    return unknown;
 }
 
 /* "<permits>-" at the end of a name. */
@@ -172,21 +162,17 @@ bool zkl_node_name_is_stripe(const char *text) {
                0;
 }
 
-/* The length of "_c_<guid>-" at the start of a name, or 0. */
-static size_t guid_part_length(const char *text) {
+/* Whether a name begins with "_c_<guid>-". */
+static bool begins_with_guid(const char *text) {
     size_t length = GUID_PREFIX_LENGTH + GUID_LENGTH;
-    if (strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) != 0 || strlen(text) <= length ||
-        text[length] != '-') {
-        return 0;
-    }
-    return length + 1;
+    return strncmp(text, GUID_PREFIX, GUID_PREFIX_LENGTH) == 0 && strlen(text) > length &&
+           text[length] == '-';
 }
 
 bool zkl_node_name_has_guid(const char *text, const char *guid) {
-    return guid_part_length(text) != 0 && memcmp(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH) == 0;
+    return begins_with_guid(text) && memcmp(text + GUID_PREFIX_LENGTH, guid, GUID_LENGTH) == 0;
 }
 
 bool zkl_node_name_same_guid(const char *one, const char *other) {
-    size_t length = guid_part_length(one);
-    return length != 0 && length == guid_part_length(other) && memcmp(one, other, length) == 0;
+    return begins_with_guid(other) && zkl_node_name_has_guid(one, other + GUID_PREFIX_LENGTH);
 }

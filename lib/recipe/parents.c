@@ -1,9 +1,5 @@
 #include "recipe/request_core.h"
 
-void zkl_request_make_parent(zkl_request *request, const zkl_step *step) {
-    zkl_request_ask_at(request, step, ZKL_ACTION_MAKE_PARENT, request->parents.level);
-}
-
 /* Its own parent is missing; above the topmost there is nothing to be made. */
 static void go_up(zkl_request *request) {
     bool is_topmost = request->parents.level + 1 >= request->options.depth;
@@ -37,7 +33,7 @@ void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step) {
     } else if (event->outcome == ZKL_OUTCOME_NO_NODE) {
         go_up(request);
     } else if (may_be_there) {
-        zkl_request_ask_at(request, step, ZKL_ACTION_INSPECT_PARENT, request->parents.level);
+        zkl_request_ask_of_parent(request, step, ZKL_ACTION_INSPECT_PARENT);
     } else {
         begin_anew(request, step);
     }

@@ -106,7 +106,7 @@ static void advance(zkl_request *request, const zkl_step *step) {
     } else if (request->stage >= ZKL_STAGE_LEAVING) {
         advance_leave(request, step);
     } else if (request->parents.missing && request->session.connected) {
-        zkl_request_make_parent(request, step);
+        zkl_request_ask_of_parent(request, step, ZKL_ACTION_MAKE_PARENT);
     } else if (request->downgrade.wanted && request->session.connected) {
         zkl_request_begin_downgrade(request, step);
     } else {

@@ -20,10 +20,11 @@ void zkl_request_ask(zkl_request *request, const zkl_step *step, zkl_action_kind
     zkl_request_tell(step, operation, node, ZKL_OK);
 }
 
-void zkl_request_ask_at(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
-                        unsigned level) {
+void zkl_request_ask_of_parent(zkl_request *request, const zkl_step *step,
+                               zkl_action_kind operation) {
     request->outstanding |= 1U << operation;
-    zkl_actions_add(step->actions, &(zkl_action){ .kind = operation, .level = level });
+    zkl_actions_add(step->actions,
+                    &(zkl_action){ .kind = operation, .level = request->parents.level });
 }
 
 bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation) {

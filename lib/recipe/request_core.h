@@ -22,9 +22,9 @@ void zkl_request_tell(const zkl_step *step, zkl_action_kind kind, const char *no
 /** Asks for an operation of ZKL_OPERATION_LIST, and awaits its answer. */
 void zkl_request_ask(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
                      const char *node);
-/** The same, of the node so many levels above the resource's. */
-void zkl_request_ask_at(zkl_request *request, const zkl_step *step, zkl_action_kind operation,
-                        unsigned level);
+/** The same, of the parent that is to be made next. */
+void zkl_request_ask_of_parent(zkl_request *request, const zkl_step *step,
+                               zkl_action_kind operation);
 /** Whether the answer to an operation is awaited. */
 bool zkl_request_awaits(const zkl_request *request, zkl_action_kind operation);
 /** Takes the answer to an operation for given. */
@@ -76,8 +76,6 @@ void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step);
  * a client that may only write below some node needs no rights above it.
  */
 
-/** Asks for the next of them. */
-void zkl_request_make_parent(zkl_request *request, const zkl_step *step);
 void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step);
 /** PARENT_INSPECTED, of one that may not be made. */
 void zkl_request_on_parent_seen(zkl_request *request, const zkl_step *step);
