@@ -21,9 +21,12 @@ usage_error() {
 # ---- the state directory --------------------------------------------------------------------------
 #
 # BASE/NAME/driver      docker or local; its presence means that the ensemble exists
-# BASE/NAME/ports       nine ports: of the clients, of the quorum, of the elections
+# BASE/NAME/ports       twelve ports: of the clients, of the quorum, of the elections, of the clients with TLS
 # BASE/NAME/tick        milliseconds
 # BASE/NAME/storage     where the data are: memory or disk
+# BASE/NAME/tls         there where the servers have ports with TLS
+# BASE/NAME/require     what sessions must show, where they must: certificate, sasl or digest
+# BASE/NAME/keys/       what make-keys has made, where there is one of both
 # BASE/NAME/starting    there while the first start has not seen all servers serve
 # BASE/NAME/server-N/   what the driver keeps of server N
 
@@ -54,8 +57,15 @@ client_port() { # N
 }
 
 connect_string() {
-    printf '127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' \
-        "$(client_port 1)" "$(client_port 2)" "$(client_port 3)"
+    local ports
+    read -ra ports <"$state/ports"
+    printf '127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' "${ports[@]:0:3}"
+}
+
+secure_connect_string() {
+    local ports
+    read -ra ports <"$state/ports"
+    printf '127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' "${ports[@]:9:3}"
 }
 
 # ---- the lock -------------------------------------------------------------------------------------
@@ -156,22 +166,22 @@ ports_in_use() {
     cat "$state_base"/*/ports 2>/dev/null | tr ' ' '\n' || true
 }
 
-# Prints nine free ports in a row. They lie below the range from which the kernel takes the ports of
+# Prints twelve free ports in a row. They lie below the range from which the kernel takes the ports of
 # outgoing connections, so that none of these occupies the port of a server that is down for a while.
 free_ports() {
     local used first port ports attempt
     used=$'\n'$(ports_in_use)$'\n'
     for ((attempt = 0; attempt < 200; attempt++)); do
-        first=$((20000 + 10 * (RANDOM % 1000)))
+        first=$((20000 + 12 * (RANDOM % 833)))
         ports=()
-        for ((port = first; port < first + 9; port++)); do
+        for ((port = first; port < first + 12; port++)); do
             [[ $used != *$'\n'$port$'\n'* ]] || continue 2
             ports+=("$port")
         done
         printf '%s\n' "${ports[*]}"
         return
     done
-    fail 'no nine free ports in a row between 20000 and 30000'
+    fail 'no twelve free ports in a row between 20000 and 30000'
 }
 
 # ---- Debian's mirror ------------------------------------------------------------------------------

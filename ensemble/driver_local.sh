@@ -13,7 +13,7 @@ source "$here/debian13.sh"
 driver_prepare() {
     command -v java >/dev/null || fail 'no java on PATH; run: tools/install-packages ensemble-local'
     jars=$(zookeeper_jars)
-    class_path "$jars" >/dev/null || exit 1
+    class_path "$jars" ${tls:+tls} >/dev/null || exit 1
     if [[ $storage == memory ]] && ! memory_will_do; then
         say "data go to the disk: $memory_base is no tmpfs of this machine with $memory_room_mb MB of room"
         storage=disk
@@ -96,13 +96,16 @@ driver_start() { # N...
 }
 
 spawn() { # N
-    local ports directory=$state/server-$1 pid
+    local ports directory=$state/server-$1 pid secure_address='' require=''
     read -ra ports <"$state/ports"
     mkdir -p "$directory"
+    [[ ! -e $state/tls ]] || secure_address=127.0.0.1:${ports[$1 + 8]}
+    [[ ! -e $state/require ]] || require=$(recall require)
     # A session of its own: an interrupt from the terminal is for the script, not for the servers.
     pid=$(
         close_inherited_descriptors
-        ZKLOCK_JARS=$(recall jars) setsid "$here/server" "$1" "$directory" "$(recall tick)" \
+        ZKLOCK_JARS=$(recall jars) ZKLOCK_KEYS=$state/keys ZKLOCK_SECURE_ADDRESS=$secure_address \
+            ZKLOCK_REQUIRE=$require setsid "$here/server" "$1" "$directory" "$(recall tick)" \
             "127.0.0.1:${ports[$1 - 1]}" \
             "127.0.0.1:${ports[3]}:${ports[6]}" \
             "127.0.0.1:${ports[4]}:${ports[7]}" \

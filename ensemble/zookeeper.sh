@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # What the servers' image and the script on the host both know of ZooKeeper. To be sourced.
 
-# The class path of a server. JARS holds ZooKeeper's own jars; the libraries are Debian's.
+# The class path of a server. JARS holds ZooKeeper's own jars; the libraries are Debian's, Netty too, which only
+# TLS needs.
 # jute comes first: other jars on the path may carry an older copy of its classes.
-class_path() { # JARS
-    local jar joined=
+class_path() { # JARS [tls]
+    local jar joined='' more=()
+    [[ ${2-} != tls ]] || more=(/usr/share/java/{netty-{buffer,codec,common,handler,resolver,transport},jctools-core}.jar)
     for jar in "$1"/{zookeeper-jute,zookeeper}.jar \
-        /usr/share/java/{slf4j-api,slf4j-simple,metrics-core,snappy-java}.jar; do
+        /usr/share/java/{slf4j-api,slf4j-simple,metrics-core,snappy-java}.jar ${more[@]+"${more[@]}"}; do
         if [[ ! -e $jar ]]; then
             printf '%s is missing; run: tools/install-packages ensemble-local\n' "$jar" >&2
             return 1
