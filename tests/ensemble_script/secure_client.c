@@ -39,9 +39,23 @@ typedef struct {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool connected;
+static bool credential_answered;
 
 static void say(const char *what, int value) {
     printf("%s %d\n", what, value);
+}
+
+static void set(bool *what, bool value) {
+    pthread_mutex_lock(&mutex);
+    *what = value;
+    pthread_mutex_unlock(&mutex);
+}
+
+static bool get(const bool *what) {
+    pthread_mutex_lock(&mutex);
+    bool value = *what;
+    pthread_mutex_unlock(&mutex);
+    return value;
 }
 
 static void on_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
@@ -49,21 +63,13 @@ static void on_event(zhandle_t *handle, int type, int state, const char *path, v
     if (type != ZOO_SESSION_EVENT)
         return;
     say("event", state);
-    pthread_mutex_lock(&mutex);
-    connected = state == ZOO_CONNECTED_STATE;
-    pthread_mutex_unlock(&mutex);
-}
-
-static bool is_connected(void) {
-    pthread_mutex_lock(&mutex);
-    bool is = connected;
-    pthread_mutex_unlock(&mutex);
-    return is;
+    set(&connected, state == ZOO_CONNECTED_STATE);
 }
 
 static void on_auth(int outcome, const void *context) {
     (void)context;
     say("auth", outcome);
+    set(&credential_answered, true);
 }
 
 static void on_create(int outcome, const char *path, const void *context) {
@@ -78,7 +84,7 @@ static void pause_ms(int ms) {
 static void *shut_sockets(void *context) {
     for (;;) {
         pause_ms(*(int *)context);
-        for (int descriptor = 3; !is_connected() && descriptor < 64; descriptor++)
+        for (int descriptor = 3; !get(&connected) && descriptor < 64; descriptor++)
             shutdown(descriptor, SHUT_RDWR);
     }
     return NULL;
@@ -141,13 +147,21 @@ static zhandle_t *open_session(const options *self) {
     return zookeeper_init(self->hosts, on_event, session_ms, NULL, NULL, ZOO_NO_LOG_CLIENTENV);
 }
 
-static void use(zhandle_t *handle, const options *self) {
-    for (int waited = 0; waited < connect_ms && !is_connected() && is_unrecoverable(handle) == ZOK;
+static void wait_for(const bool *what, zhandle_t *handle) {
+    for (int waited = 0; waited < connect_ms && !get(what) && is_unrecoverable(handle) == ZOK;
          waited += look_ms)
         pause_ms(look_ms);
-    if (self->scheme)
+}
+
+/* The node waits for the outcome: a server that refuses a credential closes the connection, and its
+   answer can get lost if another request comes in just then. */
+static void use(zhandle_t *handle, const options *self) {
+    wait_for(&connected, handle);
+    if (self->scheme) {
         say("add_auth", zoo_add_auth(handle, self->scheme, self->credential,
                                      (int)strlen(self->credential), on_auth, NULL));
+        wait_for(&credential_answered, handle);
+    }
     int sent = zoo_acreate(handle, "/secure-client-", "", 0, &ZOO_OPEN_ACL_UNSAFE,
                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_create, NULL);
     if (sent != ZOK)
