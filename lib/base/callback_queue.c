@@ -67,7 +67,7 @@ static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     while (count < most && queue->first != NULL) {
         zkl_callback *callback = take_first(queue);
         pthread_mutex_unlock(&queue->mutex);
-        zkl_error_clear(); /* what is said to one is not for the next */
+        zkl_error_clear(); /* a message for one is not for the next */
         callback->run(callback);
         count++;
         pthread_mutex_lock(&queue->mutex);
@@ -75,8 +75,8 @@ static size_t run_waiting(zkl_callback_queue *queue, size_t most) {
     return count;
 }
 
-/* On the application's thread. What has come meanwhile has not raised the descriptor where others
- * still waited; an edge-triggered loop would not hear of it. */
+/* Runs callbacks on the application's thread. A callback that was posted meanwhile, when others
+ * still waited, has not raised the descriptor: an edge-triggered loop would miss it. */
 static size_t lend_thread(zkl_callback_queue *queue, size_t most) {
     queue->dispatching = true;
     zkl_thread_runs_callbacks(true);

@@ -25,6 +25,11 @@ static inline int zkl_made(const void *made) {
     return made != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
+/** ZKL_OK; ZKL_IN_CALLBACK on a thread that runs a callback, which must not wait. */
+static inline int zkl_check_may_wait(void) {
+    return zkl_callback_is_running() ? ZKL_IN_CALLBACK : ZKL_OK;
+}
+
 /** Room for a message. */
 #define ZKL_MESSAGE_SIZE 640
 /** A message shows no more bytes of an input. */
@@ -34,9 +39,9 @@ static inline int zkl_made(const void *made) {
 void zkl_error_set(const char *text);
 void zkl_error_clear(void);
 
-/** Writes what was wrong with which input; NULL: it has no text. */
+/** Sets the message: what was wrong with which input. NULL: the input has no text. */
 __attribute__((format(printf, 3, 4))) void zkl_error_note(const char *what, const char *input,
                                                           const char *format, ...);
 
-/** The same, and the status for a mistake of the caller's. */
+/** Sets the message, and is ZKL_INVALID_ARGUMENT: a mistake of the caller. */
 #define zkl_refuse(...) (zkl_error_note(__VA_ARGS__), ZKL_INVALID_ARGUMENT)

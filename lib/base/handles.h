@@ -1,5 +1,6 @@
 /* Which handles are open, in the whole process: a call on one that is closed is refused without a
- * look at what it pointed to. (Where a new handle has its address by now, that is taken for it.) */
+ * look at what it pointed to. (If a new handle has got its address, the call is taken for one on
+ * that.) */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Checks what the application passes in. Each check returns ZKL_OK, or ZKL_INVALID_ARGUMENT with a
- * message (error_message.h) that names the input and the rule. NULL is refused where it is not
- * named. */
+ * message (error_message.h) that names the input and the rule. NULL is refused unless the
+ * comment allows it. */
 #pragma once
 
 #include <stddef.h>
@@ -28,10 +28,10 @@ int zkl_validate_file_name(const char *what, const char *name);
 /** The struct_size, which is the first field of a caller's struct: that of this version, or of an
  *  earlier one, which had fewer fields. NULL: there is no struct. */
 int zkl_validate_struct_size(const char *what, const void *given, size_t known);
-/** Copies the caller's struct over the defaults, which stay where it is too short for them, or
- * NULL. `size`: of the struct in this version. */
+/** Copies the caller's struct over the defaults. Those that it is too short for stay; all stay if
+ * it is NULL. `size`: of the struct in this version. */
 int zkl_struct_read(const char *what, const void *given, void *defaults, size_t size);
-/** Fills as many fields as the caller's struct has, whose size has been checked. */
+/** Fills the fields that the caller's struct has; its size has been checked. */
 void zkl_struct_fill(void *given, const void *filled);
 /** Not NULL. */
 int zkl_validate_pointer(const char *what, const void *pointer);

@@ -64,9 +64,7 @@ int zkl_client_dispatch(zkl_client *client, size_t *count) {
     count = count != NULL ? count : &unasked;
     *count = 0;
     ZKL_TRY(find_dispatched(client, &queue));
-    if (zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
+    ZKL_TRY(zkl_check_may_wait());
     *count = zkl_callback_queue_dispatch(queue);
     return ZKL_OK;
 }

@@ -34,7 +34,7 @@ typedef struct zkl_client_session {
     struct zkl_client_session *next;
 } zkl_client_session;
 
-/** Hears that the client is being closed, with the mutex held. Embed it. */
+/** Is called when the client is being closed, with the mutex held. Embed it. */
 typedef struct zkl_close_listener {
     void (*closes)(void *arg);
     void *arg;
@@ -79,8 +79,8 @@ void zkl_client_drop(zkl_client *client);
 zkl_request_facts zkl_client_request_facts(const zkl_client *client, zkl_class_metrics *metrics,
                                            const char *resource);
 
-/** Has the queue for callbacks opened, with the mutex held. ZKL_OK, ZKL_CLOSED, or ZKL_SYSTEM: no
- *  thread for it is to be had. */
+/** Opens the queue of the callbacks of handles if there is none yet, with the mutex held. ZKL_OK,
+ *  ZKL_CLOSED, or ZKL_SYSTEM: its thread could not be started. */
 int zkl_client_need_callbacks(zkl_client *client);
 
 /** Leaves a message for zkl_error_message that says why no lease can be kept, with the mutex held.

@@ -125,16 +125,13 @@ static void dispatch_verdicts(zkl_client *client) {
 }
 
 /* Each request leaves its queue; a verdict that is still owed is ZKL_CLOSED. */
-static void send_away(zkl_session *session) {
-    for (zkl_request_runner *runner = session->runners, *next; runner != NULL; runner = next) {
-        next = runner->next;
-        zkl_request_runner_leave(runner, ZKL_CLOSED);
-    }
-}
-
 static void send_all_away(zkl_client *client) {
     for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
-        send_away(&one->session);
+        zkl_request_runner *next = NULL;
+        for (zkl_request_runner *runner = one->session.runners; runner != NULL; runner = next) {
+            next = runner->next;
+            zkl_request_runner_leave(runner, ZKL_CLOSED);
+        }
     }
 }
 
@@ -179,7 +176,7 @@ static void drain(zkl_client *client) {
              zkl_clock_ms() <= deadline_ms);
 }
 
-/* What leaves is waited for, and then, briefly, for what else is under way. */
+/* Waits for the requests that leave, and then, briefly, for all other replies. */
 static int wait_until_all_left(zkl_client *client, int64_t timeout_ms) {
     wait_for(client, have_all_left, timeout_ms);
     drain(client);
@@ -228,7 +225,8 @@ int zkl_client_close(zkl_client *client, int64_t timeout_ms) {
     }
     ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 0, INT64_MAX));
     ZKL_TRY(zkl_handle_check("client", client));
-    return zkl_callback_is_running() ? ZKL_IN_CALLBACK : end(client, timeout_ms);
+    ZKL_TRY(zkl_check_may_wait());
+    return end(client, timeout_ms);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------ */
@@ -285,9 +283,7 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
     ZKL_BEGIN_CALL;
     ZKL_TRY(zkl_validate_pointer("client", result));
     *result = NULL;
-    if (zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
+    ZKL_TRY(zkl_check_may_wait());
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     size_t servers_length = 0;
     const char *chroot = NULL;

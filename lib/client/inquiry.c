@@ -205,9 +205,7 @@ zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, co
 int zkl_inquiry_begin(zkl_inquiry *inquiry, zkl_client *client, int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("client", client));
     ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, 1, INT64_MAX));
-    if (zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
+    ZKL_TRY(zkl_check_may_wait());
     *inquiry = (zkl_inquiry){ .client = client, .deadline_ms = zkl_deadline(timeout_ms) };
     ZKL_WITH_MUTEX(&client->mutex);
     zkl_client_keep(client);

@@ -12,7 +12,7 @@
 #include "session/sender.h"
 #include "zklock/zklock.h"
 
-/** Of several calls that belong together. What it hands out lives until zkl_inquiry_end. */
+/** Questions with one deadline. What it hands out lives until zkl_inquiry_end. */
 typedef struct zkl_inquiry {
     zkl_client *client;
     int64_t deadline_ms;

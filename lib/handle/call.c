@@ -103,9 +103,7 @@ static int run(zkl_lock_call *call) {
 
 int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     ZKL_TRY(zkl_call_check(call));
-    if (can_wait && zkl_callback_is_running()) {
-        return ZKL_IN_CALLBACK;
-    }
+    ZKL_TRY(can_wait ? zkl_check_may_wait() : ZKL_OK);
     ZKL_WITH_MUTEX(&call->lock->client->mutex);
     call->lock->calls.inside++;
     int status = run(call);
