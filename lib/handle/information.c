@@ -43,7 +43,8 @@ static uint64_t count_left_behind(const zkl_lock *lock) {
     for (const zkl_client_session *one = lock->client->sessions; one != NULL; one = one->next) {
         for (const zkl_request_runner *runner = one->session.runners; runner != NULL;
              runner = runner->next) {
-            bool left = runner->owner_id == lock->id && runner->request.stage >= ZKL_STAGE_LEAVING;
+            bool left = runner->sender.options.owner_id == lock->id &&
+                        runner->request.stage >= ZKL_STAGE_LEAVING;
             count += left ? 1 : 0;
         }
     }
@@ -55,10 +56,10 @@ static int64_t find_position(const zkl_lock *lock) {
     int64_t furthest = -1;
     for (size_t i = 0; i < lock->count; i++) {
         const zkl_request_runner *runner = lock->members[i].runner;
-        if (runner == NULL || runner->history.position < 0) {
+        if (runner == NULL || runner->sender.position < 0) {
             return -1;
         }
-        furthest = runner->history.position > furthest ? runner->history.position : furthest;
+        furthest = runner->sender.position > furthest ? runner->sender.position : furthest;
     }
     return furthest;
 }

@@ -104,7 +104,7 @@ static void feed(zkl_lock *lock, const lock_member *member, const zkl_set_event 
 static void on_decided(const lock_member *member, int status) {
     zkl_lock *lock = member->lock;
     if (status != ZKL_OK && lock->attempt.set.stage == ZKL_SET_STAGE_WAITING) {
-        keep_reason(member, zkl_explain_verdict(&member->runner->history, status));
+        keep_reason(member, zkl_explain_verdict(&member->runner->sender, status));
     }
     zkl_set_event_kind kind =
         status == ZKL_OK ? ZKL_SET_EVENT_MEMBER_GRANTED : ZKL_SET_EVENT_MEMBER_FAILED;
@@ -399,8 +399,8 @@ void zkl_lock_begin_hold(zkl_lock *lock) {
     grant->holds = 1;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
-    grant->granted_ms = first->history.granted_ms;
-    grant->waited_ms = first->history.granted_ms - first->history.began_ms;
+    grant->granted_ms = first->sender.granted_ms;
+    grant->waited_ms = first->sender.granted_ms - first->sender.options.began_ms;
     grant->lost_reason = ZKL_OK;
     tell_grant(lock);
 }
@@ -411,11 +411,12 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     zkl_request_runner *reader = member->runner;
     member->runner = lock->change.upgrade;
     lock->change.upgrade = NULL;
-    member->runner->sender.owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
+    member->runner->sender.options.owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
     lock->grant.mode = ZKL_WRITE;
     lock->grant.token = member->runner->request.own.zxid;
-    lock->grant.granted_ms = member->runner->history.granted_ms;
-    lock->grant.waited_ms = member->runner->history.granted_ms - member->runner->history.began_ms;
+    lock->grant.granted_ms = member->runner->sender.granted_ms;
+    lock->grant.waited_ms =
+        member->runner->sender.granted_ms - member->runner->sender.options.began_ms;
     tell_grant(lock);
     zkl_lock_dismiss(&reader);
 }

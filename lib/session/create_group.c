@@ -30,7 +30,7 @@ void zkl_create_group_drop(zkl_create_group *group) {
 }
 
 void zkl_create_group_join(zkl_request_sender *member) {
-    zkl_create_group *group = member->group;
+    zkl_create_group *group = member->options.group;
     if (group != NULL) {
         member->number = group->joined++;
         group->members[member->number] = member;
@@ -39,9 +39,9 @@ void zkl_create_group_join(zkl_request_sender *member) {
 }
 
 void zkl_create_group_leave(zkl_request_sender *member) {
-    if (member->group != NULL) {
-        member->group->members[member->number] = NULL;
-        zkl_create_group_drop(member->group);
+    if (member->options.group != NULL) {
+        member->options.group->members[member->number] = NULL;
+        zkl_create_group_drop(member->options.group);
     }
 }
 
@@ -150,10 +150,10 @@ static void refuse(zkl_request_sender *member) {
 zkl_outcome zkl_create_group_ask(zkl_request_sender *member) {
     zkl_outcome outcome = ZKL_OUTCOME_OK;
     member->asks = true;
-    if (one_has_its_node(member->group)) {
+    if (one_has_its_node(member->options.group)) {
         refuse(member);
-    } else if (all_ask(member->group)) {
-        outcome = send(member->group, &member->session->sender);
+    } else if (all_ask(member->options.group)) {
+        outcome = send(member->options.group, &member->session->sender);
         member->asks = outcome == ZKL_OUTCOME_OK;
     }
     return outcome;
@@ -170,7 +170,7 @@ static void refuse_all(zkl_create_group *group) {
 }
 
 void zkl_create_group_review(zkl_request_sender *member, zkl_event_kind event) {
-    zkl_create_group *group = member->group;
+    zkl_create_group *group = member->options.group;
     if (group == NULL || group->sent) {
         return;
     }

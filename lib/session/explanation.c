@@ -21,20 +21,20 @@ zkl_explanation zkl_explain_connection(const zkl_session *session, const char *o
 }
 
 /* By now the request leaves, whatever it waited for. */
-static zkl_explanation explain_wait(const zkl_request_history *history) {
+static zkl_explanation explain_wait(const zkl_request_sender *sender) {
     zkl_explanation explanation;
-    int64_t now_ms = zkl_session_now_ms(history->sender->session);
-    int64_t position = history->position;
+    int64_t now_ms = zkl_session_now_ms(sender->session);
+    int64_t position = sender->position;
     if (position > 0) {
         snprintf(explanation.text, sizeof(explanation.text),
                  "behind %" PRId64 " request%s for %" PRId64 " ms", position,
-                 position == 1 ? "" : "s", now_ms - history->listed_ms);
+                 position == 1 ? "" : "s", now_ms - sender->listed_ms);
     } else {
         snprintf(explanation.text, sizeof(explanation.text), "%s after %" PRId64 " ms",
-                 position == 0 && history->sender->request->options.needs_lease
+                 position == 0 && sender->request->options.needs_lease
                      ? "first in the queue, but without a lease"
                      : "connected, but without an answer that tells its place in the queue",
-                 now_ms - history->began_ms);
+                 now_ms - sender->options.began_ms);
     }
     return explanation;
 }
@@ -54,32 +54,31 @@ static const char *const refused_operations[] = {
     [ZKL_EVENT_DOWNGRADED] = "create a node below",
 };
 
-static zkl_explanation explain_refusal(const zkl_request_history *history) {
+static zkl_explanation explain_refusal(const zkl_request_sender *sender) {
     zkl_explanation explanation;
-    const zkl_request_sender *sender = history->sender;
-    size_t length = history->refused == ZKL_EVENT_PARENT_MADE ? sender->parent_made_length
-                                                              : strlen(sender->parent_path);
+    size_t length = sender->refused == ZKL_EVENT_PARENT_MADE ? sender->parent_made_length
+                                                             : strlen(sender->options.parent_path);
     snprintf(explanation.text, sizeof(explanation.text), "the servers refused to %s %.*s",
-             refused_operations[history->refused], (int)length, sender->parent_path);
+             refused_operations[sender->refused], (int)length, sender->options.parent_path);
     return explanation;
 }
 
-zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int status) {
+zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status) {
     switch (status) {
     case ZKL_TIMEOUT:
-        return explain_wait(history);
+        return explain_wait(sender);
     case ZKL_DISCONNECTED:
-        return zkl_explain_connection(history->sender->session, "the connection was lost");
+        return zkl_explain_connection(sender->session, "the connection was lost");
     case ZKL_NO_PERMISSION:
     case ZKL_SERVER_REFUSED:
-        if (history->refused != ZKL_EVENT_START) {
-            return explain_refusal(history);
+        if (sender->refused != ZKL_EVENT_START) {
+            return explain_refusal(sender);
         }
         break;
     case ZKL_BUSY:
     case ZKL_QUEUE_FULL:
-        if (history->position > 0) {
-            return explain_wait(history);
+        if (sender->position > 0) {
+            return explain_wait(sender);
         }
         break;
     case ZKL_PERMITS_DIFFER:
@@ -91,23 +90,23 @@ zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int stat
     return (zkl_explanation){ "" };
 }
 
-zkl_request_facts zkl_request_facts_of(const zkl_request_history *history) {
-    const zkl_session *session = history->sender->session;
-    const zkl_request *request = history->sender->request;
+zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender) {
+    const zkl_session *session = sender->session;
+    const zkl_request *request = sender->request;
     int64_t now_ms = zkl_session_now_ms(session);
-    bool was_granted = history->granted_ms >= 0;
+    bool was_granted = sender->granted_ms >= 0;
     zkl_request_facts facts = {
         .log = session->log,
-        .metrics = history->metrics,
+        .metrics = sender->options.metrics,
         .mode = request->options.mode,
-        .parent_path = history->sender->parent_path,
+        .parent_path = sender->options.parent_path,
         .node = request->own.node,
         .record = zkl_log_record_begin(session->label, session->id),
     };
-    facts.record.resource = history->resource;
-    facts.record.waited_ms = (was_granted ? history->granted_ms : now_ms) - history->began_ms;
+    facts.record.resource = sender->options.resource;
+    facts.record.waited_ms = (was_granted ? sender->granted_ms : now_ms) - sender->options.began_ms;
     if (was_granted) {
-        facts.record.held_ms = now_ms - history->granted_ms;
+        facts.record.held_ms = now_ms - sender->granted_ms;
         facts.record.token = request->own.zxid;
     }
     return facts;

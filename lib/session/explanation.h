@@ -11,23 +11,11 @@ typedef struct zkl_explanation {
     char text[ZKL_EXPLANATION_SIZE]; /* empty: the status says all */
 } zkl_explanation;
 
-/** What is known of a request for people; embed it. The caller keeps it up to date. */
-typedef struct zkl_request_history {
-    const zkl_request_sender *sender; /* its request, session and path */
-    const char *resource;             /* as the user named it */
-    zkl_class_metrics *metrics;       /* where it is counted; NULL: nowhere */
-    int64_t began_ms;                 /* the call for it */
-    int64_t granted_ms;               /* -1 before */
-    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
-    int64_t listed_ms;      /* since when lists have shown ours */
-    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
-} zkl_request_history;
-
 /** Of a verdict, in the moment in which it is given. */
-zkl_explanation zkl_explain_verdict(const zkl_request_history *history, int status);
+zkl_explanation zkl_explain_verdict(const zkl_request_sender *sender, int status);
 
 /** For how long the session has had no connection, and why, where that is known. If it is
  * connected, or NULL: `otherwise`. */
 zkl_explanation zkl_explain_connection(const zkl_session *session, const char *otherwise);
 
-zkl_request_facts zkl_request_facts_of(const zkl_request_history *history);
+zkl_request_facts zkl_request_facts_of(const zkl_request_sender *sender);

@@ -78,12 +78,12 @@ static void on_fired(void *arg, bool deleted) {
 
 void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;
-    if (self->tells_contended) {
+    if (self->sender->options.tells_contended) {
         self->children = (zkl_watch_waiter){
             .arg = self, .armed = on_armed, .fired = on_fired, .listed = on_listed
         };
-        zkl_watch_table_add_children(&self->sender->session->watches, self->sender->parent_path,
-                                     &self->children);
+        zkl_watch_table_add_children(&self->sender->session->watches,
+                                     self->sender->options.parent_path, &self->children);
     }
 }
 

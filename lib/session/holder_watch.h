@@ -20,7 +20,6 @@
 /** Embed it. The caller fills the fields up to `own`. */
 typedef struct zkl_holder_watch {
     zkl_request_sender *sender; /* of the request */
-    bool tells_contended;       /* the owner has asked for it */
     /* The GUID of the node by which the holder itself tries to upgrade; "": there is none. */
     const char *(*find_upgrade)(const void *arg);
     const void *arg;

@@ -47,10 +47,10 @@ static void note_position(zkl_request_runner *runner, const zkl_list_answer *ans
     }
     zkl_contenders_place place = zkl_request_place(&runner->request);
     zkl_contenders_view view = zkl_contenders_examine(answer->children, &place);
-    if (runner->history.position < 0) {
-        runner->history.listed_ms = zkl_session_now_ms(runner->session);
+    if (runner->sender.position < 0) {
+        runner->sender.listed_ms = zkl_session_now_ms(runner->session);
     }
-    runner->history.position = view.listed ? (int64_t)view.earlier : -1;
+    runner->sender.position = view.listed ? (int64_t)view.earlier : -1;
 }
 
 /* A process that was stopped asks with a session that may be over; a server that lags would
@@ -161,7 +161,7 @@ static bool is_ours(const zkl_request_runner *runner, const char *node) {
  * these has gone. */
 static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed children) {
     zkl_contenders_place place = zkl_request_place(&runner->request);
-    zkl_telemetry_queued(zkl_request_facts_of(&runner->history), node);
+    zkl_telemetry_queued(zkl_request_facts_of(&runner->sender), node);
     runner->blocker_is_ours = runner->request.wait.next_in_line && is_ours(runner, node);
     size_t count = zkl_contenders_find_nearest(children, &place, runner->nearest);
     zkl_watch_set_watch(&runner->watches, runner->nearest, count);
@@ -171,7 +171,7 @@ static void back_off(zkl_request_runner *runner) {
     unsigned doublings =
         runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
     runner->back_offs++;
-    ZKL_COUNT(runner->history.metrics, retries);
+    ZKL_COUNT(runner->sender.options.metrics, retries);
     int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
     if (longest > BACK_OFF_LONGEST_MS) {
         longest = BACK_OFF_LONGEST_MS;
@@ -179,21 +179,22 @@ static void back_off(zkl_request_runner *runner) {
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
     zkl_timers_set(runner->session->timers, &runner->back_off,
-                   zkl_create_group_pause(runner->sender.group, now_ms, until_ms));
+                   zkl_create_group_pause(runner->sender.options.group, now_ms, until_ms));
 }
 
 /* ---- Verdicts and the end ---------------------------------------------- */
 
 static void take_room(zkl_request_runner *runner, unsigned permits) {
+    const zkl_run_options *options = &runner->sender.options;
     runner->session->watched_bytes -= runner->watched_bytes;
-    runner->watched_bytes = zkl_request_runner_watched_bytes(runner->sender.parent_path, permits,
-                                                             runner->holder_watch.tells_contended);
+    runner->watched_bytes =
+        zkl_request_runner_watched_bytes(options->parent_path, permits, options->tells_contended);
     runner->session->watched_bytes += runner->watched_bytes;
 }
 
 void zkl_request_runner_hold_from_now(zkl_request_runner *runner, int64_t max_hold_ms) {
     runner->others_are_awaited = false;
-    runner->history.granted_ms = zkl_session_now_ms(runner->session);
+    runner->sender.granted_ms = zkl_session_now_ms(runner->session);
     zkl_session_set_timer(runner->session, &runner->hold_limit, max_hold_ms);
 }
 
@@ -210,11 +211,11 @@ static void tell_decided(zkl_request_runner *runner, int status) {
         runner->back_offs = 0;
         /* The holder of a permit watches as few nodes as any other holder. */
         take_room(runner, 0);
-        runner->history.granted_ms = zkl_session_now_ms(runner->session);
+        runner->sender.granted_ms = zkl_session_now_ms(runner->session);
         zkl_holder_watch_look_behind(&runner->holder_watch);
     }
-    zkl_explanation why = zkl_explain_verdict(&runner->history, status);
-    zkl_telemetry_decided(zkl_request_facts_of(&runner->history), status, why.text);
+    zkl_explanation why = zkl_explain_verdict(&runner->sender, status);
+    zkl_telemetry_decided(zkl_request_facts_of(&runner->sender), status, why.text);
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_DECIDED, status);
     zkl_watch_set_remove_left(&runner->watches);
 }
@@ -224,7 +225,7 @@ static void tell_lost(zkl_request_runner *runner, int status) {
     if (runner->request.stage != ZKL_STAGE_KEPT) {
         zkl_timer_stop(&runner->hold_limit);
     }
-    zkl_telemetry_lost(zkl_request_facts_of(&runner->history), status);
+    zkl_telemetry_lost(zkl_request_facts_of(&runner->sender), status);
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_LOST, status);
 }
 
@@ -274,18 +275,19 @@ static void end(zkl_request_runner *runner) {
 }
 
 static void rejoin(zkl_request_runner *runner) {
-    runner->history.position = -1;
+    runner->sender.position = -1;
     zkl_holder_watch_forget_data(&runner->holder_watch);
     zkl_watch_set_remove_left(&runner->watches);
-    zkl_telemetry_rejoined(zkl_request_facts_of(&runner->history));
+    zkl_telemetry_rejoined(zkl_request_facts_of(&runner->sender));
 }
 
 static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
     zkl_request_sender *sender = &runner->sender;
     if (action->kind == ZKL_ACTION_LIST) {
-        return zkl_listings_ask(&sender->session->listings, sender->parent_path, &runner->list);
+        return zkl_listings_ask(&sender->session->listings, sender->options.parent_path,
+                                &runner->list);
     }
-    bool is_shared = action->kind == ZKL_ACTION_CREATE && sender->group != NULL;
+    bool is_shared = action->kind == ZKL_ACTION_CREATE && sender->options.group != NULL;
     return is_shared ? zkl_create_group_ask(sender) : zkl_request_send(sender, action);
 }
 
@@ -333,10 +335,10 @@ static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_li
         rejoin(runner);
         break;
     case ZKL_ACTION_REPORT:
-        zkl_telemetry_unknown_child(zkl_request_facts_of(&runner->history), action->node);
+        zkl_telemetry_unknown_child(zkl_request_facts_of(&runner->sender), action->node);
         break;
     case ZKL_ACTION_WARN:
-        zkl_telemetry_not_deleted(zkl_request_facts_of(&runner->history), action->status);
+        zkl_telemetry_not_deleted(zkl_request_facts_of(&runner->sender), action->status);
         break;
     case ZKL_ACTION_END:
         break; /* see step */
@@ -351,7 +353,7 @@ static void step(zkl_request_runner *runner, const zkl_event *event) {
     zkl_assert(recorder, runner->request.stage != ZKL_STAGE_ENDED);
     zkl_actions actions;
     if (event->outcome == ZKL_OUTCOME_REFUSED) {
-        runner->history.refused = event->kind;
+        runner->sender.refused = event->kind;
     }
     if (recorder == NULL) { /* no copy, and no look at the clock: most programs have none */
         zkl_request_step(&runner->request, event, &actions);
@@ -383,7 +385,7 @@ void zkl_request_runner_feed(zkl_request_runner *runner, const zkl_event *event)
         return;
     }
     if (event->kind == ZKL_EVENT_RELEASED && runner->request.stage == ZKL_STAGE_HELD) {
-        zkl_telemetry_released(zkl_request_facts_of(&runner->history));
+        zkl_telemetry_released(zkl_request_facts_of(&runner->sender));
         /* Before the node's deletion would fire its watch. */
         zkl_holder_watch_look_no_more(&runner->holder_watch);
     }
@@ -410,7 +412,7 @@ void zkl_request_runner_leave(zkl_request_runner *runner, int status) {
 }
 
 void zkl_request_runner_disown(zkl_request_runner *runner) {
-    runner->sender.owner = (zkl_request_owner){ .arg = NULL };
+    runner->sender.options.owner = (zkl_request_owner){ .arg = NULL };
 }
 
 size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permits,
@@ -428,21 +430,22 @@ static const char *copy(zkl_request_runner *runner, const char *text) {
     return text != NULL ? zkl_pool_print(&runner->memory, "%s", text) : NULL;
 }
 
-static void copy_texts(zkl_request_runner *runner, const zkl_run_options *options) {
-    runner->history.resource = copy(runner, options->resource);
-    runner->sender.parent_path = copy(runner, options->parent_path);
-    runner->sender.owner_text = copy(runner, options->owner_text);
-    runner->sender.note = copy(runner, options->note);
+static void copy_options(zkl_request_runner *runner, const zkl_run_options *options) {
+    zkl_run_options *own = &runner->sender.options;
+    *own = *options;
+    own->resource = copy(runner, options->resource);
+    own->parent_path = copy(runner, options->parent_path);
+    own->owner_text = copy(runner, options->owner_text);
+    own->note = copy(runner, options->note);
 }
 
-static void prepare_watches(zkl_request_runner *runner, const zkl_run_options *options) {
-    size_t count = zkl_contenders_room(options->request.permits);
+static void prepare_watches(zkl_request_runner *runner) {
+    size_t count = zkl_contenders_room(runner->sender.options.request.permits);
     runner->watches = (zkl_watch_set){
         .sender = &runner->sender, .arg = runner, .armed = on_watch_armed, .fired = on_watch_fired
     };
     runner->holder_watch = (zkl_holder_watch){
         .sender = &runner->sender,
-        .tells_contended = options->tells_contended,
         .find_upgrade = find_upgrade,
         .arg = runner,
         .own = { .arg = runner, .armed = on_own_watch_armed, .fired = on_own_watch_fired },
@@ -457,7 +460,6 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         return NULL;
     }
     runner->session = session;
-    runner->owner_id = options->owner_id;
     runner->others_are_awaited = options->group != NULL;
     runner->deadline = (zkl_timer){ .fire = on_deadline, .arg = runner };
     runner->back_off = (zkl_timer){ .fire = on_backed_off, .arg = runner };
@@ -466,18 +468,13 @@ static zkl_request_runner *make_runner(zkl_session *session, const zkl_run_optio
         (zkl_list_waiter){ .arg = runner, .listed = on_listed, .must_settle = must_settle };
     want_new_list(runner);
     runner->sender.session = session;
-    runner->sender.owner = options->owner;
-    runner->sender.group = options->group;
     runner->sender.request = &runner->request;
     runner->sender.replied = on_reply;
     runner->sender.arg = runner;
-    runner->history.sender = &runner->sender;
-    runner->history.metrics = options->metrics;
-    runner->history.began_ms = options->began_ms;
-    runner->history.granted_ms = -1;
-    runner->history.position = -1;
-    copy_texts(runner, options);
-    prepare_watches(runner, options);
+    runner->sender.granted_ms = -1;
+    runner->sender.position = -1;
+    copy_options(runner, options);
+    prepare_watches(runner);
     if (zkl_pool_status(&runner->memory) != ZKL_OK) {
         free_runner(runner);
         return NULL;
@@ -499,7 +496,7 @@ static void join_session(zkl_request_runner *runner) {
     take_room(runner, runner->request.options.permits);
     zkl_create_group_join(&runner->sender);
     runner->recorded = (zkl_recorded_request){ .session = session->recorded_number,
-                                               .path = runner->sender.parent_path };
+                                               .path = runner->sender.options.parent_path };
 }
 
 int zkl_request_runner_start(zkl_session *session, const zkl_run_options *options,
@@ -517,17 +514,17 @@ int zkl_request_runner_start(zkl_session *session, const zkl_run_options *option
     }
     zkl_liveness_check_lease(&session->liveness);
     begun.lease_runs = session->liveness.lease_ample;
-    zkl_request_options request = options->request;
-    request.depth = depth_of(options->parent_path);
-    request.is_member = options->group != NULL;
-    request.only_try = request.only_try || options->timeout_ms == 0;
-    request.needs_lease = session->liveness.lease.tick_ms > 0;
-    zkl_request_begin(&runner->request, &request, &begun);
+    zkl_request_options *request = &runner->sender.options.request;
+    request->depth = depth_of(options->parent_path);
+    request->is_member = options->group != NULL;
+    request->only_try = request->only_try || options->timeout_ms == 0;
+    request->needs_lease = session->liveness.lease.tick_ms > 0;
+    zkl_request_begin(&runner->request, request, &begun);
     join_session(runner);
     *result = runner;
     zkl_session_set_timer(session, &runner->deadline, options->timeout_ms);
     zkl_liveness_wake(&session->liveness);
-    zkl_telemetry_begun(zkl_request_facts_of(&runner->history));
+    zkl_telemetry_begun(zkl_request_facts_of(&runner->sender));
     zkl_request_runner_feed(runner, &(zkl_event){ .kind = ZKL_EVENT_START });
     return ZKL_OK;
 }

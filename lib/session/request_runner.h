@@ -15,21 +15,6 @@
 #include "session/request_sender.h"
 #include "session/watch_set.h"
 
-typedef struct zkl_run_options {
-    zkl_request_options request; /* without depth, is_member and needs_lease */
-    zkl_create_group *group;     /* of a set, whose member it is; NULL: it stands alone */
-    const char *resource;        /* as the user named it, for the log */
-    const char *parent_path;     /* its full path */
-    int64_t began_ms;            /* when the call for it began: it is said to wait since then */
-    int64_t timeout_ms;          /* ZKL_FOREVER; 0: try; else the deadline */
-    bool tells_contended;
-    uint64_t owner_id;          /* of the handle; kept when it has gone */
-    const char *note;           /* a line of the node's data, for others to read; NULL: none */
-    zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
-    const char *owner_text;     /* who acquires, for others to read; NULL: it is not said */
-    zkl_request_owner owner;
-} zkl_run_options;
-
 /** Operations that could not be sent are answered from here. */
 #define ZKL_QUEUED_EVENTS_MAX 8
 
@@ -37,9 +22,7 @@ typedef struct zkl_request_runner {
     zkl_pool memory; /* for what is as old as the runner */
     zkl_request request;
     zkl_session *session;
-    uint64_t owner_id;
     zkl_request_sender sender;
-    zkl_request_history history;
     zkl_list_waiter list;
     zkl_watch_set watches;  /* on the nodes that it waits for */
     zkl_neighbour *nearest; /* room to find them */

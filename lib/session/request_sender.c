@@ -6,8 +6,8 @@
 #include <time.h>
 
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
-    if (self->owner.on_news != NULL) {
-        self->owner.on_news(self->owner.arg, news, status);
+    if (self->options.owner.on_news != NULL) {
+        self->options.owner.on_news(self->options.owner.arg, news, status);
     }
 }
 
@@ -15,7 +15,7 @@ void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news new
 
 void zkl_request_node_path(const zkl_request_sender *self, const char *node,
                            char path[ZKL_NODE_PATH_SIZE]) {
-    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", self->parent_path, node);
+    snprintf(path, ZKL_NODE_PATH_SIZE, "%s/%s", self->options.parent_path, node);
 }
 
 /* Of a node of the resource, or the resource's own path, or that of a level above it. */
@@ -39,11 +39,12 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
     zkl_operations *operations = self->session->operations;
     char now[32];
     format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
-    bool has_owner = self->owner_text != NULL;
-    bool has_note = self->note != NULL;
+    bool has_owner = self->options.owner_text != NULL;
+    bool has_note = self->options.note != NULL;
     snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,
-             has_owner ? "owner=" : "", has_owner ? self->owner_text : "", has_owner ? "\n" : "",
-             now, has_note ? "note=" : "", has_note ? self->note : "", has_note ? "\n" : "");
+             has_owner ? "owner=" : "", has_owner ? self->options.owner_text : "",
+             has_owner ? "\n" : "", now, has_note ? "note=" : "",
+             has_note ? self->options.note : "", has_note ? "\n" : "");
 }
 
 /* ---- Operations --------------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static zkl_outcome downgrade(zkl_request_sender *self, const char *reader) {
 /* A transaction, as only there a version can be given. */
 static zkl_outcome remove_parent(zkl_request_sender *self) {
     const zkl_multi_operation removal = { .kind = ZKL_MULTI_REMOVE,
-                                          .path = self->parent_path,
+                                          .path = self->options.parent_path,
                                           .version = self->parent_version };
     return transact(self, ZKL_ACTION_REMOVE_PARENT, &removal, 1);
 }

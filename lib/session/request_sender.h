@@ -25,21 +25,39 @@ typedef struct zkl_request_owner {
     void (*on_news)(void *arg, zkl_request_news news, int status);
 } zkl_request_owner;
 
-/** A request as its parts know it; embed it. The caller fills the fields up to `group`. */
+/** What a request is for. */
+typedef struct zkl_run_options {
+    zkl_request_options request;    /* as it begins; without depth, is_member and needs_lease */
+    struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
+    const char *resource;           /* as the user named it, for the log */
+    const char *parent_path;        /* its full path */
+    int64_t began_ms;               /* when the call for it began: it is said to wait since then */
+    int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
+    bool tells_contended;
+    uint64_t owner_id;          /* of the handle; kept when it has gone */
+    const char *note;           /* a line of the node's data, for others to read; NULL: none */
+    zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
+    const char *owner_text;     /* who acquires, for others to read; NULL: it is not said */
+    zkl_request_owner owner;
+} zkl_run_options;
+
+/** A request as its parts know it; embed it. The caller fills the fields up to `arg`, and keeps
+ *  those for people up to date. */
 typedef struct zkl_request_sender {
     zkl_session *session;
+    zkl_run_options options;
     const zkl_request *request;
     zkl_reply_callback *replied; /* to what it sends */
     void *arg;
-    const char *parent_path; /* of the resource */
-    const char *owner_text;  /* who acquires, in the node's data; NULL: it is not said */
-    const char *note;        /* another line there; NULL: none */
-    zkl_request_owner owner;
-    struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
-    size_t number;                  /* in the group */
-    bool asks;                      /* its group for its node */
-    size_t parent_made_length;      /* of the part of parent_path that was to be made last */
-    int32_t parent_version;         /* of the data of the parent, as it was inspected */
+    size_t number;             /* in its group */
+    bool asks;                 /* its group for its node */
+    size_t parent_made_length; /* of the part of parent_path that was to be made last */
+    int32_t parent_version;    /* of the data of the parent, as it was inspected */
+    /* For people: */
+    int64_t granted_ms;     /* -1 before */
+    int64_t position;       /* requests before ours in the last list; -1: none has shown ours */
+    int64_t listed_ms;      /* since when lists have shown ours */
+    zkl_event_kind refused; /* the reply that the servers refused last; START: none */
 } zkl_request_sender;
 
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status);

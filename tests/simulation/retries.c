@@ -33,7 +33,8 @@ void retries_begin(void) {
 }
 
 static bool is_new(const zkl_request_runner *runner) {
-    const void *who = runner->sender.group != NULL ? (const void *)runner->sender.group : runner;
+    const void *who =
+        runner->sender.options.group != NULL ? (const void *)runner->sender.options.group : runner;
     for (size_t i = 0; i < PAUSING_MAX; i++) {
         if (retries.seen[i].who == who &&
             retries.seen[i].until_ms == runner->back_off.deadline_ms) {

@@ -65,7 +65,7 @@ TEST(hundred_requests_for_one_resource_are_served_by_two_lists) {
     answer_list(stage, MANY + 1);
     EXPECT_INT(lists_under_way(stage), 0);
     for (size_t i = 0; i < MANY; i++) {
-        EXPECT_INT(many[i].runner->history.position, i + 1);
+        EXPECT_INT(many[i].runner->sender.position, i + 1);
         EXPECT_INT(many[i].runner->request.retry.rejoins, 0);
     }
     close_many(stage);

@@ -7,7 +7,6 @@
 enum { SIZE = 3 };
 
 static watch_desk *desk;
-static char parent_path[] = "/r";
 static zkl_request_sender sender;
 static zkl_watch_set set;
 static zkl_pool memory;
@@ -27,7 +26,7 @@ static void on_fired(void *arg, bool deleted) {
 
 static void begin(void) {
     desk = watch_desk_open();
-    sender = (zkl_request_sender){ .session = &desk->session, .parent_path = parent_path };
+    sender = (zkl_request_sender){ .session = &desk->session, .options = { .parent_path = "/r" } };
     set = (zkl_watch_set){ .sender = &sender, .armed = on_armed, .fired = on_fired };
     zkl_watch_set_begin(&set, &memory, SIZE);
 }
