@@ -51,24 +51,18 @@ void zkl_holder_watch_remove_own(zkl_holder_watch *self) {
 
 /* ---- Who waits behind it -------------------------------------------------------------- */
 
-/* While the reply to a downgrade is lost the holder may have another node than is known. */
-static void on_listed(void *arg, zkl_listed children) {
+/* A list that failed is empty. While the reply to a downgrade is lost the holder may have another
+ * node than is known. */
+static void on_listed(void *arg, const zkl_list_answer *answer) {
     zkl_holder_watch *self = arg;
-    zkl_contenders_rear rear = zkl_contenders_look_behind(children, self->sender->request->own.node,
-                                                          self->find_upgrade(self->arg));
+    zkl_contenders_rear rear = zkl_contenders_look_behind(
+        answer->children, self->sender->request->own.node, self->find_upgrade(self->arg));
     self->look_again = !rear.listed;
     if (rear.waiter != NULL) {
         self->is_contended = true;
         zkl_holder_watch_look_no_more(self);
         zkl_request_tell_owner(self->sender, ZKL_REQUEST_CONTENDED, ZKL_OK);
     }
-}
-
-/* Told only of what failed. */
-static void on_armed(void *arg, zkl_outcome outcome, int status) {
-    (void)outcome;
-    (void)status;
-    ((zkl_holder_watch *)arg)->look_again = true;
 }
 
 static void on_fired(void *arg, bool deleted) {
@@ -79,9 +73,7 @@ static void on_fired(void *arg, bool deleted) {
 void zkl_holder_watch_look_behind(zkl_holder_watch *self) {
     self->look_again = false;
     if (self->sender->options.tells_contended) {
-        self->children = (zkl_watch_waiter){
-            .arg = self, .armed = on_armed, .fired = on_fired, .listed = on_listed
-        };
+        self->children = (zkl_watch_waiter){ .arg = self, .fired = on_fired, .listed = on_listed };
         zkl_watch_table_add_children(&self->sender->session->watches,
                                      self->sender->options.parent_path, &self->children);
     }

@@ -11,7 +11,7 @@
 
 /* Pauses double from the first to the longest, each shortened at random by up
  * to half, so that clients that failed together do not come back together. */
-enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS_MAX = 7 };
+enum { BACK_OFF_FIRST_MS = 50, BACK_OFF_LONGEST_MS = 5000, BACK_OFF_DOUBLINGS = 7 };
 
 void zkl_request_runner_node_path(const zkl_request_runner *runner, char path[ZKL_NODE_PATH_SIZE]) {
     path[0] = '\0';
@@ -168,14 +168,11 @@ static void wait_behind(zkl_request_runner *runner, const char *node, zkl_listed
 }
 
 static void back_off(zkl_request_runner *runner) {
-    unsigned doublings =
-        runner->back_offs < BACK_OFF_DOUBLINGS_MAX ? runner->back_offs : BACK_OFF_DOUBLINGS_MAX;
+    int64_t longest = runner->back_offs < BACK_OFF_DOUBLINGS
+                          ? (int64_t)BACK_OFF_FIRST_MS << runner->back_offs
+                          : BACK_OFF_LONGEST_MS;
     runner->back_offs++;
     ZKL_COUNT(runner->sender.options.metrics, retries);
-    int64_t longest = (int64_t)BACK_OFF_FIRST_MS << doublings;
-    if (longest > BACK_OFF_LONGEST_MS) {
-        longest = BACK_OFF_LONGEST_MS;
-    }
     int64_t now_ms = zkl_session_now_ms(runner->session);
     int64_t until_ms = now_ms + zkl_session_shorten(runner->session, longest);
     zkl_timers_set(runner->session->timers, &runner->back_off,
@@ -283,6 +280,9 @@ static void rejoin(zkl_request_runner *runner) {
 
 static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
     zkl_request_sender *sender = &runner->sender;
+    if (action->kind == ZKL_ACTION_CREATE || action->kind == ZKL_ACTION_SETTLE) {
+        want_new_list(runner);
+    }
     if (action->kind == ZKL_ACTION_LIST) {
         return zkl_listings_ask(&sender->session->listings, sender->options.parent_path,
                                 &runner->list);
@@ -301,11 +301,6 @@ static void ask(zkl_request_runner *runner, const zkl_action *action) {
 
 static void perform(zkl_request_runner *runner, const zkl_action *action, zkl_listed children) {
     switch (action->kind) {
-    case ZKL_ACTION_CREATE:
-    case ZKL_ACTION_SETTLE:
-        want_new_list(runner);
-        ask(runner, action);
-        break;
     case ZKL_ACTION_WATCH:
         wait_behind(runner, action->node, children);
         break;

@@ -60,7 +60,11 @@ static zkl_watch_waiter *detach_all(zkl_watch *watch) {
 static void tell_armed(zkl_watch_waiter *waiters, zkl_outcome outcome, int status) {
     for (zkl_watch_waiter *waiter = waiters, *next; waiter != NULL; waiter = next) {
         next = waiter->next;
-        waiter->armed(waiter->arg, outcome, status);
+        if (waiter->listed != NULL) {
+            waiter->listed(waiter->arg, &(zkl_list_answer){ .outcome = outcome, .status = status });
+        } else {
+            waiter->armed(waiter->arg, outcome, status);
+        }
     }
 }
 
@@ -194,12 +198,10 @@ void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_wai
 
 static void on_children(void *arg, const zkl_list_answer *answer) {
     zkl_watch_waiter *waiter = arg;
-    if (answer->outcome == ZKL_OUTCOME_OK) {
-        waiter->listed(waiter->arg, answer->children);
-    } else {
+    if (answer->outcome != ZKL_OUTCOME_OK) {
         zkl_watch_table_remove(waiter);
-        waiter->armed(waiter->arg, answer->outcome, answer->status);
     }
+    waiter->listed(waiter->arg, answer);
 }
 
 /* The list is no older than the watch, and later than what the waiter comes for: all who are told

@@ -22,11 +22,11 @@ typedef struct zkl_watch zkl_watch;
 /** A waiter; embed it, zeroed. */
 typedef struct zkl_watch_waiter {
     void *arg;
-    /* OK: it will fire. Else it will not. For a watch on children only failures are told. */
+    /* A watch on a node. OK: it will fire. Else it will not. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     void (*fired)(void *arg, bool deleted);
-    /* A watch on children: the list. */
-    void (*listed)(void *arg, zkl_listed children);
+    /* A watch on children, likewise; else NULL. */
+    void (*listed)(void *arg, const zkl_list_answer *answer);
     zkl_watch *watch;     /* NULL: it waits for none */
     zkl_list_waiter list; /* of a watch on children */
     struct zkl_watch_waiter *prev, *next;
@@ -45,7 +45,7 @@ typedef struct zkl_watch_table {
 
 /** `armed` will be called, or already is: where others share the watch, or it cannot be sent. */
 void zkl_watch_table_add(zkl_watch_table *table, const char *path, zkl_watch_waiter *waiter);
-/** On the children of the node: `listed` will be called, or `armed` if that fails. */
+/** On the children of the node: `listed` will be called, or already is. */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_watch_waiter *waiter);
 /** How often the data of the node had been set when the watch was armed; 0 while it is not. */

@@ -123,8 +123,8 @@ TEST(change_before_the_answer_is_told_to_all) {
 
 TEST(failed_list_is_told_to_all_who_wait_for_it) {
     static const zkl_outcome outcomes[] = { ZKL_OUTCOME_UNKNOWN, ZKL_OUTCOME_NOT_NOW };
-    static const char *const told[] = { "armed a UNKNOWN; armed b UNKNOWN",
-                                        "armed a NOT_NOW; armed b NOT_NOW" };
+    static const char *const told[] = { "listed a UNKNOWN; listed b UNKNOWN",
+                                        "listed a NOT_NOW; listed b NOT_NOW" };
     for (size_t i = 0; i < COUNT_OF(outcomes); i++) {
         watch_desk *desk = watch_desk_open();
         watch_desk_add_children(desk, &desk->a, "/r");
@@ -141,7 +141,7 @@ TEST(failed_list_takes_no_watch_from_the_others) {
     arm(desk, &desk->a);
     watch_desk_add_children(desk, &desk->b, "/r");
     FAKE_ANSWER(&desk->fake, "list", .outcome = ZKL_OUTCOME_NOT_NOW);
-    FAKE_HEARD(&desk->fake, "list /r; armed b NOT_NOW");
+    FAKE_HEARD(&desk->fake, "list /r; listed b NOT_NOW");
     watch_desk_fire(desk, false);
     FAKE_HEARD(&desk->fake, "changed a");
     watch_desk_close(desk);
@@ -153,9 +153,9 @@ TEST(list_that_cannot_be_sent_leaves_the_others_watch) {
     uint64_t first = desk->fake.last_watch_id;
     desk->fake.sends = ZKL_OUTCOME_NOT_NOW;
     watch_desk_add_children(desk, &desk->b, "/r");
-    FAKE_HEARD(&desk->fake, "unsent list /r; armed b NOT_NOW");
+    FAKE_HEARD(&desk->fake, "unsent list /r; listed b NOT_NOW");
     watch_desk_add_children(desk, &desk->b, "/other");
-    FAKE_HEARD(&desk->fake, "unsent list and watch /other; armed b NOT_NOW");
+    FAKE_HEARD(&desk->fake, "unsent list and watch /other; listed b NOT_NOW");
     desk->fake.sends = ZKL_OUTCOME_OK;
     zkl_watch_table_fired(&desk->session.watches, first, false);
     FAKE_HEARD(&desk->fake, "changed a");
@@ -195,7 +195,7 @@ TEST(end_of_the_session_tells_who_waits_for_a_list) {
     FAKE_HEARD(&desk->fake, "");
     watch_desk_add_children(desk, &desk->b, "/r");
     zkl_watch_table_clear(&desk->session.watches);
-    FAKE_HEARD(&desk->fake, "list and watch /r; armed b SESSION_OVER");
+    FAKE_HEARD(&desk->fake, "list and watch /r; listed b SESSION_OVER");
     answer_list(desk, 1);
     FAKE_HEARD(&desk->fake, "");
     watch_desk_close(desk);

@@ -13,7 +13,7 @@ static void react(table_user *self) {
     if (self->adds != NULL) {
         const char *path = self->adds;
         self->adds = NULL;
-        zkl_watch_table_add(&self->desk->session.watches, path, &self->link);
+        watch_desk_add(self->desk, self, path);
     }
     if (self->asks != NULL) {
         zkl_list_waiter *list = self->asks;
@@ -23,7 +23,7 @@ static void react(table_user *self) {
     if (self->lists != NULL) {
         const char *path = self->lists;
         self->lists = NULL;
-        zkl_watch_table_add_children(&self->desk->session.watches, path, &self->link);
+        watch_desk_add_children(self->desk, self, path);
     }
 }
 
@@ -40,18 +40,20 @@ static void on_fired(void *arg, bool deleted) {
     react(self);
 }
 
-static void on_listed(void *arg, zkl_listed children) {
+static void on_listed(void *arg, const zkl_list_answer *answer) {
     table_user *self = arg;
-    fake_note(&self->desk->fake, "listed %s %zu", self->name, children.count);
+    if (answer->outcome == ZKL_OUTCOME_OK) {
+        fake_note(&self->desk->fake, "listed %s %zu", self->name, answer->children.count);
+    } else {
+        fake_note(&self->desk->fake, "listed %s %s", self->name, outcome_name(answer->outcome));
+    }
     react(self);
 }
 
 void watch_desk_begin_waiter(table_user *waiter, watch_desk *at, const char *name) {
     waiter->desk = at;
     waiter->name = name;
-    waiter->link = (zkl_watch_waiter){
-        .arg = waiter, .armed = on_armed, .fired = on_fired, .listed = on_listed
-    };
+    waiter->link = (zkl_watch_waiter){ .arg = waiter, .armed = on_armed, .fired = on_fired };
 }
 
 watch_desk *watch_desk_open(void) {
@@ -73,10 +75,12 @@ void watch_desk_close(watch_desk *desk) {
 }
 
 void watch_desk_add(watch_desk *desk, table_user *waiter, const char *path) {
+    waiter->link.listed = NULL;
     zkl_watch_table_add(&desk->session.watches, path, &waiter->link);
 }
 
 void watch_desk_add_children(watch_desk *desk, table_user *waiter, const char *path) {
+    waiter->link.listed = on_listed;
     zkl_watch_table_add_children(&desk->session.watches, path, &waiter->link);
 }
 
