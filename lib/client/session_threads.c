@@ -80,14 +80,12 @@ static void *fire_timers(void *arg) {
 
 static int connect_session(zkl_client_session *self) {
     char *addresses = NULL;
-    int status = zkl_resolve_servers(self->client->servers, &addresses);
-    if (status == ZKL_OK) {
-        pthread_mutex_lock(&self->client->mutex);
-        zkl_session_connecting(&self->session);
-        pthread_mutex_unlock(&self->client->mutex);
-        status = zkl_connection_open(self->connection, addresses,
-                                     self->client->options.session_timeout_ms);
-    }
+    ZKL_TRY(zkl_resolve_servers(self->client->servers, &addresses));
+    pthread_mutex_lock(&self->client->mutex);
+    zkl_session_connecting(&self->session);
+    pthread_mutex_unlock(&self->client->mutex);
+    int status =
+        zkl_connection_open(self->connection, addresses, self->client->options.session_timeout_ms);
     free(addresses);
     return status;
 }

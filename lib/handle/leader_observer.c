@@ -32,7 +32,7 @@ typedef struct leader_callback {
 struct zkl_observer {
     zkl_handle open; /* first */
     zkl_lock_callbacks callbacks;
-    zkl_leader_watch *watch;
+    zkl_leader_watch watch;
 };
 
 /* ---- The callback ------------------------------------------------------------------- */
@@ -90,11 +90,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
     ZKL_TRY(zkl_made(callback));
     *callback = *given;
     zkl_lock_callback_owe(&observer->callbacks, &callback->callback, &kind);
-    observer->watch = zkl_leader_watch_open(session, path, on_seen, callback);
-    if (observer->watch == NULL) {
-        zkl_lock_callbacks_close(&observer->callbacks);
-        return ZKL_NO_MEMORY;
-    }
+    zkl_leader_watch_begin(&observer->watch, session, path, on_seen, callback);
     zkl_client_keep(client);
     return ZKL_OK;
 }
@@ -134,7 +130,7 @@ void zkl_observer_close(zkl_observer *observer) {
     zkl_handle_close(&observer->open);
     zkl_client *client = observer->callbacks.client;
     pthread_mutex_lock(&client->mutex);
-    zkl_leader_watch_close(observer->watch);
+    zkl_leader_watch_end(&observer->watch);
     zkl_lock_callbacks_close(&observer->callbacks);
     pthread_mutex_unlock(&client->mutex);
     free_observer(observer);

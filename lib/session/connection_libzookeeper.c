@@ -31,7 +31,8 @@ typedef struct pending {
 /* What libzookeeper writes into until it has called the completion. */
 typedef struct multi {
     size_t count;
-    zoo_op_result_t *results; /* within the same memory, as are the paths that creates make */
+    zoo_op_result_t *results; /* within the same memory, as are the next, and the paths made */
+    zoo_op_t *prepared;
     zkl_multi_result *told;
 } multi;
 
@@ -65,12 +66,6 @@ static void give_up_unauthenticated(zkl_connection *self) {
     }
 }
 
-static void tell_answered(zkl_connection *self) {
-    if (self->listener.answered != NULL) {
-        self->listener.answered(self->listener.arg);
-    }
-}
-
 static void answer(const void *data, const zkl_reply *reply) {
     pending *request = (pending *)data;
     zkl_connection *self = request->self;
@@ -80,7 +75,9 @@ static void answer(const void *data, const zkl_reply *reply) {
         give_up_unauthenticated(self);
     }
     request->done(request->arg, reply);
-    tell_answered(self);
+    if (self->listener.answered != NULL) {
+        self->listener.answered(self->listener.arg);
+    }
     pthread_mutex_unlock(self->mutex);
     free_pending(request);
 }
@@ -159,7 +156,8 @@ static size_t room_for_made(const zkl_multi_operation *operation) {
 }
 
 static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
-    size_t size = sizeof(multi) + count * (sizeof(zoo_op_result_t) + sizeof(zkl_multi_result));
+    size_t size = sizeof(multi) +
+                  count * (sizeof(zoo_op_result_t) + sizeof(zoo_op_t) + sizeof(zkl_multi_result));
     for (size_t i = 0; i < count; i++) {
         size += room_for_made(&operations[i]);
     }
@@ -167,7 +165,8 @@ static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
     if (all != NULL) {
         all->count = count;
         all->results = (zoo_op_result_t *)(all + 1);
-        all->told = (zkl_multi_result *)(all->results + count);
+        all->prepared = (zoo_op_t *)(all->results + count);
+        all->told = (zkl_multi_result *)(all->prepared + count);
     }
     return all;
 }
@@ -195,21 +194,18 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, ch
 
 /* What it asks for has been written into the request when it returns. */
 static int call_multi(pending *request, const zkl_operation *operation) {
-    zoo_op_t *prepared = calloc(operation->count, sizeof(*prepared));
     multi *all = make_multi(operation->all, operation->count);
     request->multi = all;
-    int rc = ZSYSTEMERROR;
-    if (prepared != NULL && all != NULL) {
-        char *room = (char *)(all->told + operation->count);
-        for (size_t i = 0; i < operation->count; i++) {
-            prepare(&prepared[i], &operation->all[i], room);
-            room += room_for_made(&operation->all[i]);
-        }
-        rc = zoo_amulti(request->self->handle, (int)operation->count, prepared, all->results,
-                        on_transacted, request);
+    if (all == NULL) {
+        return ZSYSTEMERROR;
     }
-    free(prepared);
-    return rc;
+    char *room = (char *)(all->told + operation->count);
+    for (size_t i = 0; i < operation->count; i++) {
+        prepare(&all->prepared[i], &operation->all[i], room);
+        room += room_for_made(&operation->all[i]);
+    }
+    return zoo_amulti(request->self->handle, (int)operation->count, all->prepared, all->results,
+                      on_transacted, request);
 }
 
 /* ---- Sending ---------------------------------------------------------------- */
@@ -300,12 +296,11 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
     if (type == ZOO_SESSION_EVENT) {
         return;
     }
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     if (self->handle == handle && !self->abandoned) {
         self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
                                    type == ZOO_DELETED_EVENT);
     }
-    pthread_mutex_unlock(self->mutex);
 }
 
 static zkl_session_news news_of(zhandle_t *handle, int state) {
@@ -369,14 +364,13 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
         close_on_exec(handle);
     }
     zkl_session_news news = news_of(handle, state);
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     if (self->handle == handle && !self->abandoned) {
         self->listener.session(self->listener.arg, &news);
         if (state == ZOO_CONNECTED_STATE) {
             tell_if_closed(self);
         }
     }
-    pthread_mutex_unlock(self->mutex);
 }
 
 /* ---- Clock, random numbers ------------------------------------------------ */
@@ -441,10 +435,9 @@ static void take_line(const char *line) {
 /* They are kept for people alone: without memory there are none. */
 static void keep_addresses(zkl_connection *self, const char *addresses) {
     char *kept = strdup(addresses);
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     free(self->addresses);
     self->addresses = kept;
-    pthread_mutex_unlock(self->mutex);
 }
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
@@ -474,17 +467,13 @@ void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
     }
 }
 
+/* No thread of libzookeeper is left, and nothing is sent any more. */
 static void answer_forgotten(zkl_connection *self) {
-    zkl_reply reply = { .outcome = ZKL_OUTCOME_SESSION_OVER };
-    pthread_mutex_lock(self->mutex);
-    while (self->pending != NULL) {
-        pending *request = self->pending;
-        DL_DELETE(self->pending, request);
-        request->done(request->arg, &reply);
-        free_pending(request);
+    pending *request = NULL;
+    pending *next = NULL;
+    DL_FOREACH_SAFE(self->pending, request, next) {
+        answer(request, &(zkl_reply){ .outcome = ZKL_OUTCOME_SESSION_OVER });
     }
-    tell_answered(self);
-    pthread_mutex_unlock(self->mutex);
 }
 
 void zkl_connection_close(zkl_connection *self) {

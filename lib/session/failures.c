@@ -58,11 +58,9 @@ static failure *place_of(const char *address) {
     return oldest;
 }
 
-static void take_accepted(failure *one) {
-    one->accepted = true;
-    snprintf(one->why, sizeof(one->why),
-             "accepts connections, but gives no session (no ZooKeeper "
-             "server, or one without a quorum)");
+static void note(failure *one, bool accepted, const char *why) {
+    one->accepted = accepted;
+    snprintf(one->why, sizeof(one->why), "%s", why);
 }
 
 /* "errno=111(Connection refused): ...". Once it is accepted, that it was closed or too long silent
@@ -76,18 +74,15 @@ static void take_error(failure *one, const char *line) {
     one->accepted = false;
 }
 
-static void take_established(failure *one) {
-    one->accepted = false;
-    one->why[0] = '\0';
-}
-
 void zkl_failures_take_line(const char *line) {
     char address[ADDRESS_SIZE];
     ZKL_WITH_MUTEX(&zkl_process_mutex);
     if (find_address(line, "initiated connection to server ", address)) {
-        take_accepted(place_of(address));
+        note(place_of(address), true,
+             "accepts connections, but gives no session (no ZooKeeper server, or one without a "
+             "quorum)");
     } else if (find_address(line, "session establishment complete on server ", address)) {
-        take_established(place_of(address));
+        note(place_of(address), false, "");
     } else if (strstr(line, " zk retcode=") != NULL && find_address(line, "Socket ", address)) {
         take_error(place_of(address), line);
     }

@@ -1,28 +1,12 @@
 #include "session/leader_watch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <utlist.h>
 
 #include "recipe/node_data.h"
 #include "recipe/node_name.h"
-
-struct zkl_leader_watch {
-    zkl_session *session; /* NULL: it is finished */
-    zkl_leader_callback *seen;
-    void *arg;
-    char parent_path[ZKL_NODE_PATH_SIZE];
-    zkl_list_waiter list;          /* of who is there, */
-    char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
-    zkl_watch_waiter waiter;       /* the watch on that, */
-    zkl_sent *reading;             /* and a look at it */
-    bool was_read;
-    int64_t highest_term;
-    zkl_timer pause;
-    zkl_leader_watch *prev, *next;
-};
 
 static void look(void *arg);
 
@@ -174,12 +158,8 @@ size_t zkl_leader_watch_watched_bytes(const char *parent_path) {
     return 2 * zkl_watch_path_bytes(strlen(parent_path) + 1 + ZKL_NODE_NAME_SIZE);
 }
 
-zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        zkl_leader_callback *seen, void *arg) {
-    zkl_leader_watch *watch = calloc(1, sizeof(*watch));
-    if (watch == NULL) {
-        return NULL;
-    }
+void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const char *parent_path,
+                            zkl_leader_callback *seen, void *arg) {
     snprintf(watch->parent_path, sizeof(watch->parent_path), "%s", parent_path);
     watch->session = session;
     watch->seen = seen;
@@ -191,12 +171,10 @@ zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent
     session->watched_bytes += zkl_leader_watch_watched_bytes(parent_path);
     zkl_liveness_wake(&session->liveness);
     look(watch);
-    return watch;
 }
 
-void zkl_leader_watch_close(zkl_leader_watch *watch) {
+void zkl_leader_watch_end(zkl_leader_watch *watch) {
     if (watch->session != NULL) {
         leave(watch->session, watch);
     }
-    free(watch);
 }

@@ -11,18 +11,31 @@
 #include "session/session.h"
 #include "zklock/election.h"
 
-typedef struct zkl_leader_watch zkl_leader_watch;
+/** Embed it, zeroed. */
+typedef struct zkl_leader_watch {
+    zkl_session *session; /* NULL: it is finished */
+    zkl_leader_callback *seen;
+    void *arg;
+    char parent_path[ZKL_NODE_PATH_SIZE];
+    zkl_list_waiter list;          /* of who is there, */
+    char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
+    zkl_watch_waiter waiter;       /* the watch on that, */
+    zkl_sent *reading;             /* and a look at it */
+    bool was_read;
+    int64_t highest_term;
+    zkl_timer pause;
+    struct zkl_leader_watch *prev, *next;
+} zkl_leader_watch;
 
 /** What it may come to need of its session's watches. */
 size_t zkl_leader_watch_watched_bytes(const char *parent_path);
 
 /** Begins to look. `seen` is called whenever the leader was looked for, which may be as before, and
- *  never with a lower term after a higher one; it fills in struct_size itself. NULL: out of memory.
- */
-zkl_leader_watch *zkl_leader_watch_open(zkl_session *session, const char *parent_path,
-                                        zkl_leader_callback *seen, void *arg);
-/** Nobody is told of anything from here on. */
-void zkl_leader_watch_close(zkl_leader_watch *watch);
+ *  never with a lower term after a higher one; it fills in struct_size itself. */
+void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const char *parent_path,
+                            zkl_leader_callback *seen, void *arg);
+/** Nobody is told of anything from here on. One that has not begun is fine. */
+void zkl_leader_watch_end(zkl_leader_watch *watch);
 
 /** The session has a new connection, and may be a new one. */
 void zkl_leader_watches_connected(zkl_session *session);

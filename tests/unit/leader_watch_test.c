@@ -4,13 +4,15 @@
  */
 #include "session/leader_watch.h"
 
+#include <string.h>
+
 #include "support/run_stage.h"
 #include "zklock/election.h"
 
 enum { OWNER = 42 };
 
 static run_stage *stage;
-static zkl_leader_watch *watch;
+static zkl_leader_watch watch;
 
 static void on_seen(void *arg, const zkl_leader *leader) {
     (void)arg;
@@ -27,7 +29,8 @@ static void on_seen(void *arg, const zkl_leader *leader) {
 static void begin(void) {
     stage = stage_open();
     stage->fake.jitter = 0;
-    watch = zkl_leader_watch_open(&stage->session, "/r", on_seen, NULL);
+    memset(&watch, 0, sizeof(watch));
+    zkl_leader_watch_begin(&watch, &stage->session, "/r", on_seen, NULL);
 }
 
 static void expect_no_timer(void) {
@@ -35,7 +38,7 @@ static void expect_no_timer(void) {
 }
 
 static void end(void) {
-    zkl_leader_watch_close(watch);
+    zkl_leader_watch_end(&watch);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_OK); /* a watch that was armed too late is removed */
     EXPECT_INT(zkl_watch_table_count(&stage->session.watches), 0);
@@ -141,7 +144,7 @@ TEST(refusal_is_told_and_tried_again) {
 
 TEST(closed_one_waits_for_its_last_reply) {
     begin();
-    zkl_leader_watch_close(watch);
+    zkl_leader_watch_end(&watch);
     expect_no_timer();
     listed();
     FAKE_HEARD(&stage->fake, "list /r");

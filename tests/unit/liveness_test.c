@@ -204,12 +204,13 @@ static void see_nothing(void *arg, const zkl_leader *leader) {
 /* Who only follows a leader hears of the next over the same connection. */
 TEST(session_of_an_observer_is_probed_and_given_up_too) {
     run_stage *stage = live_open(0);
-    zkl_leader_watch *watch = zkl_leader_watch_open(&stage->session, "/r", see_nothing, NULL);
+    zkl_leader_watch watch = { 0 };
+    zkl_leader_watch_begin(&watch, &stage->session, "/r", see_nothing, NULL);
     FAKE_HEARD(&stage->fake, "list /r");
     stage_pass(stage, PERIOD_MS);
     FAKE_HEARD(&stage->fake, PROBE);
     EXPECT_INT(abandoned_after(stage, 8), 1);
-    zkl_leader_watch_close(watch);
+    zkl_leader_watch_end(&watch);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_OK);
     live_finish(stage);
 }
