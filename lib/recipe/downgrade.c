@@ -26,7 +26,8 @@ void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
 
 /* Our node is now the reader's: the place in the queue and its zxid stay the writer's. */
 static void take_readers_place(zkl_request *request, const zkl_step *step) {
-    zkl_request_stop_watching_own(request, step); /* of the writer's node, which is gone */
+    /* That of the writer's node, which is gone. */
+    zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
     zkl_node_name_copy(request->own.node, request->downgrade.reader);
     request->options.mode = ZKL_READ;
     zkl_request_end_downgrade(request, step, ZKL_OK);

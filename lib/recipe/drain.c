@@ -50,6 +50,10 @@ static void take_inspection(zkl_request *request, const zkl_step *step) {
 
 void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
+    if (!request->draining) {
+        zkl_request_on_parent_seen(request, step);
+        return;
+    }
     bool may_go = event->outcome == ZKL_OUTCOME_OK && event->zxid <= request->own.zxid &&
                   !event->holds_data && request->session.connected;
     if (may_go) {

@@ -14,8 +14,8 @@ bool zkl_request_must_look_first(const zkl_request *request) {
 }
 
 void zkl_request_lose_place(zkl_request *request, const zkl_step *step) {
-    zkl_request_stop_watching(request, step);
-    zkl_request_stop_watching_own(request, step);
+    zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
+    zkl_request_unwatch(&request->own.watched, step, ZKL_ACTION_UNWATCH_OWN);
     zkl_request_forget_node(request);
     request->stage = ZKL_STAGE_JOINING;
     request->wait.way_was_free = false;
@@ -147,8 +147,8 @@ void zkl_request_on_listed(zkl_request *request, const zkl_step *step) {
 void zkl_request_on_watched(zkl_request *request, const zkl_step *step) {
     if (step->event->outcome == ZKL_OUTCOME_OK) {
         request->wait.watching = true;
-        if (request->own.state != ZKL_OWN_NODE_OURS) {
-            zkl_request_stop_watching(request, step); /* our place was lost meanwhile */
+        if (request->own.state != ZKL_OWN_NODE_OURS) { /* our place was lost meanwhile */
+            zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
         }
     } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
         zkl_request_note_failure(request, step);

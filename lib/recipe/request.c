@@ -6,23 +6,18 @@
 
 /* ---- What is held, and lost ------------------------------------------------- */
 
-/* A lock that was granted and is not held any more, for a reason of its own. */
-static void lose(zkl_request *request, const zkl_step *step, zkl_request_stage next, int status) {
-    request->stage = next;
-    zkl_request_end_downgrade(request, step, ZKL_LOST);
-    zkl_request_tell(step, ZKL_ACTION_LOSE, NULL, status);
-}
-
 static bool was_granted(const zkl_request *request) {
     return request->stage == ZKL_STAGE_HELD || request->stage == ZKL_STAGE_KEPT;
 }
 
-/* What was granted ends, whether it is still held or lost already. */
-static void end_grant(zkl_request *request, const zkl_step *step, int status) {
-    if (request->stage == ZKL_STAGE_HELD) {
-        lose(request, step, ZKL_STAGE_LEAVING, status);
-    } else {
-        request->stage = ZKL_STAGE_LEAVING;
+/* What was granted ends. It is news only if it was not lost already. */
+static void end_grant(zkl_request *request, const zkl_step *step, zkl_request_stage next,
+                      int status) {
+    bool is_news = request->stage == ZKL_STAGE_HELD;
+    request->stage = next;
+    if (is_news) {
+        zkl_request_end_downgrade(request, step, ZKL_LOST);
+        zkl_request_tell(step, ZKL_ACTION_LOSE, NULL, status);
     }
 }
 
@@ -41,21 +36,16 @@ static void look_for_lost_node(zkl_request *request, const zkl_step *step) {
     zkl_request_ask(request, step, ZKL_ACTION_LIST, NULL);
 }
 
-/* Nobody else may come who has the time to wait until the resource is empty. */
-static void advance_without_node(zkl_request *request, const zkl_step *step) {
-    if (request->draining && request->session.connected) {
-        zkl_request_advance_drain(request, step);
-    } else {
-        end(request, step);
-    }
-}
-
-/* On the way out, a node that may exist is first found or ruled out. */
+/* On the way out, a node that may exist is first found or ruled out. Then the drain goes on, as
+ * perhaps nobody else comes who has the time to wait until the resource is empty. */
 static void advance_leave(zkl_request *request, const zkl_step *step) {
-    zkl_request_stop_watching(request, step);
-    if (request->own.state == ZKL_OWN_NODE_NONE && request->lost.surplus[0] == '\0' &&
-        !request->lost.twins) {
-        advance_without_node(request, step);
+    zkl_request_unwatch(&request->wait.watching, step, ZKL_ACTION_UNWATCH);
+    bool is_gone = request->own.state == ZKL_OWN_NODE_NONE && request->lost.surplus[0] == '\0' &&
+                   !request->lost.twins;
+    if (is_gone && request->draining && request->session.connected) {
+        zkl_request_advance_drain(request, step);
+    } else if (is_gone) {
+        end(request, step);
     } else if (!request->session.connected) {
         return;
     } else if (request->lost.surplus[0] != '\0') {
@@ -145,15 +135,6 @@ static void on_created(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Of the resource that is drained, or of what is to be made. */
-static void on_parent_inspected(zkl_request *request, const zkl_step *step) {
-    if (request->draining) {
-        zkl_request_on_parent_inspected(request, step);
-    } else {
-        zkl_request_on_parent_seen(request, step);
-    }
-}
-
 /* Our own node is gone, and it was not us who deleted it. */
 static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
     if (request->stage >= ZKL_STAGE_LEAVING || request->own.state != ZKL_OWN_NODE_OURS) {
@@ -161,7 +142,7 @@ static void on_own_node_gone(zkl_request *request, const zkl_step *step) {
     }
     if (was_granted(request)) {
         request->own.state = ZKL_OWN_NODE_NONE; /* its name is kept, for the news of the loss */
-        end_grant(request, step, ZKL_NODE_DELETED);
+        end_grant(request, step, ZKL_STAGE_LEAVING, ZKL_NODE_DELETED);
     } else {
         zkl_request_lose_place(request, step);
     }
@@ -296,13 +277,13 @@ static void on_lease_thin(zkl_request *request, const zkl_step *step) {
 static void on_lease_ended(zkl_request *request, const zkl_step *step) {
     request->session.lease_runs = false;
     if (request->options.needs_lease && request->stage == ZKL_STAGE_HELD) {
-        lose(request, step, ZKL_STAGE_KEPT, ZKL_LEASE_ENDED);
+        end_grant(request, step, ZKL_STAGE_KEPT, ZKL_LEASE_ENDED);
     }
 }
 
 static void on_hold_limit(zkl_request *request, const zkl_step *step) {
     if (was_granted(request)) {
-        end_grant(request, step, ZKL_HOLD_LIMIT);
+        end_grant(request, step, ZKL_STAGE_LEAVING, ZKL_HOLD_LIMIT);
     }
 }
 
@@ -343,7 +324,7 @@ static void on_session_ended(zkl_request *request, const zkl_step *step) {
     bool had_place = request->own.state != ZKL_OWN_NODE_NONE;
     forget_session(request, step->event->guid);
     if (was_granted(request)) {
-        end_grant(request, step, ZKL_SESSION_EXPIRED);
+        end_grant(request, step, ZKL_STAGE_LEAVING, ZKL_SESSION_EXPIRED);
     } else if (request->stage < ZKL_STAGE_LEAVING) {
         join_in_next_session(request, step, had_place);
     }
@@ -399,7 +380,7 @@ static reaction *const reactions[] = {
     [ZKL_EVENT_SETTLED] = on_settled,
     [ZKL_EVENT_OWN_WATCHED] = on_own_watched,
     [ZKL_EVENT_PARENT_REMOVED] = zkl_request_on_parent_removed,
-    [ZKL_EVENT_PARENT_INSPECTED] = on_parent_inspected,
+    [ZKL_EVENT_PARENT_INSPECTED] = zkl_request_on_parent_inspected,
     [ZKL_EVENT_DOWNGRADED] = zkl_request_on_downgraded,
     [ZKL_EVENT_BACKED_OFF] = NULL, /* the end of a pause says no more than that */
     [ZKL_EVENT_WATCH_FIRED] = zkl_request_on_watch_fired,

@@ -144,16 +144,9 @@ void zkl_request_watch_held(zkl_request *request, const zkl_step *step) {
     }
 }
 
-void zkl_request_stop_watching_own(zkl_request *request, const zkl_step *step) {
-    if (request->own.watched) {
-        request->own.watched = false;
-        zkl_request_tell(step, ZKL_ACTION_UNWATCH_OWN, NULL, ZKL_OK);
-    }
-}
-
-void zkl_request_stop_watching(zkl_request *request, const zkl_step *step) {
-    if (request->wait.watching) {
-        request->wait.watching = false;
-        zkl_request_tell(step, ZKL_ACTION_UNWATCH, NULL, ZKL_OK);
+void zkl_request_unwatch(bool *watched, const zkl_step *step, zkl_action_kind order) {
+    if (*watched) {
+        *watched = false;
+        zkl_request_tell(step, order, NULL, ZKL_OK);
     }
 }

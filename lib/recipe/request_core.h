@@ -48,9 +48,8 @@ void zkl_request_forget_node(zkl_request *request);
 void zkl_request_watch_own(zkl_request *request, const zkl_step *step);
 /** The same for a lock that is held. */
 void zkl_request_watch_held(zkl_request *request, const zkl_step *step);
-void zkl_request_stop_watching_own(zkl_request *request, const zkl_step *step);
-/** Watches no longer what is in its way. */
-void zkl_request_stop_watching(zkl_request *request, const zkl_step *step);
+/** Orders the end of a watch, UNWATCH or UNWATCH_OWN, if it is armed. */
+void zkl_request_unwatch(bool *watched, const zkl_step *step, zkl_action_kind order);
 
 /* ---- place.c -------------------------------------------------------------------------------- */
 
@@ -77,7 +76,7 @@ void zkl_request_on_watch_fired(zkl_request *request, const zkl_step *step);
  */
 
 void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step);
-/** PARENT_INSPECTED, of one that may not be made. */
+/** PARENT_INSPECTED, without a drain: of one that may not be made. */
 void zkl_request_on_parent_seen(zkl_request *request, const zkl_step *step);
 
 /* ---- drain.c -------------------------------------------------------------------------------- */
