@@ -1,9 +1,9 @@
 /*
  * Writes that are carried out only if a node lives: transactions whose first operation checks it.
  *
- * One is sent once the session is connected, and has answered not long ago: what is sent into a
- * connection that has died meanwhile, as in a process that was stopped, gets no reply, and
- * then it is not known whether it was applied. Until then it waits, and nothing has happened.
+ * A write waits until the session is connected and has answered recently. If it were sent into a
+ * dead connection, for example after the process was stopped, it would get no reply, and nobody
+ * would know whether it was applied. While it waits nothing has happened.
  *
  * Everything here runs with the client's mutex held.
  */

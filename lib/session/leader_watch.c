@@ -52,12 +52,10 @@ static void fail(zkl_leader_watch *watch, zkl_outcome outcome, int status) {
 /* ---- Looking ------------------------------------------------------------------------- */
 
 static void on_read(void *arg, const zkl_reply *reply) {
-    zkl_leader_watch *watch = arg;
     if (reply->outcome == ZKL_OUTCOME_OK) {
-        watch->was_read = true;
-        conclude(watch, reply);
+        conclude(arg, reply);
     } else {
-        fail(watch, reply->outcome, reply->status);
+        fail(arg, reply->outcome, reply->status);
     }
 }
 
@@ -113,7 +111,6 @@ static void stop_looking(zkl_leader_watch *watch) {
     zkl_watch_table_remove(&watch->waiter);
     zkl_sent_forget(&watch->reading);
     zkl_timer_stop(&watch->pause);
-    watch->was_read = false;
 }
 
 /* Without a connection it waits for the next. */
@@ -129,10 +126,10 @@ static void look(void *arg) {
 
 /* ---- Beginning and end ---------------------------------------------------------------- */
 
-/* A watch does not outlive its session. */
+/* A watch does not outlive its session. One that pauses has not found out who leads. */
 void zkl_leader_watches_connected(zkl_session *session) {
     for (zkl_leader_watch *watch = session->leader_watches; watch != NULL; watch = watch->next) {
-        if (!watch->was_read || watch->waiter.watch == NULL) {
+        if (watch->waiter.watch == NULL || watch->pause.timers != NULL) {
             look(watch);
         }
     }

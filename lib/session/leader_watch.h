@@ -1,8 +1,8 @@
 /*
- * Follows which node is first in the queue of a resource, for an observer that has no node there: a
- * list, then a watch on the first node and a look at it, and all of that again when the watch has
- * fired. While nobody is there it lists again and again: a watch on the children would wake it for
- * every candidate that comes.
+ * Follows which node is first in the queue of a resource, for an observer that has no node there.
+ * It lists the queue, watches the first node and reads it; when the watch fires it starts over.
+ * While the queue is empty it polls: a watch on the children would wake it for every candidate that
+ * comes.
  *
  * Everything here runs with the client's mutex held.
  */
@@ -21,7 +21,6 @@ typedef struct zkl_leader_watch {
     char path[ZKL_NODE_PATH_SIZE]; /* the first node of it, */
     zkl_watch_waiter waiter;       /* the watch on that, */
     zkl_sent *reading;             /* and a look at it */
-    bool was_read;
     int64_t highest_term;
     zkl_timer pause;
     struct zkl_leader_watch *prev, *next;
@@ -34,7 +33,7 @@ size_t zkl_leader_watch_watched_bytes(const char *parent_path);
  *  never with a lower term after a higher one; it fills in struct_size itself. */
 void zkl_leader_watch_begin(zkl_leader_watch *watch, zkl_session *session, const char *parent_path,
                             zkl_leader_callback *seen, void *arg);
-/** Nobody is told of anything from here on. One that has not begun is fine. */
+/** `seen` is not called any more. A watch that has not begun is allowed. */
 void zkl_leader_watch_end(zkl_leader_watch *watch);
 
 /** The session has a new connection, and may be a new one. */

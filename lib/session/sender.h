@@ -1,7 +1,7 @@
 /*
- * Sends the operations of one session after another: each is counted by its kind, and its reply is
- * looked at once for all: what it says of the session goes to `answered`, and a reply to what an
- * earlier session asked is handed on as ZKL_OUTCOME_SESSION_OVER.
+ * Sends the operations of one session after another, and counts them by kind. Each reply goes to
+ * `answered` first, which learns from it how the session is. A reply to an operation of an earlier
+ * session becomes ZKL_OUTCOME_SESSION_OVER.
  *
  * Everything here runs with the client's mutex held.
  */
@@ -24,12 +24,12 @@ typedef struct zkl_sent zkl_sent;
 /** As zkl_operations_table.send; ZKL_OUTCOME_NOT_NOW also means that there is no memory. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
                      void *arg);
-/** Likewise, for an asker that may go before the reply: `*under_way` is the operation until then.
+/** The same, for an asker that may go before the reply: `*under_way` is the operation until then.
  */
 zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
                              zkl_reply_callback *done, void *arg, zkl_sent **under_way);
-/** Its reply is told to no asker any more. Does nothing if there is none. */
+/** Its reply is dropped. Does nothing if `*under_way` is NULL. */
 void zkl_sent_forget(zkl_sent **under_way);
 
-/** By the clock of the operations, as are the times of what is sent. */
+/** The clock of the operations. */
 int64_t zkl_sender_now_ms(const zkl_sender *sender);

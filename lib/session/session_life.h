@@ -1,13 +1,13 @@
 /*
- * What happens to a session, from its beginning to its end, and what is told of it: its requests,
- * the guarded writes that wait, those who follow a leader, its watches, and liveness. All of it
- * runs with the client's mutex held; opening and closing the real thing is the client's work.
+ * What happens to a session, from its beginning to its end. Each event is passed on to its
+ * requests, waiting guarded writes, leader watches, node watches and liveness. All of it runs with
+ * the client's mutex held; the client opens and closes the connection.
  */
 #pragma once
 
 #include "session/session.h"
 
-/** lease_tick_ms: of the servers; 0: no lease is kept. */
+/** lease_tick_ms: the servers' tick; 0: no lease is kept. */
 void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms);
 void zkl_session_destroy(zkl_session *session);
 
@@ -18,10 +18,10 @@ void zkl_session_connecting(zkl_session *session);
 void zkl_session_on_news(zkl_session *session, const zkl_session_news *news);
 void zkl_session_on_watch_fired(zkl_session *session, uint64_t watch_id, bool deleted);
 
-/** We end the session, because it does not answer: for the requests it has expired, but it is not
- *  known whether their nodes are gone. */
+/** Ends the session because it does not answer. To the requests it has expired, but their nodes may
+ *  still be there. */
 void zkl_session_give_up(zkl_session *session);
 
-/** The session is over for good and no other will follow: requests that are
- *  left give `status` as their verdict and end. */
+/** The session is over and no other will follow: the remaining requests end, with `status` as their
+ *  verdict. */
 void zkl_session_finish(zkl_session *session, int status);
