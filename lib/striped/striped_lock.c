@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error_message.h"
 #include "base/handles.h"
@@ -67,12 +68,20 @@ static zkl_lock *find_last(zkl_striped_lock *self) {
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
 
+/* All others than these must be as in ZKL_LOCK_OPTIONS_INIT. */
 static int check_options(const zkl_lock_options *options) {
-    bool plain = options->permits == 0 && options->reentrant == 0 && options->note == NULL &&
-                 options->state_callback == NULL;
-    return plain ? ZKL_OK
-                 : zkl_refuse("option", "permits, reentrant, note or state_callback",
-                              "is not for stripes");
+    zkl_lock_options allowed = ZKL_LOCK_OPTIONS_INIT;
+    allowed.struct_size = options->struct_size;
+    allowed.fail_on_session_expiry = options->fail_on_session_expiry;
+    allowed.max_hold_ms = options->max_hold_ms;
+    allowed.max_waiting = options->max_waiting;
+    allowed.resource_class = options->resource_class;
+    allowed.owner = options->owner;
+    return memcmp(options, &allowed, sizeof(allowed)) == 0
+               ? ZKL_OK
+               : zkl_refuse("options", NULL,
+                            "of stripes are fail_on_session_expiry, max_hold_ms, max_waiting, "
+                            "resource_class and owner; leave the others as they begin");
 }
 
 static int open_locks(zkl_striped_lock *self, zkl_client *client, zkl_lock_member *members,
@@ -249,27 +258,21 @@ static int check_free(zkl_striped_lock *self) {
     }
 }
 
-static int check_call(const zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
-                      int64_t timeout_ms) {
+/* ZKL_OK: the handle is busy with it, and kept until drop(), even if another thread closes it; and
+ * the mutex is taken. */
+static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms) {
     ZKL_TRY(zkl_handle_check("striped_lock", self));
     ZKL_TRY(zkl_validate_range("stripe", stripe, ZKL_ANY_STRIPE, self->stripes - 1));
     ZKL_TRY(zkl_validate_mode(mode, 0));
-    return zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX);
-}
-
-/* Takes the mutex, and keeps the handle until drop(), even if another thread closes it. */
-static void enter(zkl_striped_lock *self) {
+    ZKL_TRY(zkl_validate_range("timeout_ms", timeout_ms, ZKL_FOREVER, INT64_MAX));
     pthread_mutex_lock(&self->mutex);
-    self->references++;
-}
-
-/* With the mutex. ZKL_OK: the handle is busy with it. */
-static int begin(zkl_striped_lock *self, int32_t stripe, zkl_mode mode, int64_t timeout_ms) {
-    ZKL_TRY(check_free(self));
-    if (self->searching || self->closed) {
-        return ZKL_HANDLE_IN_USE;
+    int status = check_free(self);
+    if (status != ZKL_OK || self->searching || self->closed) {
+        pthread_mutex_unlock(&self->mutex);
+        return status != ZKL_OK ? status : ZKL_HANDLE_IN_USE;
     }
     bool any = stripe == ZKL_ANY_STRIPE;
+    self->references++;
     self->searching = true;
     self->search.called_off = false;
     self->too_late = false;
@@ -317,17 +320,14 @@ static int ask(zkl_striped_lock *self, zkl_grant *grant) {
 int zkl_striped_lock_acquire(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                              int64_t timeout_ms, zkl_grant *grant) {
     ZKL_BEGIN_CALL;
-    ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
     ZKL_TRY(zkl_validate_struct_size("zkl_grant", grant, sizeof(*grant)));
+    ZKL_TRY(begin(self, stripe, mode, timeout_ms));
     zkl_grant filled = ZKL_GRANT_INIT;
-    enter(self);
-    int status = begin(self, stripe, mode, timeout_ms);
-    if (status == ZKL_OK) {
-        while (asks_on(self, &status)) {
-            status = ask(self, &filled);
-        }
-        status = end(self, status, &filled);
+    int status = ZKL_OK;
+    while (asks_on(self, &status)) {
+        status = ask(self, &filled);
     }
+    status = end(self, status, &filled);
     drop(self);
     if (status == ZKL_OK && grant != NULL) {
         zkl_struct_fill(grant, &filled);
@@ -371,19 +371,16 @@ static bool asks_on_async(zkl_striped_lock *self, int *status) {
 int zkl_striped_lock_acquire_async(zkl_striped_lock *self, int32_t stripe, zkl_mode mode,
                                    int64_t timeout_ms, zkl_acquire_callback *callback, void *arg) {
     ZKL_BEGIN_CALL;
-    ZKL_TRY(check_call(self, stripe, mode, timeout_ms));
     ZKL_TRY(zkl_validate_pointer("callback", (const void *)(uintptr_t)callback));
-    enter(self);
-    int status = begin(self, stripe, mode, timeout_ms);
-    if (status == ZKL_OK) {
-        self->callback = callback;
-        self->arg = arg;
-        if (asks_on_async(self, &status)) {
-            pthread_mutex_unlock(&self->mutex);
-            return ZKL_OK;
-        }
-        status = end(self, status, NULL);
+    ZKL_TRY(begin(self, stripe, mode, timeout_ms));
+    int status = ZKL_OK;
+    self->callback = callback;
+    self->arg = arg;
+    if (asks_on_async(self, &status)) {
+        pthread_mutex_unlock(&self->mutex);
+        return ZKL_OK;
     }
+    status = end(self, status, NULL);
     drop(self);
     return status;
 }

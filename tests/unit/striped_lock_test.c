@@ -185,12 +185,13 @@ TEST(bad_input_is_refused) {
     EXPECT_INT(zkl_striped_lock_open(NULL, "stock", 1, NULL, &striped_lock), ZKL_INVALID_ARGUMENT);
     EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, NULL, NULL), ZKL_INVALID_ARGUMENT);
     options.permits = 1;
-    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock),
-               ZKL_INVALID_ARGUMENT);
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock), "options");
     options.permits = 0;
     options.tell_contended = 1;
-    EXPECT_INT(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock),
-               ZKL_INVALID_ARGUMENT);
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock), "options");
+    options.tell_contended = 0;
+    options.state_arg = &options;
+    EXPECT_REFUSED(zkl_striped_lock_open(client, "stock", 1, &options, &striped_lock), "options");
     char name[ZKL_RESOURCE_MAX + 1];
     memset(name, 'x', ZKL_RESOURCE_MAX);
     name[ZKL_RESOURCE_MAX] = '\0';
