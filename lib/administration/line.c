@@ -79,7 +79,11 @@ static int64_t token_of(const zkl_line_entry *entry, const char *text, int64_t z
     return is_one ? earlier : zxid;
 }
 
-static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const zkl_reply *reply) {
+static int describe(zkl_line_entry *entry, zkl_pool *pool, const zkl_reply *reply) {
+    zkl_node_identity data;
+    char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
+    ZKL_TRY(zkl_made(room));
+    zkl_node_identity_read(&data, room, reply->data, reply->data_length);
     int64_t age_ms = zkl_wall_clock_ms() - reply->made_ms;
     zkl_node_name name = entry->member.name;
     entry->contender = (zkl_contender){
@@ -89,21 +93,11 @@ static void describe(zkl_line_entry *entry, const zkl_node_identity *data, const
         .permits = name.permits,
         .sequence = name.sequence,
         .session_id = reply->ephemeral_owner,
-        .token = token_of(entry, data->token, reply->zxid),
-        .identity = { data->host, data->process_id, data->label, data->owner, data->text },
+        .token = token_of(entry, data.token, reply->zxid),
+        .identity = { data.host, data.process_id, data.label, data.owner, data.text },
         .age_ms = age_ms > 0 ? age_ms : 0,
-        .revoke_requested = data->revoked ? 1 : 0,
+        .revoke_requested = data.revoked ? 1 : 0,
     };
-}
-
-static int take_answer(zkl_line_entry *entry, zkl_pool *pool, const zkl_question *question) {
-    const zkl_reply *reply = &question->reply;
-    zkl_node_identity data;
-    ZKL_TRY(zkl_questions_status(question, 1));
-    char *room = zkl_pool_take(pool, zkl_node_identity_room(reply->data_length));
-    ZKL_TRY(zkl_made(room));
-    zkl_node_identity_read(&data, room, reply->data, reply->data_length);
-    describe(entry, &data, reply);
     return ZKL_OK;
 }
 
@@ -112,7 +106,7 @@ static int take_answers(zkl_line *line, zkl_pool *pool, const zkl_question *ques
     size_t left = 0;
     for (size_t i = 0; i < line->count; i++) {
         if (questions[i].reply.outcome != ZKL_OUTCOME_NO_NODE) {
-            ZKL_TRY(take_answer(&line->entries[i], pool, &questions[i]));
+            ZKL_TRY(describe(&line->entries[i], pool, &questions[i].reply));
             line->entries[left++] = line->entries[i];
         }
     }
@@ -140,6 +134,7 @@ int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zk
         questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));
+    ZKL_TRY(zkl_questions_status(questions, line->count));
     ZKL_TRY(take_answers(line, pool, questions));
     judge(line);
     return ZKL_OK;
