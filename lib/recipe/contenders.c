@@ -45,7 +45,7 @@ zkl_listed zkl_contenders_read(zkl_children children, zkl_neighbour *room) {
 
 /* ---- The place of a request ----------------------------------------------------------- */
 
-/* Whoever has no node yet comes after all. */
+/* Before a request that has no node yet, every other one is earlier. */
 static bool is_earlier(zkl_neighbour child, zkl_neighbour own) {
     return is_request(child.name) &&
            (own.text == NULL || (zkl_neighbour_is_before(child, own) && !is_twin(child, own)));

@@ -74,7 +74,7 @@ bool zkl_neighbour_is_before(zkl_neighbour one, zkl_neighbour other);
 /** Whether a request is before another, and in its way. */
 bool zkl_neighbour_blocks(zkl_neighbour earlier, zkl_neighbour own);
 
-/** A queue, as whoever holds sees it. */
+/** A queue, as a holder sees it. */
 typedef struct zkl_contenders_rear {
     bool listed;        /* our own node is in the list; else the list says nothing */
     const char *waiter; /* a later request that waits for us, a name of the list; NULL: nobody */

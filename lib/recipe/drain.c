@@ -1,8 +1,8 @@
 #include "recipe/request_core.h"
 
-/* Our own node goes first; then whoever finds the resource empty deletes its node, if that may be
- * deleted: see zkl_request_on_parent_inspected. It may be made again at once by somebody else, who
- * begins with the sequence 0. */
+/* Our own node goes first. Then each request that drains inspects the resource's node, and deletes
+ * it if it is empty and may be deleted: see zkl_request_on_parent_inspected. Somebody else may make
+ * it again at once; the sequence then begins with 0. */
 void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
     bool ours = request->own.state == ZKL_OWN_NODE_OURS;
     if (ours && request->lost.twins) {
@@ -14,10 +14,11 @@ void zkl_request_advance_drain(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* A member makes no node alone: all begin anew, as after the loss of a place. But a try has had
- * its turn. */
-static void end_drain(zkl_request *request, const zkl_step *step) {
+/* A member makes no node alone: all members begin again, as after the loss of a place. But a try
+ * does not begin again. */
+static void end_drain(zkl_request *request, const zkl_step *step, bool parent_is_gone) {
     request->draining = false;
+    request->parents.missing = parent_is_gone;
     request->wait.way_was_free = false;
     if (!request->options.is_member) {
         zkl_request_tell(step, ZKL_ACTION_REJOIN, NULL, ZKL_OK);
@@ -27,22 +28,17 @@ static void end_drain(zkl_request *request, const zkl_step *step) {
     }
 }
 
-static void end_drain_without_parent(zkl_request *request, const zkl_step *step) {
-    request->parents.missing = true;
-    end_drain(request, step);
-}
-
-/* A resource that is younger than the node which we had in it was made anew by somebody else,
- * and may never be empty again. One that holds data is an application's own node: it is not for us
- * to delete. */
+/* If the resource's node is younger than the node that we had in it, somebody else has made it
+ * again, and it may never be empty. One that holds data is an application's own node: it is not for
+ * us to delete. */
 static void take_inspection(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     if (event->outcome == ZKL_OUTCOME_NO_NODE) {
-        end_drain_without_parent(request, step);
+        end_drain(request, step, true);
     } else if (event->outcome != ZKL_OUTCOME_OK) {
         zkl_request_note_failure(request, step);
     } else if (event->zxid > request->own.zxid) {
-        end_drain(request, step);
+        end_drain(request, step, false);
     } else if (event->holds_data) {
         zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
     }
@@ -71,7 +67,7 @@ void zkl_request_on_parent_inspected(zkl_request *request, const zkl_step *step)
 static void take_removal(zkl_request *request, const zkl_step *step) {
     zkl_outcome outcome = step->event->outcome;
     if (outcome == ZKL_OUTCOME_OK || outcome == ZKL_OUTCOME_NO_NODE) {
-        end_drain_without_parent(request, step);
+        end_drain(request, step, true);
     } else if (outcome == ZKL_OUTCOME_NOT_EMPTY && request->options.only_try) {
         zkl_request_fail(request, step, ZKL_SEQUENCE_EXHAUSTED);
     } else if (outcome == ZKL_OUTCOME_NOT_EMPTY) {

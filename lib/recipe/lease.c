@@ -6,8 +6,11 @@ enum {
     PATIENCE_PARTS = 16      /* of a period: how long to wait for a write that comes anyway */
 };
 
+static const zkl_lease_probe no_probe = { .sent_ms = INT64_MIN };
+
 void zkl_lease_begin(zkl_lease *lease, int32_t tick_ms) {
-    *lease = (zkl_lease){ .tick_ms = tick_ms, .ends_ms = INT64_MIN, .probe_sent_ms = INT64_MIN };
+    *lease = (zkl_lease){ .tick_ms = tick_ms, .ends_ms = INT64_MIN };
+    zkl_lease_gather_anew(lease);
 }
 
 int64_t zkl_lease_probe_period(int32_t timeout_ms) {
@@ -34,8 +37,8 @@ static void extend(zkl_lease *lease, int64_t since_ms) {
 
 void zkl_lease_gather_anew(zkl_lease *lease) {
     lease->stage = ZKL_LEASE_NOTHING;
-    lease->has_next_probe = false;
-    lease->probe_sent_ms = INT64_MIN;
+    lease->probe = no_probe;
+    lease->next_probe = no_probe;
 }
 
 static void take_timeout(zkl_lease *lease, int32_t timeout_ms) {
@@ -72,34 +75,27 @@ static bool next_proof_is_too_late(const zkl_lease *lease, int64_t sent_ms) {
  * timers and answers do not come to the millisecond; and less where a period is
  * a large part of the lease. */
 static bool is_new_probe(const zkl_lease *lease, int64_t sent_ms) {
-    return lease->probe_sent_ms == INT64_MIN ||
-           sent_ms - lease->probe_sent_ms >= lease->period_ms / 2 ||
+    return lease->probe.sent_ms == INT64_MIN ||
+           sent_ms - lease->probe.sent_ms >= lease->period_ms / 2 ||
            next_proof_is_too_late(lease, sent_ms);
 }
 
-static void begin_proof(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
+static void begin_proof(zkl_lease *lease, zkl_lease_probe probe) {
     lease->stage = ZKL_LEASE_PROBED;
-    lease->probe_sent_ms = sent_ms;
-    lease->probe_answered_ms = answered_ms;
-    lease->has_next_probe = false;
-}
-
-static void keep_for_next_proof(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms) {
-    lease->has_next_probe = true;
-    lease->next_probe_sent_ms = sent_ms;
-    lease->next_probe_answered_ms = answered_ms;
+    lease->probe = probe;
+    lease->next_probe = no_probe;
 }
 
 static void end_proof(zkl_lease *lease) {
-    extend(lease, lease->probe_sent_ms);
+    extend(lease, lease->probe.sent_ms);
     lease->stage = ZKL_LEASE_NOTHING;
-    if (lease->has_next_probe) {
-        begin_proof(lease, lease->next_probe_sent_ms, lease->next_probe_answered_ms);
+    if (lease->next_probe.sent_ms != INT64_MIN) {
+        begin_proof(lease, lease->next_probe);
     }
 }
 
 static bool is_first_write(const zkl_lease *lease, int64_t sent_ms) {
-    return lease->stage == ZKL_LEASE_PROBED && sent_ms > lease->probe_answered_ms + lease->tick_ms;
+    return lease->stage == ZKL_LEASE_PROBED && sent_ms > lease->probe.answered_ms + lease->tick_ms;
 }
 
 static bool is_second_write(const zkl_lease *lease, int64_t sent_ms) {
@@ -107,6 +103,7 @@ static bool is_second_write(const zkl_lease *lease, int64_t sent_ms) {
 }
 
 bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, bool was_write) {
+    const zkl_lease_probe probe = { sent_ms, answered_ms };
     if (lease->tick_ms == 0) {
         return false;
     }
@@ -118,17 +115,17 @@ bool zkl_lease_answered(zkl_lease *lease, int64_t sent_ms, int64_t answered_ms, 
         lease->stage = ZKL_LEASE_FIRST_WRITE;
         lease->write_answered_ms = answered_ms;
     } else if (lease->stage == ZKL_LEASE_NOTHING && is_new_probe(lease, sent_ms)) {
-        begin_proof(lease, sent_ms, answered_ms);
+        begin_proof(lease, probe);
     } else if (lease->stage != ZKL_LEASE_NOTHING &&
-               sent_ms - lease->probe_sent_ms >= patience_of(lease)) {
-        keep_for_next_proof(lease, sent_ms, answered_ms); /* the last one is worth most */
+               sent_ms - lease->probe.sent_ms >= patience_of(lease)) {
+        lease->next_probe = probe; /* the last one is worth most */
     }
     return false;
 }
 
 int64_t zkl_lease_write_due(const zkl_lease *lease) {
     if (lease->stage == ZKL_LEASE_PROBED) {
-        return lease->probe_answered_ms + lease->tick_ms + patience_of(lease);
+        return lease->probe.answered_ms + lease->tick_ms + patience_of(lease);
     }
     bool awaits_second = lease->stage == ZKL_LEASE_FIRST_WRITE;
     return awaits_second ? lease->write_answered_ms + 1 /* later by the clock's own measure */
@@ -140,10 +137,10 @@ bool zkl_lease_runs(const zkl_lease *lease, int64_t now_ms) {
 }
 
 /* Whether it lasts until a proof is done that is free to begin now. If all is well it begins with
- * the next probe: the request of whoever asks, where one is wanted so soon. */
+ * the next probe, which is the caller's own request if one is wanted so soon. */
 static bool lasts_a_proof(const zkl_lease *lease, int64_t ends_ms, int64_t free_ms) {
-    int64_t probe_ms = lease->probe_sent_ms + lease->period_ms;
-    if (lease->has_next_probe || probe_ms < free_ms) {
+    int64_t probe_ms = lease->probe.sent_ms + lease->period_ms;
+    if (lease->next_probe.sent_ms != INT64_MIN || probe_ms < free_ms) {
         probe_ms = free_ms;
     }
     return ends_ms > probe_ms + lease->tick_ms + 2 * patience_of(lease);
@@ -159,7 +156,7 @@ bool zkl_lease_is_ample(const zkl_lease *lease, int64_t now_ms) {
         return lasts_a_proof(lease, lease->ends_ms, now_ms);
     }
     int64_t done_ms = later_of(zkl_lease_write_due(lease), now_ms);
-    int64_t ends_ms = later_of(lease->ends_ms, end_of_lease(lease, lease->probe_sent_ms));
+    int64_t ends_ms = later_of(lease->ends_ms, end_of_lease(lease, lease->probe.sent_ms));
     return lease->ends_ms > done_ms + patience_of(lease) && lasts_a_proof(lease, ends_ms, done_ms);
 }
 

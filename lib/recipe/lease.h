@@ -38,6 +38,12 @@ typedef enum zkl_lease_stage {
     ZKL_LEASE_FIRST_WRITE, /* waits for the second */
 } zkl_lease_stage;
 
+/** A request that the server has answered; sent_ms is INT64_MIN: there is none. */
+typedef struct zkl_lease_probe {
+    int64_t sent_ms;
+    int64_t answered_ms;
+} zkl_lease_probe;
+
 /** Read its fields freely; only this module writes them. */
 typedef struct zkl_lease {
     int32_t tick_ms; /* of the servers; 0: no lease is kept */
@@ -46,12 +52,9 @@ typedef struct zkl_lease {
     int64_t margin_ms;
     int64_t ends_ms; /* INT64_MIN: there has been none in this session */
     zkl_lease_stage stage;
-    int64_t probe_sent_ms;
-    int64_t probe_answered_ms;
-    int64_t write_answered_ms; /* the first */
-    bool has_next_probe;       /* answered while that proof is under way */
-    int64_t next_probe_sent_ms;
-    int64_t next_probe_answered_ms;
+    zkl_lease_probe probe;      /* of the proof under way, or of the last */
+    zkl_lease_probe next_probe; /* answered while that proof is under way */
+    int64_t write_answered_ms;  /* the first */
 } zkl_lease;
 
 void zkl_lease_begin(zkl_lease *lease, int32_t tick_ms);

@@ -31,7 +31,7 @@ typedef struct zkl_node_identity {
     bool revoked;     /* it was asked to give its lock up */
 } zkl_node_identity;
 
-/** How much room what is read of so many bytes takes. */
+/** How much room the texts need that are read of `length` bytes. */
 size_t zkl_node_identity_room(size_t length);
 /** The texts are in `room`. `data` may be NULL where there is none. */
 void zkl_node_identity_read(zkl_node_identity *read, char *room, const char *data, size_t length);

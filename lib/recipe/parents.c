@@ -21,8 +21,9 @@ static void begin_anew(zkl_request *request, const zkl_step *step) {
     zkl_request_note_failure(request, step);
 }
 
-/* Servers look at the rights before they look for the node: whoever may not make it need not, if
- * it is there. Another member's may be the one that is missing; or somebody has just made it. */
+/* Servers check the rights before they look for the node. So a client without the right to make it
+ * looks whether it is there: another member's parent may be the missing one, or somebody has just
+ * made it. */
 void zkl_request_on_parent_made(zkl_request *request, const zkl_step *step) {
     const zkl_event *event = step->event;
     bool may_be_there = event->outcome == ZKL_OUTCOME_REFUSED &&

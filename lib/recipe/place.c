@@ -115,7 +115,7 @@ static void judge_first_list(zkl_request *request, const zkl_contenders_view *vi
 }
 
 /* The process may have been stopped between the question and the answer: what is listed may then be
- * of a session that has ended since. Whoever has to wait does so by an old list as well. */
+ * of a session that has ended since. To wait, an old list is good enough. */
 static void on_children(zkl_request *request, zkl_listed children, const zkl_step *step) {
     bool searching = find_twin(request, children);
     if (request->stage >= ZKL_STAGE_LEAVING || searching || request->draining) {

@@ -330,8 +330,8 @@ static void on_session_ended(zkl_request *request, const zkl_step *step) {
     }
 }
 
-/* Who has lost its lock with its lease has nothing to wait for: its node goes when it releases, or
- * with the client. */
+/* A holder that has lost its lock with its lease waits for nothing: its node goes when it releases,
+ * or with the client. */
 static void give_up_waiting(zkl_request *request, const zkl_step *step, int status) {
     bool is_released = request->stage != ZKL_STAGE_KEPT || status != ZKL_LEASE_IMPOSSIBLE;
     if (request->stage != ZKL_STAGE_HELD && is_released) {

@@ -45,7 +45,7 @@ static void decide(zkl_request *request, const zkl_step *step, zkl_action_kind k
     }
 }
 
-/* ZKL_OK would read as a grant, whoever came up with it. */
+/* ZKL_OK would read as a grant. */
 void zkl_request_fail(zkl_request *request, const zkl_step *step, int status) {
     request->stage = ZKL_STAGE_LEAVING;
     decide(request, step, ZKL_ACTION_FAIL, status != ZKL_OK ? status : ZKL_SERVER_REFUSED);

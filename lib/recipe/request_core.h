@@ -82,7 +82,7 @@ void zkl_request_on_parent_seen(zkl_request *request, const zkl_step *step);
 /* ---- drain.c -------------------------------------------------------------------------------- */
 
 /*
- * A resource whose sequence is used up: what was made in it is not trusted, and it begins anew
+ * A resource whose sequence is used up: what was made in it is not trusted, and it begins again
  * with the sequence 0 when it was empty once, and its node deleted.
  */
 

@@ -8,7 +8,7 @@
 
 /** Requests do not use a sequence this near to 2^31: there the servers' counter
  *  sticks and the order is lost. They wait until the resource is empty, delete its
- *  node, and begin anew, with the sequence 0. */
+ *  node, and begin again, with the sequence 0. */
 #define ZKL_SEQUENCE_LIMIT (INT32_MAX - (1 << 20))
 
 /** How an operation ended. */
@@ -31,7 +31,7 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     OPERATION(CREATE, CREATED)                                                                     \
     /* the children of the resource. OK: children, fresh */                                        \
     OPERATION(LIST, LISTED)                                                                        \
-    /* the resource's node, or the one so many levels above it. OK: it is there; NO_NODE: the one  \
+    /* the resource's node, or the one `level` levels above it. OK: it is there; NO_NODE: the one  \
      * above it is missing */                                                                      \
     OPERATION(MAKE_PARENT, PARENT_MADE)                                                            \
     /* the deletion of any of the n nearest in its way in the event's list (contenders.h), of      \
@@ -49,7 +49,7 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     /* the resource's node, if it has no children and nobody has written to it since it was        \
      * inspected. OK, NO_NODE: it is gone; NOT_EMPTY: it is in use */                              \
     OPERATION(REMOVE_PARENT, PARENT_REMOVED)                                                       \
-    /* the resource's node, or the one so many levels above it: its czxid, and whether it holds    \
+    /* the resource's node, or the one `level` levels above it: its czxid, and whether it holds    \
      * data. OK: zxid, holds_data; NO_NODE */                                                      \
     OPERATION(INSPECT_PARENT, PARENT_INSPECTED)                                                    \
     /* in one transaction make node, and delete ours. OK: our node is now the reader's; NO_NODE:   \
@@ -70,7 +70,7 @@ typedef enum zkl_outcome { ZKL_OUTCOME_LIST(ZKL_OUTCOME_) } zkl_outcome;
     NEWS(HOLD_LIMIT)    /* the lock has been held for as long as it may be */                      \
     NEWS(CONNECTED)     /* the session has a (new) connection */                                   \
     NEWS(DISCONNECTED)  /* the connection of the session is lost */                                \
-    NEWS(SESSION_ENDED) /* guid: a fresh one for the next session, NULL: none to be had */         \
+    NEWS(SESSION_ENDED) /* guid: a fresh one for the next session, NULL: there is none */          \
     /* The user's, and the deadline's. */                                                          \
     NEWS(TIMED_OUT)                                                                                \
     NEWS(CANCELLED) /* status: the verdict */                                                      \
@@ -148,7 +148,7 @@ typedef struct zkl_actions {
     FIELD(of, MODE, mode) /* after a downgrade ZKL_READ */                                         \
     FIELD(of, COUNT, permits)                                                                      \
     FIELD(of, COUNT, depth)       /* of the resource's path: names in it */                        \
-    FIELD(of, COUNT, max_waiting) /* fail when so many others would wait before us; 0: no limit */ \
+    FIELD(of, COUNT, max_waiting) /* fail if this many others wait before us; 0: no limit */       \
     FIELD(of, FLAG, is_member)    /* of a set: see below */                                        \
     FIELD(of, FLAG, only_try)     /* give up rather than wait */                                   \
     FIELD(of, FLAG, fail_on_session_expiry) /* rather than join again in the next session */       \
@@ -157,7 +157,7 @@ typedef struct zkl_actions {
                                   which nothing is granted; "": none */
 
 /*
- * The members of a set are made by one transaction, so that whoever waits for
+ * One transaction makes the nodes of all members of a set, so that a request which waits for
  * one waits backwards only. So a member never makes a node when another may have
  * one: it does not join again, as alone it would be behind those who wait for the
  * others; its create is not also the barrier of a lost one; and the zxid of its

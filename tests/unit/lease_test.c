@@ -181,7 +181,7 @@ TEST(probe_is_taken_where_the_next_would_be_too_late) {
     EXPECT(write(&lease, 779, 782));
     EXPECT(!probe(&lease, 781, 783));
     EXPECT_INT(lease.stage, ZKL_LEASE_PROBED);
-    EXPECT_INT(lease.probe_sent_ms, 781);
+    EXPECT_INT(lease.probe.sent_ms, 781);
 }
 
 /* ---- Another timeout ------------------------------------------------------------------ */
