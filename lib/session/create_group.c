@@ -145,8 +145,9 @@ static void refuse(zkl_request_sender *member) {
     answer(member, (zkl_reply){ .outcome = ZKL_OUTCOME_REFUSED, .status = ZKL_NODE_DELETED });
 }
 
-/* Of what could not be sent only the last one to ask hears: it asks again, or fails, while the
- * others go on asking. They may be anywhere in a loop over all requests, and must not end. */
+/* If the transaction cannot be sent only the last member to ask is told: it asks again, or fails,
+ * while the others go on asking. They may be anywhere in a loop over all requests, and must not
+ * end. */
 zkl_outcome zkl_create_group_ask(zkl_request_sender *member) {
     zkl_outcome outcome = ZKL_OUTCOME_OK;
     member->asks = true;

@@ -88,7 +88,7 @@ static uint64_t find_watch(const zkl_list_waiter *waiters) {
 
 static void on_listed(void *arg, const zkl_reply *reply);
 
-/* For all who wait for the next one. */
+/* Sends the next list, for all waiters. */
 static zkl_outcome send(zkl_listing *listing) {
     zkl_listings *listings = listing->listings;
     zkl_outcome outcome =
@@ -130,8 +130,8 @@ static void answer_all(zkl_listing *listing, const zkl_reply *reply) {
     free(room);
 }
 
-/* The connection or the session has ended, and for all who wait: the next list must not be sent on
- * another one. */
+/* The connection or the session has ended, for all waiters: the next list must not be sent on
+ * another connection. */
 static bool is_for_all(const zkl_reply *reply) {
     return reply->outcome == ZKL_OUTCOME_UNKNOWN || reply->outcome == ZKL_OUTCOME_SESSION_OVER;
 }

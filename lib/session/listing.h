@@ -1,6 +1,6 @@
 /*
  * The lists of children that a session asks for. Of each resource at most one is under way, and it
- * is read once for all who wait for it: a thousand requests of one client for one resource cost
+ * is read once for all of its waiters: a thousand requests of one client for one resource cost
  * the servers a few lists of a thousand names, and not a thousand.
  *
  * A list serves a waiter only if it was sent after what the waiter must see in it. A waiter that

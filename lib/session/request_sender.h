@@ -7,10 +7,10 @@
 /** What the owner of a request is told. */
 typedef enum zkl_request_news {
     ZKL_REQUEST_DECIDED,      /* exactly once, with the verdict: ZKL_OK is a grant */
-    ZKL_REQUEST_LOST,         /* a granted lock is, with the reason */
-    ZKL_REQUEST_DISCONNECTED, /* while a lock is held: its session is */
-    ZKL_REQUEST_CONNECTED,    /* and is again */
-    ZKL_REQUEST_DOWNGRADED,   /* a downgrade is done, or is not: with its status */
+    ZKL_REQUEST_LOST,         /* a granted lock is lost; the status tells why */
+    ZKL_REQUEST_DISCONNECTED, /* its session is disconnected while the lock is held */
+    ZKL_REQUEST_CONNECTED,    /* its session is connected again */
+    ZKL_REQUEST_DOWNGRADED,   /* a downgrade has ended, with this status */
     ZKL_REQUEST_REVOKED,      /* the lock is asked for: once for each node */
     /* A request waits behind what is held: once for each grant, where tells_contended asks for it.
      * It may be known at the grant, but never before it. */
@@ -31,13 +31,13 @@ typedef struct zkl_run_options {
     struct zkl_create_group *group; /* of a set, whose member it is; NULL: it stands alone */
     const char *resource;           /* as the user named it, for the log */
     const char *parent_path;        /* its full path */
-    int64_t began_ms;               /* when the call for it began: it is said to wait since then */
+    int64_t began_ms;               /* when its call began; its waiting time counts from then */
     int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
     bool tells_contended;
     uint64_t owner_id;          /* of the handle; kept when it has gone */
     const char *note;           /* a line of the node's data, for others to read; NULL: none */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
-    const char *owner_text;     /* who acquires, for others to read; NULL: it is not said */
+    const char *owner_text;     /* who acquires, for others to read; NULL: unknown */
     zkl_request_owner owner;
 } zkl_run_options;
 

@@ -204,9 +204,10 @@ static void on_children(void *arg, const zkl_list_answer *answer) {
     waiter->listed(waiter->arg, answer);
 }
 
-/* The list is no older than the watch, and later than what the waiter comes for: all who are told
- * of one event come for that, and the first of them sets the watch again. (The list under way may
- * be another's, who was told of the event before that.) */
+/* The list is no older than the watch, and was sent after the waiter's reason to look. While an
+ * event is told that reason is the event, for all waiters that are told of it: the first of them
+ * sets the watch again, and the others share its list. (A list that was under way before the event
+ * does not serve them.) */
 void zkl_watch_table_add_children(zkl_watch_table *table, const char *path,
                                   zkl_watch_waiter *waiter) {
     uint64_t after = table->telling ? table->event_mark : zkl_listings_mark(table->listings);

@@ -25,7 +25,7 @@ typedef struct zkl_watch_waiter {
     /* A watch on a node. OK: it will fire. Else it will not. */
     void (*armed)(void *arg, zkl_outcome outcome, int status);
     void (*fired)(void *arg, bool deleted);
-    /* A watch on children, likewise; else NULL. */
+    /* A watch on children: the list, or why there is none and it will not fire. Else NULL. */
     void (*listed)(void *arg, const zkl_list_answer *answer);
     zkl_watch *watch;     /* NULL: it waits for none */
     zkl_list_waiter list; /* of a watch on children */
