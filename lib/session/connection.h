@@ -1,6 +1,6 @@
 /*
- * A connection to the servers: what provides the operations table and the news.
- * Which one it is, the linker decides: connection_libzookeeper.c in the library,
+ * A connection to the servers. It provides the operations table, and calls the listener. There are
+ * two implementations: connection_libzookeeper.c in the library, and
  * testing/connection_simulated.c in the library for tests of applications.
  */
 #pragma once

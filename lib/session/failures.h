@@ -1,18 +1,17 @@
 /*
- * Why servers cannot be connected to: libzookeeper says so in lines of its log, and
- * nowhere else. It gives them no context, so they are kept for the whole process, by
- * the address that they name.
+ * Why connections to servers fail. libzookeeper tells that in its log only, and its log lines do
+ * not name a handle. So failures are kept for the whole process, by the address in the line.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** Takes a line of libzookeeper's log; most are about something else. Any thread. */
+/** Takes any line of libzookeeper's log, on any thread; most tell of no failure. */
 void zkl_failures_take_line(const char *line);
 
 /** The latest failure of one of "address:port,...", as "127.0.0.1:2181: Connection refused"; empty
  *  where none is known. */
 void zkl_failures_find(const char *addresses, char *text, size_t size);
 
-/** Forgets those of "address:port,..." that there were before. */
+/** Forgets the failures of "address:port,...". */
 void zkl_failures_forget(const char *addresses);

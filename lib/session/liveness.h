@@ -1,7 +1,7 @@
 /*
- * Watches over a session while it has work. It sends a small read in each third of the session's
- * timeout, in place of libzookeeper's ping, so that this costs nothing: the answer says how old
- * news may be. Where a lease is asked for it also has two small writes committed in each third.
+ * Watches over a session while it has work. In each third of the session's timeout it sends a small
+ * read. This costs nothing, because libzookeeper then sends no ping. The answer tells how old news
+ * may be. Where a lease is asked for, two small writes are committed in each third too.
  *
  * All of it runs with the client's mutex held.
  */
@@ -68,17 +68,17 @@ bool zkl_is_committed(const zkl_reply *reply);
 bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64_t sent_ms,
                            bool was_write);
 
-/** Asks for a write that changes nothing, and is committed whatever our rights are: a transaction
- *  that only checks the lock root, whether that is there or not. As zkl_send_tracked. */
+/** Sends a write that changes nothing, and is committed whatever our rights are: a transaction that
+ *  only checks the lock root, which need not be there. As zkl_send_tracked. */
 zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
                                        zkl_reply_callback *replied, void *arg,
                                        zkl_sent **under_way);
 
-/** Tells the requests if the lease has run out, or nearly. A process may have been stopped,
- *  and the timer be late: so it is asked before anything is granted or told. */
+/** Tells the requests if the lease has run out, or nearly. The timer is late in a process that was
+ *  stopped, so this is called before anything is granted or told. */
 void zkl_liveness_check_lease(zkl_liveness *liveness);
 
-/** How long the lease goes on; 0: it does not run, -1: none is kept. */
+/** How many milliseconds the lease has left; 0: it does not run, -1: none is kept. */
 int64_t zkl_liveness_lease_left(const zkl_liveness *liveness);
 
 /** Whether the session cannot have expired since the servers sent what is heard now: a request that

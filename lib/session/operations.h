@@ -1,8 +1,7 @@
 /*
- * All that the protocol needs of the world, as one table: requests to
- * ZooKeeper, a clock, and random numbers. The library runs on
- * connection_libzookeeper.c; a simulated ensemble can take its place under
- * the same code.
+ * All that the protocol needs of the world, as one table: requests to ZooKeeper, a clock, and
+ * random numbers. The library uses connection_libzookeeper.c; the library for tests has a simulated
+ * ensemble in its place.
  */
 #pragma once
 
@@ -68,12 +67,12 @@ typedef struct zkl_reply {
 
 typedef void zkl_reply_callback(void *arg, const zkl_reply *reply);
 
-/** Whom to tell. All run with the client's mutex held. */
+/** Callbacks of a connection. All run with the client's mutex held. */
 typedef struct zkl_listener {
     void *arg;
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
-    void (*answered)(void *arg); /* a request has been, or all that were left; may be NULL */
+    void (*answered)(void *arg); /* a request is over; may be NULL */
 } zkl_listener;
 
 typedef struct zkl_operations zkl_operations;

@@ -1,7 +1,7 @@
 /*
  * One ZooKeeper session after another, as the requests see it: the way to the servers, the clock
- * and the timers, the watches and lists, GUIDs, and what is known of its state. What happens to it
- * is told by session_life.h. All of it runs with the client's mutex held.
+ * and the timers, the watches and lists, GUIDs, and the state of the session. session_life.h has
+ * the functions that change the state. All of it runs with the client's mutex held.
  */
 #pragma once
 

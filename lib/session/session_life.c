@@ -40,8 +40,8 @@ static void on_liveness_news(void *arg, zkl_event_kind news) {
     feed_all(session, (zkl_event){ .kind = news });
 }
 
-/* A watch that nobody waits for any more is there until the servers have confirmed its removal. Who
- * follows a leader hears of the next only if the connection is good. */
+/* A watch that nobody waits for any more is there until the servers have confirmed its removal. An
+ * observer hears of the next leader only if the connection is good. */
 static bool has_work(const void *arg) {
     const zkl_session *session = arg;
     return session->connected && (session->runners != NULL || session->leader_watches != NULL ||
