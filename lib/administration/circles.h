@@ -16,9 +16,9 @@ typedef struct zkl_wait {
     size_t to;
     size_t waiter; /* the caller's, like the next */
     size_t earlier;
-    struct zkl_wait *next;    /* in the list of all */
-    struct zkl_wait *next_on; /* circles.c: the next of `from`, like the next for `to` */
-    struct zkl_wait *next_into;
+    struct zkl_wait *next;      /* in the caller's list */
+    struct zkl_wait *next_on;   /* set by zkl_circles_visit: the next wait of `from` */
+    struct zkl_wait *next_into; /* and the next wait for `to` */
 } zkl_wait;
 
 /** One circle: each wait's `to` is the `from` of the next, and the last one's that of the

@@ -36,12 +36,12 @@ struct zkl_striped_lock {
     zkl_mode mode; /* of the search, like what follows */
     int64_t timeout_ms;
     int64_t began_ms;
-    int32_t first;   /* that is asked for; ZKL_ALL_STRIPES */
-    int32_t tries;   /* how many are tried, from the first one on, before it is waited for */
-    int32_t asked;   /* how many were, so far */
-    int32_t last;    /* the last of them */
-    int64_t last_ms; /* its timeout */
-    bool too_late;   /* to cancel it: it was granted, and is the last, whatever becomes of it */
+    int32_t first;   /* the stripe that is asked for first, or ZKL_ALL_STRIPES */
+    int32_t tries;   /* how many stripes are tried before the first one is waited for */
+    int32_t asked;   /* how many stripes were asked for so far */
+    int32_t last;    /* the stripe that was asked for last, or ZKL_ALL_STRIPES */
+    int64_t last_ms; /* the timeout of that call */
+    bool too_late;   /* a cancel came after the grant: no other stripe is asked for */
     zkl_acquire_callback *callback;
     void *arg;
     zkl_lock *locks[]; /* of all stripes, one for each mode; then of each stripe */
