@@ -1,3 +1,4 @@
+/* Acquire and cancel: what the calls check, and what they return. */
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
@@ -83,11 +84,8 @@ static int begin(zkl_lock_call *call) {
 
 /* ---- The end ------------------------------------------------------------------------------ */
 
-/* A grant that a close has ended before its acquire returned does not count. */
-static int verdict_for_caller(const zkl_lock *lock) {
-    if (lock->attempt.verdict != ZKL_OK) {
-        return lock->attempt.verdict;
-    }
+/* What a close makes of a grant before its acquire returned. */
+static int find_close(const zkl_lock *lock) {
     if (lock->client->closed) {
         return ZKL_CLOSED;
     }
@@ -98,7 +96,7 @@ static int end_acquire(zkl_lock *lock, zkl_grant *grant) {
     const lock_attempt *attempt = &lock->attempt;
     lock->pending = NULL;
     zkl_lock_look_at_clock(lock);
-    int status = verdict_for_caller(lock);
+    int status = attempt->verdict != ZKL_OK ? attempt->verdict : find_close(lock);
     if (status == ZKL_OK) {
         zkl_lock_begin_hold(lock);
         zkl_lock_fill_grant(lock, grant);
@@ -117,7 +115,7 @@ static int end_acquire_again(zkl_lock *lock, uint64_t held_grant, zkl_grant *gra
     bool is_held = zkl_lock_is_granted(lock) && lock->grant.number == held_grant;
     int status = is_held ? zkl_lock_check_held(lock) : ZKL_LOST;
     if (lock->calls.closing) {
-        status = lock->client->closed ? ZKL_CLOSED : ZKL_CANCELLED;
+        status = find_close(lock);
     }
     if (status == ZKL_OK) {
         zkl_lock_fill_grant(lock, grant);

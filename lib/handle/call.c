@@ -90,23 +90,19 @@ static void wait_until_over(const zkl_lock_call *call) {
     }
 }
 
-static int run(zkl_lock_call *call) {
-    int status = call->kind->begin(call);
-    if (status != ZKL_OK) {
-        note_status(call, status);
-        return status;
-    }
-    wait_until_over(call);
-    ask(call);
-    return call->status;
-}
-
 int zkl_call_wait(zkl_lock_call *call, bool can_wait) {
     ZKL_TRY(zkl_call_check(call));
     ZKL_TRY(can_wait ? zkl_check_may_wait() : ZKL_OK);
     ZKL_WITH_MUTEX(&call->lock->client->mutex);
     call->lock->calls.inside++;
-    int status = run(call);
+    int status = call->kind->begin(call);
+    if (status == ZKL_OK) {
+        wait_until_over(call);
+        ask(call);
+        status = call->status;
+    } else {
+        note_status(call, status);
+    }
     zkl_lock_callbacks_leave(&call->lock->calls);
     return status;
 }

@@ -34,14 +34,16 @@ static int begin_change(zkl_lock_call *call, zkl_mode from, zkl_mode into) {
     return ZKL_OK;
 }
 
-/* Returns why the lock is no longer held; ZKL_OK: it is. The process may have been stopped while it
+/* The lock may have been lost or released meanwhile. The process may have been stopped while it
  * waited, for longer than the lease or the hold limit. */
-static int find_end(const zkl_lock *lock) {
+static int end_change(zkl_lock_call *call) {
+    zkl_lock *lock = call->lock;
+    lock->change.call = NULL;
     if (lock->change.end != ZKL_OK) {
         return lock->change.end;
     }
-    int status = zkl_lock_check_held(lock);
-    return status == ZKL_OK && lock->calls.closing ? ZKL_NOT_HELD : status;
+    ZKL_TRY(zkl_lock_check_held(lock));
+    return lock->calls.closing ? ZKL_NOT_HELD : lock->change.verdict;
 }
 
 /* ---- Downgrade ---------------------------------------------------------------------------- */
@@ -56,14 +58,7 @@ static int begin_downgrade(zkl_lock_call *call) {
     return ZKL_OK;
 }
 
-static int end_downgrade(zkl_lock_call *call) {
-    zkl_lock *lock = call->lock;
-    int end = find_end(lock);
-    lock->change.call = NULL;
-    return end != ZKL_OK ? end : lock->change.verdict;
-}
-
-static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_downgrade };
+static const zkl_lock_call_kind downgrade = { .begin = begin_downgrade, .end = end_change };
 
 int zkl_lock_downgrade(zkl_lock *lock, int64_t timeout_ms) {
     ZKL_BEGIN_CALL;
@@ -125,17 +120,15 @@ static int begin_upgrade(zkl_lock_call *call) {
     return status;
 }
 
-/* The reader may have been lost or released meanwhile. */
 static int end_upgrade(zkl_lock_call *call) {
     zkl_lock *lock = call->lock;
-    int end = find_end(lock);
-    lock->change.call = NULL;
-    if (end == ZKL_OK && lock->change.verdict == ZKL_OK) {
+    int status = end_change(call);
+    if (status == ZKL_OK) {
         zkl_lock_take_writer(lock);
         zkl_lock_fill_grant(lock, &call->grant);
     }
     zkl_lock_dismiss(&lock->change.upgrade);
-    return end != ZKL_OK ? end : lock->change.verdict;
+    return status;
 }
 
 static const zkl_lock_call_kind upgrade = { .begin = begin_upgrade,

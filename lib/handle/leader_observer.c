@@ -96,7 +96,7 @@ static int begin(zkl_observer *observer, const char *resource, const leader_call
 }
 
 static void free_observer(zkl_observer *observer) {
-    zkl_lock_callbacks_destroy(&observer->callbacks);
+    zkl_condition_end(&observer->callbacks.changed);
     free(observer);
 }
 

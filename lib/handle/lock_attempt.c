@@ -391,18 +391,22 @@ static void tell_grant(zkl_lock *lock) {
 }
 
 /* All nodes of a set are of one transaction, and so have one zxid. */
-void zkl_lock_begin_hold(zkl_lock *lock) {
+static void note_grant(zkl_lock *lock) {
     const zkl_request_runner *first = lock->members[0].runner;
     lock_grant *grant = &lock->grant;
-    lock->state = ZKL_STATE_HELD;
-    grant->number++;
-    grant->holds = 1;
     grant->mode = lock->is_set ? ZKL_AS_OPENED : first->request.options.mode;
     grant->token = first->request.own.zxid;
     grant->granted_ms = first->sender.granted_ms;
     grant->waited_ms = first->sender.granted_ms - first->sender.options.began_ms;
-    grant->lost_reason = ZKL_OK;
     tell_grant(lock);
+}
+
+void zkl_lock_begin_hold(zkl_lock *lock) {
+    lock->state = ZKL_STATE_HELD;
+    lock->grant.number++;
+    lock->grant.holds = 1;
+    lock->grant.lost_reason = ZKL_OK;
+    note_grant(lock);
 }
 
 /* Both are held just now, so that nobody comes between. */
@@ -412,11 +416,6 @@ void zkl_lock_take_writer(zkl_lock *lock) {
     member->runner = lock->change.upgrade;
     lock->change.upgrade = NULL;
     member->runner->sender.options.owner = (zkl_request_owner){ .arg = member, .on_news = on_news };
-    lock->grant.mode = ZKL_WRITE;
-    lock->grant.token = member->runner->request.own.zxid;
-    lock->grant.granted_ms = member->runner->sender.granted_ms;
-    lock->grant.waited_ms =
-        member->runner->sender.granted_ms - member->runner->sender.options.began_ms;
-    tell_grant(lock);
+    note_grant(lock);
     zkl_lock_dismiss(&reader);
 }

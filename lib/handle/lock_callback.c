@@ -11,10 +11,6 @@ void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client) {
     zkl_condition_begin(&all->changed);
 }
 
-void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all) {
-    zkl_condition_end(&all->changed);
-}
-
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all) {
     all->inside--;
     if (all->closing) {

@@ -44,8 +44,8 @@ struct zkl_lock_callback {
     zkl_lock_callback *prev, *next;
 };
 
+/** The caller ends `changed` in the end. */
 void zkl_lock_callbacks_begin(zkl_lock_callbacks *all, zkl_client *client);
-void zkl_lock_callbacks_destroy(zkl_lock_callbacks *all);
 
 /** It is owed from now on. */
 void zkl_lock_callback_owe(zkl_lock_callbacks *all, zkl_lock_callback *self,

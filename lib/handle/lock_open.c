@@ -54,8 +54,8 @@ static int read_members(const zkl_lock_member *given, size_t count,
 /* ---- Opening ------------------------------------------------------------------------------ */
 
 static void free_lock(zkl_lock *lock) {
-    zkl_lock_callbacks_destroy(&lock->calls);
-    zkl_lock_callbacks_destroy(&lock->events.owed);
+    zkl_condition_end(&lock->calls.changed);
+    zkl_condition_end(&lock->events.owed.changed);
     free(lock->events.for_grant);
     free(lock->events.for_loss);
     free(lock->attempt.why);

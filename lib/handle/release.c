@@ -1,3 +1,4 @@
+/* Release: by a call, by the close of the handle, or because an acquire has failed. */
 #include "base/error_message.h"
 #include "handle/call.h"
 #include "handle/lock_attempt.h"

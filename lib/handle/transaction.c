@@ -31,7 +31,6 @@ struct zkl_transaction {
     zkl_pool copies; /* of paths and data */
     size_t bytes;
     bool over;               /* applied, or perhaps applied */
-    bool applied;            /* known to be applied */
     atomic_bool outstanding; /* it belongs to an asynchronous commit */
     /* The application, or a verification; an asynchronous commit until its callback has returned;
      * a write that was sent and outlives its call. */
@@ -285,7 +284,6 @@ static int status_of(const zkl_transaction *transaction, const zkl_reply *reply)
 /* Without memory for a path that path is left out: the write has been done. */
 static void keep_results(zkl_transaction *transaction, const zkl_multi_result *results) {
     size_t chroot_length = strlen(transaction->lock->client->chroot);
-    transaction->applied = true;
     for (size_t i = transaction->guards; i < transaction->count; i++) {
         const char *made = results[i].path;
         transaction->operations[i].path =
@@ -463,8 +461,8 @@ int zkl_transaction_commit_async(zkl_transaction *transaction, int64_t timeout_m
 
 const char *zkl_transaction_created_path(const zkl_transaction *transaction, int operation) {
     const char *path = NULL;
-    if (transaction != NULL && transaction->applied && operation >= 0 &&
-        (size_t)operation < transaction->count - transaction->guards) {
+    if (transaction != NULL && transaction->over && transaction->status == ZKL_OK &&
+        operation >= 0 && (size_t)operation < transaction->count - transaction->guards) {
         path = transaction->operations[transaction->guards + (size_t)operation].path;
     }
     return path != NULL ? path : "";

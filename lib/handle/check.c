@@ -1,3 +1,4 @@
+/* What a handle knows of its lock, without asking the servers. */
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
