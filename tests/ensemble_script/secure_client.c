@@ -60,8 +60,9 @@ static bool get(const bool *what) {
 
 static void on_event(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)handle, (void)path, (void)context;
-    if (type != ZOO_SESSION_EVENT)
+    if (type != ZOO_SESSION_EVENT) {
         return;
+    }
     say("event", state);
     set(&connected, state == ZOO_CONNECTED_STATE);
 }
@@ -84,8 +85,9 @@ static void pause_ms(int ms) {
 static void *shut_sockets(void *context) {
     for (;;) {
         pause_ms(*(int *)context);
-        for (int descriptor = 3; !get(&connected) && descriptor < 64; descriptor++)
+        for (int descriptor = 3; !get(&connected) && descriptor < 64; descriptor++) {
             shutdown(descriptor, SHUT_RDWR);
+        }
     }
     return NULL;
 }
@@ -114,13 +116,15 @@ static int take_option(options *self, char **rest, int count) {
 }
 
 static bool parse(options *self, int count, char **arguments) {
-    if (count < 3)
+    if (count < 3) {
         return false;
+    }
     *self = (options){ .hosts = arguments[1], .watch_ms = atoi(arguments[2]) };
     for (int i = 3, words; i < count; i += words) {
         words = take_option(self, arguments + i, count - i);
-        if (words == 0)
+        if (words == 0) {
             return false;
+        }
     }
     return true;
 }
@@ -139,18 +143,21 @@ static zhandle_t *open_with_sasl(const options *self) {
 }
 
 static zhandle_t *open_session(const options *self) {
-    if (self->tls)
+    if (self->tls) {
         return zookeeper_init_ssl(self->hosts, self->tls, on_event, session_ms, NULL, NULL,
                                   ZOO_NO_LOG_CLIENTENV);
-    if (self->user)
+    }
+    if (self->user) {
         return open_with_sasl(self);
+    }
     return zookeeper_init(self->hosts, on_event, session_ms, NULL, NULL, ZOO_NO_LOG_CLIENTENV);
 }
 
 static void wait_for(const bool *what, zhandle_t *handle) {
     for (int waited = 0; waited < connect_ms && !get(what) && is_unrecoverable(handle) == ZOK;
-         waited += look_ms)
+         waited += look_ms) {
         pause_ms(look_ms);
+    }
 }
 
 /* The node waits for the outcome: a server that refuses a credential closes the connection, and its
@@ -164,8 +171,9 @@ static void use(zhandle_t *handle, const options *self) {
     }
     int sent = zoo_acreate(handle, "/secure-client-", "", 0, &ZOO_OPEN_ACL_UNSAFE,
                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_create, NULL);
-    if (sent != ZOK)
+    if (sent != ZOK) {
         say("acreate", sent);
+    }
     pause_ms(self->watch_ms);
     say("state", zoo_state(handle));
     say("unrecoverable", is_unrecoverable(handle));
@@ -194,8 +202,9 @@ int main(int count, char **arguments) {
         return 1;
     }
     pthread_t shutter;
-    if (self.shut_ms > 0 && pthread_create(&shutter, NULL, shut_sockets, &self.shut_ms) != 0)
+    if (self.shut_ms > 0 && pthread_create(&shutter, NULL, shut_sockets, &self.shut_ms) != 0) {
         return 1;
+    }
     use(handle, &self);
     say("close", zookeeper_close(handle));
     return 0;
