@@ -81,16 +81,17 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     }
 }
 
-static bool may_ask(const zkl_inquiry *inquiry) {
+static bool may_ask(const zkl_inquiry *inquiry, int64_t now_ms) {
     return inquiry->client->sessions->session.connected && inquiry->under_way < AT_ONCE &&
-           zkl_clock_ms() >= inquiry->not_before_ms;
+           now_ms >= inquiry->not_before_ms;
 }
 
 /* Those that are neither answered nor under way. Returns how many are not answered. */
-static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
+static size_t ask_more(zkl_inquiry *inquiry, zkl_question *questions, size_t count,
+                       int64_t now_ms) {
     size_t open = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!questions[i].answered && questions[i].under_way == NULL && may_ask(inquiry)) {
+        if (!questions[i].answered && questions[i].under_way == NULL && may_ask(inquiry, now_ms)) {
             ask_one(inquiry, &questions[i]);
         }
         open += questions[i].answered ? 0 : 1;
@@ -123,12 +124,16 @@ static int wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
     return look_at_client(inquiry);
 }
 
+/* One look at the clock says whether the pause is over, and whether it is waited for: if it ended
+ * between two, nothing would be asked and nobody would wake this thread. */
 int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
     ZKL_WITH_MUTEX(&inquiry->client->mutex);
     int status = look_at_client(inquiry);
-    while (status == ZKL_OK && ask_more(inquiry, questions, count) > 0) {
-        bool pauses = inquiry->not_before_ms > zkl_clock_ms();
+    int64_t now_ms = zkl_clock_ms();
+    while (status == ZKL_OK && ask_more(inquiry, questions, count, now_ms) > 0) {
+        bool pauses = inquiry->not_before_ms > now_ms;
         status = wait_until(inquiry, pauses ? inquiry->not_before_ms : INT64_MAX);
+        now_ms = zkl_clock_ms();
     }
     for (size_t i = 0; i < count; i++) { /* from here on the caller reads them without the mutex */
         zkl_sent_forget(&questions[i].under_way);
