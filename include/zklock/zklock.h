@@ -141,6 +141,13 @@ extern "C" {
 #define ZKL_PERMITS_MAX 1000
 /** Most resources of a set (zkl_lock_open_set). */
 #define ZKL_LOCK_MEMBERS_MAX 64
+/** Longest ACL, in bytes without the NUL, and its most entries. */
+#define ZKL_ACL_MAX 1024
+#define ZKL_ACL_ENTRIES_MAX 16
+/** Most credentials of a client; longest scheme and longest secret of one, in bytes. */
+#define ZKL_CREDENTIALS_MAX 16
+#define ZKL_SCHEME_MAX 31
+#define ZKL_SECRET_MAX 4096
 /** Largest max_waiting. */
 #define ZKL_WAITING_MAX 1000000
 
@@ -330,6 +337,38 @@ typedef void zkl_log_callback(void *arg, const zkl_log_record *record);
  */
 typedef struct zkl_client zkl_client;
 
+/** A secret that shows the servers who a client is (zkCli's addauth). */
+typedef struct zkl_credential {
+    size_t struct_size; /* see ZKL_CREDENTIAL_INIT */
+    const char *scheme; /* "digest", or another that the servers know */
+    const void *secret; /* digest: "user:password" */
+    size_t size;        /* of the secret, in bytes */
+} zkl_credential;
+
+#define ZKL_CREDENTIAL_INIT                                                                        \
+    { sizeof(zkl_credential), "digest", NULL, 0 }
+
+/**
+ * Gives a client its credentials, one after the other, whenever it opens a session: for secrets
+ * that change, or that the program does not want to keep. It may block, but then the session waits.
+ * It runs on a thread of the client, and must not call zklock.
+ *
+ * index       0 at first, then 1 and so on.
+ * credential  to be filled in. Its scheme and secret must stay as they are until the next call for
+ *             the session, or until zkl_client_open or zkl_client_close returns.
+ *
+ * Returns 1, or 0: there are no more.
+ */
+typedef int zkl_credential_callback(void *arg, size_t index, zkl_credential *credential);
+
+/** ACLs of the nodes that zklock creates, in the syntax of ZooKeeper's command line: entries
+ *  "scheme:id:permissions" with commas between them. The permissions are letters: c (create
+ *  children), d (delete children), r (read), w (write), a (set the ACL). docs/security.md has the
+ *  permissions that each feature needs. */
+#define ZKL_ACL_OPEN "world:anyone:cdrwa"
+/** For clients that have shown one of the creator's credentials. */
+#define ZKL_ACL_AUTHENTICATED "auth::cdrwa"
+
 /** Which thread runs the callbacks of a client and of its handles. (The log callback always has a
  *  thread of its own.) */
 typedef enum zkl_dispatch {
@@ -421,13 +460,30 @@ typedef struct zkl_client_options {
      * 0: a persistent node, which stays.
      */
     int32_t container_parents;
-    int32_t reserved; /* must be 0 */
+    /** How many `credentials` there are; at most ZKL_CREDENTIALS_MAX. */
+    int32_t credential_count;
+    /** Who the client is: shown to the servers when a session is opened, before anything else. The
+     *  secrets are copied, and the copies are wiped when the client is closed. (libzookeeper keeps
+     *  copies of its own, and sends them at each connection.) They are in no log, record or error
+     *  message. If the servers refuse one, the client is at an end: ZKL_AUTH_FAILED. */
+    const zkl_credential *credentials;
+    /** Gives the credentials in place of `credentials`; NULL: those. */
+    zkl_credential_callback *credential_callback;
+    void *credential_arg;
+    /** ACL of the nodes of locks; NULL: ZKL_ACL_OPEN, as Curator's default. Whoever waits must be
+     *  able to read the nodes before its own. At most ZKL_ACL_MAX bytes, ZKL_ACL_ENTRIES_MAX
+     *  entries. */
+    const char *node_acl;
+    /** ACL of the nodes of resources, and of those above them, if they are missing and this client
+     *  creates them; and of nodes that transactions create. Contenders need the permissions to
+     *  create, delete and read there. NULL: ZKL_ACL_OPEN. */
+    const char *parent_acl;
 } zkl_client_options;
 
 #define ZKL_CLIENT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(zkl_client_options), 10000, 15000, "/locks", NULL, NULL, NULL, ZKL_LOG_INFO, 0,     \
-            1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0                                               \
+            1024, NULL, ZKL_DISPATCH_THREAD, 0, 0, 0, NULL, NULL, NULL, NULL, NULL                 \
     }
 
 /**
@@ -698,10 +754,13 @@ typedef struct zkl_lock_options {
      *  Observers of election.h receive the note of a leader. At most ZKL_NOTE_MAX bytes of UTF-8
      *  without control characters. NULL: no such line. */
     const char *note;
+    /** As in zkl_client_options; NULL: as the client's. */
+    const char *node_acl;
+    const char *parent_acl;
 } zkl_lock_options;
 
 #define ZKL_LOCK_OPTIONS_INIT                                                                      \
-    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL }
+    { sizeof(zkl_lock_options), 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL }
 
 /** What an acquire obtained. Plain data: copy it freely. */
 typedef struct zkl_grant {
@@ -1204,7 +1263,7 @@ enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIA
 ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
 
 /**
- * Add an operation: create a node (with all permissions for everybody, like the lock's own nodes),
+ * Add an operation: create a node (with the parent_acl of the lock),
  * set a node's data, delete a node, or check that it exists. Operations are carried out in the
  * order in which they were added, and each sees the effects of those before it.
  *

@@ -6,6 +6,7 @@
 #include "base/callback_queue.h"
 #include "base/handles.h"
 #include "base/pool.h"
+#include "client/credentials.h"
 #include "session/connection.h"
 #include "session/session.h"
 #include "telemetry/recorder.h"
@@ -27,7 +28,9 @@ typedef struct zkl_client_session {
     zkl_client *client;
     zkl_connection *connection;
     zkl_session session;
-    bool is_over;       /* tells its thread to open another */
+    bool is_over;           /* tells its thread to open another */
+    bool awaits_credential; /* tells its thread to give the servers the next one */
+    bool is_introduced;     /* no credential is on its way to the servers */
     int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
     pthread_cond_t changed; /* for its thread: the connection, or is_over */
     pthread_t thread;
@@ -56,9 +59,11 @@ struct zkl_client {
     char *lock_root; /* with the chroot */
     char *label;
     char *identity;
-    zkl_client_options options;    /* its pointers are good while it is being opened only */
-    uint64_t last_lock_id;         /* of handles */
-    size_t watched_bytes_max;      /* of each session; less than usual in some tests */
+    zkl_client_options
+        options; /* its pointers are good while it is being opened, those to ACLs always */
+    uint64_t last_lock_id;    /* of handles */
+    size_t watched_bytes_max; /* of each session; less than usual in some tests */
+    zkl_credentials credentials;
     zkl_callback_queue *callbacks; /* NULL: until a handle needs it, if it has a thread */
     zkl_log *log;
     zkl_metrics *metrics;         /* NULL: nothing is counted */

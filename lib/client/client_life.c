@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/acl.h"
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
@@ -34,20 +35,26 @@ static int check_numbers(const zkl_client_options *options) {
                                    ZKL_RECORDED_EVENTS_MIN, ZKL_RECORDED_EVENTS_MAX));
     }
     ZKL_TRY(zkl_validate_range("container_parents", options->container_parents, 0, 1));
-    ZKL_TRY(zkl_validate_range("metrics", options->metrics, 0, 1));
-    return zkl_validate_range("reserved", options->reserved, 0, 0);
+    return zkl_validate_range("metrics", options->metrics, 0, 1);
 }
 
 static int check_options(const zkl_client_options *options) {
     ZKL_TRY(check_numbers(options));
     ZKL_TRY(zkl_validate_path("lock_root", options->lock_root, ZKL_ROOT_MAX));
     ZKL_TRY(zkl_validate_text("label", options->label, ZKL_LABEL_MAX));
+    ZKL_TRY(zkl_acl_validate("node_acl", options->node_acl));
+    ZKL_TRY(zkl_acl_validate("parent_acl", options->parent_acl));
     return options->record_directory != NULL
                ? zkl_validate_file_name("record_directory", options->record_directory)
                : ZKL_OK;
 }
 
 /* ---- Its parts ---------------------------------------------------------------------------- */
+
+/* NULL: open to all, of which libzookeeper has a copy. */
+static const char *copy_acl(zkl_pool *pool, const char *acl) {
+    return acl != NULL ? zkl_pool_print(pool, "%s", acl) : NULL;
+}
 
 static int copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
                         const char *chroot) {
@@ -63,6 +70,8 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
     client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
     client->identity = zkl_pool_print(pool, "host=%s\npid=%ld\nlabel=%.*s\n", host,
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
+    client->options.node_acl = copy_acl(pool, client->options.node_acl);
+    client->options.parent_acl = copy_acl(pool, client->options.parent_acl);
     return zkl_pool_status(pool);
 }
 
@@ -197,6 +206,7 @@ static void shut_down(zkl_client *client) {
     zkl_log_close(client->log);
     client->log = NULL;
     zkl_sessions_free(client);
+    zkl_credentials_wipe(&client->credentials);
 }
 
 static int end(zkl_client *client, int64_t timeout_ms) {
@@ -244,8 +254,13 @@ static int first_status(const zkl_client_session *first) {
 
 static void explain(const zkl_client *client, const char *hosts, int status) {
     const zkl_client_session *first = client->sessions;
+    zkl_operations *operations = first->session.operations;
+    char failure[256] = "";
     if (status == ZKL_LEASE_IMPOSSIBLE) {
         zkl_client_note_lease_impossible(client);
+    } else if (status == ZKL_AUTH_FAILED) {
+        operations->table->describe_failure(operations, failure, sizeof(failure));
+        zkl_error_set(failure);
     } else if (status == ZKL_DISCONNECTED) {
         zkl_error_note(
             "host list", hosts, "%s",
@@ -274,6 +289,7 @@ static int await_first_session(zkl_client *client, const char *hosts) {
 
 static int start(zkl_client *client, const char *hosts, size_t servers_length, const char *chroot) {
     ZKL_TRY(copy_strings(client, hosts, servers_length, chroot));
+    ZKL_TRY(zkl_credentials_take(&client->credentials, &client->pool, &client->options));
     ZKL_TRY(open_parts(client));
     ZKL_TRY(zkl_sessions_start(client));
     return await_first_session(client, hosts);

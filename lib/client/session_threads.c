@@ -23,6 +23,7 @@ static void tell_threads(zkl_client_session *self) {
 
 static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_client_session *self = arg;
+    self->is_introduced = true; /* or the next connection begins with it */
     zkl_session_on_news(&self->session, news);
     if (news->state == ZKL_SESSION_STATE_EXPIRED) {
         self->is_over = true;
@@ -42,6 +43,17 @@ static void on_abandon(void *arg) {
 static void on_watch_fired(void *arg, uint64_t watch_id, bool deleted) {
     zkl_client_session *self = arg;
     zkl_session_on_watch_fired(&self->session, watch_id, deleted);
+}
+
+static bool next_credential(void *arg, size_t index, zkl_credential *credential) {
+    const zkl_client *client = ((zkl_client_session *)arg)->client;
+    return zkl_credentials_next(&client->credentials, index, credential);
+}
+
+static void on_awaits_credential(void *arg) {
+    zkl_client_session *self = arg;
+    self->awaits_credential = true;
+    zkl_condition_broadcast(&self->changed);
 }
 
 /* The thread that closes the client waits for the last one. */
@@ -102,6 +114,8 @@ static void pause_connecting(zkl_client_session *self, int64_t ms) {
  * before the new session can possibly expire in its turn. */
 static void open_next_session(zkl_client_session *self) {
     self->is_over = false;
+    self->awaits_credential = false;
+    self->is_introduced = true;
     pthread_mutex_unlock(&self->client->mutex);
     zkl_connection_close(self->connection);
     int status = connect_session(self);
@@ -130,14 +144,28 @@ static void look_up_again(zkl_client_session *self) {
     free(addresses);
 }
 
+static void introduce(zkl_client_session *self) {
+    self->awaits_credential = false;
+    self->is_introduced = false;
+    pthread_mutex_unlock(&self->client->mutex);
+    bool introduced = zkl_connection_introduce(self->connection);
+    pthread_mutex_lock(&self->client->mutex);
+    if (!introduced) {
+        self->awaits_credential = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
+    }
+}
+
 static void wait_for_connection(zkl_client_session *self) {
     int64_t deadline_ms = zkl_deadline(LOOK_UP_AGAIN_MS);
     bool in_time = true;
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
-           !self->session.auth_failed) {
+           !self->session.auth_failed && !self->awaits_credential) {
         in_time = zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms);
     }
-    if (!in_time) {
+    if (!in_time && !self->is_introduced) {
+        self->is_over = true; /* pings are answered, or the connection would have been given up */
+    } else if (!in_time) {
         look_up_again(self);
     }
 }
@@ -158,6 +186,8 @@ static void *keep_connected(void *arg) {
             stop_connecting(self);
         } else if (self->is_over) {
             open_next_session(self);
+        } else if (self->awaits_credential) {
+            introduce(self);
         } else if (self->session.connected) {
             (void)zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
         } else {
@@ -183,7 +213,14 @@ static zkl_client_session *make_session(zkl_client *client) {
     if (self == NULL) {
         return NULL;
     }
-    zkl_listener listener = { self, on_session_news, on_watch_fired, on_answered };
+    zkl_listener listener = { .arg = self,
+                              .session = on_session_news,
+                              .watch_fired = on_watch_fired,
+                              .answered = on_answered,
+                              .awaits_credential = on_awaits_credential };
+    if (zkl_credentials_are_there(&client->credentials)) {
+        listener.next_credential = next_credential;
+    }
     self->client = client;
     self->is_over = true;
     self->connect_status = ZKL_PENDING;

@@ -194,6 +194,8 @@ int zkl_lock_start_request(const lock_member *member, zkl_session *session,
     options->owner_id = lock->id;
     options->owner_text = owner_text;
     options->note = lock->options.note;
+    options->node_acl = lock->options.node_acl;
+    options->parent_acl = lock->options.parent_acl;
     options->metrics = lock->metrics;
     return zkl_request_runner_start(session, options, runner);
 }

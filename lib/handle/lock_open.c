@@ -4,6 +4,7 @@
 
 #include <utlist.h>
 
+#include "base/acl.h"
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
@@ -27,6 +28,8 @@ static int check_options(const zkl_lock_options *options) {
     }
     ZKL_TRY(zkl_validate_resource_class(options->resource_class));
     ZKL_TRY(zkl_validate_text("owner", options->owner, ZKL_OWNER_MAX));
+    ZKL_TRY(zkl_acl_validate("node_acl", options->node_acl));
+    ZKL_TRY(zkl_acl_validate("parent_acl", options->parent_acl));
     return zkl_validate_text("note", options->note, ZKL_NOTE_MAX);
 }
 
@@ -91,11 +94,18 @@ static int check_duplicates(const zkl_lock *lock) {
     return ZKL_OK;
 }
 
+static const char *either(const char *text, const char *otherwise) {
+    return text != NULL ? text : otherwise;
+}
+
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
+    const zkl_client_options *defaults = &lock->client->options;
     lock->options = *options;
     lock->options.resource_class = NULL;
     lock->options.owner = copy(lock, options->owner);
     lock->options.note = copy(lock, options->note);
+    lock->options.node_acl = copy(lock, either(options->node_acl, defaults->node_acl));
+    lock->options.parent_acl = copy(lock, either(options->parent_acl, defaults->parent_acl));
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }

@@ -15,9 +15,15 @@ typedef struct zkl_connection zkl_connection;
 zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *listener);
 zkl_operations *zkl_connection_operations(zkl_connection *self);
 
-/** Begins to connect a new session to "address:port,...". Call it without the
- *  mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+/** Begins to connect a new session to "address:port,...". It is CONNECTED when the servers have
+ *  accepted all credentials, which each later connection of the session then has from the
+ * beginning. Call it without the mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms);
+
+/** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
+ *  whenever the listener is told that one is awaited, on the thread that connects and disconnects,
+ *  without the mutex. False: there was no memory, call it again after a while. */
+bool zkl_connection_introduce(zkl_connection *self);
 
 /** Gives the session up: nothing is delivered of it or sent on it any more. It is
  *  ended by zkl_connection_close. With the mutex held. */

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <utlist.h>
 #include <zookeeper/zookeeper.h>
 
+#include "base/acl.h"
 #include "base/threads.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
@@ -44,10 +46,42 @@ struct zkl_connection {
     char *addresses; /* NULL: none yet */
     bool abandoned;
     pending *pending;
+    size_t accepted; /* credentials, by the servers of this handle */
+    bool introduced; /* all are: from now on libzookeeper repeats them at each connection */
+    char scheme[ZKL_SCHEME_MAX + 1]; /* of the one that was given last */
+    bool refused;                    /* that one */
 };
 
 static zkl_connection *of(zkl_operations *operations) {
     return (zkl_connection *)operations;
+}
+
+/* ---- ACLs ---------------------------------------------------------------- */
+
+/* An ACL as libzookeeper takes it. */
+typedef struct access_list {
+    struct ACL_vector all;
+    struct ACL entries[ZKL_ACL_ENTRIES_MAX];
+    char text[ZKL_ACL_MAX + 1]; /* in which schemes and ids end in NUL */
+} access_list;
+
+/* It was checked when the application gave it. */
+static const struct ACL_vector *read_acl(const char *text, access_list *list) {
+    if (text == NULL) {
+        return &ZOO_OPEN_ACL_UNSAFE;
+    }
+    snprintf(list->text, sizeof(list->text), "%s", text);
+    list->all = (struct ACL_vector){ .count = 0, .data = list->entries };
+    zkl_acl_entry entry;
+    for (const char *next = list->text; zkl_acl_next(&next, &entry);) {
+        char *scheme = list->text + (entry.scheme - list->text);
+        char *id = list->text + (entry.id - list->text);
+        scheme[entry.scheme_length] = '\0';
+        id[entry.id_length] = '\0';
+        list->entries[list->all.count++] =
+            (struct ACL){ .perms = entry.permissions, .id = { .scheme = scheme, .id = id } };
+    }
+    return &list->all;
 }
 
 /* ---- Requests ------------------------------------------------------------ */
@@ -171,7 +205,8 @@ static multi *make_multi(const zkl_multi_operation *operations, size_t count) {
     return all;
 }
 
-static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, char *room) {
+static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation,
+                    const struct ACL_vector *acl, char *room) {
     const char *data = operation->size > 0 ? operation->data : "";
     switch (operation->kind) {
     case ZKL_MULTI_CHECK:
@@ -185,9 +220,8 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, ch
         zoo_delete_op_init(prepared, operation->path, operation->version);
         break;
     default:
-        zoo_create_op_init(prepared, operation->path, data, (int)operation->size,
-                           &ZOO_OPEN_ACL_UNSAFE, (int)operation->kind, room,
-                           (int)room_for_made(operation));
+        zoo_create_op_init(prepared, operation->path, data, (int)operation->size, acl,
+                           (int)operation->kind, room, (int)room_for_made(operation));
         break;
     }
 }
@@ -195,13 +229,15 @@ static void prepare(zoo_op_t *prepared, const zkl_multi_operation *operation, ch
 /* What it asks for has been written into the request when it returns. */
 static int call_multi(pending *request, const zkl_operation *operation) {
     multi *all = make_multi(operation->all, operation->count);
+    access_list access;
+    const struct ACL_vector *acl = read_acl(operation->acl, &access);
     request->multi = all;
     if (all == NULL) {
         return ZSYSTEMERROR;
     }
     char *room = (char *)(all->told + operation->count);
     for (size_t i = 0; i < operation->count; i++) {
-        prepare(&all->prepared[i], &operation->all[i], room);
+        prepare(&all->prepared[i], &operation->all[i], acl, room);
         room += room_for_made(&operation->all[i]);
     }
     return zoo_amulti(request->self->handle, (int)operation->count, all->prepared, all->results,
@@ -230,14 +266,16 @@ static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation
 static int call(zhandle_t *handle, const zkl_operation *operation, pending *request) {
     const char *path = operation->path;
     const char *data = operation->data;
+    access_list access;
     watcher_fn watcher = operation->watch_id != 0 ? on_watch : NULL;
     void *context = (void *)(uintptr_t)operation->watch_id;
     switch (operation->kind) {
     case ZKL_OPERATION_CREATE:
-        return zoo_acreate2(handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
-                            ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, request);
+        return zoo_acreate2(handle, path, data, (int)strlen(data),
+                            read_acl(operation->acl, &access), ZOO_EPHEMERAL | ZOO_SEQUENCE,
+                            on_created, request);
     case ZKL_OPERATION_CREATE_PARENT:
-        return zoo_acreate2(handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+        return zoo_acreate2(handle, path, NULL, -1, read_acl(operation->acl, &access),
                             operation->container ? ZOO_CONTAINER : ZOO_PERSISTENT, on_created,
                             request);
     case ZKL_OPERATION_LIST_CHILDREN:
@@ -354,6 +392,65 @@ static void tell_if_closed(zkl_connection *self) {
     }
 }
 
+/* In libzookeeper's I/O thread, which holds a lock of its own where the connection is lost. That,
+ * and a refusal, are news of the session. */
+static void on_introduced(int rc, const void *data) {
+    zkl_connection *self = (zkl_connection *)data;
+    if (rc != ZOK) {
+        return;
+    }
+    pthread_mutex_lock(self->mutex);
+    self->accepted++;
+    if (!self->abandoned) {
+        self->listener.awaits_credential(self->listener.arg);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+/* The credentials are all accepted. */
+static void begin_requests(zkl_connection *self) {
+    pthread_mutex_lock(self->mutex);
+    self->introduced = true;
+    if (zoo_state(self->handle) == ZOO_CONNECTED_STATE && !self->abandoned) {
+        zkl_session_news news = news_of(self->handle, ZOO_CONNECTED_STATE);
+        self->listener.session(self->listener.arg, &news);
+    }
+    pthread_mutex_unlock(self->mutex);
+}
+
+static void keep_scheme(zkl_connection *self, const char *scheme) {
+    pthread_mutex_lock(self->mutex);
+    snprintf(self->scheme, sizeof(self->scheme), "%s", scheme);
+    pthread_mutex_unlock(self->mutex);
+}
+
+/* One at a time, so that it is known which one is refused: the answer does not say. libzookeeper
+ * keeps a copy of each. */
+bool zkl_connection_introduce(zkl_connection *self) {
+    zkl_credential given = ZKL_CREDENTIAL_INIT;
+    if (!self->listener.next_credential(self->listener.arg, self->accepted, &given)) {
+        begin_requests(self);
+        return true;
+    }
+    keep_scheme(self, given.scheme);
+    int rc = zoo_add_auth(self->handle, given.scheme, given.secret, (int)given.size, on_introduced,
+                          self);
+    return rc != ZSYSTEMERROR;
+}
+
+static void tell_session(zkl_connection *self, const zkl_session_news *news) {
+    bool connected = news->state == ZKL_SESSION_STATE_CONNECTED;
+    if (connected && !self->introduced) {
+        self->listener.awaits_credential(self->listener.arg);
+        return;
+    }
+    self->refused = news->state == ZKL_SESSION_STATE_AUTH_FAILED && !self->introduced;
+    self->listener.session(self->listener.arg, news);
+    if (connected) {
+        tell_if_closed(self);
+    }
+}
+
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
     (void)path;
     zkl_connection *self = context;
@@ -366,10 +463,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     zkl_session_news news = news_of(handle, state);
     ZKL_WITH_MUTEX(self->mutex);
     if (self->handle == handle && !self->abandoned) {
-        self->listener.session(self->listener.arg, &news);
-        if (state == ZOO_CONNECTED_STATE) {
-            tell_if_closed(self);
-        }
+        tell_session(self, &news);
     }
 }
 
@@ -392,7 +486,11 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
 
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
     const zkl_connection *self = of(operations);
-    zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
+    if (self->refused) {
+        snprintf(text, size, "the servers refused the credential of the scheme %s", self->scheme);
+    } else {
+        zkl_failures_find(self->addresses != NULL ? self->addresses : "", text, size);
+    }
 }
 
 /* ---- Beginning and end ----------------------------------------------------- */
@@ -442,6 +540,8 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
 
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     zkl_failures_forget(addresses);
+    self->accepted = 0;
+    self->introduced = self->listener.next_credential == NULL;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;

@@ -102,7 +102,7 @@ static bool all_ask(const zkl_create_group *group) {
     return true;
 }
 
-/* All are of one lock, and so their data are the same. */
+/* All are of one lock, and so their data and ACLs are the same. */
 static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
     zkl_multi_operation creates[ZKL_LOCK_MEMBERS_MAX];
     char data[ZKL_REQUEST_DATA_SIZE];
@@ -121,7 +121,8 @@ static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
     }
     const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
                                         .all = creates,
-                                        .count = group->size };
+                                        .count = group->size,
+                                        .acl = group->members[0]->options.node_acl };
     zkl_outcome outcome = zkl_send(sender, &transaction, on_transacted, group);
     free(paths);
     if (outcome == ZKL_OUTCOME_OK) {

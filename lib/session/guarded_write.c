@@ -12,6 +12,7 @@ static void send(zkl_guarded_write *write) {
     const zkl_operation transaction = { .kind = ZKL_OPERATION_TRANSACTION,
                                         .all = write->operations,
                                         .count = write->count,
+                                        .acl = write->acl,
                                         .lasts = true };
     if (zkl_send(&write->session->sender, &transaction, write->ended, write->arg) !=
         ZKL_OUTCOME_OK) {

@@ -11,10 +11,11 @@
 
 #include "session/session.h"
 
-/** Embed it. The first five fields are the caller's to fill. */
+/** Embed it. The first six fields are the caller's to fill. */
 typedef struct zkl_guarded_write {
     const zkl_multi_operation *operations; /* they need only live until it is sent */
     size_t count;
+    const char *acl; /* of what they create; NULL: open to all */
     /* It is about to be sent: fills in what is known only now. False: not yet; then
      * zkl_guarded_writes_review is to be called when it may be. */
     bool (*prepare)(void *arg);

@@ -73,6 +73,11 @@ typedef struct zkl_listener {
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
     void (*answered)(void *arg); /* a request is over; may be NULL */
+    /* Who the client is; NULL: nobody in particular. Gives one credential after the other, which
+     * must live until the next call; false: there is no more. Without the mutex. */
+    bool (*next_credential)(void *arg, size_t index, zkl_credential *credential);
+    /* The next one is awaited: call zkl_connection_introduce. NULL with next_credential. */
+    void (*awaits_credential)(void *arg);
 } zkl_listener;
 
 typedef struct zkl_operations zkl_operations;
@@ -82,6 +87,7 @@ typedef struct zkl_operation {
     zkl_operation_kind kind;
     const char *path;          /* all but TRANSACTION */
     const char *data;          /* CREATE, SET */
+    const char *acl;           /* of what it creates, as base/acl.h reads it; NULL: open to all */
     int32_t version;           /* SET: only data of this version are replaced; ZKL_ANY_VERSION */
     bool container;            /* CREATE_PARENT: the servers delete it (from 3.5 on) some time
                                   after its last child has gone */
@@ -118,8 +124,8 @@ typedef struct zkl_operations_table {
     /* Since 1970 in UTC, for people to read. */
     int64_t (*wall_clock_ms)(zkl_operations *self);
     bool (*random)(zkl_operations *self, void *bytes, size_t size); /* at most 256 */
-    /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused".
-     * Empty where that is not known. */
+    /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused";
+     * or which credential was refused, while they were given. Empty where that is not known. */
     void (*describe_failure)(zkl_operations *self, char *text, size_t size);
 } zkl_operations_table;
 

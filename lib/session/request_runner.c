@@ -432,6 +432,8 @@ static void copy_options(zkl_request_runner *runner, const zkl_run_options *opti
     own->parent_path = copy(runner, options->parent_path);
     own->owner_text = copy(runner, options->owner_text);
     own->note = copy(runner, options->note);
+    own->node_acl = copy(runner, options->node_acl);
+    own->parent_acl = copy(runner, options->parent_acl);
 }
 
 static void prepare_watches(zkl_request_runner *runner) {

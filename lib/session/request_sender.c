@@ -56,7 +56,11 @@ static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation
 static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
                             const zkl_multi_operation *all, size_t count) {
     const zkl_operation transaction = {
-        .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count, .tag = (int)action
+        .kind = ZKL_OPERATION_TRANSACTION,
+        .all = all,
+        .count = count,
+        .acl = self->options.node_acl,
+        .tag = (int)action,
     };
     return send(self, &transaction);
 }
@@ -64,9 +68,11 @@ static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,
 static zkl_outcome create(zkl_request_sender *self, const char *path) {
     char data[ZKL_REQUEST_DATA_SIZE];
     zkl_request_write_data(self, data);
-    const zkl_operation creation = {
-        .kind = ZKL_OPERATION_CREATE, .path = path, .data = data, .tag = ZKL_ACTION_CREATE
-    };
+    const zkl_operation creation = { .kind = ZKL_OPERATION_CREATE,
+                                     .path = path,
+                                     .data = data,
+                                     .acl = self->options.node_acl,
+                                     .tag = ZKL_ACTION_CREATE };
     return send(self, &creation);
 }
 
@@ -112,6 +118,7 @@ zkl_outcome zkl_request_send(zkl_request_sender *self, const zkl_action *action)
     case ZKL_ACTION_MAKE_PARENT:
         self->parent_made_length = strlen(path);
         operation.kind = ZKL_OPERATION_CREATE_PARENT;
+        operation.acl = self->options.parent_acl;
         operation.container = self->session->container_parents && action->level == 0;
         break;
     case ZKL_ACTION_REMOVE_PARENT:

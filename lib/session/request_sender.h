@@ -34,8 +34,9 @@ typedef struct zkl_run_options {
     int64_t began_ms;               /* when its call began; its waiting time counts from then */
     int64_t timeout_ms;             /* ZKL_FOREVER; 0: try; else the deadline */
     bool tells_contended;
-    uint64_t owner_id;          /* of the handle; kept when it has gone */
-    const char *note;           /* a line of the node's data, for others to read; NULL: none */
+    uint64_t owner_id; /* of the handle; kept when it has gone */
+    const char *note;  /* a line of the node's data, for others to read; NULL: none */
+    const char *node_acl, *parent_acl; /* NULL: open to all */
     zkl_class_metrics *metrics; /* where it is counted; outlives the session. NULL: nowhere */
     const char *owner_text;     /* who acquires, for others to read; NULL: unknown */
     zkl_request_owner owner;

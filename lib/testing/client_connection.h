@@ -48,6 +48,13 @@ typedef struct zkl_client_delivery {
     zkl_watch_ids watch_ids;
 } zkl_client_delivery;
 
+/* A credential that the client has been given, for the next connections. */
+typedef struct zkl_client_credential {
+    char *scheme;
+    char *secret;
+    struct zkl_client_credential *prev, *next;
+} zkl_client_credential;
+
 struct zkl_connection {
     zkl_operations operations; /* first: the table's functions get a pointer to it */
     pthread_mutex_t *mutex;
@@ -61,6 +68,10 @@ struct zkl_connection {
     int64_t session_id;
     int64_t last_zxid;
     int32_t timeout_ms;
+    zkl_client_credential *credentials;
+    size_t credential_count;
+    bool refused;    /* the last of them */
+    bool introduced; /* the session's first connection has been given all */
     zkl_addresses addresses;
     uint32_t servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
     uint32_t server_count;
@@ -101,6 +112,8 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
  * told. */
 void zkl_client_set_servers(zkl_connection *self, const char *addresses);
 void zkl_client_send(zkl_connection *self, zkl_call *call);
+/* Gives the servers the next credential; without one requests begin. */
+void zkl_client_introduce(zkl_connection *self);
 /* Cuts the connection that there is, and each one that it tries to make before that moment. */
 void zkl_client_cut_off(zkl_connection *self, zkl_cut cut, int64_t until_us);
 /* Ends the session, if it is connected, and the connection; with replies unread the end of the

@@ -96,6 +96,7 @@ static void deliver_news(zkl_connection *self, const zkl_session_news *news) {
         [ZKL_SESSION_STATE_CONNECTING] = ZKL_DELIVERY_CONNECTING,
         [ZKL_SESSION_STATE_CONNECTED] = ZKL_DELIVERY_CONNECTED,
         [ZKL_SESSION_STATE_EXPIRED] = ZKL_DELIVERY_EXPIRED,
+        [ZKL_SESSION_STATE_AUTH_FAILED] = ZKL_DELIVERY_AUTH_FAILED,
     };
     if (self->abandoned || self->closing) {
         return;
@@ -137,6 +138,11 @@ static void deliver(void *arg, zkl_message *message) {
         break;
     case ZKL_DELIVERY_WATCH:
         deliver_watch(self, item);
+        break;
+    case ZKL_DELIVERY_AWAITS_CREDENTIAL:
+        if (!self->abandoned && !self->closing) {
+            self->listener.awaits_credential(self->listener.arg);
+        }
         break;
     default:
         deliver_news(self, &item->news);

@@ -1,10 +1,13 @@
 /* libzookeeper's I/O thread: the connection to one server after another. */
+#include <string.h>
+
 #include "testing/client_connection.h"
 #include "testing/ensemble.h"
 #include "testing/hash.h"
 
 enum {
     PING_XID = -2,
+    AUTH_XID = -4,
     SET_WATCHES_XID = -8,
     CLOSE_XID = -9,
     RETRY_DIVISOR = 60, /* of the session timeout: the pause when no server was to be had */
@@ -111,11 +114,14 @@ static void set_watches_again(zkl_connection *self) {
     }
 }
 
-static void on_connected(zkl_connection *self, const zkl_answer *answer) {
-    self->state = ZKL_CLIENT_CONNECTED;
-    self->session_id = answer->session_id;
-    self->timeout_ms = answer->timeout_ms;
-    self->last_sent_us = zkl_world_now_us();
+static void send_credential(zkl_connection *self, const zkl_client_credential *credential) {
+    zkl_call *call = zkl_call_make_auth(credential->scheme, credential->secret);
+    call->xid = AUTH_XID;
+    zkl_client_send(self, call);
+}
+
+static void begin_requests(zkl_connection *self) {
+    self->introduced = true;
     set_watches_again(self);
     send_unsent(self);
     set_timer(self);
@@ -124,13 +130,57 @@ static void on_connected(zkl_connection *self, const zkl_answer *answer) {
                                                        .timeout_ms = self->timeout_ms });
 }
 
-static void on_expired(zkl_connection *self) {
+static void ask_for_credential(zkl_connection *self) {
+    if (self->listener.next_credential == NULL) {
+        begin_requests(self);
+    } else {
+        set_timer(self);
+        zkl_client_pass_on(self, zkl_client_make_delivery(ZKL_DELIVERY_AWAITS_CREDENTIAL));
+    }
+}
+
+void zkl_client_introduce(zkl_connection *self) {
+    zkl_credential given = ZKL_CREDENTIAL_INIT;
+    bool is_asked = self->state == ZKL_CLIENT_CONNECTED && !self->introduced;
+    if (!is_asked) {
+        return;
+    }
+    if (!self->listener.next_credential(self->listener.arg, self->credential_count, &given)) {
+        begin_requests(self);
+        return;
+    }
+    zkl_client_credential *kept = zkl_testing_allocate(sizeof(*kept));
+    kept->scheme = zkl_testing_copy_text(given.scheme);
+    kept->secret = zkl_testing_allocate(given.size + 1);
+    memcpy(kept->secret, given.secret, given.size);
+    DL_APPEND(self->credentials, kept);
+    self->credential_count++;
+    send_credential(self, kept);
+    set_timer(self);
+}
+
+static void on_connected(zkl_connection *self, const zkl_answer *answer) {
+    self->state = ZKL_CLIENT_CONNECTED;
+    self->session_id = answer->session_id;
+    self->timeout_ms = answer->timeout_ms;
+    self->last_sent_us = zkl_world_now_us();
+    for (const zkl_client_credential *one = self->credentials; one != NULL; one = one->next) {
+        send_credential(self, one);
+    }
+    if (self->introduced) {
+        begin_requests(self);
+    } else {
+        ask_for_credential(self);
+    }
+}
+
+static void end_session(zkl_connection *self, zkl_session_state state) {
     self->state = ZKL_CLIENT_EXPIRED;
     zkl_wire *wire = self->wire;
     self->wire = NULL;
     zkl_wire_hang_up(wire);
     zkl_world_unschedule(&self->timer);
-    zkl_client_pass_news_on(self, &(zkl_session_news){ .state = ZKL_SESSION_STATE_EXPIRED });
+    zkl_client_pass_news_on(self, &(zkl_session_news){ .state = state });
     zkl_client_lose_requests(self, zkl_client_count_open(self), ZKL_OUTCOME_SESSION_OVER);
 }
 
@@ -189,9 +239,21 @@ static void replace_connection(zkl_connection *self) {
     set_timer(self);
 }
 
+static void on_introduced(zkl_connection *self, const zkl_answer *answer) {
+    if (answer->error != ZKL_SERVER_ERROR_NONE) {
+        self->refused = !self->introduced;
+        end_session(self, ZKL_SESSION_STATE_AUTH_FAILED);
+    } else if (!self->introduced) {
+        ask_for_credential(self);
+    }
+}
+
 static void on_reply(zkl_connection *self, zkl_answer *answer) {
     if (answer->applied_zxid > 0) {
         self->last_zxid = answer->applied_zxid;
+    }
+    if (answer->call == ZKL_CALL_AUTH) {
+        on_introduced(self, answer);
     }
     if (answer->xid < 0) {
         zkl_testing_free(answer);
@@ -255,7 +317,7 @@ static void on_answer(void *arg, zkl_answer *answer) {
     } else if (kind == ZKL_ANSWER_CONNECTED) {
         on_connected(self, answer);
     } else if (kind == ZKL_ANSWER_EXPIRED) {
-        on_expired(self);
+        end_session(self, ZKL_SESSION_STATE_EXPIRED);
     } else if (kind == ZKL_ANSWER_BROKEN) {
         lose_connection(self);
     } else if (kind == ZKL_ANSWER_REPLACE) {
@@ -335,12 +397,26 @@ static void close_session(zkl_connection *self) {
     }
 }
 
+static void forget_credentials(zkl_connection *self) {
+    while (self->credentials != NULL) {
+        zkl_client_credential *first = self->credentials;
+        DL_DELETE(self->credentials, first);
+        zkl_testing_free(first->scheme);
+        zkl_testing_free(first->secret);
+        zkl_testing_free(first);
+    }
+    self->credential_count = 0;
+    self->introduced = false;
+    self->refused = false;
+}
+
 void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
     self->timer.run = on_timer;
     self->timer.arg = self;
     self->timer.process = self->process;
     take_servers(self, addresses);
     self->state = ZKL_CLIENT_WAITING;
+    forget_credentials(self);
     self->session_id = 0;
     self->last_zxid = 0;
     self->timeout_ms = timeout_ms;
@@ -382,5 +458,6 @@ void zkl_client_stop(zkl_connection *self, bool unread) {
         self->wire = NULL;
     }
     zkl_client_watches_clear(&self->watches);
+    forget_credentials(self);
     self->state = ZKL_CLIENT_CLOSED;
 }

@@ -52,7 +52,7 @@ static zkl_client_request *request(zkl_connection *self, zkl_call *call, zkl_rep
     made->arg = arg;
     call->xid = made->xid;
     DL_APPEND(self->pending, made);
-    if (self->state == ZKL_CLIENT_CONNECTED) {
+    if (self->state == ZKL_CLIENT_CONNECTED && self->introduced) {
         zkl_client_send(self, call);
     } else {
         made->unsent = call;
@@ -60,7 +60,7 @@ static zkl_client_request *request(zkl_connection *self, zkl_call *call, zkl_rep
     return made;
 }
 
-static zkl_write write_of(const zkl_multi_operation *wanted) {
+static zkl_write write_of(const zkl_multi_operation *wanted, const char *acl) {
     static const zkl_write_kind kinds[] = {
         [ZKL_MULTI_CHECK] = ZKL_WRITE_CHECK,
         [ZKL_MULTI_CREATE_PERSISTENT] = ZKL_WRITE_CREATE,
@@ -75,6 +75,7 @@ static zkl_write write_of(const zkl_multi_operation *wanted) {
         .path = wanted->path,
         .data = wanted->data,
         .data_size = wanted->size,
+        .acl = acl,
         .ephemeral = wanted->kind == ZKL_MULTI_CREATE_EPHEMERAL ||
                      wanted->kind == ZKL_MULTI_CREATE_EPHEMERAL_SEQUENTIAL,
         .sequential = wanted->kind == ZKL_MULTI_CREATE_PERSISTENT_SEQUENTIAL ||
@@ -90,6 +91,7 @@ static zkl_call *make_write(zkl_call_kind call, zkl_write_kind kind, const zkl_o
         .path = wanted->path,
         .data = data,
         .data_size = data != NULL ? strlen(data) : 0,
+        .acl = wanted->acl,
         .ephemeral = wanted->kind == ZKL_OPERATION_CREATE,
         .sequential = wanted->kind == ZKL_OPERATION_CREATE,
         .container = wanted->container,
@@ -101,7 +103,7 @@ static zkl_call *make_write(zkl_call_kind call, zkl_write_kind kind, const zkl_o
 static zkl_call *make_transaction(const zkl_operation *wanted) {
     zkl_write *all = zkl_testing_allocate(wanted->count * sizeof(*all));
     for (size_t i = 0; i < wanted->count; i++) {
-        all[i] = write_of(&wanted->all[i]);
+        all[i] = write_of(&wanted->all[i], wanted->acl);
     }
     zkl_call *call = zkl_call_make_operations(ZKL_CALL_MULTI, ZKL_WRITE_MULTI, all, wanted->count);
     zkl_testing_free(all);
@@ -173,8 +175,11 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
 
 /* Simulated servers have no addresses to tell of. */
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
-    (void)operations;
-    snprintf(text, size, "%s", "");
+    const zkl_connection *self = of(operations);
+    const char *refused = self->refused ? self->credentials->prev->scheme : NULL;
+    snprintf(text, size, "%s%s",
+             refused != NULL ? "the servers refused the credential of the scheme " : "",
+             refused != NULL ? refused : "");
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
@@ -217,6 +222,11 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
     zkl_client_start(self, addresses, timeout_ms);
     zkl_machine_is_opening();
     return ZKL_OK;
+}
+
+bool zkl_connection_introduce(zkl_connection *self) {
+    zkl_client_introduce(self);
+    return true;
 }
 
 /* Who asked for other servers may be stopped before it tells, until there is another connection. */

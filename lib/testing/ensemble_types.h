@@ -18,6 +18,7 @@ typedef enum zkl_call_kind {
     ZKL_CALL_GET,
     ZKL_CALL_REMOVE_WATCHES,
     ZKL_CALL_SET_WATCHES,
+    ZKL_CALL_AUTH,
     ZKL_CALL_PING,
     ZKL_CALL_CONNECT,
     ZKL_CALL_CLOSE,
@@ -53,8 +54,10 @@ typedef enum zkl_delivery_kind {
     ZKL_DELIVERY_REPLY,
     ZKL_DELIVERY_WATCH,
     ZKL_DELIVERY_CONNECTING,
+    ZKL_DELIVERY_AWAITS_CREDENTIAL,
     ZKL_DELIVERY_CONNECTED,
-    ZKL_DELIVERY_EXPIRED
+    ZKL_DELIVERY_EXPIRED,
+    ZKL_DELIVERY_AUTH_FAILED
 } zkl_delivery_kind;
 
 /** What a client is given, just before it is. */

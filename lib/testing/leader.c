@@ -50,10 +50,12 @@ static void track(zkl_server_session *session) {
 
 /* ---- Committing ------------------------------------------------------------------------------ */
 
-static void note_forbidden(const zkl_ensemble *ensemble, const zkl_call *call) {
-    for (size_t i = 0; i < call->operation_count; i++) {
+/* The leader's own deletion of a container is nobody's. */
+static void note_refusals(const zkl_ensemble *ensemble, const zkl_call *call) {
+    for (size_t i = 0; call->wire != NULL && i < call->operation_count; i++) {
         zkl_write *operation = &call->operations[i];
-        operation->forbidden = zkl_rights_lack(ensemble, operation, ZKL_LATEST_ZXID);
+        operation->refusal =
+            zkl_rights_check(ensemble, operation, call->wire->identities, ZKL_LATEST_ZXID);
     }
 }
 
@@ -76,6 +78,7 @@ static zkl_tree_transaction *write_to_tree(zkl_ensemble *ensemble, const zkl_cal
         .operations = call->operations,
         .operation_count = call->operation_count,
         .refusal = call->refusal,
+        .identities = call->wire != NULL ? call->wire->identities : NULL,
         .seen_zxid = call->seen_zxid,
     };
     zkl_tree_transaction *transaction = zkl_tree_write(ensemble->tree, &request, ++ensemble->zxid);
@@ -147,7 +150,7 @@ static const zkl_tree_transaction *commit(zkl_ensemble *ensemble, zkl_call *call
 
 static void commit_next(void *arg, zkl_message *message) {
     zkl_call *call = (zkl_call *)message;
-    note_forbidden(arg, call);
+    note_refusals(arg, call);
     commit(arg, call);
 }
 

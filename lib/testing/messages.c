@@ -40,7 +40,8 @@ zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
                                    const zkl_write *operations, size_t count) {
     size_t size = count * sizeof(*operations);
     for (size_t i = 0; i < count; i++) {
-        size += text_size(operations[i].path) + operations[i].data_size;
+        size +=
+            text_size(operations[i].path) + text_size(operations[i].acl) + operations[i].data_size;
     }
     zkl_call *call = zkl_call_make(kind, size);
     call->write = write;
@@ -50,6 +51,7 @@ zkl_call *zkl_call_make_operations(zkl_call_kind kind, zkl_write_kind write,
     for (size_t i = 0; i < count; i++) {
         call->operations[i] = operations[i];
         call->operations[i].path = put_text(&room, operations[i].path);
+        call->operations[i].acl = put_text(&room, operations[i].acl);
         call->operations[i].data = put_bytes(&room, operations[i].data, operations[i].data_size);
     }
     call->path = count > 0 ? call->operations[0].path : NULL;
@@ -60,6 +62,14 @@ zkl_call *zkl_call_make_path(zkl_call_kind kind, const char *path) {
     zkl_call *call = zkl_call_make(kind, text_size(path));
     char *room = (char *)(call + 1);
     call->path = put_text(&room, path);
+    return call;
+}
+
+zkl_call *zkl_call_make_auth(const char *scheme, const char *secret) {
+    zkl_call *call = zkl_call_make(ZKL_CALL_AUTH, text_size(scheme) + text_size(secret));
+    char *room = (char *)(call + 1);
+    call->path = put_text(&room, scheme);
+    call->secret = put_text(&room, secret);
     return call;
 }
 

@@ -1,6 +1,7 @@
 /* A server: the sessions' requests in their order, and the transactions in theirs. */
 #include <string.h>
 
+#include "base/acl.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 
@@ -197,7 +198,8 @@ static zkl_answer *make_list(const zkl_call *call, const zkl_node *node, int64_t
 }
 
 static bool refuses_read(const zkl_server *server, zkl_wire *wire, zkl_call *call) {
-    bool refused = zkl_rights_lack_read(server->ensemble, call->path, server->applied_zxid);
+    const zkl_node *node = zkl_tree_find(server->ensemble->tree, call->path, server->applied_zxid);
+    bool refused = !zkl_rights_grant(server->ensemble, node, ZKL_PERMISSION_READ, wire->identities);
     if (refused) {
         call->error = ZKL_SERVER_ERROR_NO_PERMISSION;
         zkl_wire_answer(wire, make_reply(call));
@@ -440,7 +442,8 @@ static bool refuses_early(const zkl_attachment *attachment, zkl_call *call) {
     bool is_screened = call->kind == ZKL_CALL_CREATE || call->kind == ZKL_CALL_DELETE ||
                        call->kind == ZKL_CALL_SET;
     if (!server->ensemble->options.checks_early || !is_screened ||
-        !zkl_rights_lack(server->ensemble, &call->operations[0], server->applied_zxid)) {
+        zkl_rights_check(server->ensemble, &call->operations[0], attachment->wire->identities,
+                         server->applied_zxid) == ZKL_SERVER_ERROR_NONE) {
         return false;
     }
     if (attachment->calls != NULL) {
@@ -450,6 +453,17 @@ static bool refuses_early(const zkl_attachment *attachment, zkl_call *call) {
     call->error = ZKL_SERVER_ERROR_NO_PERMISSION;
     zkl_wire_answer(attachment->wire, make_reply(call));
     return true;
+}
+
+/* As ZooKeeperServer.processPacket: at once, before requests that are under way are answered. A
+ * client that is refused is sent away. */
+static void answer_auth(zkl_wire *wire, zkl_call *call) {
+    call->error = zkl_rights_add_identity(wire, call->path, call->secret);
+    zkl_wire_answer(wire, make_reply(call));
+    if (call->error != ZKL_SERVER_ERROR_NONE) {
+        zkl_wire_close(wire);
+    }
+    zkl_call_release(call);
 }
 
 void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
@@ -475,6 +489,10 @@ void zkl_server_receive(zkl_server *server, zkl_wire *wire, zkl_call *call) {
             zkl_call_release(call);
             return;
         }
+    }
+    if (call->kind == ZKL_CALL_AUTH) {
+        answer_auth(wire, call);
+        return;
     }
     if (refuses_early(attachment, call)) {
         zkl_call_release(call);
@@ -528,15 +546,9 @@ static zkl_watch_event event_of(zkl_change_kind kind) {
 
 /* The node's own watches, and then those on the children of its parent. */
 static void fire_watches(zkl_server *server, const zkl_change *change) {
-    const char *path = zkl_node_path(change->node);
-    zkl_server_fire_watches(server, path, event_of(change->kind));
+    zkl_server_fire_watches(server, change->node, event_of(change->kind));
     if (change->kind != ZKL_CHANGE_SET) {
-        char *parent = zkl_testing_allocate(strlen(path) + 1);
-        memcpy(parent, path, strlen(path) + 1);
-        char *slash = strrchr(parent, '/');
-        slash[slash == parent ? 1 : 0] = '\0';
-        zkl_server_fire_watches(server, parent, ZKL_WATCH_EVENT_CHILDREN);
-        zkl_testing_free(parent);
+        zkl_server_fire_watches(server, zkl_node_parent(change->node), ZKL_WATCH_EVENT_CHILDREN);
     }
 }
 

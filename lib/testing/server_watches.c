@@ -1,6 +1,7 @@
 /* The watches that a server keeps: on paths, for connections, each for one event. */
 #include <string.h>
 
+#include "base/acl.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 
@@ -95,8 +96,12 @@ static bool is_told_by_another(const zkl_watch_entry *entry, zkl_watch_event eve
            find_entry(entry->watched, entry->wire, ZKL_WATCH_NODE) != NULL;
 }
 
-static void fire(zkl_watch_entry *entry, const char *path, zkl_watch_event event) {
-    if (!is_told_by_another(entry, event)) {
+/* From 3.8.4 and 3.9.2 on (NIOServerCnxn.process): who may not read the node is not told. */
+static void fire(zkl_watch_entry *entry, const zkl_node *node, zkl_watch_event event) {
+    const zkl_ensemble *ensemble = entry->watched->server->ensemble;
+    const char *path = zkl_node_path(node);
+    bool may_know = zkl_rights_grant(ensemble, node, ZKL_PERMISSION_READ, entry->wire->identities);
+    if (may_know && !is_told_by_another(entry, event)) {
         zkl_answer *answer = zkl_answer_make(ZKL_ANSWER_WATCH, path);
         answer->event = event;
         zkl_wire_answer(entry->wire, answer);
@@ -104,25 +109,25 @@ static void fire(zkl_watch_entry *entry, const char *path, zkl_watch_event event
     forget_entry(entry); /* the path as well, with the last of them */
 }
 
-static void fire_kind(zkl_server *server, const char *path, zkl_watch_event event,
+static void fire_kind(zkl_server *server, const zkl_node *node, zkl_watch_event event,
                       zkl_watch_kind kind) {
-    const zkl_watched_path *watched = find(server, path);
+    const zkl_watched_path *watched = find(server, zkl_node_path(node));
     zkl_watch_entry *entry = watched != NULL ? watched->entries : NULL;
     while (entry != NULL) {
         zkl_watch_entry *next = entry->next;
         if (entry->kind == kind) {
-            fire(entry, path, event);
+            fire(entry, node, event);
         }
         entry = next;
     }
 }
 
-void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event) {
+void zkl_server_fire_watches(zkl_server *server, const zkl_node *node, zkl_watch_event event) {
     bool of_children = event == ZKL_WATCH_EVENT_CHILDREN;
     if (of_children || event == ZKL_WATCH_EVENT_DELETED) {
-        fire_kind(server, path, event, ZKL_WATCH_CHILDREN);
+        fire_kind(server, node, event, ZKL_WATCH_CHILDREN);
     }
     if (!of_children) {
-        fire_kind(server, path, event, ZKL_WATCH_NODE);
+        fire_kind(server, node, event, ZKL_WATCH_NODE);
     }
 }

@@ -112,12 +112,12 @@ struct zkl_server {
 };
 
 /* What is withheld of the rights to the node of this path. */
-typedef struct zkl_acl {
+typedef struct zkl_withheld {
     unsigned withheld;
     int64_t until_us; /* INT64_MAX: for good */
-    struct zkl_acl *next;
+    struct zkl_withheld *next;
     char path[];
-} zkl_acl;
+} zkl_withheld;
 
 struct zkl_ensemble {
     zkl_ensemble_options options;
@@ -128,7 +128,7 @@ struct zkl_ensemble {
     zkl_server_session *first_session, *last_session;
     uint32_t sessions_made;
     zkl_wire *wires;
-    zkl_acl *acls;
+    zkl_withheld *withheld;
     /* The leader. */
     uint32_t leader;
     bool in_office;
@@ -182,9 +182,14 @@ void zkl_leader_trim_log(zkl_ensemble *ensemble);
 /* But for what is withheld for good. */
 void zkl_rights_grant_again(zkl_ensemble *ensemble);
 void zkl_rights_end(zkl_ensemble *ensemble);
-bool zkl_rights_lack_read(const zkl_ensemble *ensemble, const char *path, int64_t zxid);
-/* Whether the operation is refused to everybody, in the state of that zxid. */
-bool zkl_rights_lack(const zkl_ensemble *ensemble, const zkl_write *operation, int64_t zxid);
+/* A connection tells who its client is. */
+zkl_server_error zkl_rights_add_identity(zkl_wire *wire, const char *scheme, const char *secret);
+/* NULL, a node that is not there: yes. */
+bool zkl_rights_grant(const zkl_ensemble *ensemble, const zkl_node *node, int permission,
+                      const char *identities);
+/* What the operation is refused with, in the state of that zxid. */
+zkl_server_error zkl_rights_check(const zkl_ensemble *ensemble, const zkl_write *operation,
+                                  const char *identities, int64_t zxid);
 
 /* ---- server.c ---- */
 
@@ -219,4 +224,4 @@ void zkl_server_watch(zkl_server *server, zkl_wire *wire, const char *path, zkl_
 bool zkl_server_unwatch(zkl_server *server, zkl_wire *wire, const char *path, zkl_watch_kind kind);
 void zkl_server_unwatch_all(zkl_wire *wire);
 /* A node was made, changed or deleted, or a child of it. */
-void zkl_server_fire_watches(zkl_server *server, const char *path, zkl_watch_event event);
+void zkl_server_fire_watches(zkl_server *server, const zkl_node *node, zkl_watch_event event);

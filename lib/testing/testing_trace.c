@@ -57,6 +57,7 @@ static void tell_reply(const char *who, const zkl_delivery *delivery) {
         [ZKL_CALL_GET] = "get",
         [ZKL_CALL_REMOVE_WATCHES] = "remove watches",
         [ZKL_CALL_SET_WATCHES] = "set watches",
+        [ZKL_CALL_AUTH] = "auth",
         [ZKL_CALL_PING] = "ping",
         [ZKL_CALL_CONNECT] = "connect",
         [ZKL_CALL_CLOSE] = "close",
@@ -99,6 +100,11 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
     case ZKL_DELIVERY_EXPIRED:
         zkl_testing_trace(who, "session expired");
         break;
+    case ZKL_DELIVERY_AUTH_FAILED:
+        zkl_testing_trace(who, "authentication failed");
+        break;
+    case ZKL_DELIVERY_AWAITS_CREDENTIAL:
+        break; /* nobody is told */
     }
 }
 

@@ -43,6 +43,7 @@ struct zkl_node {
     const char *name;
     int64_t made_ms;
     node_data *data; /* the newest first; never NULL */
+    char *acl;       /* NULL: open to all; behind its NUL are its makers' identities */
     UT_hash_handle hh;
     char path[];
 };
@@ -91,6 +92,8 @@ const char *zkl_server_error_name(zkl_server_error error) {
         [-ZKL_SERVER_ERROR_BAD_ARGUMENTS] = "BadArguments",
         [-ZKL_SERVER_ERROR_NO_PERMISSION] = "NoAuth",
         [-ZKL_SERVER_ERROR_SESSION_EXPIRED] = "SessionExpired",
+        [-ZKL_SERVER_ERROR_INVALID_ACL] = "InvalidACL",
+        [-ZKL_SERVER_ERROR_AUTH_FAILED] = "AuthFailed",
         [-ZKL_SERVER_ERROR_SESSION_MOVED] = "SessionMoved",
         [-ZKL_SERVER_ERROR_THROTTLED] = "ThrottledOp",
         [-ZKL_SERVER_ERROR_NO_WATCHER] = "NoWatcher",
@@ -122,6 +125,14 @@ static void take_data_back(zkl_node *node) {
     zkl_testing_free(data);
 }
 
+static void put_acl(zkl_node *node, const char *acl, const char *makers) {
+    makers = makers != NULL ? makers : "";
+    size_t acl_size = strlen(acl) + 1;
+    node->acl = zkl_testing_allocate(acl_size + strlen(makers) + 1);
+    memcpy(node->acl, acl, acl_size);
+    memcpy(node->acl + acl_size, makers, strlen(makers) + 1);
+}
+
 static zkl_node *make_node(const char *path, const char *sequence) {
     size_t length = strlen(path);
     size_t sequence_size = strlen(sequence) + 1;
@@ -138,6 +149,7 @@ static void destroy_node(zkl_node *node) {
     while (node->data != NULL) {
         take_data_back(node);
     }
+    zkl_testing_free(node->acl);
     zkl_testing_free(node);
 }
 
@@ -311,6 +323,9 @@ static zkl_server_error create(zkl_tree *tree, const zkl_write_request *request,
         return ZKL_SERVER_ERROR_NODE_EXISTS;
     }
     node->made_ms = request->time_ms;
+    if (operation->acl != NULL) {
+        put_acl(node, operation->acl, request->identities);
+    }
     put_data(node, operation->data, operation->data_size, transaction->zxid, request->time_ms);
     attach_node(tree, parent, node, transaction->zxid);
     if (operation->ephemeral) {
@@ -377,8 +392,8 @@ static zkl_server_error set_data(const zkl_tree *tree, const zkl_write_request *
 
 static zkl_server_error carry_out(zkl_tree *tree, const zkl_write_request *request,
                                   const zkl_write *operation, zkl_tree_transaction *transaction) {
-    if (operation->forbidden) {
-        return ZKL_SERVER_ERROR_NO_PERMISSION;
+    if (operation->refusal != ZKL_SERVER_ERROR_NONE) {
+        return operation->refusal;
     }
     switch (operation->kind) {
     case ZKL_WRITE_CREATE:
@@ -576,6 +591,10 @@ const char *zkl_node_path(const zkl_node *node) {
     return node->path;
 }
 
+const zkl_node *zkl_node_parent(const zkl_node *node) {
+    return node->parent;
+}
+
 const char *zkl_node_last_name(const zkl_node *node) {
     return node->name;
 }
@@ -586,6 +605,14 @@ const char *zkl_node_data(const zkl_node *node) {
 
 size_t zkl_node_data_size(const zkl_node *node) {
     return node->data->size;
+}
+
+const char *zkl_node_acl(const zkl_node *node) {
+    return node->acl;
+}
+
+const char *zkl_node_makers(const zkl_node *node) {
+    return node->acl != NULL ? node->acl + strlen(node->acl) + 1 : "";
 }
 
 zkl_node_stat zkl_node_get_stat(const zkl_node *node) {

@@ -24,6 +24,8 @@ typedef enum zkl_server_error {
     ZKL_SERVER_ERROR_NODE_EXISTS = -110,
     ZKL_SERVER_ERROR_NOT_EMPTY = -111,
     ZKL_SERVER_ERROR_SESSION_EXPIRED = -112,
+    ZKL_SERVER_ERROR_INVALID_ACL = -114,
+    ZKL_SERVER_ERROR_AUTH_FAILED = -115,
     ZKL_SERVER_ERROR_SESSION_MOVED = -118,
     ZKL_SERVER_ERROR_NO_WATCHER = -121,
     ZKL_SERVER_ERROR_THROTTLED = -127
@@ -61,11 +63,12 @@ typedef struct zkl_write {
     const char *path;
     const void *data; /* create, set; NULL: none */
     size_t data_size;
+    const char *acl; /* create; NULL: open to all */
     bool ephemeral;
     bool sequential;
-    bool container;  /* the leader deletes it, when it had children and has none */
-    bool forbidden;  /* the caller lacks the permission */
-    int32_t version; /* delete, set, check; ZKL_ANY_VERSION */
+    bool container;           /* the leader deletes it, when it had children and has none */
+    zkl_server_error refusal; /* the caller lacks the permission, or the ACL is none */
+    int32_t version;          /* delete, set, check; ZKL_ANY_VERSION */
 } zkl_write;
 
 typedef struct zkl_write_request {
@@ -73,6 +76,7 @@ typedef struct zkl_write_request {
     int64_t session_id;
     int64_t time_ms;             /* since 1970, by the leader's clock */
     int32_t timeout_ms;          /* create session */
+    const char *identities;      /* of the connection; NULL: none */
     const zkl_write *operations; /* one, or those of a multi */
     size_t operation_count;
     zkl_server_error refusal; /* it is known to fail; it takes a zxid all the same */
@@ -137,11 +141,17 @@ bool zkl_tree_has_parent(const zkl_tree *tree, const char *path);
 zkl_node *zkl_tree_find(const zkl_tree *tree, const char *path, int64_t zxid);
 
 const char *zkl_node_path(const zkl_node *node);
+const zkl_node *zkl_node_parent(const zkl_node *node);
 /** What follows the last slash. */
 const char *zkl_node_last_name(const zkl_node *node);
 /** As they are at the latest; "" if there are none. A NUL follows them. */
 const char *zkl_node_data(const zkl_node *node);
 size_t zkl_node_data_size(const zkl_node *node);
+/** NULL: open to all. */
+const char *zkl_node_acl(const zkl_node *node);
+/** Those of the connection that made it, which the scheme auth of its ACL stands for; "" for none.
+ */
+const char *zkl_node_makers(const zkl_node *node);
 /** As it is at the latest; czxid and owner never change. */
 zkl_node_stat zkl_node_get_stat(const zkl_node *node);
 

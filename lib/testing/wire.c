@@ -38,6 +38,7 @@ static void wire_drop(zkl_wire *wire) {
     free_calls(zkl_channel_take(&wire->up, 0));
     free_answers(zkl_channel_take(&wire->down, 0));
     DL_DELETE(wire->ensemble->wires, wire);
+    zkl_testing_free(wire->identities);
     zkl_testing_free(wire);
 }
 

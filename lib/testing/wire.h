@@ -19,6 +19,7 @@ struct zkl_wire {
     bool server_open;
     bool breaking; /* the client will be told */
     bool mute;
+    char *identities; /* "scheme:id" of each that was added, each with a line feed; NULL: none */
     void (*answered)(void *arg, zkl_answer *answer); /* frees it with zkl_testing_free */
     void *arg;
     zkl_attachment *attachment; /* NULL: no session yet, or no longer */

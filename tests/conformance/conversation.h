@@ -24,3 +24,4 @@ extern const conversation children_conversations[];
 extern const conversation loss_conversations[];
 extern const conversation session_conversations[];
 extern const conversation transaction_conversations[];
+extern const conversation right_conversations[];

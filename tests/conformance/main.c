@@ -16,7 +16,7 @@ enum { PATH_SIZE = 1024, TEXT_SIZE = 65536 };
 
 static const conversation *const topics[] = {
     node_conversations, sequence_conversations, watch_conversations,       children_conversations,
-    loss_conversations, session_conversations,  transaction_conversations,
+    loss_conversations, session_conversations,  transaction_conversations, right_conversations,
 };
 enum { TOPICS = sizeof(topics) / sizeof(topics[0]) };
 

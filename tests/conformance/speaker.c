@@ -22,6 +22,10 @@ struct speaker {
     int32_t timeout_ms;   /* as asked for */
     int open;             /* requests without an answer */
     const char *optional; /* may_hear; NULL: none */
+    const char *secret;   /* of the scheme digest; NULL: nobody in particular */
+    const char *scheme;
+    bool is_asked;   /* who it is */
+    const char *acl; /* of what it creates; NULL: open to all */
     char heard[HEARD_SIZE];
     char made[PATH_SIZE]; /* create_past_the_end: behind one in hand; empty: it was not */
 };
@@ -198,6 +202,30 @@ static void on_session(void *arg, const zkl_session_news *news) {
     }
 }
 
+static void on_awaits_credential(void *arg) {
+    ((speaker *)arg)->is_asked = true;
+}
+
+static bool next_credential(void *arg, size_t index, zkl_credential *credential) {
+    const speaker *self = arg;
+    if (index == 0) {
+        credential->scheme = self->scheme;
+        credential->secret = self->secret;
+        credential->size = strlen(self->secret);
+    }
+    return index == 0;
+}
+
+/* With the mutex held. */
+static void introduce_himself(speaker *self) {
+    if (self->is_asked) {
+        self->is_asked = false;
+        pthread_mutex_unlock(&self->mutex);
+        (void)zkl_connection_introduce(self->connection);
+        pthread_mutex_lock(&self->mutex);
+    }
+}
+
 static void on_watch(void *arg, uint64_t watch_id, bool deleted) {
     char line[TRANSCRIPT_LINE_SIZE];
     snprintf(line, sizeof(line), " %d: %s", (int)watch_id, deleted ? "deleted" : "something else");
@@ -214,15 +242,22 @@ static void begin_to_connect(speaker *self) {
     }
 }
 
-speaker *speaker_open(const char *name, int32_t timeout_ms) {
+static speaker *open_speaker(const char *name, int32_t timeout_ms, const char *scheme,
+                             const char *secret) {
     speaker *self = calloc(1, sizeof(*self));
-    zkl_listener listener = { .arg = self, .session = on_session, .watch_fired = on_watch };
+    zkl_listener listener = { .arg = self,
+                              .session = on_session,
+                              .watch_fired = on_watch,
+                              .next_credential = secret != NULL ? next_credential : NULL,
+                              .awaits_credential = on_awaits_credential };
     if (self == NULL) {
         give_up("out of memory");
         return NULL;
     }
     self->name = name;
     self->timeout_ms = timeout_ms;
+    self->scheme = scheme;
+    self->secret = secret;
     self->way = stage_way_open();
     pthread_mutex_init(&self->mutex, NULL);
     self->connection = zkl_connection_make(&self->mutex, &listener);
@@ -234,10 +269,26 @@ speaker *speaker_open(const char *name, int32_t timeout_ms) {
     return self;
 }
 
+speaker *speaker_open(const char *name, int32_t timeout_ms) {
+    return open_speaker(name, timeout_ms, NULL, NULL);
+}
+
 speaker *speaker_enter(const char *name) {
     speaker *self = speaker_open(name, SESSION_MS);
     hear_until(self, "connected");
     return self;
+}
+
+speaker *speaker_enter_as(const char *name, const char *scheme, const char *secret) {
+    speaker *self = open_speaker(name, SESSION_MS, scheme, secret);
+    transcript_add("%s > shows %s of the scheme %s", name, secret, scheme);
+    return self;
+}
+
+void use_acl(speaker *self, const char *acl) {
+    transcript_add("%s > from now on creates with the ACL %s", self->name,
+                   acl != NULL ? acl : "that is open to all");
+    self->acl = acl;
 }
 
 /* With the mutex held. */
@@ -323,6 +374,7 @@ static zkl_outcome send_question(speaker *self, const char *what, zkl_operation 
     snprintf(full_path, sizeof(full_path), "%s%s", stage_root(), operation.path);
     snprintf(text, sizeof(text), "%s %s", what, operation.path);
     operation.path = full_path;
+    operation.acl = self->acl;
     question *asked = make_question(self, text);
     pthread_mutex_lock(&self->mutex);
     self->open++;
@@ -368,7 +420,9 @@ void ask_transact(speaker *self, const zkl_multi_operation *operations, size_t c
     pthread_mutex_lock(&self->mutex);
     self->open++;
     zkl_outcome outcome = send_operation(
-        self, &(zkl_operation){ .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count },
+        self,
+        &(zkl_operation){
+            .kind = ZKL_OPERATION_TRANSACTION, .all = all, .count = count, .acl = self->acl },
         on_transacted, asked);
     note_sent(self, asked, outcome);
     pthread_mutex_unlock(&self->mutex);
@@ -492,6 +546,7 @@ static bool has_heard(const char *heard, const char *beginning) {
 /* Writes all down if it is what the conversation waits for, or the last chance. */
 static bool take(speaker *self, const char *beginning, bool last) {
     pthread_mutex_lock(&self->mutex);
+    introduce_himself(self);
     bool all = self->open == 0 && (*beginning == '\0' || has_heard(self->heard, beginning));
     if (all || last) {
         write_down(self);

@@ -207,6 +207,7 @@ static void *administer(void *arg) {
     (void)arg;
     zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
     options.label = "administrator";
+    plan_introduce(administrator.plan, &options);
     int status = ZKL_DISCONNECTED;
     while (status != ZKL_OK && !administrator.stops) {
         status = zkl_client_open("server:2181", &options, &administrator.client);

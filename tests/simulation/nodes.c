@@ -600,6 +600,7 @@ static void on_delivered(void *arg, const zkl_delivery *delivery) {
         [ZKL_CALL_GET] = "get",
         [ZKL_CALL_REMOVE_WATCHES] = "remove watches",
         [ZKL_CALL_SET_WATCHES] = "set watches",
+        [ZKL_CALL_AUTH] = "auth",
         [ZKL_CALL_PING] = "ping",
         [ZKL_CALL_CONNECT] = "connect",
         [ZKL_CALL_CLOSE] = "close",

@@ -453,6 +453,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_stripes(plan);
     draw_closer(plan);
     draw_rights(plan);
+    plan->closed = one_in(4);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -753,10 +754,26 @@ static void print_election(const run_plan *plan, FILE *file) {
     }
 }
 
+void plan_introduce(const run_plan *plan, zkl_client_options *options) {
+    static const zkl_credential credentials[] = {
+        { sizeof(credentials[0]), "digest", "others:secret", sizeof("others:secret") - 1 },
+        { sizeof(credentials[0]), "digest", "stock:secret", sizeof("stock:secret") - 1 },
+    };
+    if (plan->closed) {
+        options->credentials = credentials;
+        options->credential_count = sizeof(credentials) / sizeof(credentials[0]);
+        options->node_acl = ZKL_ACL_AUTHENTICATED;
+        options->parent_acl = ZKL_ACL_AUTHENTICATED;
+    }
+}
+
 void plan_print(const run_plan *plan, FILE *file) {
     fprintf(file, "plan of seed %" PRIu64 ": tick %d ms", plan->seed, (int)plan->tick_ms);
     if (plan->first_sequence_to_end >= 0) {
         fprintf(file, ", sequences from 2^31 - %d", (int)plan->first_sequence_to_end);
+    }
+    if (plan->closed) {
+        fprintf(file, ", closed to strangers");
     }
     if (plan->withheld != 0) {
         fprintf(file, ", rights %u to the lock root withheld%s", plan->withheld,

@@ -193,6 +193,7 @@ typedef struct run_plan {
     uint32_t
         withheld; /* rights to the lock root, which is another team's; the resources are there */
     bool checks_early; /* servers refuse by themselves */
+    bool closed;       /* to strangers: nodes are of those who know the secret */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */
@@ -210,6 +211,9 @@ void plan_queue_path(const run_plan *plan, size_t number, char path[PLAN_QUEUE_P
 
 /** The most permits of a contender's semaphore, or 1. */
 unsigned plan_most_permits(const run_plan *plan);
+
+/** Who its clients are, and the ACLs of what they make. */
+void plan_introduce(const run_plan *plan, zkl_client_options *options);
 
 /** Writes it, without what is left out, for people to read. */
 void plan_print(const run_plan *plan, FILE *file);

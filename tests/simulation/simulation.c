@@ -73,6 +73,7 @@ static void open_client(client_run *self) {
     options.metrics = 1;
     options.dispatch = self->plan->dispatches ? ZKL_DISPATCH_CALLER : ZKL_DISPATCH_THREAD;
     options.container_parents = self->plan->containers ? 1 : 0;
+    plan_introduce(run.plan, &options);
     if (self->plan->logs) {
         options.log_callback = on_log;
         options.log_arg = self;

@@ -108,13 +108,6 @@ TEST(level_of_the_log_is_one_of_four) {
     REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "log_level 5: must be from 1 to 4");
 }
 
-/* A later version may give it a meaning: who sets it today would be surprised then. */
-TEST(reserved_fields_are_refused_until_they_mean_something) {
-    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
-    options.reserved = 1;
-    REFUSED(open_client(&options), ZKL_INVALID_ARGUMENT, "reserved 1: must be 0");
-}
-
 TEST(options_of_one_resource_are_refused_for_a_set) {
     static const char message[] =
         "option \"permits or max_waiting\": is not for a set: each member has its permits";
@@ -214,7 +207,7 @@ TEST(options_of_an_earlier_version_stand_for_the_defaults_in_later_fields) {
     of_client.struct_size = offsetof(zkl_client_options, lock_root);
     of_client.lock_root = "not a root";
     of_client.lease_tick_ms = -1;
-    of_client.reserved = 1;
+    of_client.credential_count = -1;
     EXPECT_INT(zkl_client_open("h:1", &of_client, &client), ZKL_OK);
     EXPECT_TEXT(client->lock_root, "/locks");
     of_client.session_timeout_ms = 1; /* is its own */

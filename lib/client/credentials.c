@@ -1,0 +1,84 @@
+#include "client/credentials.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error_message.h"
+#include "base/validation.h"
+
+/* No message shows a secret. */
+static int check(const zkl_credential *credential, size_t index) {
+    char what[64];
+    snprintf(what, sizeof(what), "scheme of credential %zu", index);
+    ZKL_TRY(zkl_validate_pointer(what, credential->scheme));
+    ZKL_TRY(zkl_validate_text(what, credential->scheme, ZKL_SCHEME_MAX));
+    if (credential->scheme[0] == '\0') {
+        return zkl_refuse(what, "", "must not be empty");
+    }
+    snprintf(what, sizeof(what), "secret of credential %zu", index);
+    if (credential->size > 0) {
+        ZKL_TRY(zkl_validate_pointer(what, credential->secret));
+    }
+    return credential->size <= ZKL_SECRET_MAX
+               ? ZKL_OK
+               : zkl_refuse(what, NULL, "%zu bytes, at most %d are allowed", credential->size,
+                            ZKL_SECRET_MAX);
+}
+
+static int copy(zkl_credential *copied, zkl_pool *pool, const zkl_credential *given) {
+    *copied = *given;
+    copied->scheme = zkl_pool_print(pool, "%s", given->scheme);
+    copied->secret = zkl_pool_take(pool, given->size + 1);
+    ZKL_TRY(zkl_pool_status(pool));
+    if (given->size > 0) {
+        memcpy((void *)copied->secret, given->secret, given->size);
+    }
+    return ZKL_OK;
+}
+
+/* The structs of an earlier version are smaller, so struct_size is the distance between them. */
+int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client_options *options) {
+    const char *given = (const char *)options->credentials;
+    self->callback = options->credential_callback;
+    self->arg = options->credential_arg;
+    if (self->callback != NULL && options->credential_count > 0) {
+        return zkl_refuse("credentials", NULL,
+                          "must not be given together with a credential_callback");
+    }
+    ZKL_TRY(
+        zkl_validate_range("credential_count", options->credential_count, 0, ZKL_CREDENTIALS_MAX));
+    if (options->credential_count > 0) {
+        ZKL_TRY(zkl_validate_pointer("credentials", given));
+    }
+    self->list = zkl_pool_take(pool, ZKL_CREDENTIALS_MAX * sizeof(*self->list));
+    ZKL_TRY(zkl_made(self->list));
+    for (size_t i = 0; i < (size_t)options->credential_count; i++) {
+        zkl_credential one = ZKL_CREDENTIAL_INIT;
+        ZKL_TRY(zkl_struct_read("zkl_credential", given, &one, sizeof(one)));
+        given += *(const size_t *)given;
+        ZKL_TRY(check(&one, i));
+        ZKL_TRY(copy(&self->list[i], pool, &one));
+        self->count++;
+    }
+    return ZKL_OK;
+}
+
+bool zkl_credentials_are_there(const zkl_credentials *self) {
+    return self->callback != NULL || self->count > 0;
+}
+
+bool zkl_credentials_next(const zkl_credentials *self, size_t index, zkl_credential *credential) {
+    if (self->callback != NULL) {
+        return self->callback(self->arg, index, credential) != 0;
+    }
+    if (index < self->count) {
+        *credential = self->list[index];
+    }
+    return index < self->count;
+}
+
+void zkl_credentials_wipe(zkl_credentials *self) {
+    for (size_t i = 0; i < self->count; i++) {
+        explicit_bzero((void *)self->list[i].secret, self->list[i].size);
+    }
+}

@@ -1,0 +1,105 @@
+/* ACLs as text, and identities of the scheme digest. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/acl.h"
+#include "base/digest.h"
+#include "base/error_message.h"
+#include "support/unit.h"
+
+enum { TEXT_SIZE = 512 };
+
+/* "<scheme> <id> <permissions>; " of each entry. */
+static void read(const char *text, char *entries) {
+    entries[0] = '\0';
+    zkl_acl_entry entry;
+    while (zkl_acl_next(&text, &entry)) {
+        size_t used = strlen(entries);
+        snprintf(entries + used, TEXT_SIZE - used, "%.*s %.*s %d; ", (int)entry.scheme_length,
+                 entry.scheme, (int)entry.id_length, entry.id, entry.permissions);
+    }
+}
+
+TEST(entries_are_read_as_the_command_line_of_zookeeper_reads_them) {
+    static const struct {
+        const char *text;
+        const char *entries;
+    } rows[] = {
+        { ZKL_ACL_OPEN, "world anyone 31; " },
+        { ZKL_ACL_AUTHENTICATED, "auth  31; " },
+        { "world:anyone:r", "world anyone 1; " },
+        { "digest:stock:hI/+fd=:rwcda", "digest stock:hI/+fd= 31; " },
+        { "world:anyone:r,sasl:stock@EXAMPLE.ORG:cd",
+          "world anyone 1; sasl stock@EXAMPLE.ORG 12; " },
+        { "ip:10.0.0.0/8:w,ip:2001:db8::1:a", "ip 10.0.0.0/8 2; ip 2001:db8::1 16; " },
+        { "x509:CN=stock,OU=orders:cdrwa,world:anyone:r",
+          "x509 CN=stock,OU=orders 31; world anyone 1; " },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char entries[TEXT_SIZE];
+        EXPECT_INT(zkl_acl_validate("node_acl", rows[i].text), ZKL_OK);
+        read(rows[i].text, entries);
+        EXPECT_TEXT(entries, rows[i].entries);
+    }
+    EXPECT_INT(zkl_acl_validate("node_acl", NULL), ZKL_OK);
+}
+
+TEST(text_that_is_no_acl_is_refused_and_the_entry_named) {
+    static const struct {
+        const char *text;
+        const char *says;
+    } rows[] = {
+        { "", "entry 1 must be scheme:id:permissions" },
+        { "world", "entry 1 must be" },
+        { "world:anyone", "entry 1 must be" },
+        { "world:anyone:", "entry 1 must be" },
+        { "world:anyone:rx", "entry 1 must be" },
+        { ":anyone:r", "entry 1 must be" },
+        { "world:anyone:r,", "entry 2 must be" },
+        { "world:anyone:r,,world:anyone:r", "entry 2 must be" },
+        { "world:anyone:r,digest:stock", "entry 2 must be" },
+        { "world:somebody:r", "entry 1: the id of the scheme world is \"anyone\"" },
+        { "digest:stock:r", "entry 1: the id of the scheme digest is \"user:hash\"" },
+        { "digest:a:b:c:r", "entry 1: the id of the scheme digest" },
+        { "world:any\none:r", "must not have control characters" },
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        EXPECT_REFUSED(zkl_acl_validate("node_acl", rows[i].text), rows[i].says);
+        EXPECT_REFUSED(zkl_acl_validate("node_acl", rows[i].text), "node_acl");
+    }
+}
+
+TEST(acl_has_a_longest_text_and_most_entries) {
+    char text[2 * ZKL_ACL_MAX] = "";
+    for (int i = 0; i < ZKL_ACL_ENTRIES_MAX; i++) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%ssasl:stock%02d:r",
+                 i > 0 ? "," : "", i);
+    }
+    EXPECT_INT(zkl_acl_validate("node_acl", text), ZKL_OK);
+    strcat(text, ",sasl:stock:r");
+    EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "at most 16 entries are allowed");
+    memset(text, 'x', ZKL_ACL_MAX + 1);
+    memcpy(text, "sasl:", 5);
+    memcpy(text + ZKL_ACL_MAX - 2, ":r", 3);
+    EXPECT_INT(zkl_acl_validate("node_acl", text), ZKL_OK);
+    memcpy(text + ZKL_ACL_MAX - 2, "x:r", 4);
+    EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "1025 bytes, at most 1024 are allowed");
+}
+
+/* The first is the example of ZooKeeper's administrator's guide. */
+TEST(digest_is_that_of_the_servers) {
+    char id[ZKL_DIGEST_ID_SIZE] = "";
+    EXPECT(zkl_digest_id("super:superpw", strlen("super:superpw"), id));
+    EXPECT_TEXT(id, "super:g9oN2HttPfn8MMWJZ2r45Np/LIA=");
+    EXPECT(zkl_digest_id("a::", 3, id));
+    EXPECT_INT(strlen(id), strlen("a:") + 28);
+    EXPECT(!zkl_digest_id("nobody", strlen("nobody"), id));
+    char longest[ZKL_DIGEST_ID_SIZE] = "";
+    memset(longest, 'u', 98);
+    longest[98] = ':';
+    EXPECT(zkl_digest_id(longest, 99, id));
+    EXPECT_INT(strlen(id), 98 + 1 + 28);
+    longest[98] = 'u';
+    longest[99] = ':';
+    EXPECT(!zkl_digest_id(longest, 100, id));
+}

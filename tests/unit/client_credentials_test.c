@@ -1,0 +1,233 @@
+/*
+ * Who a client is, and what it may do: credentials and ACLs, on simulated servers, which know the
+ * scheme digest.
+ */
+#include <string.h>
+
+#include "base/digest.h"
+#include "support/unit.h"
+#include "testing/ensemble.h"
+#include "testing/world.h"
+#include "zklock/zklock.h"
+
+enum { US_PER_MS = 1000, TICK_MS = 200, SESSION_MS = 1200, SERVERS = 3, ENOUGH_MS = 5000 };
+
+static zkl_ensemble *ensemble;
+
+static void begin(void) {
+    zkl_world_begin(7);
+    zkl_ensemble_options options = zkl_ensemble_defaults();
+    options.servers = SERVERS;
+    options.tick_ms = TICK_MS;
+    ensemble = zkl_ensemble_begin(&options);
+}
+
+static void end(void) {
+    zkl_ensemble_end();
+    zkl_world_end();
+}
+
+static zkl_credential digest(const char *secret) {
+    zkl_credential credential = ZKL_CREDENTIAL_INIT;
+    credential.secret = secret;
+    credential.size = strlen(secret);
+    return credential;
+}
+
+static zkl_client_options options_of(const zkl_credential *credentials, int32_t count) {
+    zkl_client_options options = ZKL_CLIENT_OPTIONS_INIT;
+    options.session_timeout_ms = SESSION_MS;
+    options.credentials = credentials;
+    options.credential_count = count;
+    options.node_acl = ZKL_ACL_AUTHENTICATED;
+    options.parent_acl = ZKL_ACL_AUTHENTICATED;
+    return options;
+}
+
+static zkl_client *open_with(const zkl_client_options *options) {
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", options, &client), ZKL_OK);
+    return client;
+}
+
+/* NULL: a stranger. */
+static zkl_client *open_client(const char *secret) {
+    zkl_credential credential = digest(secret != NULL ? secret : "");
+    zkl_client_options options = options_of(&credential, secret != NULL ? 1 : 0);
+    if (secret == NULL) {
+        options.node_acl = NULL;
+        options.parent_acl = NULL;
+    }
+    return open_with(&options);
+}
+
+static zkl_lock *open_lock(zkl_client *client) {
+    zkl_lock *lock = NULL;
+    EXPECT_INT(zkl_lock_open(client, "stock", NULL, &lock), ZKL_OK);
+    return lock;
+}
+
+static int try_lock(zkl_client *client) {
+    zkl_lock *lock = open_lock(client);
+    int status = zkl_lock_acquire(lock, ZKL_EXCLUSIVE, 0, NULL);
+    zkl_lock_close(lock);
+    return status;
+}
+
+static void close_client(zkl_client *client) {
+    EXPECT_INT(zkl_client_close(client, ENOUGH_MS), ZKL_OK);
+}
+
+/* ---- Who may -------------------------------------------------------------------------------- */
+
+TEST(stranger_has_no_place_in_a_queue_that_is_closed_to_it) {
+    begin();
+    zkl_client *owner = open_client("stock:secret");
+    zkl_client *colleague = open_client("stock:secret");
+    zkl_client *other = open_client("sales:secret");
+    zkl_client *stranger = open_client(NULL);
+    zkl_lock *lock = open_lock(owner);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    EXPECT_INT(try_lock(colleague), ZKL_BUSY);
+    EXPECT_INT(try_lock(other), ZKL_NO_PERMISSION);
+    EXPECT_INT(try_lock(stranger), ZKL_NO_PERMISSION);
+    EXPECT_INT(zkl_lock_release(lock, ENOUGH_MS), ZKL_OK);
+    EXPECT_INT(try_lock(colleague), ZKL_OK);
+    EXPECT_INT(try_lock(stranger), ZKL_NO_PERMISSION);
+    zkl_lock_close(lock);
+    close_client(stranger);
+    close_client(other);
+    close_client(colleague);
+    close_client(owner);
+    end();
+}
+
+TEST(session_that_follows_shows_the_credentials_again) {
+    begin();
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT(zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, 0), ZKL_CUT_REPLIES_LOST));
+    zkl_world_sleep_us((int64_t)SESSION_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    zkl_world_sleep_us((int64_t)SESSION_MS * US_PER_MS);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
+    end();
+}
+
+TEST(each_of_several_credentials_counts) {
+    begin();
+    char id[ZKL_DIGEST_ID_SIZE];
+    char acl[2 * ZKL_DIGEST_ID_SIZE];
+    EXPECT(zkl_digest_id("two:b", strlen("two:b"), id));
+    snprintf(acl, sizeof(acl), "digest:%s:cdrwa", id);
+    const zkl_credential credentials[] = { digest("one:a"), digest("two:b") };
+    zkl_client_options options = options_of(credentials, 2);
+    options.node_acl = acl;
+    options.parent_acl = acl;
+    zkl_client *client = open_with(&options);
+    options.credential_count = 1;
+    zkl_client *other = open_with(&options);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT_INT(try_lock(other), ZKL_NO_PERMISSION);
+    close_client(other);
+    close_client(client);
+    end();
+}
+
+TEST(lock_may_have_an_acl_of_its_own) {
+    begin();
+    zkl_client *owner = open_client("stock:secret");
+    zkl_client *stranger = open_client(NULL);
+    zkl_lock_options options = ZKL_LOCK_OPTIONS_INIT;
+    zkl_lock *lock = NULL;
+    options.parent_acl = ZKL_ACL_OPEN;
+    options.node_acl = "world:anyone:r";
+    EXPECT_INT(zkl_ensemble_create(ensemble, 0, "/locks", NULL, false, false, NULL, 0),
+               ZKL_SERVER_ERROR_NONE);
+    EXPECT_INT(zkl_lock_open(owner, "stock", &options, &lock), ZKL_OK);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    EXPECT_INT(try_lock(stranger), ZKL_BUSY);
+    zkl_lock_close(lock);
+    options.node_acl = "world:anyone";
+    EXPECT_REFUSED(zkl_lock_open(owner, "stock", &options, &lock), "node_acl");
+    close_client(stranger);
+    close_client(owner);
+    end();
+}
+
+/* ---- Who is refused -------------------------------------------------------------------------- */
+
+TEST(credential_that_the_servers_refuse_is_named) {
+    begin();
+    zkl_credential credentials[] = { digest("stock:secret"), digest("secret") };
+    credentials[1].scheme = "kerberos";
+    zkl_client_options options = options_of(credentials, 2);
+    zkl_client *client = NULL;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
+    EXPECT(strstr(zkl_error_message(), "kerberos") != NULL);
+    EXPECT(strstr(zkl_error_message(), "secret") == NULL);
+    end();
+}
+
+TEST(wrong_credentials_are_refused_and_no_secret_is_shown) {
+    begin();
+    zkl_credential credentials[ZKL_CREDENTIALS_MAX + 1] = { digest("stock:geheim") };
+    zkl_client_options options = options_of(credentials, 1);
+    zkl_client *client = NULL;
+    credentials[0].scheme = "";
+    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
+                   "scheme of credential 0 \"\": must not be empty");
+    credentials[0].scheme = NULL;
+    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client), "must not be NULL");
+    credentials[0] = digest("stock:geheim");
+    credentials[0].size = ZKL_SECRET_MAX + 1;
+    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
+                   "secret of credential 0: 4097 bytes, at most 4096 are allowed");
+    EXPECT(strstr(zkl_error_message(), "geheim") == NULL);
+    options.credential_count = ZKL_CREDENTIALS_MAX + 1;
+    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client),
+                   "credential_count 17: must be from 0 to 16");
+    options.credential_count = 1;
+    options.credentials = NULL;
+    EXPECT_REFUSED(zkl_client_open("server:2181", &options, &client), "credentials");
+    end();
+}
+
+/* ---- The callback ---------------------------------------------------------------------------- */
+
+typedef struct secret_store {
+    int asked;
+    const char *secret;
+} secret_store;
+
+static int give(void *arg, size_t index, zkl_credential *credential) {
+    secret_store *self = arg;
+    self->asked++;
+    if (index == 0) {
+        *credential = digest(self->secret);
+    }
+    return index == 0 ? 1 : 0;
+}
+
+TEST(callback_is_asked_anew_for_each_session) {
+    begin();
+    secret_store vault = { .secret = "stock:secret" };
+    zkl_client_options options = options_of(NULL, 0);
+    options.credential_callback = give;
+    options.credential_arg = &vault;
+    zkl_client *client = open_with(&options);
+    EXPECT_INT(vault.asked, 2);
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    EXPECT(zkl_ensemble_cut(ensemble, zkl_ensemble_session_at(ensemble, 0), ZKL_CUT_REPLIES_LOST));
+    zkl_world_sleep_us((int64_t)SESSION_MS * US_PER_MS);
+    EXPECT_INT(vault.asked, 2);
+    vault.secret = "sales:secret";
+    EXPECT(zkl_ensemble_expire(ensemble, zkl_ensemble_session_at(ensemble, 0)));
+    zkl_world_sleep_us((int64_t)SESSION_MS * US_PER_MS);
+    EXPECT_INT(vault.asked, 4);
+    EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
+    close_client(client);
+    end();
+}
