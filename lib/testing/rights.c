@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/acl.h"
-#include "base/digest.h"
+#include "testing/digest.h"
 #include "testing/servers.h"
 #include "testing/wire.h"
 

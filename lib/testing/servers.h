@@ -4,6 +4,7 @@
  *     ensemble.c         what the outside tells it and asks it
  *     leader.c           numbers and commits writes, tracks sessions, is elected
  *     rights.c           who may do what to which node
+ *     digest.c           the identities of the scheme digest
  *     server.c           carries transactions out, answers the sessions' requests
  *     server_watches.c   the watches that a server keeps
  *     messages.c         what clients and servers say to each other

@@ -1,9 +1,8 @@
-/* ACLs as text, and identities of the scheme digest. */
+/* ACLs as text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/acl.h"
-#include "base/digest.h"
 #include "base/error_message.h"
 #include "support/unit.h"
 
@@ -84,22 +83,4 @@ TEST(acl_has_a_longest_text_and_most_entries) {
     EXPECT_INT(zkl_acl_validate("node_acl", text), ZKL_OK);
     memcpy(text + ZKL_ACL_MAX - 2, "x:r", 4);
     EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "1025 bytes, at most 1024 are allowed");
-}
-
-/* The first is the example of ZooKeeper's administrator's guide. */
-TEST(digest_is_that_of_the_servers) {
-    char id[ZKL_DIGEST_ID_SIZE] = "";
-    EXPECT(zkl_digest_id("super:superpw", strlen("super:superpw"), id));
-    EXPECT_TEXT(id, "super:g9oN2HttPfn8MMWJZ2r45Np/LIA=");
-    EXPECT(zkl_digest_id("a::", 3, id));
-    EXPECT_INT(strlen(id), strlen("a:") + 28);
-    EXPECT(!zkl_digest_id("nobody", strlen("nobody"), id));
-    char longest[ZKL_DIGEST_ID_SIZE] = "";
-    memset(longest, 'u', 98);
-    longest[98] = ':';
-    EXPECT(zkl_digest_id(longest, 99, id));
-    EXPECT_INT(strlen(id), 98 + 1 + 28);
-    longest[98] = 'u';
-    longest[99] = ':';
-    EXPECT(!zkl_digest_id(longest, 100, id));
 }

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "base/digest.h"
 #include "support/unit.h"
+#include "testing/digest.h"
 #include "testing/ensemble.h"
 #include "testing/world.h"
 #include "zklock/zklock.h"
@@ -230,4 +230,25 @@ TEST(callback_is_asked_anew_for_each_session) {
     EXPECT_INT(try_lock(client), ZKL_NO_PERMISSION);
     close_client(client);
     end();
+}
+
+/* ---- The simulated servers ---------------------------------------------------------------------
+ */
+
+/* The first is the example of ZooKeeper's administrator's guide. */
+TEST(digest_is_that_of_the_servers) {
+    char id[ZKL_DIGEST_ID_SIZE] = "";
+    EXPECT(zkl_digest_id("super:superpw", strlen("super:superpw"), id));
+    EXPECT_TEXT(id, "super:g9oN2HttPfn8MMWJZ2r45Np/LIA=");
+    EXPECT(zkl_digest_id("a::", 3, id));
+    EXPECT_INT(strlen(id), strlen("a:") + 28);
+    EXPECT(!zkl_digest_id("nobody", strlen("nobody"), id));
+    char longest[ZKL_DIGEST_ID_SIZE] = "";
+    memset(longest, 'u', 98);
+    longest[98] = ':';
+    EXPECT(zkl_digest_id(longest, 99, id));
+    EXPECT_INT(strlen(id), 98 + 1 + 28);
+    longest[98] = 'u';
+    longest[99] = ':';
+    EXPECT(!zkl_digest_id(longest, 100, id));
 }

@@ -1,4 +1,4 @@
-#include "base/digest.h"
+#include "testing/digest.h"
 
 #include <sha1.h>
 #include <stdio.h>
