@@ -350,12 +350,14 @@ typedef struct zkl_credential {
 
 /**
  * Gives a client its credentials, one after the other, whenever it opens a session: for secrets
- * that change, or that the program does not want to keep. It may block, but then the session waits.
- * It runs on a thread of the client, and must not call zklock.
+ * that change, or that the program does not want to keep. It may block; the session waits for it.
+ * It runs on the session's thread; a client with several sessions may call it on several threads at
+ * a time.
  *
  * index       0 at first, then 1 and so on.
- * credential  to be filled in. Its scheme and secret must stay as they are until the next call for
- *             the session, or until zkl_client_open or zkl_client_close returns.
+ * credential  to be filled in. What it points to must stay as it is until the same thread calls
+ *             again, or zkl_client_close returns. A wrong one is treated as if the servers had
+ *             refused it.
  *
  * Returns 1, or 0: there are no more.
  */
@@ -1263,9 +1265,9 @@ enum { ZKL_CREATE_PERSISTENT = 0, ZKL_CREATE_EPHEMERAL = 1, ZKL_CREATE_SEQUENTIA
 ZKL_API int zkl_transaction_begin(zkl_lock *lock, zkl_transaction **transaction);
 
 /**
- * Add an operation: create a node (with the parent_acl of the lock),
- * set a node's data, delete a node, or check that it exists. Operations are carried out in the
- * order in which they were added, and each sees the effects of those before it.
+ * Add an operation: create a node (with the parent_acl of the lock), set a node's data, delete a
+ * node, or check that it exists. Operations are carried out in the order in which they were added,
+ * and each sees the effects of those before it.
  *
  * path     absolute, below the chroot of the client's host list; at most ZKL_TRANSACTION_PATH_MAX
  *          bytes of names that ZooKeeper accepts. The parent of a created node must exist.

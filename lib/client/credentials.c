@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error_message.h"
+#include "base/threads.h"
 #include "base/validation.h"
 
 /* No message shows a secret. */
@@ -67,9 +68,21 @@ bool zkl_credentials_are_there(const zkl_credentials *self) {
     return self->callback != NULL || self->count > 0;
 }
 
+/* What is none the servers would not understand: they refuse it, as they refuse a scheme that they
+ * do not know. */
+static bool ask(const zkl_credentials *self, size_t index, zkl_credential *credential) {
+    zkl_thread_runs_callbacks(true);
+    bool given = self->callback(self->arg, index, credential) != 0;
+    zkl_thread_runs_callbacks(false);
+    if (given && check(credential, index) != ZKL_OK) {
+        *credential = (zkl_credential){ .scheme = "(invalid)", .secret = "" };
+    }
+    return given;
+}
+
 bool zkl_credentials_next(const zkl_credentials *self, size_t index, zkl_credential *credential) {
     if (self->callback != NULL) {
-        return self->callback(self->arg, index, credential) != 0;
+        return ask(self, index, credential);
     }
     if (index < self->count) {
         *credential = self->list[index];

@@ -157,6 +157,28 @@ TEST(lock_may_have_an_acl_of_its_own) {
     end();
 }
 
+/* Parents that others have made are open, as before. */
+TEST(waiter_that_may_not_read_the_node_before_its_own_is_told) {
+    begin();
+    zkl_client *owner = open_client("stock:secret");
+    zkl_client *colleague = open_client("stock:secret");
+    zkl_client *stranger = open_client(NULL);
+    EXPECT_INT(try_lock(stranger), ZKL_OK);
+    zkl_lock *lock = open_lock(owner);
+    EXPECT_INT(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_OK);
+    zkl_lock *waiting = open_lock(stranger);
+    EXPECT_INT(zkl_lock_acquire(waiting, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_NO_PERMISSION);
+    zkl_lock_close(waiting);
+    waiting = open_lock(colleague);
+    EXPECT_INT(zkl_lock_acquire(waiting, ZKL_EXCLUSIVE, ENOUGH_MS, NULL), ZKL_TIMEOUT);
+    zkl_lock_close(waiting);
+    zkl_lock_close(lock);
+    close_client(stranger);
+    close_client(colleague);
+    close_client(owner);
+    end();
+}
+
 /* ---- Who is refused -------------------------------------------------------------------------- */
 
 TEST(credential_that_the_servers_refuse_is_named) {
@@ -209,6 +231,35 @@ static int give(void *arg, size_t index, zkl_credential *credential) {
         *credential = digest(self->secret);
     }
     return index == 0 ? 1 : 0;
+}
+
+static int give_nothing_good(void *arg, size_t index, zkl_credential *credential) {
+    zkl_client *other = NULL;
+    (void)arg;
+    EXPECT_INT(zkl_client_open("server:2181", NULL, &other), ZKL_IN_CALLBACK);
+    credential->scheme = NULL;
+    return index == 0 ? 1 : 0;
+}
+
+TEST(wrong_credential_of_the_callback_is_refused) {
+    begin();
+    zkl_client_options options = options_of(NULL, 0);
+    zkl_client *client = NULL;
+    options.credential_callback = give_nothing_good;
+    EXPECT_INT(zkl_client_open("server:2181", &options, &client), ZKL_AUTH_FAILED);
+    EXPECT_TEXT(zkl_error_message(), "the servers refused the credential of the scheme (invalid)");
+    end();
+}
+
+TEST(servers_that_do_not_answer_to_a_credential_are_asked_again) {
+    begin();
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        zkl_ensemble_mute_connections(ensemble, i, 3000 * INT64_C(1000));
+    }
+    zkl_client *client = open_client("stock:secret");
+    EXPECT_INT(try_lock(client), ZKL_OK);
+    close_client(client);
+    end();
 }
 
 TEST(callback_is_asked_anew_for_each_session) {
