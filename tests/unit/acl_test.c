@@ -68,19 +68,28 @@ TEST(text_that_is_no_acl_is_refused_and_the_entry_named) {
     }
 }
 
+/* Entries of one scheme, with commas between them. */
+static void write_entries(char *text, size_t size, int count) {
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        used +=
+            (size_t)snprintf(text + used, size - used, "%ssasl:stock%02d:r", i > 0 ? "," : "", i);
+    }
+}
+
+/* One entry of so many bytes. */
+static void write_entry(char *text, size_t size, int length) {
+    snprintf(text, size, "sasl:%0*d:r", length - (int)strlen("sasl::r"), 0);
+}
+
 TEST(acl_has_a_longest_text_and_most_entries) {
     char text[2 * ZKL_ACL_MAX] = "";
-    for (int i = 0; i < ZKL_ACL_ENTRIES_MAX; i++) {
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%ssasl:stock%02d:r",
-                 i > 0 ? "," : "", i);
-    }
+    write_entries(text, sizeof(text), ZKL_ACL_ENTRIES_MAX);
     EXPECT_INT(zkl_acl_validate("node_acl", text), ZKL_OK);
-    strcat(text, ",sasl:stock:r");
+    write_entries(text, sizeof(text), ZKL_ACL_ENTRIES_MAX + 1);
     EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "at most 16 entries are allowed");
-    memset(text, 'x', ZKL_ACL_MAX + 1);
-    memcpy(text, "sasl:", 5);
-    memcpy(text + ZKL_ACL_MAX - 2, ":r", 3);
+    write_entry(text, sizeof(text), ZKL_ACL_MAX);
     EXPECT_INT(zkl_acl_validate("node_acl", text), ZKL_OK);
-    memcpy(text + ZKL_ACL_MAX - 2, "x:r", 4);
+    write_entry(text, sizeof(text), ZKL_ACL_MAX + 1);
     EXPECT_REFUSED(zkl_acl_validate("node_acl", text), "1025 bytes, at most 1024 are allowed");
 }
