@@ -7,7 +7,12 @@ enum { PERIODS_OF_SILENCE = 2 };
 enum { RETRIES_PER_PERIOD = 8 };
 
 static int64_t now_of(const zkl_liveness *liveness) {
-    return zkl_sender_now_ms(liveness->sender);
+    return zkl_sender_passed_ms(liveness->sender);
+}
+
+/* Timers run by the clock alone. */
+static void set_timer(zkl_liveness *liveness, zkl_timer *timer, int64_t at_ms) {
+    zkl_timers_set(liveness->timers, timer, at_ms - liveness->sender->ahead_ms);
 }
 
 static int64_t longest_silence_of(const zkl_liveness *liveness) {
@@ -37,7 +42,7 @@ static void lease_extended(zkl_liveness *liveness) {
         return;
     }
     if (liveness->awake) {
-        zkl_timers_set(liveness->timers, &liveness->end_timer, liveness->lease.ends_ms);
+        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
     }
     liveness->lease_runs = true;
     if (!liveness->lease_ample && zkl_lease_is_ample(&liveness->lease, now_of(liveness))) {
@@ -62,7 +67,7 @@ static void set_write_timer(zkl_liveness *liveness) {
         zkl_timer_stop(&liveness->write_timer);
     } else {
         int64_t earliest = liveness->write_not_before_ms;
-        zkl_timers_set(liveness->timers, &liveness->write_timer, due > earliest ? due : earliest);
+        set_timer(liveness, &liveness->write_timer, due > earliest ? due : earliest);
     }
 }
 
@@ -168,8 +173,7 @@ static bool is_given_up(const zkl_liveness *liveness) {
 }
 
 static void set_probe_timer(zkl_liveness *liveness) {
-    zkl_timers_set(liveness->timers, &liveness->probe_timer,
-                   now_of(liveness) + liveness->lease.period_ms);
+    set_timer(liveness, &liveness->probe_timer, now_of(liveness) + liveness->lease.period_ms);
 }
 
 static void on_probe_due(void *arg) {
@@ -198,7 +202,7 @@ void zkl_liveness_wake(zkl_liveness *liveness) {
     zkl_lease_gather_anew(&liveness->lease);
     set_probe_timer(liveness);
     if (liveness->lease_runs) {
-        zkl_timers_set(liveness->timers, &liveness->end_timer, liveness->lease.ends_ms);
+        set_timer(liveness, &liveness->end_timer, liveness->lease.ends_ms);
     }
 }
 

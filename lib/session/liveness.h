@@ -11,7 +11,8 @@
 #include "session/sender.h"
 #include "session/timers.h"
 
-/** Embed it. The first seven fields are the caller's to fill. */
+/** All its times are those of zkl_sender_passed_ms. Embed it. The first seven fields are the
+ * caller's to fill. */
 typedef struct zkl_liveness {
     zkl_sender *sender;
     zkl_timers *timers;

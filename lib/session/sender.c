@@ -18,6 +18,22 @@ int64_t zkl_sender_now_ms(const zkl_sender *sender) {
     return sender->operations->table->now_ms(sender->operations);
 }
 
+/* The two are read one after the other, and are rounded. */
+enum { READ_WITHIN_MS = 3 };
+
+int64_t zkl_sender_passed_ms(zkl_sender *sender) {
+    zkl_operations *operations = sender->operations;
+    int64_t now_ms = zkl_sender_now_ms(sender);
+    int64_t lead_ms = operations->table->wall_clock_ms(operations) - now_ms;
+    if (lead_ms > sender->wall_lead_ms + READ_WITHIN_MS) {
+        sender->ahead_ms += lead_ms - sender->wall_lead_ms;
+        sender->wall_lead_ms = lead_ms;
+    } else if (lead_ms < sender->wall_lead_ms) {
+        sender->wall_lead_ms = lead_ms;
+    }
+    return now_ms + sender->ahead_ms;
+}
+
 static bool is_write(zkl_operation_kind kind) {
     return kind == ZKL_OPERATION_CREATE || kind == ZKL_OPERATION_CREATE_PARENT ||
            kind == ZKL_OPERATION_DELETE || kind == ZKL_OPERATION_TRANSACTION ||
@@ -57,7 +73,7 @@ zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
         .kept_at = under_way,
         .done = done,
         .arg = arg,
-        .at_ms = zkl_sender_now_ms(sender),
+        .at_ms = zkl_sender_passed_ms(sender),
         .session_number = sender->session_number,
         .was_write = is_write(operation->kind),
         .lasts = operation->lasts,

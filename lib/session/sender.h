@@ -16,6 +16,8 @@ typedef struct zkl_sender {
     /* A reply to what this session sent, before the asker gets it. */
     void (*answered)(void *arg, const zkl_reply *reply, int64_t sent_ms, bool was_write);
     void *arg;
+    int64_t ahead_ms;     /* how far the wall clock has jumped ahead of the clock, in all */
+    int64_t wall_lead_ms; /* how far it was ahead of it, at the least since the latest jump */
 } zkl_sender;
 
 /** An operation under way. */
@@ -33,3 +35,8 @@ void zkl_sent_forget(zkl_sent **under_way);
 
 /** The clock of the operations. */
 int64_t zkl_sender_now_ms(const zkl_sender *sender);
+
+/** How much time has passed for the servers, at the most: the clock, and how far the wall clock has
+ *  jumped ahead of it. The clock of a virtual machine may stand still while the machine does, and
+ *  its wall clock is set when it goes on. `sent_ms` is in this time. */
+int64_t zkl_sender_passed_ms(zkl_sender *sender);

@@ -45,6 +45,6 @@ int64_t zkl_session_left_behind_ms(const zkl_session *session) {
     if (!session->connected) {
         return INT64_MAX;
     }
-    int64_t passed = zkl_session_now_ms(session) - session->liveness.connected_ms;
+    int64_t passed = zkl_session_now_ms(session) - session->connected_ms;
     return passed > session->left_behind_ms ? 0 : session->left_behind_ms - passed + 1;
 }

@@ -34,6 +34,7 @@ typedef struct zkl_session {
     bool auth_failed;
     bool finished;          /* no session will follow */
     bool given_up;          /* by us, until the next is asked for: the servers have not ended it */
+    int64_t connected_ms;   /* since when, where it is */
     int64_t unconnected_ms; /* since when, where it is not */
     int64_t left_behind_ms; /* nodes of sessions given up may live for this time of connection */
     uint64_t expired_count;

@@ -83,6 +83,8 @@ void zkl_session_begin(zkl_session *session, int32_t lease_tick_ms) {
                                         .abandon = abandon,
                                         .tell = on_liveness_news,
                                         .arg = session };
+    (void)zkl_sender_passed_ms(&session->sender); /* jumps count from here on */
+    session->sender.ahead_ms = 0;
     session->unconnected_ms = zkl_session_now_ms(session);
     session->listings =
         (zkl_listings){ .sender = &session->sender, .liveness = &session->liveness };
@@ -99,7 +101,7 @@ void zkl_session_destroy(zkl_session *session) {
 
 void zkl_session_connecting(zkl_session *session) {
     session->given_up = false;
-    session->liveness.connecting_ms = zkl_session_now_ms(session);
+    session->liveness.connecting_ms = zkl_sender_passed_ms(&session->sender);
 }
 
 /* What is known to have ended stays so, whatever becomes of the connection. */
@@ -141,6 +143,7 @@ static void on_connected(zkl_session *session, const zkl_session_news *news) {
     bool has_new_timeout = is_new || session->timeout_ms != news->timeout_ms;
     session->established = true;
     session->connected = true;
+    session->connected_ms = zkl_session_now_ms(session);
     session->id = news->session_id;
     session->timeout_ms = news->timeout_ms;
     zkl_telemetry_connected(zkl_session_facts_of(session), is_new);

@@ -16,7 +16,7 @@ int64_t zkl_clock_ms(void) {
 
 int64_t zkl_wall_clock_ms(void) {
     const int64_t begun_ms = 1735689600000; /* every world begins with the year 2025 */
-    return begun_ms + zkl_clock_ms();
+    return begun_ms + zkl_process_wall_us(zkl_process_current()) / US_PER_MS;
 }
 
 uint32_t zkl_random_below(uint32_t count) {

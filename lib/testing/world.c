@@ -22,8 +22,10 @@ struct zkl_process {
     uint32_t number;
     int32_t rate_ppm;
     bool stopped;
-    zkl_world_event go_on;  /* the end of a pause */
-    zkl_world_event **kept; /* NULL where one has been unscheduled */
+    int64_t clock_stands_us; /* since when its clock stands still; -1: it goes */
+    int64_t clock_lost_us;   /* how long it has stood still before */
+    zkl_world_event go_on;   /* the end of a pause */
+    zkl_world_event **kept;  /* NULL where one has been unscheduled */
     size_t kept_count;
     size_t kept_capacity;
     struct zkl_process *next;
@@ -223,6 +225,7 @@ zkl_process *zkl_process_begin(int32_t rate_ppm) {
     zkl_process *process = zkl_testing_allocate(sizeof(*process));
     process->number = world.process_count++;
     process->rate_ppm = rate_ppm;
+    process->clock_stands_us = -1;
     process->go_on = (zkl_world_event){ .run = end_pause, .arg = process };
     LL_PREPEND(world.processes, process);
     return process;
@@ -232,8 +235,17 @@ void zkl_process_stop(zkl_process *process) {
     process->stopped = true;
 }
 
+void zkl_process_stop_machine(zkl_process *process) {
+    zkl_process_stop(process);
+    process->clock_stands_us = world.now_us;
+}
+
 void zkl_process_continue(zkl_process *process) {
     process->stopped = false;
+    if (process->clock_stands_us >= 0) {
+        process->clock_lost_us += world.now_us - process->clock_stands_us;
+        process->clock_stands_us = -1;
+    }
     for (size_t i = 0; i < process->kept_count; i++) {
         zkl_world_event *event = process->kept[i];
         if (event != NULL) {
@@ -274,6 +286,11 @@ static int64_t to_local(const zkl_process *process, int64_t at_us) {
 
 int64_t zkl_process_now_us(const zkl_process *process) {
     zkl_world_insist_on_thread();
+    int64_t stands_us = process->clock_stands_us;
+    return to_local(process, stands_us >= 0 ? stands_us : world.now_us) - process->clock_lost_us;
+}
+
+int64_t zkl_process_wall_us(const zkl_process *process) {
     return to_local(process, world.now_us);
 }
 

@@ -47,12 +47,17 @@ bool zkl_world_chance(uint32_t per_million);
 zkl_process *zkl_process_begin(int32_t rate_ppm);
 /** Stops it, as SIGSTOP does, until it is continued. */
 void zkl_process_stop(zkl_process *process);
+/** The same, as when a virtual machine is stopped: meanwhile its clock stands still, and its wall
+ *  clock, which is set when it goes on, does not. */
+void zkl_process_stop_machine(zkl_process *process);
 void zkl_process_continue(zkl_process *process);
 /** Stops it until that moment; of several, until the last of them. */
 void zkl_process_pause(zkl_process *process, int64_t until_us);
 bool zkl_process_is_stopped(const zkl_process *process);
 /** Microseconds on its own clock. */
 int64_t zkl_process_now_us(const zkl_process *process);
+/** The same without the times in which the clock stood still. */
+int64_t zkl_process_wall_us(const zkl_process *process);
 /** The process of the running task or event; otherwise the world's own. */
 zkl_process *zkl_process_current(void);
 /** From now on, what the caller does it does as this process; the one before is

@@ -175,7 +175,11 @@ static void stop_process(const fault *self) {
     size_t client = client_of(self);
     if (all.stopped_at_us[client] < 0) {
         all.stopped_at_us[client] = zkl_world_now_us();
-        zkl_process_stop(all.processes[client]);
+        if (self->plan->choice % 3 == 0) {
+            zkl_process_stop_machine(all.processes[client]);
+        } else {
+            zkl_process_stop(all.processes[client]);
+        }
     }
 }
 

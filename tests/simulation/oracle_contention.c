@@ -80,7 +80,7 @@ static bool is_well(const record *one) {
 static int64_t connected_us(const record *one) {
     const zkl_session *session = one->lock->members[0].runner->session;
     zkl_process *mine = zkl_process_enter(one->process);
-    int64_t ms = zkl_session_now_ms(session) - session->liveness.connected_ms;
+    int64_t ms = zkl_session_now_ms(session) - session->connected_ms;
     (void)zkl_process_enter(mine);
     return ms * US_PER_MS;
 }

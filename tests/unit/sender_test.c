@@ -132,3 +132,55 @@ TEST(asker_that_goes_while_its_reply_is_looked_at_is_not_told) {
     EXPECT(self->under_way == NULL);
     fake_end(&self->fake);
 }
+
+/* ---- The time that has passed for the servers ------------------------------------------------ */
+
+/* The clock goes on by so much, and the wall clock by so much. */
+static int64_t pass(desk *self, int64_t clock_ms, int64_t wall_ms) {
+    int64_t before_ms = zkl_sender_passed_ms(&self->sender);
+    self->fake.now_ms += clock_ms;
+    self->fake.wall_clock_ms += wall_ms;
+    return zkl_sender_passed_ms(&self->sender) - before_ms;
+}
+
+TEST(wall_clock_that_jumps_ahead_counts_as_time_that_has_passed) {
+    desk *self = open_desk();
+    self->fake.wall_clock_ms = 1700000000000;
+    EXPECT_INT(pass(self, 100, 100), 100);
+    EXPECT_INT(pass(self, 0, 8000), 8000); /* the machine was stopped, and its clock with it */
+    EXPECT_INT(pass(self, 100, 100), 100);
+    EXPECT_INT(pass(self, 100, 5100), 5100);
+}
+
+TEST(wall_clock_that_is_set_back_or_read_a_little_later_changes_nothing) {
+    desk *self = open_desk();
+    self->fake.wall_clock_ms = 1700000000000;
+    EXPECT_INT(pass(self, 100, 100 - 60000), 100);
+    EXPECT_INT(pass(self, 100, 103), 100);
+    EXPECT_INT(pass(self, 100, 97), 100);
+    EXPECT_INT(pass(self, 100, 103), 100);
+}
+
+TEST(wall_clock_that_is_fast_is_believed_in_the_long_run) {
+    desk *self = open_desk();
+    self->fake.wall_clock_ms = 1700000000000;
+    int64_t passed_ms = 0;
+    for (int i = 0; i < 100; i++) {
+        passed_ms += pass(self, 1000, 1001);
+    }
+    EXPECT_INT(passed_ms, 100100);
+}
+
+TEST(answer_is_as_old_as_the_wall_clock_says) {
+    desk *self = open_desk();
+    self->fake.wall_clock_ms = 1700000000000;
+    (void)zkl_sender_passed_ms(&self->sender);
+    self->sender.ahead_ms = 0;
+    ask(self, (zkl_operation){ .kind = ZKL_OPERATION_EXISTS, .tag = 7 });
+    self->fake.wall_clock_ms += 500; /* before what is sent next, and after this */
+    ask(self, (zkl_operation){ .kind = ZKL_OPERATION_DELETE, .tag = 8 });
+    FAKE_ANSWER(&self->fake, "exists", .outcome = ZKL_OUTCOME_OK);
+    FAKE_ANSWER(&self->fake, "remove", .outcome = ZKL_OUTCOME_OK);
+    FAKE_HEARD(&self->fake, "exists /r; remove /r; answered 0 after 0 ms; told 0 of #7; "
+                            "answered 0 after -500 ms, a write; told 0 of #8");
+}
