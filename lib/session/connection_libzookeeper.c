@@ -474,11 +474,6 @@ static int64_t now_ms(zkl_operations *operations) {
     return zkl_clock_ms();
 }
 
-static int64_t wall_clock_ms(zkl_operations *operations) {
-    (void)operations;
-    return zkl_wall_clock_ms();
-}
-
 static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
     (void)operations;
     return getentropy(bytes, size) == 0;
@@ -498,7 +493,6 @@ static void describe_failure(zkl_operations *operations, char *text, size_t size
 static const zkl_operations_table table = {
     .send = send_operation,
     .now_ms = now_ms,
-    .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .describe_failure = describe_failure,
 };

@@ -121,8 +121,6 @@ typedef struct zkl_operations_table {
                         zkl_reply_callback *done, void *arg);
     /* Goes on while the machine sleeps, and never back. */
     int64_t (*now_ms)(zkl_operations *self);
-    /* Since 1970 in UTC, for people to read. */
-    int64_t (*wall_clock_ms)(zkl_operations *self);
     bool (*random)(zkl_operations *self, void *bytes, size_t size); /* at most 256 */
     /* Why the latest attempts to connect failed, for people: "127.0.0.1:2181: Connection refused";
      * or which credential was refused, while they were given. Empty where that is not known. */

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/threads.h"
 
 void zkl_request_tell_owner(const zkl_request_sender *self, zkl_request_news news, int status) {
     if (self->options.owner.on_news != NULL) {
@@ -27,18 +28,9 @@ static void write_path(const zkl_request_sender *self, const zkl_action *action,
     }
 }
 
-static void format_time(char *text, size_t size, int64_t wall_clock_ms) {
-    time_t seconds = (time_t)(wall_clock_ms / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc) == NULL || strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
-        text[0] = '\0';
-    }
-}
-
 void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUEST_DATA_SIZE]) {
-    zkl_operations *operations = self->session->operations;
-    char now[32];
-    format_time(now, sizeof(now), operations->table->wall_clock_ms(operations));
+    char now[ZKL_TIME_SIZE];
+    zkl_format_time(now, zkl_wall_clock_ms());
     bool has_owner = self->options.owner_text != NULL;
     bool has_note = self->options.note != NULL;
     snprintf(data, ZKL_REQUEST_DATA_SIZE, "%s%s%s%stime=%s\n%s%s%s", self->session->identity,

@@ -27,7 +27,7 @@ struct zkl_recorder {
     char line[ZKL_RECORD_LINE_MAX];
     char label[ESCAPED_LABEL_SIZE];
     const char *file_prefix;
-    char opened[32];
+    char opened[ZKL_TIME_SIZE];
     int64_t opened_ms;
     zkl_record_listener *listener; /* NULL: nobody listens */
     void *stream;                  /* the listener's */
@@ -231,13 +231,12 @@ static void note_file_prefix(zkl_recorder *recorder, const char *directory) {
         zkl_pool_print(&recorder->pool, "%s/zklock-%ld-%u-", directory, (long)getpid(), ++count);
 }
 
-static void note_time(zkl_recorder *recorder) {
-    recorder->opened_ms = zkl_clock_ms();
-    time_t now = (time_t)(zkl_wall_clock_ms() / MS_PER_SECOND);
+void zkl_format_time(char text[ZKL_TIME_SIZE], int64_t wall_clock_ms) {
+    time_t seconds = (time_t)(wall_clock_ms / MS_PER_SECOND);
     struct tm utc;
-    if (gmtime_r(&now, &utc) == NULL ||
-        strftime(recorder->opened, sizeof(recorder->opened), "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
-        snprintf(recorder->opened, sizeof(recorder->opened), "unknown");
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(text, ZKL_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
+        snprintf(text, ZKL_TIME_SIZE, "unknown");
     }
 }
 
@@ -260,7 +259,8 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
         free_recorder(recorder);
         return NULL;
     }
-    note_time(recorder);
+    recorder->opened_ms = zkl_clock_ms();
+    zkl_format_time(recorder->opened, zkl_wall_clock_ms());
     recorder->listener = next_listener;
     tell_listener(recorder, recorder->line, write_header(recorder, recorder->line));
     return recorder;

@@ -33,6 +33,10 @@ zkl_recorder *zkl_recorder_open(int32_t events, const char *label, const char *d
 /** NULL is fine. */
 void zkl_recorder_close(zkl_recorder *recorder);
 
+/** Writes a moment of zkl_wall_clock_ms as people read it, in UTC: "2026-07-01T12:01:01Z". */
+#define ZKL_TIME_SIZE 32
+void zkl_format_time(char text[ZKL_TIME_SIZE], int64_t wall_clock_ms);
+
 /* ---- Recording -------------------------------------------------------------- */
 
 /** A number for a session of the client; 0 where nothing is recorded. */

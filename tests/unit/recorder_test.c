@@ -28,6 +28,12 @@ static void expect_played(const char *text, uint64_t steps, uint64_t requests, u
 
 /* ---- The text ------------------------------------------------------------------- */
 
+TEST(time_is_written_in_utc) {
+    char text[ZKL_TIME_SIZE];
+    zkl_format_time(text, 1782907261123);
+    EXPECT_TEXT(text, "2026-07-01T12:01:01Z");
+}
+
 TEST(record_of_one_acquire_reads_as_documented) {
     record_bench bench;
     bench_open(&bench, ZKL_RECORDED_EVENTS_MIN, NULL);

@@ -2,8 +2,10 @@
  * The request runner and its session, over scripted operations (run_stage.h):
  * from start to end, with its deadlines and pauses, alone and with others.
  */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "support/run_stage.h"
 
 /* ---- From start to end ---------------------------------------------------------------- */
@@ -29,9 +31,17 @@ TEST(free_lock_is_created_listed_granted_and_removed) {
 
 TEST(node_says_who_and_when) {
     run_stage *stage = stage_open();
-    stage->fake.wall_clock_ms = 1782907261123; /* 2026-07-01 12:01:01.123 */
+    char earliest[ZKL_TIME_SIZE];
+    char latest[ZKL_TIME_SIZE];
+    char time[ZKL_TIME_SIZE] = "";
+    char expected[128];
+    zkl_format_time(earliest, zkl_wall_clock_ms());
     stage_start(stage, &stage->a, "/r", ZKL_FOREVER);
-    EXPECT_TEXT(stage->fake.data, "host=h\npid=1\ntime=2026-07-01T12:01:01Z\n");
+    zkl_format_time(latest, zkl_wall_clock_ms());
+    EXPECT_INT(sscanf(stage->fake.data, "host=h\npid=1\ntime=%31s", time), 1);
+    EXPECT(strcmp(earliest, time) <= 0 && strcmp(time, latest) <= 0);
+    snprintf(expected, sizeof(expected), "host=h\npid=1\ntime=%s\n", time);
+    EXPECT_TEXT(stage->fake.data, expected);
     fake_answer_all(&stage->fake, ZKL_OUTCOME_SESSION_OVER);
     stage_feed(&stage->a, ZKL_EVENT_CANCELLED);
     stage_hush(stage);

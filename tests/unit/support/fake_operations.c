@@ -123,10 +123,6 @@ static int64_t now_ms(zkl_operations *self) {
     return of(self)->now_ms;
 }
 
-static int64_t wall_clock_ms(zkl_operations *self) {
-    return of(self)->wall_clock_ms;
-}
-
 /* GUIDs are told from pauses by their size. */
 static bool random_bytes(zkl_operations *self, void *bytes, size_t size) {
     fake_operations *fake = of(self);
@@ -150,7 +146,6 @@ static void describe_failure(zkl_operations *self, char *text, size_t size) {
 static const zkl_operations_table table = {
     .send = send_operation,
     .now_ms = now_ms,
-    .wall_clock_ms = wall_clock_ms,
     .random = random_bytes,
     .describe_failure = describe_failure,
 };

@@ -43,7 +43,6 @@ typedef struct fake_operations {
     bool random_fails;
     uint32_t jitter; /* the random number of pauses */
     int64_t now_ms;
-    int64_t wall_clock_ms;
     void (*called)(void *arg); /* after each call that was sent; may be NULL */
     void *called_arg;
 } fake_operations;
