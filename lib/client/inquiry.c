@@ -70,7 +70,7 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
                                       .version = ZKL_ANY_VERSION,
                                       .lasts = true };
     zkl_outcome outcome =
-        zkl_send_tracked(&session->sender, &operation, on_reply, question, &question->under_way);
+        zkl_send(&session->sender, &operation, on_reply, question, &question->under_way);
     if (outcome == ZKL_OUTCOME_OK) {
         inquiry->under_way++;
     } else if (outcome == ZKL_OUTCOME_REFUSED) {

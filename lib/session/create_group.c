@@ -123,7 +123,7 @@ static zkl_outcome send(zkl_create_group *group, zkl_sender *sender) {
                                         .all = creates,
                                         .count = group->size,
                                         .acl = group->members[0]->options.node_acl };
-    zkl_outcome outcome = zkl_send(sender, &transaction, on_transacted, group);
+    zkl_outcome outcome = zkl_send(sender, &transaction, on_transacted, group, NULL);
     free(paths);
     if (outcome == ZKL_OUTCOME_OK) {
         group->sent = true;

@@ -14,7 +14,7 @@ static void send(zkl_guarded_write *write) {
                                         .count = write->count,
                                         .acl = write->acl,
                                         .lasts = true };
-    if (zkl_send(&write->session->sender, &transaction, write->ended, write->arg) !=
+    if (zkl_send(&write->session->sender, &transaction, write->ended, write->arg, NULL) !=
         ZKL_OUTCOME_OK) {
         write->ended(write->arg, &(zkl_reply){ .outcome = ZKL_OUTCOME_NOT_NOW });
     }

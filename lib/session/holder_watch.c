@@ -22,8 +22,8 @@ static void read_data(zkl_holder_watch *self) {
     }
     zkl_request_node_path(self->sender, request->own.node, path);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = path };
-    self->read_failed = zkl_send_tracked(&self->sender->session->sender, &get, on_read, self,
-                                         &self->reading) != ZKL_OUTCOME_OK;
+    self->read_failed = zkl_send(&self->sender->session->sender, &get, on_read, self,
+                                 &self->reading) != ZKL_OUTCOME_OK;
 }
 
 void zkl_holder_watch_add_own(zkl_holder_watch *self, const char *node) {

@@ -79,7 +79,7 @@ static void follow(zkl_leader_watch *watch, const char *name) {
     }
     zkl_watch_table_add(&watch->session->watches, watch->path, &watch->waiter);
     const zkl_operation get = { .kind = ZKL_OPERATION_GET, .path = watch->path };
-    if (zkl_send_tracked(&watch->session->sender, &get, on_read, watch, &watch->reading) !=
+    if (zkl_send(&watch->session->sender, &get, on_read, watch, &watch->reading) !=
         ZKL_OUTCOME_OK) {
         look_later(watch);
     }

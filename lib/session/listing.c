@@ -99,7 +99,7 @@ static zkl_outcome send(zkl_listing *listing) {
     const zkl_operation list = { .kind = ZKL_OPERATION_LIST_CHILDREN,
                                  .path = listing->path,
                                  .watch_id = find_watch(listing->later) };
-    outcome = zkl_send(listings->sender, &list, on_listed, listing);
+    outcome = zkl_send(listings->sender, &list, on_listed, listing, NULL);
     if (outcome == ZKL_OUTCOME_OK) {
         listing->number = ++listings->sent;
         serve_all(listing);

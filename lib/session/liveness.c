@@ -120,7 +120,7 @@ bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
 static void send_probe(zkl_liveness *liveness) {
     const zkl_operation probe = { .kind = ZKL_OPERATION_EXISTS, .path = liveness->lock_root };
     if (liveness->probe == NULL) {
-        (void)zkl_send_tracked(liveness->sender, &probe, NULL, NULL, &liveness->probe);
+        (void)zkl_send(liveness->sender, &probe, NULL, NULL, &liveness->probe);
     }
 }
 
@@ -134,7 +134,7 @@ zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
     const zkl_operation transaction = {
         .kind = ZKL_OPERATION_TRANSACTION, .all = &check, .count = 1, .tag = tag
     };
-    return zkl_send_tracked(liveness->sender, &transaction, replied, arg, under_way);
+    return zkl_send(liveness->sender, &transaction, replied, arg, under_way);
 }
 
 static void on_written(void *arg, const zkl_reply *reply) {

@@ -70,7 +70,7 @@ bool zkl_liveness_answered(zkl_liveness *liveness, const zkl_reply *reply, int64
                            bool was_write);
 
 /** Sends a write that changes nothing, and is committed whatever our rights are: a transaction that
- *  only checks the lock root, which need not be there. As zkl_send_tracked. */
+ *  only checks the lock root, which need not be there. As zkl_send. */
 zkl_outcome zkl_liveness_write_nothing(const zkl_liveness *liveness, int tag,
                                        zkl_reply_callback *replied, void *arg,
                                        zkl_sent **under_way);

@@ -42,7 +42,7 @@ void zkl_request_write_data(const zkl_request_sender *self, char data[ZKL_REQUES
 /* ---- Operations --------------------------------------------------------------------------- */
 
 static zkl_outcome send(zkl_request_sender *self, const zkl_operation *operation) {
-    return zkl_send(&self->session->sender, operation, self->replied, self->arg);
+    return zkl_send(&self->session->sender, operation, self->replied, self->arg, NULL);
 }
 
 static zkl_outcome transact(zkl_request_sender *self, zkl_action_kind action,

@@ -62,8 +62,8 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 }
 
 /* What could not be sent does not count. */
-zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
-                             zkl_reply_callback *done, void *arg, zkl_sent **under_way) {
+zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
+                     void *arg, zkl_sent **under_way) {
     zkl_sent *made = malloc(sizeof(*made));
     if (made == NULL) {
         return ZKL_OUTCOME_NOT_NOW;
@@ -90,11 +90,6 @@ zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
         *under_way = made;
     }
     return ZKL_OUTCOME_OK;
-}
-
-zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
-                     void *arg) {
-    return zkl_send_tracked(sender, operation, done, arg, NULL);
 }
 
 void zkl_sent_forget(zkl_sent **under_way) {

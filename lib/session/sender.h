@@ -23,13 +23,11 @@ typedef struct zkl_sender {
 /** An operation under way. */
 typedef struct zkl_sent zkl_sent;
 
-/** As zkl_operations_table.send; ZKL_OUTCOME_NOT_NOW also means that there is no memory. */
+/** As zkl_operations_table.send; ZKL_OUTCOME_NOT_NOW also means that there is no memory.
+ *  `*under_way` is the operation until the reply comes, for an asker that may go before. NULL: the
+ *  asker stays. */
 zkl_outcome zkl_send(zkl_sender *sender, const zkl_operation *operation, zkl_reply_callback *done,
-                     void *arg);
-/** The same, for an asker that may go before the reply: `*under_way` is the operation until then.
- */
-zkl_outcome zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
-                             zkl_reply_callback *done, void *arg, zkl_sent **under_way);
+                     void *arg, zkl_sent **under_way);
 /** Its reply is dropped. Does nothing if `*under_way` is NULL. */
 void zkl_sent_forget(zkl_sent **under_way);
 

@@ -82,7 +82,7 @@ static void send_removal(zkl_watch *watch) {
                                     .path = watch->path,
                                     .watch_kind = watch->kind };
     watch->state = WATCH_REMOVING;
-    (void)zkl_send_tracked(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
+    (void)zkl_send(watch->table->sender, &removal, on_removed, watch, &watch->under_way);
 }
 
 /* Nobody may wait any more. */
@@ -125,7 +125,7 @@ static zkl_outcome ask(zkl_watch *watch) {
     const zkl_operation exists = { .kind = ZKL_OPERATION_WATCH,
                                    .path = watch->path,
                                    .watch_id = watch->id };
-    return zkl_send_tracked(watch->table->sender, &exists, on_exists, watch, &watch->under_way);
+    return zkl_send(watch->table->sender, &exists, on_exists, watch, &watch->under_way);
 }
 
 /* ---- Waiters ------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static desk *open_desk(void) {
 
 static zkl_outcome ask(desk *self, zkl_operation operation) {
     operation.path = "/r";
-    return zkl_send(&self->sender, &operation, on_reply, self);
+    return zkl_send(&self->sender, &operation, on_reply, self, NULL);
 }
 
 TEST(reply_is_told_to_the_session_first_and_then_to_who_asked) {
@@ -97,7 +97,7 @@ TEST(reply_that_was_forgotten_is_told_to_the_session_alone) {
     desk *self = open_desk();
     zkl_sent *sent = NULL;
     const zkl_operation exists = { .kind = ZKL_OPERATION_EXISTS, .path = "/r" };
-    EXPECT_INT(zkl_send_tracked(&self->sender, &exists, on_reply, self, &sent), ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_send(&self->sender, &exists, on_reply, self, &sent), ZKL_OUTCOME_OK);
     EXPECT(sent != NULL);
     zkl_sent_forget(&sent);
     EXPECT(sent == NULL);
@@ -112,7 +112,7 @@ TEST(operation_is_under_way_until_its_reply) {
     desk *self = open_desk();
     zkl_sent *sent = NULL;
     const zkl_operation exists = { .kind = ZKL_OPERATION_EXISTS, .path = "/r" };
-    EXPECT_INT(zkl_send_tracked(&self->sender, &exists, NULL, NULL, &sent), ZKL_OUTCOME_OK);
+    EXPECT_INT(zkl_send(&self->sender, &exists, NULL, NULL, &sent), ZKL_OUTCOME_OK);
     EXPECT(sent != NULL);
     FAKE_HEARD(&self->fake, "exists /r");
     FAKE_ANSWER(&self->fake, "exists", .outcome = ZKL_OUTCOME_OK);
@@ -125,7 +125,7 @@ TEST(asker_that_goes_while_its_reply_is_looked_at_is_not_told) {
     desk *self = open_desk();
     const zkl_operation exists = { .kind = ZKL_OPERATION_EXISTS, .path = "/r", .tag = 7 };
     self->forgets = true;
-    zkl_send_tracked(&self->sender, &exists, on_reply, self, &self->under_way);
+    zkl_send(&self->sender, &exists, on_reply, self, &self->under_way);
     FAKE_HEARD(&self->fake, "exists /r");
     FAKE_ANSWER(&self->fake, "exists", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&self->fake, "answered 0 after 0 ms");
