@@ -13,22 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** The bits of ZooKeeper (ZooDefs.Perms). */
-enum {
-    ZKL_PERMISSION_READ = 1 << 0,
-    ZKL_PERMISSION_WRITE = 1 << 1,
-    ZKL_PERMISSION_CREATE = 1 << 2,
-    ZKL_PERMISSION_DELETE = 1 << 3,
-    ZKL_PERMISSION_ADMIN = 1 << 4
-};
-
 /** Its texts are parts of the ACL's. */
 typedef struct zkl_acl_entry {
     const char *scheme;
     size_t scheme_length;
     const char *id;
     size_t id_length;
-    int permissions;
+    int permissions; /* the bits of ZooKeeper (ZooDefs.Perms) */
 } zkl_acl_entry;
 
 /** Reads the entry at the beginning of `text`, and moves that behind it. False: there is none. */

@@ -180,6 +180,14 @@ void zkl_leader_trim_log(zkl_ensemble *ensemble);
 
 /* ---- rights.c ---- */
 
+/* As an ACL grants them: the bits of ZooKeeper (ZooDefs.Perms). */
+enum {
+    ZKL_PERMISSION_READ = 1 << 0,
+    ZKL_PERMISSION_WRITE = 1 << 1,
+    ZKL_PERMISSION_CREATE = 1 << 2,
+    ZKL_PERMISSION_DELETE = 1 << 3
+};
+
 /* But for what is withheld for good. */
 void zkl_rights_grant_again(zkl_ensemble *ensemble);
 void zkl_rights_end(zkl_ensemble *ensemble);
