@@ -92,6 +92,11 @@ int zkl_client_need_callbacks(zkl_client *client);
  */
 void zkl_client_note_lease_impossible(const zkl_client *client);
 
+/** A session that has room for a request that watches paths of this many bytes, with the mutex
+ *  held; another one is opened where needed. ZKL_OK, ZKL_INVALID_ARGUMENT, ZKL_TOO_MANY_REQUESTS,
+ *  ZKL_AUTH_FAILED, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_session **session);
+
 /** Writes the full path of a resource that has been checked. */
 void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]);

@@ -9,7 +9,7 @@
 #include "base/handles.h"
 #include "base/threads.h"
 #include "base/validation.h"
-#include "client/session_choice.h"
+#include "client/client.h"
 #include "handle/lock_callback.h"
 #include "session/leader_watch.h"
 #include "zklock/election.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "client/session_choice.h"
 #include "handle/call.h"
 #include "handle/lock_events.h"
 #include "handle/lock_search.h"

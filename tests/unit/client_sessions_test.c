@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "client/session_choice.h"
+#include "client/client.h"
 #include "session/request_runner.h"
 #include "support/lock_desk.h"
 
