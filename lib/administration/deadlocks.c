@@ -111,7 +111,7 @@ static const zkl_deadlock_wait *describe(const search *self, const zkl_wait *wai
         *told = (zkl_deadlock_wait){
             .struct_size = sizeof(*told),
             .resource =
-                zkl_pool_print(self->pool, "%s", zkl_survey_name(&self->survey, entry->resource)),
+                zkl_pool_copy_text(self->pool, zkl_survey_name(&self->survey, entry->resource)),
             .node = entry->contender.node,
             .behind = self->line.entries[wait->earlier].contender.node,
             .session_id = entry->contender.session_id,

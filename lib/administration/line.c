@@ -26,7 +26,7 @@ static int add(zkl_line *line, zkl_pool *pool, size_t resource, zkl_children chi
     for (size_t i = 0; i < children.count; i++) {
         zkl_node_name name = zkl_node_name_parse(children.names[i]);
         if (name.kind != ZKL_NODE_FOREIGN) {
-            const char *text = zkl_pool_print(pool, "%s", children.names[i]);
+            const char *text = zkl_pool_copy_text(pool, children.names[i]);
             ZKL_TRY(zkl_made(text));
             first[count++] = (zkl_line_entry){ .member = { name, text }, .resource = resource };
         }

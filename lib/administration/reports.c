@@ -67,7 +67,7 @@ static int fill_list(zkl_report *report, zkl_inquiry *inquiry, const char *none)
     for (size_t i = 0; i < survey.count; i++) {
         const zkl_reply *reply = &survey.questions[i].reply;
         if (reply->outcome == ZKL_OUTCOME_OK) {
-            const char *name = zkl_pool_print(pool, "%s", zkl_survey_name(&survey, i));
+            const char *name = zkl_pool_copy_text(pool, zkl_survey_name(&survey, i));
             zkl_resource *one = zkl_pool_take(pool, sizeof(*one));
             ZKL_TRY(zkl_made(one));
             *one = (zkl_resource){ sizeof(*one), name, count_contenders(reply->children) };

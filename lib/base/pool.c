@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "zklock/zklock.h"
 
@@ -32,6 +33,18 @@ void zkl_pool_free(zkl_pool *pool) {
         pool->pieces = first->next;
         free(first);
     }
+}
+
+void *zkl_pool_copy(zkl_pool *pool, const void *bytes, size_t size) {
+    void *copied = zkl_pool_take(pool, size);
+    if (copied != NULL && size > 0) {
+        memcpy(copied, bytes, size);
+    }
+    return copied;
+}
+
+char *zkl_pool_copy_text(zkl_pool *pool, const char *text) {
+    return text != NULL ? zkl_pool_copy(pool, text, strlen(text) + 1) : NULL;
 }
 
 char *zkl_pool_print(zkl_pool *pool, const char *format, ...) {

@@ -17,5 +17,10 @@ int zkl_pool_status(const zkl_pool *pool);
 /** Frees all that was taken. */
 void zkl_pool_free(zkl_pool *pool);
 
+/** A copy of that memory. NULL: out of memory. */
+void *zkl_pool_copy(zkl_pool *pool, const void *bytes, size_t size);
+/** A copy of that text; NULL stays NULL. */
+char *zkl_pool_copy_text(zkl_pool *pool, const char *text);
+
 /** A text, as printf makes it. NULL: out of memory. */
 __attribute__((format(printf, 2, 3))) char *zkl_pool_print(zkl_pool *pool, const char *format, ...);

@@ -51,11 +51,6 @@ static int check_options(const zkl_client_options *options) {
 
 /* ---- Its parts ---------------------------------------------------------------------------- */
 
-/* NULL: open to all, of which libzookeeper has a copy. */
-static const char *copy_acl(zkl_pool *pool, const char *acl) {
-    return acl != NULL ? zkl_pool_print(pool, "%s", acl) : NULL;
-}
-
 static int copy_strings(zkl_client *client, const char *hosts, size_t servers_length,
                         const char *chroot) {
     /* The program's name is no input of the user's: cut it rather than refuse it. */
@@ -65,13 +60,13 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
     zkl_pool *pool = &client->pool;
     (void)gethostname(host, sizeof(host) - 1);
     client->servers = zkl_pool_print(pool, "%.*s", (int)servers_length, hosts);
-    client->chroot = zkl_pool_print(pool, "%s", chroot);
+    client->chroot = zkl_pool_copy_text(pool, chroot);
     client->lock_root = zkl_pool_print(pool, "%s%s", chroot, client->options.lock_root);
     client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
     client->identity = zkl_pool_print(pool, "host=%s\npid=%ld\nlabel=%.*s\n", host,
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
-    client->options.node_acl = copy_acl(pool, client->options.node_acl);
-    client->options.parent_acl = copy_acl(pool, client->options.parent_acl);
+    client->options.node_acl = zkl_pool_copy_text(pool, client->options.node_acl);
+    client->options.parent_acl = zkl_pool_copy_text(pool, client->options.parent_acl);
     return zkl_pool_status(pool);
 }
 

@@ -28,13 +28,9 @@ static int check(const zkl_credential *credential, size_t index) {
 
 static int copy(zkl_credential *copied, zkl_pool *pool, const zkl_credential *given) {
     *copied = *given;
-    copied->scheme = zkl_pool_print(pool, "%s", given->scheme);
-    copied->secret = zkl_pool_take(pool, given->size + 1);
-    ZKL_TRY(zkl_pool_status(pool));
-    if (given->size > 0) {
-        memcpy((void *)copied->secret, given->secret, given->size);
-    }
-    return ZKL_OK;
+    copied->scheme = zkl_pool_copy_text(pool, given->scheme);
+    copied->secret = zkl_pool_copy(pool, given->secret, given->size);
+    return zkl_pool_status(pool);
 }
 
 /* The structs of an earlier version are smaller, so struct_size is the distance between them. */

@@ -1,7 +1,5 @@
 #include "client/inquiry.h"
 
-#include <string.h>
-
 #include "base/callback_queue.h"
 #include "base/error_message.h"
 #include "base/threads.h"
@@ -23,16 +21,14 @@ static void take_reply(zkl_question *question, const zkl_reply *reply) {
     size_t count = reply->children.count;
     const char **names = zkl_pool_take(pool, count * sizeof(*names));
     for (size_t i = 0; names != NULL && i < count; i++) {
-        names[i] = zkl_pool_print(pool, "%s", reply->children.names[i]);
-    }
-    char *data = reply->data != NULL ? zkl_pool_take(pool, reply->data_length) : NULL;
-    if (data != NULL) {
-        memcpy(data, reply->data, reply->data_length);
+        names[i] = zkl_pool_copy_text(pool, reply->children.names[i]);
     }
     question->answered = true;
     question->reply = *reply;
     question->reply.path = NULL;
-    question->reply.data = data;
+    if (reply->data != NULL) {
+        question->reply.data = zkl_pool_copy(pool, reply->data, reply->data_length);
+    }
     question->reply.children = (zkl_children){ names, count };
 }
 

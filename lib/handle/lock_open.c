@@ -66,17 +66,12 @@ static void free_lock(zkl_lock *lock) {
     free(lock);
 }
 
-/* NULL stays NULL. */
-static char *copy(zkl_lock *lock, const char *text) {
-    return text != NULL ? zkl_pool_print(&lock->texts, "%s", text) : NULL;
-}
-
 static void fill_member(zkl_lock *lock, lock_member *member, const zkl_lock_member *given) {
     char path[ZKL_PARENT_PATH_SIZE];
     zkl_client_resource_path(lock->client, given->resource, path);
     member->lock = lock;
-    member->path = copy(lock, path);
-    member->resource = copy(lock, given->resource);
+    member->path = zkl_pool_copy_text(&lock->texts, path);
+    member->resource = zkl_pool_copy_text(&lock->texts, given->resource);
     member->mode = given->mode;
     member->permits = (unsigned)given->permits;
 }
@@ -100,12 +95,14 @@ static const char *either(const char *text, const char *otherwise) {
 
 static int fill(zkl_lock *lock, const zkl_lock_member *members, const zkl_lock_options *options) {
     const zkl_client_options *defaults = &lock->client->options;
-    lock->options = *options;
-    lock->options.resource_class = NULL;
-    lock->options.owner = copy(lock, options->owner);
-    lock->options.note = copy(lock, options->note);
-    lock->options.node_acl = copy(lock, either(options->node_acl, defaults->node_acl));
-    lock->options.parent_acl = copy(lock, either(options->parent_acl, defaults->parent_acl));
+    zkl_lock_options *own = &lock->options;
+    zkl_pool *texts = &lock->texts;
+    *own = *options;
+    own->resource_class = NULL;
+    own->owner = zkl_pool_copy_text(texts, options->owner);
+    own->note = zkl_pool_copy_text(texts, options->note);
+    own->node_acl = zkl_pool_copy_text(texts, either(options->node_acl, defaults->node_acl));
+    own->parent_acl = zkl_pool_copy_text(texts, either(options->parent_acl, defaults->parent_acl));
     for (size_t i = 0; i < lock->count; i++) {
         fill_member(lock, &lock->members[i], &members[i]);
     }

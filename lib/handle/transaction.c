@@ -79,10 +79,7 @@ static bool grow(zkl_transaction *transaction, size_t more) {
 
 /* The path begins with the chroot then. */
 static bool copy(zkl_transaction *transaction, zkl_multi_operation *operation) {
-    char *data = zkl_pool_take(&transaction->copies, operation->size);
-    if (data != NULL && operation->size > 0) {
-        memcpy(data, operation->data, operation->size);
-    }
+    const char *data = zkl_pool_copy(&transaction->copies, operation->data, operation->size);
     operation->data = operation->size > 0 ? data : NULL;
     operation->path = zkl_pool_print(&transaction->copies, "%s%s",
                                      transaction->lock->client->chroot, operation->path);
@@ -288,7 +285,7 @@ static void keep_results(zkl_transaction *transaction, const zkl_multi_result *r
     for (size_t i = transaction->guards; i < transaction->count; i++) {
         const char *made = results[i].path;
         transaction->operations[i].path =
-            made != NULL ? zkl_pool_print(&transaction->copies, "%s", made + chroot_length) : NULL;
+            made != NULL ? zkl_pool_copy_text(&transaction->copies, made + chroot_length) : NULL;
     }
 }
 

@@ -420,20 +420,16 @@ size_t zkl_request_runner_watched_bytes(const char *parent_path, unsigned permit
 
 /* ---- The beginning ----------------------------------------------------- */
 
-/* NULL is none. */
-static const char *copy(zkl_request_runner *runner, const char *text) {
-    return text != NULL ? zkl_pool_print(&runner->memory, "%s", text) : NULL;
-}
-
 static void copy_options(zkl_request_runner *runner, const zkl_run_options *options) {
     zkl_run_options *own = &runner->sender.options;
+    zkl_pool *pool = &runner->memory;
     *own = *options;
-    own->resource = copy(runner, options->resource);
-    own->parent_path = copy(runner, options->parent_path);
-    own->owner_text = copy(runner, options->owner_text);
-    own->note = copy(runner, options->note);
-    own->node_acl = copy(runner, options->node_acl);
-    own->parent_acl = copy(runner, options->parent_acl);
+    own->resource = zkl_pool_copy_text(pool, options->resource);
+    own->parent_path = zkl_pool_copy_text(pool, options->parent_path);
+    own->owner_text = zkl_pool_copy_text(pool, options->owner_text);
+    own->note = zkl_pool_copy_text(pool, options->note);
+    own->node_acl = zkl_pool_copy_text(pool, options->node_acl);
+    own->parent_acl = zkl_pool_copy_text(pool, options->parent_acl);
 }
 
 static void prepare_watches(zkl_request_runner *runner) {
