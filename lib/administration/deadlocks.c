@@ -161,7 +161,7 @@ static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *t
             zkl_inquiry_child_path(inquiry, zkl_inquiry_lock_root(inquiry), wait->resource);
         const char *path =
             zkl_inquiry_child_path(inquiry, parent, i % 2 == 0 ? wait->node : wait->behind);
-        questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_EXISTS, path);
+        questions[i] = (zkl_question){ .kind = ZKL_OPERATION_EXISTS, .path = path };
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, count));
     ZKL_TRY(zkl_questions_status(questions, count));

@@ -131,7 +131,7 @@ int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zk
         const zkl_line_entry *entry = &line->entries[i];
         const char *path =
             zkl_inquiry_child_path(inquiry, lists[entry->resource].path, entry->member.text);
-        questions[i] = zkl_question_make(inquiry, ZKL_OPERATION_GET, path);
+        questions[i] = (zkl_question){ .kind = ZKL_OPERATION_GET, .path = path };
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));
     ZKL_TRY(zkl_questions_status(questions, line->count));

@@ -84,7 +84,7 @@ static void choose(const zkl_survey *first, const zkl_survey *second, zkl_survey
         bool idle = is_idle(&one->reply, &second->questions[i].reply, is_stripe ? 0 : idle_stripes);
         if (idle) {
             removals->questions[removals->count++] =
-                zkl_question_make(one->inquiry, ZKL_OPERATION_DELETE, one->path);
+                (zkl_question){ .kind = ZKL_OPERATION_DELETE, .path = one->path };
         }
         idle_stripes = is_stripe ? idle_stripes + idle : 0;
     }

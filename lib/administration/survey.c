@@ -76,9 +76,8 @@ static int begin(zkl_survey *survey, zkl_inquiry *inquiry, size_t count) {
     return survey->questions != NULL ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
-static void add(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind,
-                const char *path) {
-    survey->questions[survey->count++] = zkl_question_make(inquiry, kind, path);
+static void add(zkl_survey *survey, zkl_operation_kind kind, const char *path) {
+    survey->questions[survey->count++] = (zkl_question){ .kind = kind, .path = path };
 }
 
 static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
@@ -88,7 +87,7 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
     zkl_children children = root->reply.children;
     ZKL_TRY(begin(resources, inquiry, children.count));
     for (size_t i = 0; i < children.count; i++) {
-        add(resources, inquiry, ZKL_OPERATION_LIST_CHILDREN,
+        add(resources, ZKL_OPERATION_LIST_CHILDREN,
             zkl_inquiry_child_path(inquiry, root->path, children.names[i]));
     }
     return zkl_inquiry_ask(inquiry, resources->questions, resources->count);
@@ -99,11 +98,10 @@ static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_opera
                              const zkl_question *listed) {
     zkl_children children = listed->reply.children;
     survey->questions[survey->count++] =
-        kind == listed->kind ? *listed : zkl_question_make(inquiry, kind, listed->path);
+        kind == listed->kind ? *listed : (zkl_question){ .kind = kind, .path = listed->path };
     for (size_t i = 0; i < children.count; i++) {
         if (zkl_node_name_is_stripe(children.names[i])) {
-            add(survey, inquiry, kind,
-                zkl_inquiry_child_path(inquiry, listed->path, children.names[i]));
+            add(survey, kind, zkl_inquiry_child_path(inquiry, listed->path, children.names[i]));
         }
     }
 }
@@ -132,7 +130,7 @@ int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind
 int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey *earlier) {
     ZKL_TRY(begin(survey, inquiry, earlier->count));
     for (size_t i = 0; i < earlier->count; i++) {
-        add(survey, inquiry, earlier->questions[i].kind, earlier->questions[i].path);
+        add(survey, earlier->questions[i].kind, earlier->questions[i].path);
     }
     return ask(survey, inquiry);
 }

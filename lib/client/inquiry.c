@@ -60,6 +60,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
+    question->inquiry = inquiry;
     const zkl_operation operation = { .kind = question->kind,
                                       .path = question->path,
                                       .data = question->data,
@@ -153,8 +154,7 @@ int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const cha
                         const char *data, zkl_question **question) {
     *question = zkl_inquiry_questions(inquiry, 1);
     ZKL_TRY(zkl_made(*question));
-    **question = zkl_question_make(inquiry, kind, path);
-    (*question)->data = data;
+    **question = (zkl_question){ .kind = kind, .path = path, .data = data };
     ZKL_TRY(zkl_inquiry_ask(inquiry, *question, 1));
     return zkl_questions_status(*question, 1);
 }
@@ -195,10 +195,6 @@ const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, con
 
 zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count) {
     return zkl_pool_take(&inquiry->pool, count * sizeof(zkl_question));
-}
-
-zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path) {
-    return (zkl_question){ .inquiry = inquiry, .kind = kind, .path = path };
 }
 
 /* ---- Beginning and end ---------------------------------------------------------------------- */

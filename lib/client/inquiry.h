@@ -21,11 +21,12 @@ typedef struct zkl_inquiry {
     zkl_pool pool;
 } zkl_inquiry;
 
+/** The caller fills the first three fields; the others begin zeroed. */
 typedef struct zkl_question {
-    zkl_inquiry *inquiry;
     zkl_operation_kind kind;
     const char *path; /* NULL, which asks nothing: out of memory */
     const char *data; /* SET */
+    zkl_inquiry *inquiry;
     zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
     bool answered;
@@ -44,9 +45,8 @@ const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry);
 /** "<parent>/<name>". NULL: out of memory, or `parent` is NULL. */
 const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name);
 
-/** Room for `count` questions, which zkl_question_make fills. NULL: out of memory. */
+/** Room for `count` questions. NULL: out of memory. */
 zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count);
-zkl_question zkl_question_make(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path);
 
 /** Asks all of them, and waits for their answers. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED, ZKL_AUTH_FAILED
  *  or ZKL_NO_MEMORY. */

@@ -675,7 +675,7 @@ TEST(answer_that_comes_after_the_deadline_changes_nothing) {
     zkl_inquiry inquiry;
     EXPECT_INT(zkl_inquiry_begin(&inquiry, client, 20), ZKL_OK);
     zkl_question *question = zkl_inquiry_questions(&inquiry, 1);
-    *question = zkl_question_make(&inquiry, ZKL_OPERATION_DELETE, "/nobody");
+    *question = (zkl_question){ .kind = ZKL_OPERATION_DELETE, .path = "/nobody" };
     zkl_ensemble_slow_commits(ensemble, 100 * US_PER_MS, 100 * US_PER_MS);
     EXPECT_INT(zkl_inquiry_ask(&inquiry, question, 1), ZKL_TIMEOUT);
     EXPECT_TEXT(zkl_error_message(), "servers: they have not answered in time");
