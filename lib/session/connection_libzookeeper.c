@@ -109,9 +109,7 @@ static void answer(const void *data, const zkl_reply *reply) {
         give_up_unauthenticated(self);
     }
     request->done(request->arg, reply);
-    if (self->listener.answered != NULL) {
-        self->listener.answered(self->listener.arg);
-    }
+    self->listener.answered(self->listener.arg);
     pthread_mutex_unlock(self->mutex);
     free_pending(request);
 }
@@ -139,23 +137,19 @@ static void on_listed(int rc, const struct String_vector *names, const void *dat
     answer(data, &reply);
 }
 
-static void take_stat(zkl_reply *reply, const struct Stat *stat) {
-    reply->zxid = stat->czxid;
-    reply->ephemeral_owner = stat->ephemeralOwner;
-    reply->version = stat->version;
-    reply->made_ms = stat->ctime;
-    reply->changed_ms = stat->mtime;
-    reply->children_zxid = stat->pzxid;
-    reply->child_count = stat->numChildren;
-    reply->data_length = (size_t)stat->dataLength;
-}
-
 /* No value, or one of length -1: the node was made without data. */
 static void on_got(int rc, const char *value, int value_length, const struct Stat *stat,
                    const void *data) {
     zkl_reply reply = reply_of(rc, data);
     if (rc == ZOK && stat != NULL) {
-        take_stat(&reply, stat);
+        reply.zxid = stat->czxid;
+        reply.ephemeral_owner = stat->ephemeralOwner;
+        reply.version = stat->version;
+        reply.made_ms = stat->ctime;
+        reply.changed_ms = stat->mtime;
+        reply.children_zxid = stat->pzxid;
+        reply.child_count = stat->numChildren;
+        reply.data_length = (size_t)stat->dataLength;
         reply.data = value_length > 0 ? value : NULL;
     }
     answer(data, &reply);
@@ -399,29 +393,26 @@ static void on_introduced(int rc, const void *data) {
     if (rc != ZOK) {
         return;
     }
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     self->accepted++;
     if (!self->abandoned) {
         self->listener.awaits_credential(self->listener.arg);
     }
-    pthread_mutex_unlock(self->mutex);
 }
 
 /* The credentials are all accepted. */
 static void begin_requests(zkl_connection *self) {
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     self->introduced = true;
     if (zoo_state(self->handle) == ZOO_CONNECTED_STATE && !self->abandoned) {
         zkl_session_news news = news_of(self->handle, ZOO_CONNECTED_STATE);
         self->listener.session(self->listener.arg, &news);
     }
-    pthread_mutex_unlock(self->mutex);
 }
 
 static void keep_scheme(zkl_connection *self, const char *scheme) {
-    pthread_mutex_lock(self->mutex);
+    ZKL_WITH_MUTEX(self->mutex);
     snprintf(self->scheme, sizeof(self->scheme), "%s", scheme);
-    pthread_mutex_unlock(self->mutex);
 }
 
 /* One at a time, so that it is known which one is refused: the answer does not say. libzookeeper
@@ -549,15 +540,11 @@ int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t tim
 }
 
 void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
-    pthread_mutex_lock(self->mutex);
-    zhandle_t *handle = self->handle;
-    pthread_mutex_unlock(self->mutex);
-    if (handle != NULL) {
+    if (self->handle != NULL) { /* no other thread changes it */
         keep_addresses(self, addresses);
-        (void)zoo_set_servers(handle, addresses);
-        pthread_mutex_lock(self->mutex);
+        (void)zoo_set_servers(self->handle, addresses);
+        ZKL_WITH_MUTEX(self->mutex);
         tell_if_closed(self);
-        pthread_mutex_unlock(self->mutex);
     }
 }
 

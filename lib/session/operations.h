@@ -72,7 +72,7 @@ typedef struct zkl_listener {
     void *arg;
     void (*session)(void *arg, const zkl_session_news *news);
     void (*watch_fired)(void *arg, uint64_t watch_id, bool deleted);
-    void (*answered)(void *arg); /* a request is over; may be NULL */
+    void (*answered)(void *arg); /* a request is over */
     /* Who the client is; NULL: nobody in particular. Gives one credential after the other, which
      * must live until the next call; false: there is no more. Without the mutex. */
     bool (*next_credential)(void *arg, size_t index, zkl_credential *credential);

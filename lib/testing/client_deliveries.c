@@ -81,9 +81,7 @@ static void finish(zkl_connection *self, zkl_client_request *request, const zkl_
         reply = reply_of(request, answer);
     }
     request->done(request->arg, &reply);
-    if (self->listener.answered != NULL) {
-        self->listener.answered(self->listener.arg);
-    }
+    self->listener.answered(self->listener.arg);
     zkl_testing_free(results);
     if (request->unsent != NULL) {
         zkl_call_release(request->unsent);

@@ -202,6 +202,10 @@ static void on_session(void *arg, const zkl_session_news *news) {
     }
 }
 
+static void on_answered(void *arg) {
+    (void)arg;
+}
+
 static void on_awaits_credential(void *arg) {
     ((speaker *)arg)->is_asked = true;
 }
@@ -248,6 +252,7 @@ static speaker *open_speaker(const char *name, int32_t timeout_ms, const char *s
     zkl_listener listener = { .arg = self,
                               .session = on_session,
                               .watch_fired = on_watch,
+                              .answered = on_answered,
                               .next_credential = secret != NULL ? next_credential : NULL,
                               .awaits_credential = on_awaits_credential };
     if (self == NULL) {

@@ -44,8 +44,14 @@ static void on_answered(void *arg, const zkl_reply *reply) {
     zkl_condition_broadcast(&client.changed);
 }
 
+static void on_one_answered(void *arg) {
+    (void)arg;
+}
+
 static void begin(int error) {
-    zkl_listener listener = { .session = on_session, .watch_fired = on_watch_fired };
+    zkl_listener listener = { .session = on_session,
+                              .watch_fired = on_watch_fired,
+                              .answered = on_one_answered };
     scripted_server_begin(&server);
     server.error = error;
     pthread_mutex_init(&client.mutex, NULL);
