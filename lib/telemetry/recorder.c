@@ -150,9 +150,6 @@ static bool is_idle(const zkl_request *before, const zkl_event *event, const zkl
 void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
                            const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions) {
-    if (recorder == NULL) {
-        return;
-    }
     if (state_is_due(recorder, recorded)) {
         add_state(recorder, recorded, now_ms, before);
     }

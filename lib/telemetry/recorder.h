@@ -54,7 +54,7 @@ typedef struct zkl_recorded_request {
     unsigned events;   /* recorded after that */
 } zkl_recorded_request;
 
-/** A step of a request, and the request as it was before. */
+/** A step of a request, and the request as it was before. `recorder`: not NULL. */
 void zkl_recorder_add_step(zkl_recorder *recorder, zkl_recorded_request *recorded, int64_t now_ms,
                            const zkl_request *before, const zkl_event *event,
                            const zkl_actions *actions);
