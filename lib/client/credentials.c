@@ -47,8 +47,6 @@ int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client
     if (options->credential_count > 0) {
         ZKL_TRY(zkl_validate_pointer("credentials", given));
     }
-    self->list = zkl_pool_take(pool, ZKL_CREDENTIALS_MAX * sizeof(*self->list));
-    ZKL_TRY(zkl_made(self->list));
     for (size_t i = 0; i < (size_t)options->credential_count; i++) {
         zkl_credential one = ZKL_CREDENTIAL_INIT;
         ZKL_TRY(zkl_struct_read("zkl_credential", given, &one, sizeof(one)));
@@ -58,10 +56,6 @@ int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client
         self->count++;
     }
     return ZKL_OK;
-}
-
-bool zkl_credentials_are_there(const zkl_credentials *self) {
-    return self->callback != NULL || self->count > 0;
 }
 
 /* What is none the servers would not understand: they refuse it, as they refuse a scheme that they

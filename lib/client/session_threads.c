@@ -218,7 +218,7 @@ static zkl_client_session *make_session(zkl_client *client) {
                               .watch_fired = on_watch_fired,
                               .answered = on_answered,
                               .awaits_credential = on_awaits_credential };
-    if (zkl_credentials_are_there(&client->credentials)) {
+    if (client->credentials.callback != NULL || client->credentials.count > 0) {
         listener.next_credential = next_credential;
     }
     self->client = client;
