@@ -141,17 +141,15 @@ static zkl_watch *make_watch(zkl_watch_table *table, const char *path, zkl_watch
     watch->kind = kind;
     watch->id = ++table->last_id;
     HASH_ADD(path_handle, table->by_path[kind], path, (unsigned)(size - 1), watch);
-    if (watch->path_handle.tbl == NULL) { /* uthash's sign of being out of memory */
-        free(watch);
-        return NULL;
-    }
-    HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
-    if (watch->id_handle.tbl == NULL) {
+    if (watch->path_handle.tbl != NULL) { /* else uthash is out of memory */
+        HASH_ADD(id_handle, table->by_id, id, sizeof(watch->id), watch);
+        if (watch->id_handle.tbl != NULL) {
+            return watch;
+        }
         HASH_DELETE(path_handle, table->by_path[kind], watch);
-        free(watch);
-        return NULL;
     }
-    return watch;
+    free(watch);
+    return NULL;
 }
 
 /* A removal that is under way arrives before what is asked for now, and so leaves that alone. */
