@@ -34,12 +34,6 @@ static zkl_event_kind answer_of(int action) {
     return (zkl_event_kind)(action + ZKL_EVENT_CREATED);
 }
 
-static void queue_answer(zkl_request_runner *runner, zkl_action_kind action, zkl_outcome outcome) {
-    queue_event(runner, &(zkl_event){ .kind = answer_of((int)action),
-                                      .outcome = outcome,
-                                      .status = ZKL_SERVER_REFUSED });
-}
-
 /* For messages only: the recipe itself needs no position. */
 static void note_position(zkl_request_runner *runner, const zkl_list_answer *answer) {
     if (answer->outcome != ZKL_OUTCOME_OK || runner->request.own.state != ZKL_OWN_NODE_OURS) {
@@ -295,7 +289,9 @@ static zkl_outcome send(zkl_request_runner *runner, const zkl_action *action) {
 static void ask(zkl_request_runner *runner, const zkl_action *action) {
     zkl_outcome outcome = send(runner, action);
     if (outcome != ZKL_OUTCOME_OK) {
-        queue_answer(runner, action->kind, outcome);
+        queue_event(runner, &(zkl_event){ .kind = answer_of((int)action->kind),
+                                          .outcome = outcome,
+                                          .status = ZKL_SERVER_REFUSED });
     }
 }
 
