@@ -238,9 +238,25 @@ static int call_multi(pending *request, const zkl_operation *operation) {
                       on_transacted, request);
 }
 
-/* ---- Sending ---------------------------------------------------------------- */
+/* ---- Watches ---------------------------------------------------------------- */
 
-static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+/* Each watcher of libzookeeper receives the session's events as well: those
+ * are the session watcher's work. */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
+    (void)state;
+    (void)path;
+    zkl_connection *self = (zkl_connection *)zoo_get_context(handle);
+    if (type == ZOO_SESSION_EVENT) {
+        return;
+    }
+    ZKL_WITH_MUTEX(self->mutex);
+    if (self->handle == handle && !self->abandoned) {
+        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
+                                   type == ZOO_DELETED_EVENT);
+    }
+}
+
+/* ---- Sending ---------------------------------------------------------------- */
 
 /* Declared as taking a pointer to the function pointer, but takes the function. */
 static int call_remove_watches(zhandle_t *handle, const zkl_operation *operation,
@@ -318,22 +334,6 @@ static zkl_outcome send_operation(zkl_operations *operations, const zkl_operatio
 }
 
 /* ---- News ---------------------------------------------------------------- */
-
-/* Each watcher of libzookeeper receives the session's events as well: those
- * are the session watcher's work. */
-static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context) {
-    (void)state;
-    (void)path;
-    zkl_connection *self = (zkl_connection *)zoo_get_context(handle);
-    if (type == ZOO_SESSION_EVENT) {
-        return;
-    }
-    ZKL_WITH_MUTEX(self->mutex);
-    if (self->handle == handle && !self->abandoned) {
-        self->listener.watch_fired(self->listener.arg, (uint64_t)(uintptr_t)context,
-                                   type == ZOO_DELETED_EVENT);
-    }
-}
 
 static zkl_session_news news_of(zhandle_t *handle, int state) {
     zkl_session_news news = { .state = ZKL_SESSION_STATE_CONNECTING };

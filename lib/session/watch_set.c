@@ -1,16 +1,5 @@
 #include "session/watch_set.h"
 
-static void on_armed(void *arg, zkl_outcome outcome, int status);
-static void on_fired(void *arg, bool deleted);
-
-void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size) {
-    set->waiters = zkl_pool_take(memory, 2 * size * sizeof(*set->waiters));
-    set->size = set->waiters != NULL ? size : 0;
-    for (size_t i = 0; i < 2 * set->size; i++) {
-        set->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
-    }
-}
-
 static void remove_from(zkl_watch_set *set, size_t first) {
     for (size_t i = 0; i < set->size; i++) {
         zkl_watch_table_remove(&set->waiters[first + i]);
@@ -57,6 +46,16 @@ static void on_fired(void *arg, bool deleted) {
     } else if (set->waits) {
         set->waits = false;
         set->fired(set->arg, deleted);
+    }
+}
+
+/* ---- The beginning --------------------------------------------------------------------- */
+
+void zkl_watch_set_begin(zkl_watch_set *set, zkl_pool *memory, size_t size) {
+    set->waiters = zkl_pool_take(memory, 2 * size * sizeof(*set->waiters));
+    set->size = set->waiters != NULL ? size : 0;
+    for (size_t i = 0; i < 2 * set->size; i++) {
+        set->waiters[i] = (zkl_watch_waiter){ .arg = set, .armed = on_armed, .fired = on_fired };
     }
 }
 
