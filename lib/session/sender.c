@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/threads.h"
+
 struct zkl_sent {
     zkl_sender *sender;
     zkl_sent **kept_at;       /* by the asker; NULL: nowhere */
@@ -22,16 +24,14 @@ int64_t zkl_sender_now_ms(const zkl_sender *sender) {
 enum { READ_WITHIN_MS = 3 };
 
 int64_t zkl_sender_passed_ms(zkl_sender *sender) {
-    zkl_operations *operations = sender->operations;
-    int64_t now_ms = zkl_sender_now_ms(sender);
-    int64_t lead_ms = operations->table->wall_clock_ms(operations) - now_ms;
+    int64_t lead_ms = zkl_wall_clock_ms() - zkl_clock_ms();
     if (lead_ms > sender->wall_lead_ms + READ_WITHIN_MS) {
         sender->ahead_ms += lead_ms - sender->wall_lead_ms;
         sender->wall_lead_ms = lead_ms;
     } else if (lead_ms < sender->wall_lead_ms) {
         sender->wall_lead_ms = lead_ms;
     }
-    return now_ms + sender->ahead_ms;
+    return zkl_sender_now_ms(sender) + sender->ahead_ms;
 }
 
 static bool is_write(zkl_operation_kind kind) {
