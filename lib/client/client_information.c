@@ -101,15 +101,6 @@ static void copy_numbers(zkl_client *client, zkl_metrics *copy) {
     *copy = *client->metrics;
 }
 
-static int write_text(const zkl_metrics *metrics, char *buffer, size_t size, size_t *length) {
-    *length = zkl_metrics_write(metrics, NULL, 0);
-    if (*length >= size) {
-        return ZKL_BUFFER_TOO_SMALL;
-    }
-    (void)zkl_metrics_write(metrics, buffer, size);
-    return ZKL_OK;
-}
-
 static int check_metrics(const zkl_client *client, const char *buffer, size_t size) {
     ZKL_TRY(zkl_handle_check("client", client));
     if (size > 0) {
@@ -128,9 +119,11 @@ int zkl_client_metrics(zkl_client *client, char *buffer, size_t size, size_t *le
     zkl_metrics *numbers = malloc(sizeof(*numbers));
     ZKL_TRY(zkl_made(numbers));
     copy_numbers(client, numbers);
-    int status = write_text(numbers, buffer, size, length);
+    *length = zkl_metrics_write(numbers, NULL, 0);
+    bool fits = *length < size;
+    (void)zkl_metrics_write(numbers, buffer, fits ? size : 0);
     free(numbers);
-    return status;
+    return fits ? ZKL_OK : ZKL_BUFFER_TOO_SMALL;
 }
 
 /* ---- The record ----------------------------------------------------------------------------- */
