@@ -252,7 +252,7 @@ static int check_free(zkl_striped_lock *self) {
         return ZKL_HANDLE_IN_USE;
     case ZKL_STATE_LOST:
         zkl_error_note("striped lock", NULL, "its grant was lost; release it first");
-        return ZKL_ALREADY_HELD;
+        /* fall through */
     default:
         return ZKL_ALREADY_HELD;
     }
