@@ -3,7 +3,6 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
-#include "handle/lock_attempt.h"
 #include "handle/lock_search.h"
 
 /* ---- Beginning ---------------------------------------------------------------------------- */

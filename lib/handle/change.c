@@ -2,7 +2,6 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "handle/call.h"
-#include "handle/lock_attempt.h"
 #include "handle/lock_events.h"
 
 /* ---- What both have in common ------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "handle/call.h"
-#include "handle/lock_attempt.h"
 #include "telemetry/metrics.h"
 
 /* ---- Input -------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* Release: by a call, by the close of the handle, or because an acquire has failed. */
 #include "base/error_message.h"
 #include "handle/call.h"
-#include "handle/lock_attempt.h"
 
 /* Logs and counts the release of what was lost before. */
 static void tell_lost(const zkl_lock *lock) {
