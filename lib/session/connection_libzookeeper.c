@@ -410,11 +410,6 @@ static void begin_requests(zkl_connection *self) {
     }
 }
 
-static void keep_scheme(zkl_connection *self, const char *scheme) {
-    ZKL_WITH_MUTEX(self->mutex);
-    snprintf(self->scheme, sizeof(self->scheme), "%s", scheme);
-}
-
 /* One at a time, so that it is known which one is refused: the answer does not say. libzookeeper
  * keeps a copy of each. */
 bool zkl_connection_introduce(zkl_connection *self) {
@@ -423,7 +418,9 @@ bool zkl_connection_introduce(zkl_connection *self) {
         begin_requests(self);
         return true;
     }
-    keep_scheme(self, given.scheme);
+    pthread_mutex_lock(self->mutex);
+    snprintf(self->scheme, sizeof(self->scheme), "%s", given.scheme);
+    pthread_mutex_unlock(self->mutex);
     int rc = zoo_add_auth(self->handle, given.scheme, given.secret, (int)given.size, on_introduced,
                           self);
     return rc != ZSYSTEMERROR;
