@@ -56,9 +56,9 @@ static void on_awaits_credential(void *arg) {
     zkl_condition_broadcast(&self->changed);
 }
 
-/* The thread that closes the client waits for the last one. */
-static void on_request_ended(void *arg) {
-    zkl_client *client = ((zkl_client_session *)arg)->client;
+/* The thread that closes the client waits for the last answer, and for the last request, which ends
+ * with an answer, a timer or news of its session. */
+static void wake_closing_thread(zkl_client *client) {
     if (client->closed) {
         zkl_condition_broadcast(&client->changed);
     }
@@ -67,7 +67,7 @@ static void on_request_ended(void *arg) {
 static void on_answered(void *arg) {
     zkl_client *client = ((zkl_client_session *)arg)->client;
     client->answers++;
-    on_request_ended(arg);
+    wake_closing_thread(client);
 }
 
 static void on_wake(void *arg) {
@@ -82,6 +82,7 @@ static void *fire_timers(void *arg) {
     ZKL_WITH_MUTEX(&client->mutex);
     while (!client->stopping) {
         zkl_timers_fire_due(&client->timers, zkl_clock_ms());
+        wake_closing_thread(client);
         (void)zkl_condition_wait(&client->timers_changed, &client->mutex,
                                  zkl_timers_next(&client->timers));
     }
@@ -239,7 +240,6 @@ static zkl_client_session *make_session(zkl_client *client) {
         .label = client->label,
         .lock_root = client->lock_root,
         .container_parents = client->options.container_parents != 0,
-        .request_ended = on_request_ended,
         .abandon = on_abandon,
         .arg = self,
     };

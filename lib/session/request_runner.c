@@ -259,9 +259,6 @@ static void end(zkl_request_runner *runner) {
     zkl_create_group_leave(&runner->sender);
     session->watched_bytes -= runner->watched_bytes;
     zkl_request_tell_owner(&runner->sender, ZKL_REQUEST_ENDED, ZKL_OK);
-    if (session->request_ended != NULL) {
-        session->request_ended(session->arg);
-    }
     free_runner(runner);
 }
 

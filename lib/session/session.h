@@ -17,16 +17,15 @@
 /** Embed it. The caller fills the fields up to `arg`; what they point to outlives the session. */
 typedef struct zkl_session {
     zkl_operations *operations;
-    zkl_log *log;                     /* NULL: none */
-    zkl_metrics *metrics;             /* NULL: nothing is counted */
-    zkl_recorder *recorder;           /* NULL: none */
-    zkl_timers *timers;               /* the client's */
-    const char *identity;             /* first lines of each node's data */
-    const char *label;                /* the client's, in the log */
-    const char *lock_root;            /* full path; the session's own requests are about it */
-    bool container_parents;           /* a resource's own node is made as a container */
-    void (*request_ended)(void *arg); /* whenever a request's node is gone; may be NULL */
-    void (*abandon)(void *arg);       /* give this session up for another; may be NULL */
+    zkl_log *log;               /* NULL: none */
+    zkl_metrics *metrics;       /* NULL: nothing is counted */
+    zkl_recorder *recorder;     /* NULL: none */
+    zkl_timers *timers;         /* the client's */
+    const char *identity;       /* first lines of each node's data */
+    const char *label;          /* the client's, in the log */
+    const char *lock_root;      /* full path; the session's own requests are about it */
+    bool container_parents;     /* a resource's own node is made as a container */
+    void (*abandon)(void *arg); /* give this session up for another; may be NULL */
     void *arg;
     uint64_t recorded_number; /* in the record */
     bool established;         /* the servers have made this session */

@@ -21,10 +21,10 @@ TEST(free_lock_is_created_listed_granted_and_removed) {
     EXPECT_INT(stage->a.runner->request.own.zxid, 4711);
     stage_feed(&stage->a, ZKL_EVENT_RELEASED);
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
-    EXPECT_INT(stage->requests_ended, 0);
+    EXPECT(!stage->a.ended);
     FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_OK);
     FAKE_HEARD(&stage->fake, "ended");
-    EXPECT_INT(stage->requests_ended, 1);
+    EXPECT(stage->a.ended);
     EXPECT_INT(stage->a.verdicts, 1);
     stage_close(stage);
 }
@@ -191,7 +191,7 @@ TEST(owner_that_went_is_told_nothing_and_the_node_is_removed_all_the_same) {
     FAKE_HEARD(&stage->fake, "remove /r/#1-lock-0000000003");
     FAKE_ANSWER(&stage->fake, "remove", .outcome = ZKL_OUTCOME_NO_NODE);
     FAKE_HEARD(&stage->fake, "");
-    EXPECT_INT(stage->requests_ended, 1);
+    EXPECT(stage->session.runners == NULL);
     stage_close(stage);
 }
 

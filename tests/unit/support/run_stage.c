@@ -38,11 +38,6 @@ static void on_news(void *arg, zkl_request_news news, int status) {
     }
 }
 
-static void on_request_ended(void *arg) {
-    run_stage *self = arg;
-    self->requests_ended++;
-}
-
 static void on_wake(void *arg) {
     run_stage *self = arg;
     self->wakes++;
@@ -87,7 +82,6 @@ run_stage *stage_open_live(int32_t session_timeout_ms, int32_t lease_tick_ms, zk
                                    .identity = "host=h\npid=1\n",
                                    .label = "label",
                                    .lock_root = "/locks",
-                                   .request_ended = on_request_ended,
                                    .arg = &stage };
     zkl_session_begin(&stage.session, lease_tick_ms);
     stage.session_timeout_ms = session_timeout_ms;

@@ -36,7 +36,6 @@ typedef struct run_stage {
     zkl_recorder *recorder;
     int32_t session_timeout_ms; /* as the servers agree to */
     bool probes;                /* the session's own requests are heard as well */
-    unsigned requests_ended;
     unsigned abandoned; /* that the session has been, where a test counts it */
     lock_owner a, b;
 } run_stage;
