@@ -236,7 +236,7 @@ static int make_requests(zkl_lock *lock, int64_t timeout_ms) {
     int status = start(lock, timeout_ms, &begun);
     if (status != ZKL_OK) {
         zkl_lock_note_not_begun(lock, begun, status);
-        feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_NOT_BEGUN, .status = status });
+        feed(lock, NULL, &(zkl_set_event){ .kind = ZKL_SET_EVENT_CALLED_OFF, .status = status });
     }
     return status;
 }

@@ -135,7 +135,6 @@ static reaction *const reactions[] = {
     [ZKL_SET_EVENT_MEMBER_LOST] = on_lost,
     [ZKL_SET_EVENT_MEMBER_ENDED] = on_ended,
     [ZKL_SET_EVENT_TURN] = on_turn,
-    [ZKL_SET_EVENT_NOT_BEGUN] = on_called_off,
     [ZKL_SET_EVENT_CALLED_OFF] = on_called_off,
     [ZKL_SET_EVENT_CLIENT_CLOSES] = on_client_closes,
 };

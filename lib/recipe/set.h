@@ -21,8 +21,7 @@
     EVENT(MEMBER_LOST)    /* what was granted to it is lost; status: why */                        \
     EVENT(MEMBER_ENDED)   /* its request is over, and its node is gone */                          \
     EVENT(TURN)           /* that WAKE or WAIT has asked for. left_ms, connected */                \
-    EVENT(NOT_BEGUN)      /* the requests could not be made; status: why */                        \
-    EVENT(CALLED_OFF)     /* status: the verdict */                                                \
+    EVENT(CALLED_OFF)     /* or the requests could not be made; status: the verdict */             \
     EVENT(CLIENT_CLOSES)  /* and sends the requests away itself */
 
 #define ZKL_SET_ACTION_LIST(ACTION)                                                                \

@@ -129,7 +129,7 @@ TEST(set_that_is_called_off_or_cannot_begin_gives_up) {
     TELLS(CALLED_OFF, ZKL_CANCELLED, "FAIL status=ZKL_CANCELLED LEAVE LET_GO");
     TELLS(CALLED_OFF, ZKL_CANCELLED, "nothing");
     set = zkl_set_begin(2, false, false);
-    TELLS(NOT_BEGUN, ZKL_NO_MEMORY, "FAIL status=ZKL_NO_MEMORY LEAVE LET_GO");
+    TELLS(CALLED_OFF, ZKL_NO_MEMORY, "FAIL status=ZKL_NO_MEMORY LEAVE LET_GO");
 }
 
 TEST(close_of_the_client_is_the_verdict_between_two_attempts_too) {
@@ -226,7 +226,7 @@ static void join(set_walk *walk, int64_t left_ms) {
     walk->first_failure = ZKL_OK;
     for (unsigned i = 0; i < walk->size; i++) {
         if (chance(walk, 3)) {
-            feed(walk, ZKL_SET_EVENT_NOT_BEGUN, ZKL_NO_MEMORY);
+            feed(walk, ZKL_SET_EVENT_CALLED_OFF, ZKL_NO_MEMORY);
             return;
         }
         walk->members[i] = ASKS;
