@@ -164,7 +164,6 @@ static int is_still_there(zkl_inquiry *inquiry, const zkl_deadlock *one, bool *t
         questions[i] = (zkl_question){ .kind = ZKL_OPERATION_EXISTS, .path = path };
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, count));
-    ZKL_TRY(zkl_questions_status(questions, count));
     *there = true;
     for (size_t i = 0; i < count; i++) {
         *there = *there && questions[i].reply.outcome == ZKL_OUTCOME_OK;

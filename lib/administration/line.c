@@ -134,7 +134,6 @@ int zkl_line_read(zkl_line *line, zkl_pool *pool, zkl_inquiry *inquiry, const zk
         questions[i] = (zkl_question){ .kind = ZKL_OPERATION_GET, .path = path };
     }
     ZKL_TRY(zkl_inquiry_ask(inquiry, questions, line->count));
-    ZKL_TRY(zkl_questions_status(questions, line->count));
     ZKL_TRY(take_answers(line, pool, questions));
     judge(line);
     return ZKL_OK;

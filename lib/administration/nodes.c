@@ -93,7 +93,7 @@ static void choose(const zkl_survey *first, const zkl_survey *second, zkl_survey
 /* The servers refuse to remove a node that has children by now. Somebody else may have removed it
  * already. */
 static int remove_all(zkl_inquiry *inquiry, const zkl_survey *removals, size_t *removed) {
-    int status = zkl_inquiry_ask(inquiry, removals->questions, removals->count);
+    int status = zkl_inquiry_try(inquiry, removals->questions, removals->count);
     for (size_t i = 0; i < removals->count; i++) {
         const zkl_question *one = &removals->questions[i];
         zkl_outcome outcome = one->reply.outcome;

@@ -90,7 +90,7 @@ static int list_resources(zkl_survey *resources, zkl_inquiry *inquiry) {
         add(resources, ZKL_OPERATION_LIST_CHILDREN,
             zkl_inquiry_child_path(inquiry, root->path, children.names[i]));
     }
-    return zkl_inquiry_ask(inquiry, resources->questions, resources->count);
+    return zkl_inquiry_try(inquiry, resources->questions, resources->count);
 }
 
 /* What its list has answered need not be asked again. */
@@ -106,11 +106,6 @@ static void add_with_stripes(zkl_survey *survey, zkl_inquiry *inquiry, zkl_opera
     }
 }
 
-static int ask(const zkl_survey *survey, zkl_inquiry *inquiry) {
-    ZKL_TRY(zkl_inquiry_ask(inquiry, survey->questions, survey->count));
-    return zkl_questions_status(survey->questions, survey->count);
-}
-
 int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind kind) {
     zkl_survey resources;
     ZKL_TRY(list_resources(&resources, inquiry));
@@ -122,7 +117,7 @@ int zkl_survey_take(zkl_survey *survey, zkl_inquiry *inquiry, zkl_operation_kind
     for (size_t i = 0; i < resources.count; i++) {
         add_with_stripes(survey, inquiry, kind, &resources.questions[i]);
     }
-    ZKL_TRY(ask(survey, inquiry));
+    ZKL_TRY(zkl_inquiry_ask(inquiry, survey->questions, survey->count));
     qsort(survey->questions, survey->count, sizeof(*survey->questions), compare_paths);
     return ZKL_OK;
 }
@@ -132,7 +127,7 @@ int zkl_survey_repeat(zkl_survey *survey, zkl_inquiry *inquiry, const zkl_survey
     for (size_t i = 0; i < earlier->count; i++) {
         add(survey, earlier->questions[i].kind, earlier->questions[i].path);
     }
-    return ask(survey, inquiry);
+    return zkl_inquiry_ask(inquiry, survey->questions, survey->count);
 }
 
 const char *zkl_survey_name(const zkl_survey *survey, size_t place) {

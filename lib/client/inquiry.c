@@ -123,7 +123,7 @@ static int wait_until(zkl_inquiry *inquiry, int64_t moment_ms) {
 
 /* One look at the clock says whether the pause is over, and whether it is waited for: if it ended
  * between two, nothing would be asked and nobody would wake this thread. */
-int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
+int zkl_inquiry_try(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
     ZKL_WITH_MUTEX(&inquiry->client->mutex);
     int status = look_at_client(inquiry);
     int64_t now_ms = zkl_clock_ms();
@@ -150,13 +150,17 @@ int zkl_questions_status(const zkl_question *questions, size_t count) {
     return ZKL_OK;
 }
 
+int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count) {
+    ZKL_TRY(zkl_inquiry_try(inquiry, questions, count));
+    return zkl_questions_status(questions, count);
+}
+
 int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                         const char *data, zkl_question **question) {
     *question = zkl_inquiry_questions(inquiry, 1);
     ZKL_TRY(zkl_made(*question));
     **question = (zkl_question){ .kind = kind, .path = path, .data = data };
-    ZKL_TRY(zkl_inquiry_ask(inquiry, *question, 1));
-    return zkl_questions_status(*question, 1);
+    return zkl_inquiry_ask(inquiry, *question, 1);
 }
 
 int zkl_inquiry_pause(zkl_inquiry *inquiry, int64_t ms) {
@@ -182,11 +186,9 @@ const char *zkl_inquiry_lock_root(const zkl_inquiry *inquiry) {
 }
 
 const char *zkl_inquiry_path(zkl_inquiry *inquiry, const char *resource) {
-    char *path = zkl_pool_take(&inquiry->pool, ZKL_PARENT_PATH_SIZE);
-    if (path != NULL) {
-        zkl_client_resource_path(inquiry->client, resource, path);
-    }
-    return path;
+    char path[ZKL_PARENT_PATH_SIZE];
+    zkl_client_resource_path(inquiry->client, resource, path);
+    return zkl_pool_copy_text(&inquiry->pool, path);
 }
 
 const char *zkl_inquiry_child_path(zkl_inquiry *inquiry, const char *parent, const char *name) {

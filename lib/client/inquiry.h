@@ -27,7 +27,7 @@ typedef struct zkl_question {
     const char *path; /* NULL, which asks nothing: out of memory */
     const char *data; /* SET */
     zkl_inquiry *inquiry;
-    zkl_reply reply;  /* once zkl_inquiry_ask has returned ZKL_OK: OK, NO_NODE or REFUSED */
+    zkl_reply reply;  /* once zkl_inquiry_try has returned ZKL_OK: OK, NO_NODE or REFUSED */
     bool asked_again; /* an earlier time may have been carried out: NO_NODE may be our own doing */
     bool answered;
     zkl_sent *under_way;
@@ -50,10 +50,12 @@ zkl_question *zkl_inquiry_questions(zkl_inquiry *inquiry, size_t count);
 
 /** Asks all of them, and waits for their answers. ZKL_OK, ZKL_TIMEOUT, ZKL_CLOSED, ZKL_AUTH_FAILED
  *  or ZKL_NO_MEMORY. */
-int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count);
+int zkl_inquiry_try(zkl_inquiry *inquiry, zkl_question *questions, size_t count);
 /** ZKL_OK unless one of them was refused; then why, and a message that names the path. */
 int zkl_questions_status(const zkl_question *questions, size_t count);
-/** Asks one, and looks at its status. `data`: SET; else NULL. */
+/** Both, one after the other. */
+int zkl_inquiry_ask(zkl_inquiry *inquiry, zkl_question *questions, size_t count);
+/** Asks one. `data`: SET; else NULL. */
 int zkl_inquiry_ask_one(zkl_inquiry *inquiry, zkl_operation_kind kind, const char *path,
                         const char *data, zkl_question **question);
 
