@@ -37,10 +37,6 @@ static bool is_final(zkl_outcome outcome) {
            outcome == ZKL_OUTCOME_REFUSED || outcome == ZKL_OUTCOME_NOT_EMPTY;
 }
 
-static void pause_asking(zkl_inquiry *inquiry) {
-    inquiry->not_before_ms = zkl_deadline(PAUSE_MS);
-}
-
 static void on_reply(void *arg, const zkl_reply *reply) {
     zkl_question *question = arg;
     zkl_inquiry *inquiry = question->inquiry;
@@ -49,7 +45,7 @@ static void on_reply(void *arg, const zkl_reply *reply) {
         take_reply(question, reply);
     } else {
         question->asked_again = question->asked_again || reply->outcome == ZKL_OUTCOME_UNKNOWN;
-        pause_asking(inquiry);
+        inquiry->not_before_ms = zkl_deadline(PAUSE_MS);
     }
     if (inquiry->under_way % WAKE_EVERY == 0) {
         zkl_condition_broadcast(&inquiry->client->changed);
@@ -58,9 +54,11 @@ static void on_reply(void *arg, const zkl_reply *reply) {
 
 /* ---- Asking, with the mutex held ------------------------------------------------------------ */
 
+/* What cannot be sent is answered at once. */
 static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
     zkl_session *session = &inquiry->client->sessions->session;
     question->inquiry = inquiry;
+    inquiry->under_way++;
     const zkl_operation operation = { .kind = question->kind,
                                       .path = question->path,
                                       .data = question->data,
@@ -68,13 +66,8 @@ static void ask_one(zkl_inquiry *inquiry, zkl_question *question) {
                                       .lasts = true };
     zkl_outcome outcome =
         zkl_send(&session->sender, &operation, on_reply, question, &question->under_way);
-    if (outcome == ZKL_OUTCOME_OK) {
-        inquiry->under_way++;
-    } else if (outcome == ZKL_OUTCOME_REFUSED) {
-        question->answered = true;
-        question->reply = (zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED };
-    } else {
-        pause_asking(inquiry);
+    if (outcome != ZKL_OUTCOME_OK) {
+        on_reply(question, &(zkl_reply){ .outcome = outcome, .status = ZKL_SERVER_REFUSED });
     }
 }
 
