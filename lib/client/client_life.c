@@ -106,9 +106,7 @@ static int open_parts(zkl_client *client) {
     }
     if (options->log_callback != NULL) {
         client->log = zkl_log_open(options->log_callback, options->log_arg, options->log_level);
-        if (client->log == NULL) {
-            return ZKL_SYSTEM;
-        }
+        ZKL_TRY(client->log != NULL ? ZKL_OK : ZKL_SYSTEM);
     }
     if (options->dispatch == ZKL_DISPATCH_CALLER) {
         client->callbacks = zkl_callback_queue_open(false);

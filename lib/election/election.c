@@ -99,15 +99,13 @@ zkl_lock *zkl_election_lock(const zkl_election *election) {
 
 int zkl_election_campaign(zkl_election *election, int64_t timeout_ms, int64_t *term) {
     ZKL_BEGIN_CALL;
-    if (term != NULL) {
-        *term = 0;
-    }
+    int64_t unasked = 0;
+    term = term != NULL ? term : &unasked;
+    *term = 0;
     ZKL_TRY(zkl_handle_check("election", election));
     zkl_grant grant = ZKL_GRANT_INIT;
     int status = zkl_lock_acquire(election->lock, ZKL_EXCLUSIVE, timeout_ms, &grant);
-    if (term != NULL) {
-        *term = grant.token;
-    }
+    *term = grant.token;
     return status;
 }
 

@@ -43,5 +43,5 @@ bool zkl_connection_is_idle(const zkl_connection *self);
  *  with replies unread, or before they come. */
 void zkl_connection_close(zkl_connection *self);
 
-/** Frees it, disconnected. NULL is fine. */
+/** Frees it, disconnected. */
 void zkl_connection_free(zkl_connection *self);

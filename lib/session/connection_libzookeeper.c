@@ -566,8 +566,6 @@ void zkl_connection_close(zkl_connection *self) {
 }
 
 void zkl_connection_free(zkl_connection *self) {
-    if (self != NULL) {
-        free(self->addresses);
-    }
+    free(self->addresses);
     free(self);
 }

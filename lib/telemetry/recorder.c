@@ -185,12 +185,11 @@ void zkl_recorder_add_set_step(zkl_recorder *recorder, uint64_t *number, int64_t
 /* ---- What it knows ---------------------------------------------------------------- */
 
 static size_t write_header(const zkl_recorder *recorder, char header[ZKL_RECORD_HEADER_SIZE]) {
-    int length = snprintf(header, ZKL_RECORD_HEADER_SIZE,
-                          "zklock-record version=%d library=%s process=%ld label=%s opened=%s "
-                          "opened_ms=%" PRId64 " dropped=%" PRIu64 "\n",
-                          ZKL_RECORD_VERSION, zkl_version(), (long)getpid(), recorder->label,
-                          recorder->opened, recorder->opened_ms, recorder->dropped);
-    return (size_t)length;
+    return (size_t)snprintf(header, ZKL_RECORD_HEADER_SIZE,
+                            "zklock-record version=%d library=%s process=%ld label=%s opened=%s "
+                            "opened_ms=%" PRId64 " dropped=%" PRIu64 "\n",
+                            ZKL_RECORD_VERSION, zkl_version(), (long)getpid(), recorder->label,
+                            recorder->opened, recorder->opened_ms, recorder->dropped);
 }
 
 static size_t write_footer(uint64_t records, char footer[ZKL_RECORD_FOOTER_SIZE]) {
