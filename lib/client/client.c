@@ -10,7 +10,6 @@
 #include "base/error_message.h"
 #include "base/threads.h"
 #include "base/validation.h"
-#include "client/session_threads.h"
 
 /* ---- Its memory ------------------------------------------------------------------ */
 

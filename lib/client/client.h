@@ -100,3 +100,20 @@ int zkl_client_choose_session(zkl_client *client, size_t watched_bytes, zkl_sess
 /** Writes the full path of a resource that has been checked. */
 void zkl_client_resource_path(const zkl_client *client, const char *resource,
                               char path[ZKL_PARENT_PATH_SIZE]);
+
+/* ---- Its sessions: session_threads.c ------------------------------------------------------ */
+
+/** Starts the timers' thread, and makes the first session. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM:
+ *  zkl_sessions_stop is to follow in each case. Without the mutex. */
+int zkl_sessions_start(zkl_client *client);
+/** Makes another session, which its thread opens. With the mutex held. ZKL_OK, ZKL_NO_MEMORY or
+ *  ZKL_SYSTEM. */
+int zkl_sessions_add(zkl_client *client, zkl_client_session **result);
+/** Whether no reply is awaited: those of a connection that breaks are lost at once. With the mutex
+ *  held. While the client closes, its condition is signalled when that becomes true. */
+bool zkl_sessions_are_idle(const zkl_client *client);
+/** Stops all threads and ends all sessions, and with them the requests. Without
+ *  the mutex. */
+void zkl_sessions_stop(zkl_client *client);
+/** Frees the sessions, which have stopped. */
+void zkl_sessions_free(zkl_client *client);

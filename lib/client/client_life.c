@@ -8,7 +8,6 @@
 #include "base/threads.h"
 #include "base/validation.h"
 #include "client/client.h"
-#include "client/session_threads.h"
 #include "session/explanation.h"
 #include "session/request_runner.h"
 

@@ -1,4 +1,10 @@
-#include "client/session_threads.h"
+/*
+ * The threads that serve a client. One fires timers: deadlines must not wait
+ * for anything. One for each session connects: it resolves names, opens the
+ * next session when one has expired, looks names up again while disconnected,
+ * and ends the session when the client closes.
+ */
+#include "client/client.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error_message.h"
-#include "client/session_threads.h"
+#include "client/client.h"
 
 /* ---- In place of session_threads.c: sessions without threads ------------------------- */
 

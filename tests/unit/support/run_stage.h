@@ -36,7 +36,7 @@ typedef struct run_stage {
     zkl_recorder *recorder;
     int32_t session_timeout_ms; /* as the servers agree to */
     bool probes;                /* the session's own requests are heard as well */
-    unsigned abandoned; /* that the session has been, where a test counts it */
+    unsigned abandoned;         /* that the session has been, where a test counts it */
     lock_owner a, b;
 } run_stage;
 
