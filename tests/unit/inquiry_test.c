@@ -17,15 +17,15 @@ static bool waited_in_vain;
 int64_t __wrap_zkl_clock_ms(void);
 bool __wrap_zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                int64_t deadline_ms);
-zkl_outcome __wrap_zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
-                                    zkl_reply_callback *replied, void *arg, zkl_sent **under_way);
+zkl_outcome __wrap_zkl_send(zkl_sender *sender, const zkl_operation *operation,
+                            zkl_reply_callback *replied, void *arg, zkl_sent **under_way);
 
 int64_t __wrap_zkl_clock_ms(void) {
     return clock_ms++;
 }
 
-zkl_outcome __wrap_zkl_send_tracked(zkl_sender *sender, const zkl_operation *operation,
-                                    zkl_reply_callback *replied, void *arg, zkl_sent **under_way) {
+zkl_outcome __wrap_zkl_send(zkl_sender *sender, const zkl_operation *operation,
+                            zkl_reply_callback *replied, void *arg, zkl_sent **under_way) {
     (void)sender;
     (void)operation;
     (void)under_way;
@@ -82,7 +82,7 @@ static void ask_with_early_wake(int64_t early_ms) {
     begin(&client, &session);
     left_ms = early_ms;
     EXPECT_INT(zkl_inquiry_begin(&inquiry, &client, INT64_MAX), ZKL_OK);
-    zkl_question question = zkl_question_make(&inquiry, ZKL_OPERATION_EXISTS, "/locks/a");
+    zkl_question question = { .kind = ZKL_OPERATION_EXISTS, .path = "/locks/a" };
     asker = &question;
     EXPECT_INT(zkl_inquiry_ask(&inquiry, &question, 1), ZKL_OK);
     EXPECT(!waited_in_vain);
