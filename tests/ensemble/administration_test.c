@@ -60,9 +60,9 @@ static const char *path_of(const struct stage *stage, const char *resource,
 /* As zklock makes them, without data. */
 static void make_parent(struct stage *stage, const char *resource) {
     char path[RESOURCE_SIZE];
-    ASSERT_NUMBER(zoo_create(stage->raw, path_of(stage, resource, path), NULL, -1,
-                             &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0),
-                  ZOK);
+    ASSERT_NUMBER(
+        zoo_create(stage->raw, path_of(stage, resource, path), NULL, -1, raw_acl(), 0, NULL, 0),
+        ZOK);
 }
 
 static int queue_length(struct stage *stage, const char *resource) {

@@ -158,7 +158,7 @@ static void create_and_lose_the_connection(struct bystander *bystander) {
     snprintf(prefix, sizeof prefix, "%s/late-", bystander->scene.path);
     int64_t before = proposals();
     proxy_set_plan(bystander->proxy, &cut_under_way);
-    ASSERT_NUMBER(zoo_acreate(bystander->raw, prefix, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+    ASSERT_NUMBER(zoo_acreate(bystander->raw, prefix, NULL, -1, raw_acl(),
                               ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, NULL),
                   ZOK);
     cut_when_proposed(bystander->proxy, before);
@@ -170,6 +170,7 @@ static void bystander_begin(struct bystander *bystander) {
     raw_make(bystander->scene.raw, bystander->scene.path);
     bystander->proxy = proxy_to_a_follower_next();
     bystander->raw = zookeeper_init(proxy_hosts(bystander->proxy), NULL, SESSION_MS, NULL, NULL, 0);
+    raw_introduce(bystander->raw);
     WAIT_UNTIL(zoo_state(bystander->raw) == ZOO_CONNECTED_STATE);
     slow_disks();
 }

@@ -366,7 +366,7 @@ static void hold_limit_that_passes_in_a_stop_between_grant_and_callback_is_the_v
 }
 
 static void allow_in(struct scene *scene, int permissions) {
-    struct ACL right = { permissions, ZOO_ANYONE_ID_UNSAFE };
+    struct ACL right = { permissions, raw_acl()->data[0].id };
     struct ACL_vector rights = { 1, &right };
     ASSERT_NUMBER(zoo_set_acl(scene->raw, scene->path, -1, &rights), ZOK);
     raw_sync(scene->raw);

@@ -286,8 +286,8 @@ static void make_foreigners(struct scene *scene) {
     char path[512];
     for (int i = 0; i < FOREIGNERS; i++) {
         snprintf(path, sizeof path, "%s/_c_6ba7b810-9dad-41d1-80b4-%012d-lock-", scene->path, i);
-        if (zoo_acreate(scene->raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
-                        on_made, NULL) != ZOK) {
+        if (zoo_acreate(scene->raw, path, "", 0, raw_acl(), ZOO_EPHEMERAL_SEQUENTIAL, on_made,
+                        NULL) != ZOK) {
             give_up("create %s: not sent", path);
         }
     }

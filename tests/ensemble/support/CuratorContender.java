@@ -1,15 +1,20 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
 
 /**
  * A contender of Curator's, which obeys some of the commands of contender.h, and answers them as it
@@ -65,11 +70,37 @@ final class CuratorContender {
         }
     }
 
+    private static final class Closed implements ACLProvider {
+        @Override
+        public List<ACL> getDefaultAcl() {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
+
+        @Override
+        public List<ACL> getAclForPath(String path) {
+            return getDefaultAcl();
+        }
+    }
+
+    /** On closed servers it shows the credential: see closed.h. */
+    private static CuratorFramework connect(String hosts) {
+        CuratorFrameworkFactory.Builder builder =
+                CuratorFrameworkFactory.builder()
+                        .connectString(hosts)
+                        .sessionTimeoutMs(SESSION_TIMEOUT_MS)
+                        .connectionTimeoutMs(CONNECT_TIMEOUT_MS)
+                        .retryPolicy(new RetryOneTime(100));
+        String secret = System.getenv("ZKLOCK_CLOSED");
+        if (secret != null) {
+            builder.authorization("digest", secret.getBytes(StandardCharsets.UTF_8))
+                    .aclProvider(new Closed());
+        }
+        return builder.build();
+    }
+
     /** HOSTS PATH */
     public static void main(String[] arguments) throws Exception {
-        CuratorFramework client =
-                CuratorFrameworkFactory.newClient(
-                        arguments[0], SESSION_TIMEOUT_MS, CONNECT_TIMEOUT_MS, new RetryOneTime(100));
+        CuratorFramework client = connect(arguments[0]);
         client.start();
         client.blockUntilConnected();
         CuratorContender self = new CuratorContender(client, arguments[1]);

@@ -5,11 +5,13 @@ usage: kazoo_contender.py HOSTS PATH [EXTRA_LOCK_PATTERN...]
 
 acquire (its Lock, ReadLock or WriteLock, by the mode), release.
 """
+import os
 import sys
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
 from kazoo.recipe.lock import Lock, ReadLock, WriteLock
+from kazoo.security import make_acl
 
 OK = 0
 TIMEOUT = -2
@@ -41,8 +43,16 @@ class Contender:
         raise ValueError("no such command: " + words[0])
 
 
+def credentials():
+    """What closed servers ask for: see closed.h."""
+    secret = os.environ.get("ZKLOCK_CLOSED")
+    if secret is None:
+        return {}
+    return {"auth_data": [("digest", secret)], "default_acl": [make_acl("auth", "", all=True)]}
+
+
 def main():
-    client = KazooClient(hosts=sys.argv[1], timeout=SESSION_TIMEOUT_MS / 1000)
+    client = KazooClient(hosts=sys.argv[1], timeout=SESSION_TIMEOUT_MS / 1000, **credentials())
     client.start(timeout=30)
     contender = Contender(client, sys.argv[2], tuple(sys.argv[3:]))
     print(OK, client.client_id[0], SESSION_TIMEOUT_MS, flush=True)

@@ -1,5 +1,6 @@
 #include "support/raw.h"
 
+#include "support/closed.h"
 #include "support/test.h"
 
 #include <inttypes.h>
@@ -13,12 +14,27 @@
  * one, which then has to notice it by itself: soon. */
 #define BORROWED_SESSION_TIMEOUT_MS 4000
 
+const struct ACL_vector *raw_acl(void) {
+    return closed_secret() != NULL ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+}
+
+/* libzookeeper sends it first, at each connection. The session may be over already. */
+void raw_introduce(zhandle_t *raw) {
+    const char *secret = closed_secret();
+    int rc =
+        secret == NULL ? ZOK : zoo_add_auth(raw, "digest", secret, (int)strlen(secret), NULL, NULL);
+    if (rc != ZOK && rc != ZINVALIDSTATE) {
+        give_up("zoo_add_auth: %s", zerror(rc));
+    }
+}
+
 static zhandle_t *connect_as(const char *hosts, const clientid_t *session) {
     int timeout_ms = session != NULL ? BORROWED_SESSION_TIMEOUT_MS : SESSION_TIMEOUT_MS;
     zhandle_t *raw = zookeeper_init(hosts, NULL, timeout_ms, session, NULL, 0);
     if (raw == NULL) {
         give_up("zookeeper_init(%s) failed", hosts);
     }
+    raw_introduce(raw);
     int64_t end = now_ms() + PATIENCE_MS;
     while (zoo_state(raw) != ZOO_CONNECTED_STATE && zoo_state(raw) != ZOO_EXPIRED_SESSION_STATE) {
         if (now_ms() >= end) {
@@ -95,8 +111,8 @@ void raw_sync(zhandle_t *raw) {
 static int create(zhandle_t *raw, const char *path, const char *data, int flags) {
     int rc;
     do {
-        rc = zoo_create(raw, path, data, data != NULL ? (int)strlen(data) : -1,
-                        &ZOO_OPEN_ACL_UNSAFE, flags, NULL, 0);
+        rc = zoo_create(raw, path, data, data != NULL ? (int)strlen(data) : -1, raw_acl(), flags,
+                        NULL, 0);
     } while (is_transient(rc));
     return rc;
 }
@@ -125,8 +141,8 @@ void raw_make_many(zhandle_t *raw, const char *path_and_name, int count) {
     sem_t made;
     sem_init(&made, 0, 0);
     for (int i = 0; i < count; i++) {
-        require_ok(zoo_acreate(raw, path_and_name, "", 0, &ZOO_OPEN_ACL_UNSAFE,
-                               ZOO_EPHEMERAL | ZOO_SEQUENCE, on_made, &made),
+        require_ok(zoo_acreate(raw, path_and_name, "", 0, raw_acl(), ZOO_EPHEMERAL | ZOO_SEQUENCE,
+                               on_made, &made),
                    "create", path_and_name);
     }
     for (int i = 0; i < count; i++) {
@@ -181,6 +197,19 @@ void raw_data(zhandle_t *raw, const char *path, char *text, size_t size) {
     text[length > 0 ? length : 0] = '\0';
 }
 
+bool raw_is_closed(zhandle_t *raw, const char *path) {
+    struct ACL_vector acl = { 0, NULL };
+    struct Stat stat;
+    int rc;
+    do {
+        rc = zoo_get_acl(raw, path, &acl, &stat);
+    } while (is_transient(rc));
+    require_ok(rc == ZNONODE ? ZOK : rc, "get the ACL of", path);
+    bool closed = rc == ZNONODE || (acl.count == 1 && strcmp(acl.data[0].id.scheme, "digest") == 0);
+    deallocate_ACL_vector(&acl);
+    return closed;
+}
+
 static struct String_vector list(zhandle_t *raw, const char *path) {
     struct String_vector children = { 0, NULL };
     int rc;
@@ -224,7 +253,7 @@ void raw_delete_last_child(zhandle_t *raw, const char *path) {
 void raw_make_ephemeral(zhandle_t *raw, const char *path, bool sequential, char *made,
                         size_t size) {
     int mode = sequential ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_EPHEMERAL;
-    int rc = zoo_create(raw, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, made, (int)size);
+    int rc = zoo_create(raw, path, "", 0, raw_acl(), mode, made, (int)size);
     require_ok(rc, "create", path); /* a lost reply would leave a second one */
 }
 

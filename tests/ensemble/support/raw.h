@@ -12,6 +12,12 @@
 /** Connected when it returns. */
 zhandle_t *raw_open(const char *hosts);
 void raw_close(zhandle_t *raw);
+/** On closed servers (closed.h): shows the credential, on a handle that raw_open has not opened. */
+void raw_introduce(zhandle_t *raw);
+/** ACL of nodes made by hand: everybody on open servers, ourselves on closed ones. */
+const struct ACL_vector *raw_acl(void);
+/** Whether only clients of one digest may do anything with the node; also true of none. */
+bool raw_is_closed(zhandle_t *raw, const char *path);
 /** Ends another client's session in its name, as if the servers had expired it:
  *  its nodes are gone when this returns. */
 void raw_expire(const char *hosts, const clientid_t *session);

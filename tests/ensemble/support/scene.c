@@ -1,5 +1,6 @@
 #include "support/scene.h"
 
+#include "support/closed.h"
 #include "support/servers.h"
 
 #include <inttypes.h>
@@ -49,6 +50,7 @@ int scene_watches(struct scene *scene) {
 void scene_end(struct scene *scene) {
     WAIT_UNTIL(scene_queue(scene) == 0);
     WAIT_UNTIL(servers_watches(scene->path) == 0);
+    CU_ASSERT_TRUE(closed_secret() == NULL || raw_is_closed(scene->raw, scene->path));
     raw_close(scene->raw);
 }
 
