@@ -445,6 +445,42 @@ static void each_feature_needs_what_the_table_has(void) {
     stage_end(&stage);
 }
 
+/* ---- Numbers that are used up ---------------------------------------------------------------- */
+
+/* The first sequence that is refused: tests/ensemble/sequence_test.c. */
+#define FIRST_REFUSED INT64_C(2146435071)
+
+static void open_used_up(struct stage *stage, const char *root_letters) {
+    static const char *const needs[PLACES] = { "", "cdr", "", "" };
+    for (int i = 0; i < PLACES; i++) {
+        snprintf(stage->letters[i], sizeof(stage->letters[i]), "%s",
+                 i == ROOT ? root_letters : needs[i]);
+    }
+    raw_make(stage->scene.raw, stage->root);
+    raw_make(stage->scene.raw, stage->stock);
+    servers_age(&(struct age){ stage->stock, FIRST_REFUSED }, 1);
+    open_all(stage, false);
+}
+
+static void used_up_resource_needs_create_and_delete_at_the_lock_root(void) {
+    static const struct {
+        const char *root;
+        int status;
+    } cases[] = { { "cd", ZKL_OK }, { "c", ZKL_NO_PERMISSION }, { "d", ZKL_NO_PERMISSION } };
+    if (!servers_can_age()) {
+        printf("skipped: this driver cannot age nodes; ");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct stage stage;
+        stage_begin(&stage, "used-up");
+        open_used_up(&stage, cases[i].root);
+        ASSERT_STATUS(use(stage.users, ZKL_EXCLUSIVE, 4 * SHORT_MS), cases[i].status);
+        close_all(&stage);
+        stage_end(&stage);
+    }
+}
+
 /* ---- Strangers ------------------------------------------------------------------------------- */
 
 /* Nobody on open servers; on closed ones any credential is let in. */
@@ -568,6 +604,7 @@ static void open_parents_are_closed_by_public_functions_while_they_are_empty(voi
 int main(int argc, char **argv) {
     static const struct test_case tests[] = {
         TEST_CASE(each_feature_needs_what_the_table_has),
+        TEST_CASE(used_up_resource_needs_create_and_delete_at_the_lock_root),
         TEST_CASE(stranger_is_refused_whatever_it_asks_and_the_holder_notices_nothing),
         TEST_CASE(open_parents_are_closed_by_public_functions_while_they_are_empty),
         TEST_CASE(client_without_a_credential_is_told_so_where_one_is_required),
