@@ -201,10 +201,9 @@ static void on_answered(void *arg) {
 void caller_open(caller *self, int32_t timeout_ms) {
     *self = (caller){ .session_id = 0 };
     pthread_mutex_init(&self->mutex, NULL);
-    zkl_listener listener = { .arg = self,
-                              .session = on_session,
-                              .watch_fired = on_watch,
-                              .answered = on_answered };
+    zkl_listener listener = {
+        .arg = self, .session = on_session, .watch_fired = on_watch, .answered = on_answered
+    };
     self->connection = zkl_connection_make(&self->mutex, &listener);
     self->operations = zkl_connection_operations(self->connection);
     EXPECT_INT(zkl_connection_open(self->connection, "here:2181", timeout_ms), ZKL_OK);
