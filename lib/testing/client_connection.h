@@ -70,8 +70,8 @@ struct zkl_connection {
     int32_t timeout_ms;
     zkl_client_credential *credentials;
     size_t credential_count;
-    bool refused;    /* the last of them */
-    bool introduced; /* the session's first connection has been given all */
+    char refused[ZKL_SCHEME_MAX + 1]; /* the scheme of the last of them, even when it is closed */
+    bool introduced;                  /* the session's first connection has been given all */
     zkl_addresses addresses;
     uint32_t servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
     uint32_t server_count;

@@ -1,7 +1,9 @@
 /* libzookeeper's I/O thread: the connection to one server after another. */
+#include "testing/client_connection.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "testing/client_connection.h"
 #include "testing/ensemble.h"
 #include "testing/hash.h"
 
@@ -241,7 +243,9 @@ static void replace_connection(zkl_connection *self) {
 
 static void on_introduced(zkl_connection *self, const zkl_answer *answer) {
     if (answer->error != ZKL_SERVER_ERROR_NONE) {
-        self->refused = !self->introduced;
+        if (!self->introduced) {
+            snprintf(self->refused, sizeof(self->refused), "%s", self->credentials->prev->scheme);
+        }
         end_session(self, ZKL_SESSION_STATE_AUTH_FAILED);
     } else if (!self->introduced) {
         ask_for_credential(self);
@@ -407,7 +411,6 @@ static void forget_credentials(zkl_connection *self) {
     }
     self->credential_count = 0;
     self->introduced = false;
-    self->refused = false;
 }
 
 void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
@@ -417,6 +420,7 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
     take_servers(self, addresses);
     self->state = ZKL_CLIENT_WAITING;
     forget_credentials(self);
+    self->refused[0] = '\0';
     self->session_id = 0;
     self->last_zxid = 0;
     self->timeout_ms = timeout_ms;

@@ -171,10 +171,10 @@ static bool random_bytes(zkl_operations *operations, void *bytes, size_t size) {
 /* Simulated servers have no addresses to tell of. */
 static void describe_failure(zkl_operations *operations, char *text, size_t size) {
     const zkl_connection *self = of(operations);
-    const char *refused = self->refused ? self->credentials->prev->scheme : NULL;
+    const char *refused = self->refused;
     snprintf(text, size, "%s%s",
-             refused != NULL ? "the servers refused the credential of the scheme " : "",
-             refused != NULL ? refused : "");
+             refused[0] != '\0' ? "the servers refused the credential of the scheme " : "",
+             refused);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
