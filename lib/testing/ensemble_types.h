@@ -54,10 +54,10 @@ typedef enum zkl_delivery_kind {
     ZKL_DELIVERY_REPLY,
     ZKL_DELIVERY_WATCH,
     ZKL_DELIVERY_CONNECTING,
-    ZKL_DELIVERY_AWAITS_CREDENTIAL,
     ZKL_DELIVERY_CONNECTED,
     ZKL_DELIVERY_EXPIRED,
-    ZKL_DELIVERY_AUTH_FAILED
+    ZKL_DELIVERY_AUTH_FAILED,
+    ZKL_DELIVERY_AWAITS_CREDENTIAL /* the application is not told */
 } zkl_delivery_kind;
 
 /** What a client is given, just before it is. */

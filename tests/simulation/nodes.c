@@ -589,7 +589,14 @@ static void on_committed(void *arg, const zkl_tree_transaction *transaction) {
 
 static void on_delivered(void *arg, const zkl_delivery *delivery) {
     (void)arg;
-    static const char *const kinds[] = { "reply", "watch", "connecting", "connected", "expired" };
+    static const char *const kinds[] = {
+        [ZKL_DELIVERY_REPLY] = "reply",
+        [ZKL_DELIVERY_WATCH] = "watch",
+        [ZKL_DELIVERY_CONNECTING] = "connecting",
+        [ZKL_DELIVERY_CONNECTED] = "connected",
+        [ZKL_DELIVERY_EXPIRED] = "expired",
+        [ZKL_DELIVERY_AUTH_FAILED] = "authentication failed",
+    };
     static const char *const calls[ZKL_CALL_KINDS] = {
         [ZKL_CALL_CREATE] = "create",
         [ZKL_CALL_DELETE] = "delete",
