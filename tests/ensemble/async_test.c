@@ -95,7 +95,9 @@ static void on_acquired(void *arg, int status, const zkl_grant *grant) {
     job->status = status;
     if (status == ZKL_OK) {
         use_place(job->place, grant);
-        job->status = zkl_lock_release_async(job->lock, 0, NOBODY, NULL, NULL);
+        int released = zkl_lock_release_async(job->lock, 0, NOBODY, NULL, NULL);
+        /* The client may be closed just now, which releases it as well. */
+        job->status = released == ZKL_CLOSED ? ZKL_OK : released;
     }
     atomic_fetch_add(&job->told, 1);
     atomic_fetch_add(&job->crowd->told, 1);
