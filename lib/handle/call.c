@@ -52,7 +52,7 @@ static void ask(zkl_lock_call *call) {
     if (call->state < ZKL_CALL_ANSWERED) {
         call->status = call->kind->end(call);
     }
-    call->state = ZKL_CALL_SETTLED;
+    call->state = ZKL_CALL_COLLECTED;
     note_status(call, call->status);
 }
 
@@ -121,11 +121,11 @@ int zkl_call_wait_for_grant(zkl_lock_call *call, zkl_grant *grant) {
 /* `end` leaves its message in that of the running thread, which may be one that closes the handle:
  * so the message is moved into the call, and the thread keeps its own. Without memory the callback
  * has no message. */
-static void settle(zkl_lock_callback *callback) {
+static void collect(zkl_lock_callback *callback) {
     zkl_lock_call *call = (zkl_lock_call *)callback;
     char before[ZKL_MESSAGE_SIZE];
     zkl_call_over(call);
-    if (call->state == ZKL_CALL_SETTLED) {
+    if (call->state == ZKL_CALL_COLLECTED) {
         return;
     }
     snprintf(before, sizeof(before), "%s", zkl_error_message());
@@ -137,7 +137,7 @@ static void settle(zkl_lock_callback *callback) {
 
 /* Nothing happens after the deadline, even if the callback runs late. */
 static void on_limit(void *arg) {
-    settle(arg);
+    collect(arg);
 }
 
 /* The timers of any session will do. */
@@ -166,7 +166,7 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind callback_kind = { .settle = settle, .tell = tell };
+static const zkl_lock_callback_kind callback_kind = { .collect = collect, .tell = tell };
 
 static int make(const zkl_lock_call *given, zkl_lock_call **result) {
     ZKL_TRY(zkl_client_need_callbacks(given->lock->client));

@@ -30,7 +30,7 @@ typedef enum zkl_lock_call_state {
     ZKL_CALL_WAITS,
     ZKL_CALL_OVER,     /* `end` is yet to be called */
     ZKL_CALL_ANSWERED, /* it has its status */
-    ZKL_CALL_SETTLED   /* and its message */
+    ZKL_CALL_COLLECTED /* and its message */
 } zkl_lock_call_state;
 
 struct zkl_lock_call {

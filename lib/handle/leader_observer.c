@@ -43,7 +43,7 @@ static bool is_news(const leader_callback *self) {
     return latest->status != told->status || latest->term != told->term;
 }
 
-static void settle(zkl_lock_callback *callback) {
+static void collect(zkl_lock_callback *callback) {
     leader_callback *self = (leader_callback *)callback;
     self->tells = !callback->all->closing && is_news(self);
     if (self->tells) {
@@ -63,7 +63,7 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell, .stays = true };
+static const zkl_lock_callback_kind kind = { .collect = collect, .tell = tell, .stays = true };
 
 static void on_seen(void *arg, const zkl_leader *leader) {
     leader_callback *self = arg;

@@ -26,7 +26,7 @@ void zkl_lock_callback_forget(zkl_lock_callback *self) {
 }
 
 static void begin(zkl_lock_callback *self) {
-    self->kind->settle(self);
+    self->kind->collect(self);
     self->all->running = self;
     self->all->runs_on = zkl_thread_number();
     self->all->inside++;
@@ -91,7 +91,7 @@ void zkl_lock_callbacks_close(zkl_lock_callbacks *all) {
     }
     for (zkl_lock_callback *one = all->owed, *next; one != NULL; one = next) {
         next = one->next;
-        one->kind->settle(one);
+        one->kind->collect(one);
         zkl_lock_callback_forget(one);
         if (!one->posted) {
             free(one);

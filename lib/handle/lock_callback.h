@@ -28,7 +28,7 @@ typedef struct zkl_lock_callbacks {
 typedef struct zkl_lock_callback_kind {
     /* Takes from the handle what `tell` needs: its turn has come, or the handle is being closed.
      * May be called for both. */
-    void (*settle)(zkl_lock_callback *self);
+    void (*collect)(zkl_lock_callback *self);
     /* Calls the application. */
     void (*tell)(zkl_lock_callback *self);
     bool stays; /* it is owed until the handle is closed, and may be posted repeatedly */
@@ -59,5 +59,6 @@ void zkl_lock_callback_post(zkl_lock_callback *self);
 void zkl_lock_callbacks_leave(zkl_lock_callbacks *all);
 
 /** The handle is being closed: waits until no thread is in a call and no callback runs in another
- *  thread. Then it settles the callbacks that are still owed, which run without the handle. */
+ *  thread. Then it collects what the callbacks that are still owed tell; they run without the
+ * handle. */
 void zkl_lock_callbacks_close(zkl_lock_callbacks *all);

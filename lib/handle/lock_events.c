@@ -40,7 +40,7 @@ int zkl_lock_events_prepare(zkl_lock *lock) {
 
 /* ---- Out of the queue --------------------------------------------------------------- */
 
-static void settle(zkl_lock_callback *callback) {
+static void collect(zkl_lock_callback *callback) {
     zkl_lock_message *message = (zkl_lock_message *)callback;
     message->is_undone = message->is_undone || callback->all->closing;
 }
@@ -53,7 +53,7 @@ static void tell(zkl_lock_callback *callback) {
     }
 }
 
-static const zkl_lock_callback_kind kind = { .settle = settle, .tell = tell };
+static const zkl_lock_callback_kind kind = { .collect = collect, .tell = tell };
 
 /* ---- Into the queue ----------------------------------------------------------------- */
 

@@ -17,8 +17,8 @@ void zkl_request_begin_downgrade(zkl_request *request, const zkl_step *step) {
  * connection has come after it. Until then our node has either name. */
 void zkl_request_resolve_downgrade(zkl_request *request, const zkl_step *step) {
     if (request->session.settled) {
-        zkl_node_name_copy(request->lost.candidate, request->downgrade.reader);
-        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.candidate);
+        zkl_node_name_copy(request->lost.unconfirmed, request->downgrade.reader);
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.unconfirmed);
     } else {
         zkl_request_ask(request, step, ZKL_ACTION_SETTLE, NULL);
     }
@@ -57,6 +57,6 @@ void zkl_request_on_downgrade_inspected(zkl_request *request, const zkl_step *st
     } else if (!is_known) {
         zkl_request_note_failure(request, step);
     }
-    request->lost.candidate[0] = '\0';
+    request->lost.unconfirmed[0] = '\0';
     zkl_request_watch_held(request, step);
 }

@@ -39,7 +39,7 @@ static bool find_twin(zkl_request *request, zkl_listed children) {
         zkl_contenders_find_guid(children, request->session.guid,
                                  zkl_request_place(request).own.text, request->lost.rejected);
     if (twin != NULL) {
-        zkl_node_name_copy(request->lost.candidate, twin);
+        zkl_node_name_copy(request->lost.unconfirmed, twin);
         return true;
     }
     request->lost.twins = false;

@@ -91,8 +91,8 @@ static void advance(zkl_request *request, const zkl_step *step) {
         zkl_request_ask(request, step, ZKL_ACTION_BACK_OFF, NULL);
     } else if (request->downgrade.unsure && request->session.connected) {
         zkl_request_resolve_downgrade(request, step);
-    } else if (request->lost.candidate[0] != '\0' && request->session.connected) {
-        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.candidate);
+    } else if (request->lost.unconfirmed[0] != '\0' && request->session.connected) {
+        zkl_request_ask(request, step, ZKL_ACTION_INSPECT, request->lost.unconfirmed);
     } else if (request->stage >= ZKL_STAGE_LEAVING) {
         advance_leave(request, step);
     } else if (request->parents.missing && request->session.connected) {
@@ -117,7 +117,7 @@ static void on_created(zkl_request *request, const zkl_step *step) {
         } else {
             request->own.state = ZKL_OWN_NODE_UNSURE;
             request->lost.twins = true;
-            zkl_node_name_copy(request->lost.candidate, step->event->node);
+            zkl_node_name_copy(request->lost.unconfirmed, step->event->node);
         }
         break;
     case ZKL_OUTCOME_NO_NODE:
@@ -162,18 +162,18 @@ static void on_own_watched(zkl_request *request, const zkl_step *step) {
 
 /* A node found by name is ours only if our session owns it. Of two, the lower
  * keeps its place and the other goes. */
-static void adopt_candidate(zkl_request *request, int64_t zxid) {
+static void adopt_unconfirmed(zkl_request *request, int64_t zxid) {
     bool lower = request->own.state != ZKL_OWN_NODE_OURS ||
-                 zkl_node_name_parse(request->lost.candidate).sequence <
+                 zkl_node_name_parse(request->lost.unconfirmed).sequence <
                      zkl_node_name_parse(request->own.node).sequence;
     if (!lower) {
-        zkl_node_name_copy(request->lost.surplus, request->lost.candidate);
+        zkl_node_name_copy(request->lost.surplus, request->lost.unconfirmed);
         return;
     }
     if (request->own.state == ZKL_OWN_NODE_OURS) {
         zkl_node_name_copy(request->lost.surplus, request->own.node);
     }
-    zkl_request_take_node(request, request->lost.candidate, zxid);
+    zkl_request_take_node(request, request->lost.unconfirmed, zxid);
 }
 
 static void on_inspected(zkl_request *request, const zkl_step *step) {
@@ -182,16 +182,16 @@ static void on_inspected(zkl_request *request, const zkl_step *step) {
         return;
     }
     if (step->event->outcome == ZKL_OUTCOME_OK && step->event->own_session) {
-        adopt_candidate(request, step->event->zxid);
+        adopt_unconfirmed(request, step->event->zxid);
     } else if (step->event->outcome == ZKL_OUTCOME_OK) {
         /* Somebody else's, with a name copied from ours: not to be touched, and
          * not to hide the one that we look for. */
-        zkl_node_name_copy(request->lost.rejected, request->lost.candidate);
+        zkl_node_name_copy(request->lost.rejected, request->lost.unconfirmed);
     } else if (step->event->outcome != ZKL_OUTCOME_NO_NODE) {
         zkl_request_note_failure(request, step);
         return;
     }
-    request->lost.candidate[0] = '\0';
+    request->lost.unconfirmed[0] = '\0';
 }
 
 static void on_deleted(zkl_request *request, const zkl_step *step) {

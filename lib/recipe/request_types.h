@@ -189,10 +189,10 @@ typedef enum zkl_own_node { ZKL_OWN_NODE_LIST(ZKL_OWN_NODE_) } zkl_own_node;
 
 /** What a lost create may have left behind. */
 #define ZKL_REQUEST_LOST(FIELD, of)                                                                \
-    FIELD(of, FLAG, twins)     /* perhaps a second node of ours */                                 \
-    FIELD(of, NAME, candidate) /* has our GUID, to be inspected */                                 \
-    FIELD(of, NAME, surplus)   /* ours too, to be deleted */                                       \
-    FIELD(of, NAME, rejected)  /* up to here, candidates were somebody else's */
+    FIELD(of, FLAG, twins)       /* perhaps a second node of ours */                               \
+    FIELD(of, NAME, unconfirmed) /* has our GUID, to be inspected */                               \
+    FIELD(of, NAME, surplus)     /* ours too, to be deleted */                                     \
+    FIELD(of, NAME, rejected)    /* up to here, those inspected were somebody else's */
 
 /** How it waits. */
 #define ZKL_REQUEST_WAIT(FIELD, of)                                                                \

@@ -77,7 +77,7 @@ CONVERSATION(settling_counts_on_its_own_connection_only, exclusive) = {
     "listed nobody   -> END",
 };
 
-CONVERSATION(candidate_gone_before_it_was_inspected_is_forgotten, exclusive) = {
+CONVERSATION(unconfirmed_node_gone_before_it_was_inspected_is_forgotten, exclusive) = {
     CREATE_LOST,
     "connected         -> CREATE LIST",
     "created me4       -> ",
@@ -86,7 +86,7 @@ CONVERSATION(candidate_gone_before_it_was_inspected_is_forgotten, exclusive) = {
     "listed me4        -> GRANT",
 };
 
-CONVERSATION(candidate_owned_by_another_session_is_left_alone, exclusive) = {
+CONVERSATION(unconfirmed_node_of_another_session_is_left_alone, exclusive) = {
     CREATE_LOST,
     "connected        -> CREATE LIST",
     "created me4      -> ",
@@ -100,7 +100,7 @@ CONVERSATION(candidate_owned_by_another_session_is_left_alone, exclusive) = {
     RELEASED("me4"),
 };
 
-CONVERSATION(candidate_owned_by_another_session_is_left_alone_on_the_way_out, exclusive) = {
+CONVERSATION(unconfirmed_node_of_another_session_is_left_alone_on_the_way_out, exclusive) = {
     "start            -> CREATE LIST",
     "timed_out        -> FAIL TIMEOUT",
     "disconnected     -> ",
