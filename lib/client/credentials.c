@@ -35,7 +35,7 @@ static int copy(zkl_credential *copied, zkl_pool *pool, const zkl_credential *gi
 
 /* The structs of an earlier version are smaller, so struct_size is the distance between them. */
 int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client_options *options) {
-    const char *given = (const char *)options->credentials;
+    const zkl_credential *given = options->credentials;
     self->callback = options->credential_callback;
     self->arg = options->credential_arg;
     if (self->callback != NULL && options->credential_count > 0) {
@@ -49,8 +49,8 @@ int zkl_credentials_take(zkl_credentials *self, zkl_pool *pool, const zkl_client
     }
     for (size_t i = 0; i < (size_t)options->credential_count; i++) {
         zkl_credential one = ZKL_CREDENTIAL_INIT;
-        ZKL_TRY(zkl_struct_read("zkl_credential", given, &one, sizeof(one)));
-        given += *(const size_t *)given;
+        ZKL_TRY(zkl_struct_read("zkl_credential", (const char *)given + i * given->struct_size,
+                                &one, sizeof(one)));
         ZKL_TRY(check(&one, i));
         ZKL_TRY(copy(&self->list[i], pool, &one));
         self->count++;

@@ -16,8 +16,8 @@ zkl_connection *zkl_connection_make(pthread_mutex_t *mutex, const zkl_listener *
 zkl_operations *zkl_connection_operations(zkl_connection *self);
 
 /** Begins to connect a new session to "address:port,...". It is CONNECTED when the servers have
- *  accepted all credentials, which each later connection of the session then has from the
- * beginning. Call it without the mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
+ *  accepted all credentials; each later connection of the session shows them again at once. Call it
+ *  without the mutex. ZKL_OK, ZKL_NO_MEMORY or ZKL_SYSTEM. */
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms);
 
 /** Gives the servers the next credential; when there is none left the session is CONNECTED. Call it
