@@ -126,6 +126,14 @@ static void wait_for_stripe(void *arg) {
     waits->status = zkl_striped_lock_acquire(self, waits->stripe, ZKL_EXCLUSIVE, LONG_MS, NULL);
 }
 
+/* While the task acquires. */
+static void close_under(zkl_testing_task *task) {
+    zkl_striped_lock_close(self);
+    self = NULL;
+    zkl_testing_join(task);
+    slow_thread = 0;
+}
+
 /* While it goes from stripe to stripe, between any two holds of a mutex, and when it waits for one.
  */
 TEST(acquire_that_asks_stripe_after_stripe_is_cancelled_by_a_close) {
@@ -134,10 +142,7 @@ TEST(acquire_that_asks_stripe_after_stripe_is_cancelled_by_a_close) {
         waiter waits = { .stripe = ZKL_ANY_STRIPE, .is_slow = true };
         zkl_testing_task *task = zkl_testing_start(wait_for_stripe, &waits);
         zkl_testing_sleep(closed_after_ms);
-        zkl_striped_lock_close(self);
-        self = NULL;
-        zkl_testing_join(task);
-        slow_thread = 0;
+        close_under(task);
         EXPECT_INT(waits.status, ZKL_CANCELLED);
         end();
     }
@@ -151,10 +156,7 @@ TEST(acquire_whose_handle_is_closed_meanwhile_is_cancelled) {
         zkl_testing_task *task = zkl_testing_start(wait_for_stripe, &waits);
         zkl_testing_sleep(1000);
         slow_thread = waits.thread;
-        zkl_striped_lock_close(self);
-        self = NULL;
-        zkl_testing_join(task);
-        slow_thread = 0;
+        close_under(task);
         EXPECT_INT(waits.status, ZKL_CANCELLED);
         end();
     }
