@@ -21,6 +21,7 @@ static void free_client(zkl_client *client) {
     zkl_recorder_close(client->recorder);
     free(client->metrics);
     zkl_pool_free(&client->pool);
+    free(client->servers);
     free(client);
 }
 

@@ -32,7 +32,13 @@ typedef struct zkl_client_session {
     bool awaits_credential; /* tells its thread to give the servers the next one */
     bool is_introduced;     /* no credential is on its way to the servers */
     int connect_status; /* ZKL_OK, or why its thread could not begin; ZKL_PENDING: not known yet */
-    pthread_cond_t changed; /* for its thread: the connection, or is_over */
+    bool has_new_hosts; /* tells its thread to leave servers that are no longer named */
+    unsigned waits;     /* in vain, since it was connected last */
+    pthread_cond_t changed;  /* for its thread: the connection, or one of these */
+    char *addresses;         /* its thread's own, as what follows: where the names led */
+    const char *alternative; /* of them, where the server that is tried does not answer */
+    bool has_moved;          /* the connection does not know the addresses yet */
+    int64_t looked_up_ms;
     pthread_t thread;
     struct zkl_client_session *next;
 } zkl_client_session;
@@ -53,8 +59,8 @@ struct zkl_client {
     bool closed;
     uint64_t answers; /* of servers to requests, lost ones too */
     bool stopping;    /* tells all threads to end */
-    zkl_pool pool;    /* of the strings that follow */
     char *servers;
+    zkl_pool pool; /* of the strings that follow */
     char *chroot;
     char *lock_root; /* with the chroot */
     char *label;

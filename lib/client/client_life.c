@@ -1,6 +1,7 @@
 /* zkl_client_open and zkl_client_close. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/acl.h"
@@ -58,7 +59,6 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
     char host[HOST_NAME_SIZE] = "unknown";
     zkl_pool *pool = &client->pool;
     (void)gethostname(host, sizeof(host) - 1);
-    client->servers = zkl_pool_print(pool, "%.*s", (int)servers_length, hosts);
     client->chroot = zkl_pool_copy_text(pool, chroot);
     client->lock_root = zkl_pool_print(pool, "%s%s", chroot, client->options.lock_root);
     client->label = zkl_pool_print(pool, "%.*s", ZKL_LABEL_MAX, label);
@@ -66,6 +66,8 @@ static int copy_strings(zkl_client *client, const char *hosts, size_t servers_le
                                       (long)client->open.process, ZKL_LABEL_MAX, label);
     client->options.node_acl = zkl_pool_copy_text(pool, client->options.node_acl);
     client->options.parent_acl = zkl_pool_copy_text(pool, client->options.parent_acl);
+    client->servers = strndup(hosts, servers_length);
+    ZKL_TRY(zkl_made(client->servers));
     return zkl_pool_status(pool);
 }
 
@@ -307,4 +309,36 @@ int zkl_client_open(const char *hosts, const zkl_client_options *given, zkl_clie
     }
     *result = client;
     return ZKL_OK;
+}
+
+/* ---- Other servers ------------------------------------------------------------------------ */
+
+static int change_servers(zkl_client *client, char *servers) {
+    ZKL_WITH_MUTEX(&client->mutex);
+    if (client->closed) {
+        free(servers);
+        return ZKL_CLOSED;
+    }
+    free(client->servers);
+    client->servers = servers;
+    for (zkl_client_session *one = client->sessions; one != NULL; one = one->next) {
+        one->has_new_hosts = true;
+        zkl_condition_broadcast(&one->changed);
+    }
+    return ZKL_OK;
+}
+
+int zkl_client_set_hosts(zkl_client *client, const char *hosts) {
+    ZKL_BEGIN_CALL;
+    size_t servers_length = 0;
+    const char *chroot = NULL;
+    ZKL_TRY(zkl_handle_check("client", client));
+    ZKL_TRY(zkl_validate_hosts(hosts, &servers_length, &chroot));
+    if (strcmp(chroot, client->chroot) != 0) {
+        return zkl_refuse("host list", hosts, "must end in the chroot of the client, \"%s\"",
+                          client->chroot);
+    }
+    char *servers = strndup(hosts, servers_length);
+    ZKL_TRY(zkl_made(servers));
+    return change_servers(client, servers);
 }

@@ -7,18 +7,28 @@
 #include "client/client.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <utlist.h>
 
 #include "base/error_message.h"
 #include "base/threads.h"
+#include "session/addresses.h"
 #include "session/resolve.h"
 #include "session/session_life.h"
 #include "telemetry/record_file.h"
 
-/* How long to wait before names that could not be resolved are tried again,
- * and how often they are looked up while no server answers. */
-enum { RETRY_PAUSE_MS = 1000, LOOK_UP_AGAIN_MS = 10000 };
+/* How long to wait before names that could not be resolved are tried again. They are looked up no
+ * more often than that, and that often while connected. */
+enum { RETRY_PAUSE_MS = 1000, LOOK_UP_CONNECTED_MS = 60000 };
+
+/* How long a credential may take that the servers do not answer to. */
+enum { CREDENTIAL_MS = 10000 };
+
+/* A server that does not answer is left after this part of the session timeout: two of them must
+ * not end the session. After some attempts the part is twice as large: servers that are slow are
+ * not asked again and again. (libzookeeper itself waits for four sixths.) */
+enum { ATTEMPTS_OF_TIMEOUT = 6, SHORT_ATTEMPTS = 4 };
 
 /* ---- News from the operations, with the mutex held ------------------------- */
 
@@ -33,6 +43,8 @@ static void on_session_news(void *arg, const zkl_session_news *news) {
     zkl_session_on_news(&self->session, news);
     if (news->state == ZKL_SESSION_STATE_EXPIRED) {
         self->is_over = true;
+    } else if (news->state == ZKL_SESSION_STATE_CONNECTED) {
+        self->waits = 0;
     }
     tell_threads(self);
 }
@@ -95,18 +107,69 @@ static void *fire_timers(void *arg) {
     return NULL;
 }
 
+/* ---- Addresses; without the mutex ------------------------------------------------ */
+
+static char *copy_names(zkl_client *client) {
+    ZKL_WITH_MUTEX(&client->mutex);
+    return strdup(client->servers);
+}
+
+/* ZKL_DISCONNECTED (none leads anywhere) or ZKL_NO_MEMORY: the addresses stay as they are. */
+static int look_up(zkl_client_session *self) {
+    char *names = copy_names(self->client);
+    ZKL_TRY(zkl_made(names));
+    char *found = NULL;
+    int status = zkl_resolve_servers(names, &found);
+    free(names);
+    self->looked_up_ms = zkl_clock_ms();
+    if (status != ZKL_OK) {
+        return status;
+    }
+    if (self->addresses != NULL && zkl_addresses_are_same(self->addresses, found)) {
+        free(found);
+        return ZKL_OK;
+    }
+    free(self->addresses);
+    self->addresses = found;
+    self->alternative = found;
+    self->has_moved = true;
+    return ZKL_OK;
+}
+
+static void hand_over(zkl_client_session *self) {
+    self->has_moved = false;
+    (void)zkl_connection_set_servers(self->connection, self->addresses);
+}
+
+/* The next address alone. False: it is the one that is tried, or none is. */
+static bool try_next(zkl_client_session *self) {
+    const char *first = self->alternative[0] != '\0' ? self->alternative : self->addresses;
+    char *alone = strndup(first, zkl_addresses_first(first));
+    bool is_tried = alone != NULL && zkl_connection_set_servers(self->connection, alone);
+    self->alternative = zkl_addresses_rest(first);
+    free(alone);
+    return is_tried;
+}
+
+/* Leaves a server that does not answer for another. Where all refuse, libzookeeper goes on trying
+ * one after the other, and quickly. */
+static void leave_silent_server(zkl_client_session *self) {
+    if (!try_next(self) && !try_next(self)) {
+        hand_over(self);
+    }
+}
+
 /* ---- Connecting ------------------------------------------------------------- */
 
 static int connect_session(zkl_client_session *self) {
-    char *addresses = NULL;
-    ZKL_TRY(zkl_resolve_servers(self->client->servers, &addresses));
+    ZKL_TRY(look_up(self));
     pthread_mutex_lock(&self->client->mutex);
+    self->waits = 0;
+    self->has_moved = false;
     zkl_session_connecting(&self->session);
     pthread_mutex_unlock(&self->client->mutex);
-    int status =
-        zkl_connection_open(self->connection, addresses, self->client->options.session_timeout_ms);
-    free(addresses);
-    return status;
+    return zkl_connection_open(self->connection, self->addresses,
+                               self->client->options.session_timeout_ms);
 }
 
 /* Waits for `ms`, with the mutex held, or until told to stop. */
@@ -135,20 +198,14 @@ static void open_next_session(zkl_client_session *self) {
     }
 }
 
-/* The servers may have moved to other addresses. That takes time, and other addresses may cost a
- * connection that has come about meanwhile. */
-static void look_up_again(zkl_client_session *self) {
-    pthread_mutex_t *mutex = &self->client->mutex;
-    char *addresses = NULL;
-    pthread_mutex_unlock(mutex);
-    bool found = zkl_resolve_servers(self->client->servers, &addresses) == ZKL_OK;
-    pthread_mutex_lock(mutex);
-    if (found && !self->session.connected) {
-        pthread_mutex_unlock(mutex);
-        zkl_connection_set_servers(self->connection, addresses);
-        pthread_mutex_lock(mutex);
-    }
-    free(addresses);
+/* At random between that part and half of it: clients that lost the same server do not ask the
+ * others, and the name servers, at the same moments. */
+static int64_t patience_ms(const zkl_client_session *self) {
+    int32_t timeout_ms = self->session.timeout_ms != 0 ? self->session.timeout_ms
+                                                       : self->client->options.session_timeout_ms;
+    int64_t part_ms = timeout_ms / ATTEMPTS_OF_TIMEOUT;
+    return zkl_session_shorten(&self->session,
+                               self->waits < SHORT_ATTEMPTS ? part_ms : 2 * part_ms);
 }
 
 static void introduce(zkl_client_session *self) {
@@ -163,17 +220,70 @@ static void introduce(zkl_client_session *self) {
     }
 }
 
+/* The mutex is held, and let go meanwhile, here and in what follows. The server that is tried may
+ * not answer, and the servers may have moved. To look that up may take long, so it comes after;
+ * other addresses may cost a connection that has come about meanwhile. */
+static void try_others(zkl_client_session *self) {
+    bool is_at_stake = self->session.established;
+    self->waits++;
+    pthread_mutex_unlock(&self->client->mutex);
+    if (is_at_stake) { /* a server that is slow to make a session is left alone */
+        leave_silent_server(self);
+    }
+    if (zkl_clock_ms() - self->looked_up_ms >= RETRY_PAUSE_MS) {
+        (void)look_up(self);
+    }
+    pthread_mutex_lock(&self->client->mutex);
+    if (self->has_moved && !self->session.connected) {
+        pthread_mutex_unlock(&self->client->mutex);
+        hand_over(self);
+        pthread_mutex_lock(&self->client->mutex);
+    }
+}
+
+/* At first with all addresses that were found last. */
 static void wait_for_connection(zkl_client_session *self) {
-    int64_t deadline_ms = zkl_deadline(LOOK_UP_AGAIN_MS);
+    if (self->waits == 0) {
+        pthread_mutex_unlock(&self->client->mutex);
+        hand_over(self);
+        pthread_mutex_lock(&self->client->mutex);
+    }
+    bool introduces = !self->is_introduced;
+    int64_t deadline_ms = zkl_deadline(introduces ? CREDENTIAL_MS : patience_ms(self));
     bool in_time = true;
     while (in_time && !self->client->stopping && !self->is_over && !self->session.connected &&
-           !self->session.auth_failed && !self->awaits_credential) {
+           !self->session.auth_failed && !self->awaits_credential && !self->has_new_hosts &&
+           introduces == !self->is_introduced) {
         in_time = zkl_condition_wait(&self->changed, &self->client->mutex, deadline_ms);
     }
-    if (!in_time && !self->is_introduced) {
+    if (!in_time && introduces) {
         self->is_over = true; /* pings are answered, or the connection would have been given up */
     } else if (!in_time) {
-        look_up_again(self);
+        try_others(self);
+    }
+}
+
+static void stay_connected(zkl_client_session *self) {
+    int64_t next_ms =
+        self->looked_up_ms + zkl_session_shorten(&self->session, LOOK_UP_CONNECTED_MS);
+    if (!zkl_condition_wait(&self->changed, &self->client->mutex, next_ms)) {
+        pthread_mutex_unlock(&self->client->mutex);
+        (void)look_up(self);
+        pthread_mutex_lock(&self->client->mutex);
+    }
+}
+
+static void change_hosts(zkl_client_session *self) {
+    self->has_new_hosts = false;
+    pthread_mutex_unlock(&self->client->mutex);
+    int status = look_up(self);
+    if (status == ZKL_OK) {
+        hand_over(self);
+    }
+    pthread_mutex_lock(&self->client->mutex);
+    if (status != ZKL_OK) {
+        self->has_new_hosts = true;
+        pause_connecting(self, RETRY_PAUSE_MS);
     }
 }
 
@@ -195,8 +305,10 @@ static void *keep_connected(void *arg) {
             open_next_session(self);
         } else if (self->awaits_credential) {
             introduce(self);
+        } else if (self->has_new_hosts) {
+            change_hosts(self);
         } else if (self->session.connected) {
-            (void)zkl_condition_wait(&self->changed, &self->client->mutex, INT64_MAX);
+            stay_connected(self);
         } else {
             wait_for_connection(self);
         }
@@ -209,6 +321,7 @@ static void *keep_connected(void *arg) {
 /* ---- Sessions ------------------------------------------------------------------ */
 
 static void free_session(zkl_client_session *self) {
+    free(self->addresses);
     zkl_connection_free(self->connection);
     zkl_session_destroy(&self->session);
     zkl_condition_end(&self->changed);

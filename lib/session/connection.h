@@ -29,9 +29,11 @@ bool zkl_connection_introduce(zkl_connection *self);
  *  ended by zkl_connection_close. With the mutex held. */
 void zkl_connection_abandon(zkl_connection *self);
 
-/** Replaces the addresses, for the next time that it connects. On the thread
- *  that connects and disconnects, without the mutex. */
-void zkl_connection_set_servers(zkl_connection *self, const char *addresses);
+/** Replaces the addresses. A connection to one that is not among them, made or only tried, is
+ *  closed, and another one tried at once: true. While connected it may also be closed by chance,
+ *  where there are more of them than before. On the thread that connects and disconnects, without
+ *  the mutex. */
+bool zkl_connection_set_servers(zkl_connection *self, const char *addresses);
 
 /** Whether every request has been answered. With the mutex held. */
 bool zkl_connection_is_idle(const zkl_connection *self);

@@ -14,6 +14,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "base/acl.h"
+#include "base/error_message.h"
 #include "base/threads.h"
 #include "session/failures.h"
 #include "session/return_codes.h"
@@ -520,29 +521,73 @@ static void keep_addresses(zkl_connection *self, const char *addresses) {
     self->addresses = kept;
 }
 
+/* After a failure libzookeeper skips an address (ZOOKEEPER-2466): of an even number it tries one
+ * half for ever, without a pause. And it takes a list that contains all of the last one for the
+ * same if it is as long. So all but the last are given twice: that number is odd, and grows with
+ * that of the addresses. NULL: out of memory. */
+static char *give_twice(const char *addresses) {
+    const char *comma = strrchr(addresses, ',');
+    char *given = NULL;
+    if (comma == NULL) {
+        return strdup(addresses);
+    }
+    return asprintf(&given, "%s,%.*s", addresses, (int)(comma - addresses), addresses) > 0 ? given
+                                                                                           : NULL;
+}
+
 int zkl_connection_open(zkl_connection *self, const char *addresses, int32_t timeout_ms) {
+    char *given = give_twice(addresses);
+    ZKL_TRY(zkl_made(given));
     zkl_failures_forget(addresses);
     self->accepted = 0;
     self->introduced = self->listener.next_credential == NULL;
     keep_addresses(self, addresses);
     ZKL_WITH_MUTEX(self->mutex); /* the handle's first events wait until it is known */
     self->abandoned = false;
-    self->handle = zookeeper_init2(addresses, on_session, timeout_ms, NULL, self, 0, take_line);
+    self->handle = zookeeper_init2(given, on_session, timeout_ms, NULL, self, 0, take_line);
+    int error = errno;
+    free(given);
     if (self->handle == NULL) {
-        return errno == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
+        return error == ENOMEM ? ZKL_NO_MEMORY : ZKL_SYSTEM;
     }
     /* Else it would go through the list again in every loop of its I/O thread. */
     (void)zoo_set_servers_resolution_delay(self->handle, -1);
     return ZKL_OK;
 }
 
-void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
-    if (self->handle != NULL) { /* no other thread changes it */
-        keep_addresses(self, addresses);
-        (void)zoo_set_servers(self->handle, addresses);
-        ZKL_WITH_MUTEX(self->mutex);
+static void ignore(void *arg, const zkl_reply *reply) {
+    (void)arg;
+    (void)reply;
+}
+
+/* libzookeeper's I/O thread goes on waiting for the socket that was closed, for up to a third of
+ * the session timeout, unless there is something to send: nothing may be before the credentials. */
+static void connect_now(zkl_connection *self) {
+    const zkl_operation question = { .kind = ZKL_OPERATION_EXISTS, .path = "/" };
+    if (self->introduced) {
+        (void)send_operation(&self->operations, &question, ignore, NULL);
+    }
+}
+
+bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
+    zhandle_t *handle = self->handle; /* no other thread changes it */
+    char *given = handle != NULL ? give_twice(addresses) : NULL;
+    if (given == NULL) {
+        return false;
+    }
+    keep_addresses(self, addresses);
+    bool was_connected = zoo_state(handle) == ZOO_CONNECTED_STATE;
+    (void)zoo_set_servers(handle, given);
+    free(given);
+    ZKL_WITH_MUTEX(self->mutex);
+    bool closed = zoo_state(handle) == ZOO_NOTCONNECTED_STATE;
+    if (closed || was_connected) {
         tell_if_closed(self);
     }
+    if (closed) {
+        connect_now(self);
+    }
+    return closed;
 }
 
 /* No thread of libzookeeper is left, and nothing is sent any more. */

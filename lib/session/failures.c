@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/process_mutex.h"
+#include "session/addresses.h"
 
 /* More addresses than that are rarely at fault at once: the latest ones are kept. */
 enum { PLACES = 32, ADDRESS_SIZE = 128, WHY_SIZE = 112 };
@@ -91,15 +92,7 @@ void zkl_failures_take_line(const char *line) {
 /* ---- Addresses -------------------------------------------------------------------- */
 
 static bool is_one_of(const char *addresses, const char *address) {
-    size_t length = strlen(address);
-    for (const char *one = addresses; *one != '\0' && length > 0;) {
-        size_t its = strcspn(one, ",");
-        if (its == length && strncmp(one, address, length) == 0) {
-            return true;
-        }
-        one += its + (one[its] == ',' ? 1 : 0);
-    }
-    return false;
+    return zkl_addresses_contain(addresses, address, strlen(address));
 }
 
 void zkl_failures_find(const char *addresses, char *text, size_t size) {

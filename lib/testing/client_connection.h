@@ -72,8 +72,8 @@ struct zkl_connection {
     size_t credential_count;
     char refused[ZKL_SCHEME_MAX + 1]; /* the scheme of the last of them, even when it is closed */
     bool introduced;                  /* the session's first connection has been given all */
-    zkl_addresses addresses;
-    uint32_t servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
+    zkl_address servers[ZKL_SERVERS_MAX]; /* in the order in which they are tried */
+    zkl_address current;                  /* the last one that was */
     uint32_t server_count;
     uint32_t next_server;
     bool out_of_step; /* requests of a connection that was replaced wait for answers still */
@@ -108,9 +108,9 @@ void zkl_client_answer_all(zkl_connection *self);
 
 /* Begins to look for a server. */
 void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeout_ms);
-/* As zoo_set_servers does: a connection to a server that is not among them is closed, and nobody is
- * told. */
-void zkl_client_set_servers(zkl_connection *self, const char *addresses);
+/* As zoo_set_servers does: a connection to a server that is not among them, made or tried, is
+ * closed, and nobody is told. Whether it was. */
+bool zkl_client_set_servers(zkl_connection *self, const char *addresses);
 void zkl_client_send(zkl_connection *self, zkl_call *call);
 /* Gives the servers the next credential; without one requests begin. */
 void zkl_client_introduce(zkl_connection *self);

@@ -26,18 +26,32 @@ static int64_t timeout_us(const zkl_connection *self) {
     return (int64_t)self->timeout_ms * ZKL_CLIENT_US_PER_MS;
 }
 
-static void take_servers(zkl_connection *self, const char *addresses) {
-    uint32_t count = zkl_ensemble_server_count(zkl_ensemble_current());
-    self->addresses = zkl_addresses_read(addresses);
-    self->server_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if ((self->addresses.servers & (UINT32_C(1) << i)) != 0) {
-            self->servers[self->server_count++] = i;
+static bool is_named(const zkl_connection *self, zkl_address address) {
+    for (uint32_t i = 0; i < self->server_count; i++) {
+        if (self->servers[i].server == address.server && self->servers[i].place == address.place) {
+            return true;
         }
     }
-    for (uint32_t i = self->server_count; i > 1; i--) {
+    return false;
+}
+
+/* The same ones, in whatever order, change nothing. */
+static void take_servers(zkl_connection *self, const char *addresses) {
+    zkl_address read[ZKL_SERVERS_MAX];
+    uint32_t servers = zkl_ensemble_server_count(zkl_ensemble_current());
+    uint32_t count = zkl_addresses_read(addresses, servers, read);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        known += is_named(self, read[i]) ? 1 : 0;
+    }
+    if (known == count && count == self->server_count) {
+        return;
+    }
+    memcpy(self->servers, read, count * sizeof(read[0]));
+    self->server_count = count;
+    for (uint32_t i = count; i > 1; i--) {
         uint32_t other = (uint32_t)zkl_world_random(i);
-        uint32_t server = self->servers[i - 1];
+        zkl_address server = self->servers[i - 1];
         self->servers[i - 1] = self->servers[other];
         self->servers[other] = server;
     }
@@ -47,9 +61,14 @@ static void take_servers(zkl_connection *self, const char *addresses) {
 static void lose_connection(zkl_connection *self);
 
 static void try_next_server(zkl_connection *self) {
-    uint32_t server = self->servers[self->next_server];
+    self->current = self->servers[self->next_server];
     self->next_server = (self->next_server + 1) % self->server_count;
-    if (!zkl_addresses_lead_somewhere(self->addresses)) {
+    if (zkl_address_is_hole(self->current)) {
+        self->state = ZKL_CLIENT_CONNECTING;
+        self->last_received_us = zkl_world_now_us();
+        return;
+    }
+    if (!zkl_address_leads_somewhere(self->current)) {
         lose_connection(self);
         return;
     }
@@ -59,8 +78,8 @@ static void try_next_server(zkl_connection *self) {
     call->timeout_ms = self->timeout_ms;
     self->state = ZKL_CLIENT_CONNECTING;
     self->last_received_us = zkl_world_now_us();
-    self->wire =
-        zkl_wire_connect(zkl_ensemble_current(), server, call, on_answer, self, self->process);
+    self->wire = zkl_wire_connect(zkl_ensemble_current(), self->current.server, call, on_answer,
+                                  self, self->process);
     if (zkl_world_now_us() < self->cut_off_until_us) {
         zkl_wire_cut(self->wire, self->cut);
     }
@@ -226,15 +245,21 @@ static bool is_out_of_step(const zkl_connection *self, const zkl_answer *answer)
     return self->out_of_step && request != NULL && request->xid != answer->xid;
 }
 
+static void hang_up(zkl_connection *self) {
+    if (self->wire != NULL) { /* or nothing has answered */
+        zkl_wire_hang_up(self->wire);
+    }
+    self->wire = NULL;
+}
+
 static void break_connection(zkl_connection *self) {
-    zkl_wire_hang_up(self->wire);
+    hang_up(self);
     lose_connection(self);
 }
 
 /* Requests that were sent wait on for their answers, which nobody gives. */
 static void replace_connection(zkl_connection *self) {
-    zkl_wire_hang_up(self->wire);
-    self->wire = NULL;
+    hang_up(self);
     self->state = ZKL_CLIENT_WAITING;
     self->out_of_step = first_sent(self) != NULL;
     self->retry_us = zkl_world_now_us();
@@ -417,6 +442,7 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
     self->timer.run = on_timer;
     self->timer.arg = self;
     self->timer.process = self->process;
+    self->server_count = 0;
     take_servers(self, addresses);
     self->state = ZKL_CLIENT_WAITING;
     forget_credentials(self);
@@ -429,18 +455,14 @@ void zkl_client_start(zkl_connection *self, const char *addresses, int32_t timeo
     set_timer(self);
 }
 
-static bool is_among(const zkl_connection *self, uint32_t server) {
-    return (self->addresses.servers & (UINT32_C(1) << server)) != 0;
-}
-
-void zkl_client_set_servers(zkl_connection *self, const char *addresses) {
-    uint32_t place = self->addresses.place;
+bool zkl_client_set_servers(zkl_connection *self, const char *addresses) {
+    bool has_socket = self->state == ZKL_CLIENT_CONNECTING || self->state == ZKL_CLIENT_CONNECTED;
     take_servers(self, addresses);
-    bool stays = self->wire == NULL ||
-                 (place == self->addresses.place && is_among(self, self->wire->server));
-    if (!stays) {
+    bool leaves = has_socket && !is_named(self, self->current);
+    if (leaves) {
         replace_connection(self);
     }
+    return leaves;
 }
 
 static bool is_reset(bool unread) {
@@ -457,10 +479,7 @@ void zkl_client_stop(zkl_connection *self, bool unread) {
     } else if (was_connected) {
         close_session(self);
     }
-    if (self->wire != NULL) {
-        zkl_wire_hang_up(self->wire);
-        self->wire = NULL;
-    }
+    hang_up(self);
     zkl_client_watches_clear(&self->watches);
     forget_credentials(self);
     self->state = ZKL_CLIENT_CLOSED;

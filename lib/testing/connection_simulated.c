@@ -230,17 +230,17 @@ static void let_others_run(zkl_connection *self) {
     }
 }
 
-void zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
-    if (self->process != NULL) {
-        zkl_client_set_servers(self, addresses);
-        let_others_run(self);
-        pthread_mutex_lock(self->mutex);
-        if (!self->abandoned && self->state != ZKL_CLIENT_CONNECTED) {
-            self->listener.session(self->listener.arg,
-                                   &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
-        }
-        pthread_mutex_unlock(self->mutex);
+bool zkl_connection_set_servers(zkl_connection *self, const char *addresses) {
+    if (self->process == NULL || !zkl_client_set_servers(self, addresses)) {
+        return false;
     }
+    let_others_run(self);
+    ZKL_WITH_MUTEX(self->mutex);
+    if (!self->abandoned && self->state != ZKL_CLIENT_CONNECTED) {
+        self->listener.session(self->listener.arg,
+                               &(zkl_session_news){ .state = ZKL_SESSION_STATE_CONNECTING });
+    }
+    return true;
 }
 
 void zkl_connection_close(zkl_connection *self) {

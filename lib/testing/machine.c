@@ -1,15 +1,18 @@
 #include "testing/machine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "session/addresses.h"
+#include "testing/ensemble_types.h"
 #include "testing/world.h"
 
 static struct {
     uint32_t place;
-    uint32_t oldest_place; /* that leads to the servers */
+    uint32_t places[ZKL_SERVERS_MAX]; /* where each server is */
     uint32_t servers;
+    uint32_t holes;
+    uint32_t holes_place; /* the last one of which they are */
     int64_t names_fail_until_us;
     int64_t names_take_us;
     uint32_t opens_fail;
@@ -24,7 +27,8 @@ void zkl_machine_begin(void) {
 }
 
 void zkl_machine_heal(void) {
-    machine.oldest_place = 0;
+    memset(machine.places, 0, sizeof(machine.places));
+    machine.holes = 0;
     machine.servers = UINT32_MAX;
     machine.names_fail_until_us = 0;
     machine.names_take_us = 0;
@@ -44,8 +48,26 @@ void zkl_names_lead_to(uint32_t servers) {
     machine.servers = servers;
 }
 
+static bool has(uint32_t servers, uint32_t server) {
+    return (servers >> server & 1) != 0;
+}
+
 void zkl_names_move(void) {
-    machine.oldest_place = ++machine.place;
+    zkl_names_move_some(UINT32_MAX);
+}
+
+void zkl_names_move_some(uint32_t servers) {
+    machine.place++;
+    for (uint32_t i = 0; i < ZKL_SERVERS_MAX; i++) {
+        if (has(servers, i)) {
+            machine.places[i] = machine.place;
+        }
+    }
+}
+
+void zkl_holes_open(uint32_t servers) {
+    machine.holes = servers;
+    machine.holes_place = machine.place;
 }
 
 void zkl_opens_fail(uint32_t count) {
@@ -60,22 +82,26 @@ size_t zkl_names_looked_up(void) {
     return machine.looked_up;
 }
 
-zkl_addresses zkl_addresses_read(const char *text) {
-    static const char prefix[] = "place-";
-    zkl_addresses read = { .place = machine.place, .servers = UINT32_MAX };
-    char *rest = NULL;
-    if (strncmp(text, prefix, sizeof(prefix) - 1) == 0) {
-        unsigned long place = strtoul(text + sizeof(prefix) - 1, &rest, 10);
-        if (*rest == '/') {
-            read.place = (uint32_t)place;
-            read.servers = (uint32_t)strtoul(rest + 1, NULL, 16);
-        }
+uint32_t zkl_addresses_read(const char *text, uint32_t servers, zkl_address *addresses) {
+    uint32_t count = 0;
+    zkl_address read = { 0, 0 };
+    for (; count < servers && sscanf(text, "place-%u/%u", &read.place, &read.server) == 2;
+         count++) {
+        addresses[count] = read;
+        text = zkl_addresses_rest(text);
     }
-    return read;
+    for (uint32_t i = 0; count == 0 && i < servers; i++) {
+        addresses[i] = (zkl_address){ .server = i, .place = machine.place };
+    }
+    return count > 0 ? count : servers;
 }
 
-bool zkl_addresses_lead_somewhere(zkl_addresses addresses) {
-    return addresses.place >= machine.oldest_place;
+bool zkl_address_leads_somewhere(zkl_address address) {
+    return address.place >= machine.places[address.server];
+}
+
+bool zkl_address_is_hole(zkl_address address) {
+    return has(machine.holes, address.server) && address.place <= machine.holes_place;
 }
 
 bool zkl_machine_opens(void) {
@@ -96,9 +122,18 @@ void zkl_machine_is_opening(void) {
     wait_for(machine.opens_take_us);
 }
 
-bool zkl_machine_looks_up(char *text, size_t size) {
+bool zkl_machine_looks_up(uint32_t servers, char *text, size_t size) {
+    size_t length = 0;
     machine.looked_up++;
     wait_for(machine.names_take_us);
-    snprintf(text, size, "place-%u/%x", machine.place, machine.servers);
-    return zkl_world_now_us() >= machine.names_fail_until_us;
+    if (zkl_world_now_us() < machine.names_fail_until_us) {
+        return false;
+    }
+    for (uint32_t i = 0; i < servers; i++) {
+        if (has(machine.servers, i)) {
+            length += (size_t)snprintf(text + length, size - length, "%splace-%u/%u",
+                                       length > 0 ? "," : "", machine.place, i);
+        }
+    }
+    return length > 0;
 }

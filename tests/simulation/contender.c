@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "contender_calls.h"
 #include "oracle.h"
+#include "testing/memory.h"
 #include "trace.h"
 
 enum { US_PER_MS = 1000, PIECES_OF_A_HOLD = 3, ANSWER_MS = 1000 };
@@ -267,9 +268,22 @@ static bool leave(contender *self, const plan_turn *turn, int times) {
     return true;
 }
 
+/* The same servers by other names, wherever they are by now. */
+static void rename_servers(const contender *self, const plan_turn *turn) {
+    const char *hosts = turn->rest_ms % 2 == 0 ? "server:2181" : "servers:2181,others:2181";
+    trace_call(self->number, "set_hosts");
+    int status = zkl_client_set_hosts(self->client, hosts);
+    if (status != ZKL_OK && status != ZKL_CLOSED && status != ZKL_NO_MEMORY) {
+        zkl_testing_fail("set_hosts was told: %s", zkl_strerror(status));
+    }
+}
+
 /* False: the client is closed, and there will be no more turns. */
 static bool take_turn(contender *self, const plan_turn *turn) {
     sleep_ms(turn->rest_ms);
+    if (self->run->renames) {
+        rename_servers(self, turn);
+    }
     self->turn = turn;
     self->is_asked_to_leave = false;
     int status = acquire(self, turn);

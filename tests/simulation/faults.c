@@ -248,6 +248,27 @@ static void name_few(const fault *self) {
     zkl_names_lead_to(self->plan->choice % 2 == 0 ? one : ~one);
 }
 
+/* Nothing answers there any more, and those that have a connection mostly lose it. */
+static void open_holes(const fault *self) {
+    int64_t session_id = session_of(self);
+    zkl_holes_open(self->plan->choice % 2 == 0 ? ~(UINT32_C(1) << server_of(self))
+                                               : UINT32_C(1) << server_of(self));
+    if (session_id != 0 && self->plan->choice / 2 % 4 > 0) {
+        (void)zkl_ensemble_cut(zkl_ensemble_current(), session_id,
+                               self->plan->choice / 2 % 4 > 1 ? ZKL_CUT_REPLIES_LOST
+                                                              : ZKL_CUT_SILENT);
+    }
+}
+
+/* All but one; who has a connection to that loses it. */
+static void move_some(const fault *self) {
+    int64_t session_id = session_of(self);
+    zkl_names_move_some(~(UINT32_C(1) << server_of(self)));
+    if (session_id != 0) {
+        (void)zkl_ensemble_cut(zkl_ensemble_current(), session_id, ZKL_CUT_REPLIES_LOST);
+    }
+}
+
 static void fail_names(const fault *self) {
     zkl_names_fail(duration_us(self));
     zkl_names_take(self->plan->choice % 1000 * US_PER_MS);
@@ -275,6 +296,12 @@ static void begin_on_machine(const fault *self) {
         break;
     case PLAN_FAIL_OPENS:
         fail_opens(self);
+        break;
+    case PLAN_OPEN_HOLES:
+        open_holes(self);
+        break;
+    case PLAN_MOVE_SOME:
+        move_some(self);
         break;
     default:
         break;
@@ -366,6 +393,8 @@ static void end(void *arg) {
         zkl_names_lead_to(UINT32_MAX);
     } else if (self->plan->kind == PLAN_FAIL_OPENS) {
         zkl_opens_take(0);
+    } else if (self->plan->kind == PLAN_OPEN_HOLES) {
+        zkl_holes_open(0);
     }
 }
 

@@ -14,6 +14,8 @@ enum {
     COMMON_FAULTS_MAX = 24,
     COMMON_FAULT_KINDS = PLAN_REPLACE_CONNECTION, /* what comes before it */
     MACHINE_FAULTS_MAX = 4,
+    LAST_MACHINE_FAULT = PLAN_FAIL_OPENS,
+    MOVES_MAX = 4,
     LOCK_SETS_MAX = 4,
     STRIPED_LOCKS_MAX = PLAN_SETS_MAX - LOCK_SETS_MAX,
     KEYS = 5,
@@ -353,17 +355,27 @@ static void draw_containers(run_plan *plan) {
     }
 }
 
-/* Of the clients' own machines. Names are looked up again after ten seconds only. */
-static void draw_machine_faults(run_plan *plan) {
-    size_t count = one_in(4) ? (size_t)between(1, MACHINE_FAULTS_MAX) : 0;
+static void draw_faults_of(run_plan *plan, int32_t first, int32_t last, size_t count) {
     for (size_t i = 0; i < count && plan->fault_count > 0; i++) {
         plan_fault *fault = &plan->faults[plan->fault_count++];
-        fault->kind = (plan_fault_kind)between(COMMON_FAULT_KINDS, (int32_t)PLAN_FAULT_KINDS - 1);
+        fault->kind = (plan_fault_kind)between(first, last);
         fault->at_ms = between(0, FAULTS_LAST_MS);
         fault->duration_ms = about(FAULTS_LAST_MS);
         fault->target = (uint32_t)zkl_world_random(UINT32_MAX);
         fault->choice = (uint32_t)zkl_world_random(UINT32_MAX);
     }
+}
+
+/* Of the clients' own machines. */
+static void draw_machine_faults(run_plan *plan) {
+    size_t count = one_in(4) ? (size_t)between(1, MACHINE_FAULTS_MAX) : 0;
+    draw_faults_of(plan, COMMON_FAULT_KINDS, LAST_MACHINE_FAULT, count);
+}
+
+static void draw_moves(run_plan *plan) {
+    size_t count = one_in(4) ? (size_t)between(1, MOVES_MAX) : 0;
+    draw_faults_of(plan, LAST_MACHINE_FAULT + 1, (int32_t)PLAN_FAULT_KINDS - 1, count);
+    plan->renames = one_in(8);
 }
 
 /* So that a few requests need another session. */
@@ -454,6 +466,7 @@ void plan_draw(run_plan *plan, uint64_t seed) {
     draw_closer(plan);
     draw_rights(plan);
     plan->closed = one_in(4);
+    draw_moves(plan);
     find_end_of_faults(plan);
     zkl_world_end();
 }
@@ -774,6 +787,9 @@ void plan_print(const run_plan *plan, FILE *file) {
     }
     if (plan->closed) {
         fprintf(file, ", closed to strangers");
+    }
+    if (plan->renames) {
+        fprintf(file, ", with new lists of hosts");
     }
     if (plan->withheld != 0) {
         fprintf(file, ", rights %u to the lock root withheld%s", plan->withheld,

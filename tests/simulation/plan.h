@@ -18,7 +18,7 @@ enum {
     PLAN_RESOURCES_MAX = 2,
     PLAN_CONTENDERS_MAX = 10,
     PLAN_TURNS_MAX = 4,
-    PLAN_FAULTS_MAX = 28,
+    PLAN_FAULTS_MAX = 32,
     PLAN_SETS_MAX = 8,
     PLAN_SET_RESOURCES = 3, /* one of them is used by nobody else; and stripes of a striped lock */
     PLAN_QUEUE_PATH_SIZE = 64,
@@ -145,7 +145,9 @@ typedef struct plan_observer {
     X(PLAN_FAIL_NAMES, "fail-names")                                                               \
     X(PLAN_FEW_NAMES, "few-names")                                                                 \
     X(PLAN_MOVE_SERVERS, "move-servers")                                                           \
-    X(PLAN_FAIL_OPENS, "fail-opens")
+    X(PLAN_FAIL_OPENS, "fail-opens")                                                               \
+    X(PLAN_OPEN_HOLES, "open-holes")                                                               \
+    X(PLAN_MOVE_SOME, "move-some")
 
 typedef enum plan_fault_kind {
 #define PLAN_FAULT_ENUM(name, text) name,
@@ -194,6 +196,7 @@ typedef struct run_plan {
         withheld; /* rights to the lock root, which is another team's; the resources are there */
     bool checks_early; /* servers refuse by themselves */
     bool closed;       /* to strangers: nodes are of those who know the secret */
+    bool renames;      /* contenders give their clients lists of hosts */
 } run_plan;
 
 /** Draws a plan. Ends the simulated world that there may be. */

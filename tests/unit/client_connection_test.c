@@ -14,9 +14,10 @@
 enum {
     SECOND_US = 1000000,
     SOON_MS = 500,
-    RETRY_MS = 1000,          /* session_threads.c: RETRY_PAUSE_MS */
-    LOOK_UP_AGAIN_MS = 10000, /* and LOOK_UP_AGAIN_MS */
-    LONG_TIMEOUT_MS = 40000,  /* 20 ticks */
+    RETRY_MS = 1000,              /* session_threads.c: RETRY_PAUSE_MS */
+    LOOK_UP_CONNECTED_MS = 60000, /* and LOOK_UP_CONNECTED_MS, */
+    ATTEMPTS_OF_TIMEOUT = 6,      /* ATTEMPTS_OF_TIMEOUT */
+    LONG_TIMEOUT_MS = 40000,      /* 20 ticks */
     MOVES = 8
 };
 
@@ -94,13 +95,16 @@ TEST(reconnect_that_nobody_told_of_is_suspect_and_held_again) {
 TEST(look_up_that_ends_after_the_reconnect_leaves_the_connection_alone) {
     begin_with(LONG_TIMEOUT_MS);
     zkl_names_take(5 * (int64_t)SECOND_US);
-    zkl_testing_disconnect(holder.client, LOOK_UP_AGAIN_MS + 2000);
-    zkl_testing_sleep(LOOK_UP_AGAIN_MS + 3000);
+    zkl_testing_disconnect(holder.client, LONG_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT + 500);
+    zkl_testing_sleep(LONG_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT + 1000);
     EXPECT_INT(is_connected(NULL), 1);
-    EXPECT_INT(zkl_names_looked_up(), 2);
+    EXPECT_INT(zkl_names_looked_up(), 2); /* it is under way, and leads elsewhere */
     uint32_t server = server_of_session();
     zkl_names_lead_to(~(UINT32_C(1) << server));
     zkl_testing_sleep(5000);
+    EXPECT_INT(server_of_session(), server);
+    zkl_testing_sleep(2 * LOOK_UP_CONNECTED_MS); /* nor do later ones */
+    EXPECT(zkl_names_looked_up() > 3);
     EXPECT_INT(server_of_session(), server);
     EXPECT_TEXT(holder.news, "suspect held ");
     end(ZKL_OK);
@@ -111,12 +115,173 @@ TEST(servers_that_have_moved_are_found_again_in_the_same_session) {
     zkl_names_move();
     zkl_testing_disconnect(holder.client, 1);
     EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
-    int64_t taken_ms = time_to_connect(LOOK_UP_AGAIN_MS + 2000);
-    EXPECT(taken_ms > LOOK_UP_AGAIN_MS - SOON_MS);
+    int64_t taken_ms = time_to_connect(LONG_TIMEOUT_MS);
+    EXPECT(taken_ms >= LONG_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT / 2 - SOON_MS);
+    EXPECT(taken_ms <= LONG_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT + SOON_MS);
     EXPECT_INT(zkl_names_looked_up(), 2);
     zkl_testing_sleep(SOON_MS);
     EXPECT_TEXT(holder.news, "suspect held ");
     end(ZKL_OK);
+}
+
+TEST(addresses_that_were_looked_up_while_connected_are_tried_at_once) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    zkl_names_move();
+    zkl_testing_sleep(LOOK_UP_CONNECTED_MS + SOON_MS);
+    size_t looked_up = zkl_names_looked_up();
+    EXPECT(looked_up >= 2 && looked_up <= 3);
+    zkl_testing_disconnect(holder.client, 1);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    EXPECT(time_to_connect(PARTICIPANT_TIMEOUT_MS) <= SOON_MS);
+    EXPECT_INT(zkl_names_looked_up(), looked_up);
+    end(ZKL_OK);
+}
+
+/* Two of three servers have other addresses, and the third, which has the connection, stops. Nobody
+ * listens at the old ones, or not even that is known. */
+static void move_two_and_stop_the_third(bool leave_holes) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    uint32_t third = server_of_session();
+    zkl_holes_open(leave_holes ? UINT32_MAX : 0);
+    zkl_names_move_some(~(UINT32_C(1) << third));
+    zkl_ensemble_stop_server(zkl_ensemble_current(), third);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, PARTICIPANT_TIMEOUT_MS), 1);
+    (void)time_to_connect(2LL * PARTICIPANT_TIMEOUT_MS);
+    EXPECT(server_of_session() != third);
+    zkl_ensemble_start_server(zkl_ensemble_current(), third);
+    EXPECT_INT(information().sessions_expired, 0);
+    EXPECT_TEXT(holder.news, "suspect held ");
+    end(ZKL_OK);
+}
+
+TEST(two_servers_move_and_the_third_restarts_without_the_loss_of_a_session) {
+    for (unsigned i = 0; i < MOVES; i++) {
+        move_two_and_stop_the_third(i % 2 == 0);
+    }
+}
+
+/* ---- Servers that do not answer ----------------------------------------------------- */
+
+TEST(two_servers_that_do_not_answer_cost_a_part_of_the_session_timeout) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    int64_t longest_ms = 0;
+    for (unsigned i = 0; i < MOVES; i++) {
+        zkl_holes_open(~(UINT32_C(1) << server_of_session()));
+        zkl_testing_disconnect(holder.client, 1);
+        EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+        int64_t taken_ms = time_to_connect(2LL * PARTICIPANT_TIMEOUT_MS);
+        longest_ms = taken_ms > longest_ms ? taken_ms : longest_ms;
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_TEXT(holder.news, "suspect held ");
+        holder.news[0] = '\0';
+    }
+    EXPECT(longest_ms > PARTICIPANT_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT / 2 - SOON_MS);
+    EXPECT(longest_ms < 3 * PARTICIPANT_TIMEOUT_MS / ATTEMPTS_OF_TIMEOUT + SOON_MS);
+    EXPECT_INT(information().sessions_expired, 0);
+    end(ZKL_OK);
+}
+
+/* All are tried again and again, and the only one that comes back is found. */
+TEST(servers_that_did_not_answer_are_tried_again) {
+    begin_with(LONG_TIMEOUT_MS);
+    uint32_t own = server_of_session();
+    for (uint32_t back = 0; back < 3; back++) {
+        zkl_holes_open(UINT32_MAX);
+        zkl_testing_disconnect(holder.client, 1);
+        zkl_testing_sleep(LONG_TIMEOUT_MS / 2);
+        EXPECT_INT(is_connected(NULL), 0);
+        zkl_holes_open(~(UINT32_C(1) << (own + back) % 3));
+        (void)time_to_connect(4LL * LONG_TIMEOUT_MS); /* maybe with the next session */
+        EXPECT_INT(server_of_session(), (own + back) % 3);
+    }
+    zkl_holes_open(0);
+    participant_close(&holder);
+    zkl_testing_end();
+}
+
+/* Thousands of clients lose a server at the same moment. */
+TEST(names_are_looked_up_at_most_once_a_second_and_less_often_by_and_by) {
+    begin_with(4000);
+    zkl_testing_stop_servers();
+    size_t before = zkl_names_looked_up();
+    zkl_testing_sleep(10000);
+    EXPECT(zkl_names_looked_up() > before + 2);
+    EXPECT(zkl_names_looked_up() <= before + 10);
+    before = zkl_names_looked_up();
+    zkl_testing_sleep(60000);
+    EXPECT(zkl_names_looked_up() <= before + 60);
+    zkl_testing_start_servers();
+    (void)time_to_connect(LONG_TIMEOUT_MS);
+    participant_close(&holder);
+    zkl_testing_end();
+}
+
+/* ---- Another list ------------------------------------------------------------------- */
+
+static int is_on_another_server(void *arg) {
+    const uint32_t *before = arg;
+    return is_connected(NULL) && server_of_session() != *before;
+}
+
+TEST(new_hosts_take_the_session_and_its_locks_along) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    for (unsigned i = 0; i < MOVES; i++) {
+        uint32_t before = server_of_session();
+        zkl_names_lead_to(~(UINT32_C(1) << before));
+        EXPECT_INT(zkl_client_set_hosts(holder.client, "others:2181"), ZKL_OK);
+        EXPECT_INT(zkl_testing_wait_until(is_on_another_server, &before, SOON_MS), 1);
+        zkl_testing_sleep(SOON_MS);
+        EXPECT_TEXT(holder.news, "suspect held ");
+        holder.news[0] = '\0';
+    }
+    EXPECT_TEXT(holder.client->servers, "others:2181");
+    EXPECT_INT(information().sessions_expired, 0);
+    end(ZKL_OK);
+}
+
+TEST(new_hosts_that_cannot_be_resolved_yet_are_looked_up_until_they_can) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    uint32_t before = server_of_session();
+    zkl_names_lead_to(~(UINT32_C(1) << before));
+    zkl_names_fail(10 * (int64_t)SECOND_US);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "others:2181"), ZKL_OK);
+    zkl_testing_sleep(9500);
+    EXPECT_INT(is_connected(NULL), 1);
+    EXPECT_INT(server_of_session(), before);
+    EXPECT_TEXT(holder.news, "");
+    EXPECT(zkl_names_looked_up() <= 12);
+    EXPECT_INT(zkl_testing_wait_until(is_on_another_server, &before, RETRY_MS + SOON_MS), 1);
+    end(ZKL_OK);
+}
+
+TEST(new_hosts_help_a_client_whose_servers_are_gone) {
+    begin_with(LONG_TIMEOUT_MS);
+    zkl_holes_open(UINT32_MAX);
+    zkl_testing_disconnect(holder.client, 1);
+    EXPECT_INT(zkl_testing_wait_until(is_disconnected, NULL, SOON_MS), 1);
+    zkl_names_move();
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "others:2181"), ZKL_OK);
+    EXPECT(time_to_connect(LONG_TIMEOUT_MS) < SOON_MS);
+    end(ZKL_OK);
+}
+
+TEST(hosts_that_are_wrong_are_refused_and_change_nothing) {
+    begin_with(PARTICIPANT_TIMEOUT_MS);
+    char *before = strdup(holder.client->servers);
+    EXPECT_INT(zkl_client_set_hosts(NULL, "a:1"), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, NULL), ZKL_INVALID_ARGUMENT);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "a"), ZKL_INVALID_ARGUMENT);
+    EXPECT(strstr(zkl_error_message(), "must be followed by : and a port") != NULL);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "a:1/elsewhere"), ZKL_INVALID_ARGUMENT);
+    EXPECT(strstr(zkl_error_message(), "must end in the chroot of the client") != NULL);
+    EXPECT_TEXT(holder.client->servers, before);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "a:1/"), ZKL_OK);
+    EXPECT_TEXT(holder.client->servers, "a:1");
+    free(before);
+    EXPECT_INT(zkl_client_close(holder.client, 1000), ZKL_OK);
+    EXPECT_INT(zkl_client_set_hosts(holder.client, "a:1"), ZKL_CLOSED); /* its lock keeps it */
+    zkl_lock_close(holder.lock);
+    zkl_testing_end();
 }
 
 /* ---- The next session --------------------------------------------------------------- */

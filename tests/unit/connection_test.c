@@ -2,7 +2,11 @@
  * requests that libzookeeper forgets. */
 #include "session/connection.h"
 
+#include <arpa/inet.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/threads.h"
 #include "support/scripted_server.h"
@@ -225,4 +229,88 @@ TEST(connection_that_new_addresses_cost_is_told_of_though_none_of_them_answers) 
     EXPECT_INT(client.outcome, ZKL_OUTCOME_UNKNOWN);
     pthread_mutex_unlock(&client.mutex);
     end();
+}
+
+/* A socket that listens at 127.0.0.`host`; at any port, where it is 0. */
+static int listen_at(uint32_t host, int backlog, in_port_t *port) {
+    struct sockaddr_in place = { .sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host),
+                                 .sin_port = *port };
+    socklen_t size = sizeof(place);
+    int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    EXPECT_INT(bind(made, (struct sockaddr *)&place, sizeof(place)), 0);
+    EXPECT_INT(listen(made, backlog), 0);
+    EXPECT_INT(getsockname(made, (struct sockaddr *)&place, &size), 0);
+    *port = place.sin_port;
+    return made;
+}
+
+static bool hang_up_on_a_client(int listener) {
+    int accepted = accept(listener, NULL, NULL);
+    if (accepted >= 0) {
+        close(accepted);
+    }
+    return accepted >= 0;
+}
+
+/* libzookeeper by itself tries one of two for ever, some ten thousand times a second. */
+TEST(even_number_of_addresses_is_tried_to_the_last_and_with_pauses) {
+    enum { WAIT_MS = 600, OF_TIMEOUT = 60 };
+    zkl_listener listener = { .session = on_session, .watch_fired = on_watch_fired };
+    in_port_t port = 0;
+    char hosts[64];
+    int tried[2] = { 0, 0 };
+    int sockets[2] = { listen_at(81, SOMAXCONN, &port), listen_at(82, SOMAXCONN, &port) };
+    snprintf(hosts, sizeof(hosts), "127.0.0.81:%d,127.0.0.82:%d", ntohs(port), ntohs(port));
+    pthread_mutex_init(&client.mutex, NULL);
+    zkl_condition_begin(&client.changed);
+    client.connection = zkl_connection_make(&client.mutex, &listener);
+    EXPECT_INT(zkl_connection_open(client.connection, hosts, SCRIPTED_SESSION_MS), ZKL_OK);
+    for (int64_t end_ms = zkl_deadline(WAIT_MS); zkl_clock_ms() < end_ms; sched_yield()) {
+        for (size_t i = 0; i < COUNT_OF(sockets); i++) {
+            tried[i] += hang_up_on_a_client(sockets[i]) ? 1 : 0;
+        }
+    }
+    EXPECT(tried[0] >= 3 && tried[1] >= 3);
+    EXPECT(tried[0] + tried[1] < 10 * (WAIT_MS / (SCRIPTED_SESSION_MS / OF_TIMEOUT) + 1));
+    zkl_connection_close(client.connection);
+    zkl_connection_free(client.connection);
+    zkl_condition_end(&client.changed);
+    pthread_mutex_destroy(&client.mutex);
+    close(sockets[0]);
+    close(sockets[1]);
+}
+
+/* The queue of the socket's connections is full, so the machine drops what else comes. */
+TEST(address_where_nothing_answers_is_left_at_once_for_another) {
+    enum { CLIENTS = 3, TRIED_MS = 200, SOON_MS = SCRIPTED_SESSION_MS / 10 };
+    in_port_t port = 0;
+    char hole[32];
+    int clients[CLIENTS];
+    begin(0);
+    int listener = listen_at(83, 0, &port);
+    struct sockaddr_in place = { .sin_family = AF_INET,
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + 83),
+                                 .sin_port = port };
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(clients[i], (struct sockaddr *)&place, sizeof(place));
+    }
+    snprintf(hole, sizeof(hole), "127.0.0.83:%d", ntohs(port));
+    EXPECT(zkl_connection_set_servers(client.connection, hole));
+    usleep(TRIED_MS * 1000);
+    int64_t start_ms = zkl_clock_ms();
+    EXPECT(!zkl_connection_set_servers(client.connection, hole));
+    EXPECT(zkl_connection_set_servers(client.connection, server.hosts));
+    pthread_mutex_lock(&client.mutex);
+    while (!client.connected) {
+        (void)zkl_condition_wait(&client.changed, &client.mutex, INT64_MAX);
+    }
+    pthread_mutex_unlock(&client.mutex);
+    EXPECT(zkl_clock_ms() - start_ms < SOON_MS);
+    end();
+    for (size_t i = 0; i < CLIENTS; i++) {
+        close(clients[i]);
+    }
+    close(listener);
 }

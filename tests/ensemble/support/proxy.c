@@ -386,22 +386,22 @@ static void *run(void *arg) {
 
 /* ---- Beginning and end -------------------------------------------------- */
 
-/* Not where servers listen: libzookeeper takes all ports of one address for the same server. */
-static void listen_somewhere(struct proxy *proxy) {
-    struct sockaddr_in address = { .sin_family = AF_INET,
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1) };
-    socklen_t size = sizeof address;
+static void listen_at(struct proxy *proxy, const char *address, int port) {
+    struct sockaddr_in place = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    socklen_t size = sizeof place;
+    int yes = 1;
     proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (proxy->listener < 0 ||
-        bind(proxy->listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+    if (proxy->listener < 0 || inet_pton(AF_INET, address, &place.sin_addr) != 1 ||
+        setsockopt(proxy->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(proxy->listener, (struct sockaddr *)&place, sizeof place) != 0 ||
         listen(proxy->listener, SOMAXCONN) != 0 ||
-        getsockname(proxy->listener, (struct sockaddr *)&address, &size) != 0) {
-        give_up("the proxy cannot listen");
+        getsockname(proxy->listener, (struct sockaddr *)&place, &size) != 0) {
+        give_up("the proxy cannot listen at %s:%d", address, port);
     }
-    snprintf(proxy->hosts, sizeof proxy->hosts, "127.0.0.2:%d", ntohs(address.sin_port));
+    snprintf(proxy->hosts, sizeof proxy->hosts, "%s:%d", address, ntohs(place.sin_port));
 }
 
-struct proxy *proxy_start(int server) {
+struct proxy *proxy_start_at(int server, const char *address, int port) {
     struct proxy *proxy = calloc(1, sizeof *proxy);
     if (proxy == NULL) {
         give_up("out of memory");
@@ -411,10 +411,15 @@ struct proxy *proxy_start(int server) {
     if (proxy->wake < 0) {
         give_up("no eventfd");
     }
-    listen_somewhere(proxy);
+    listen_at(proxy, address, port);
     pthread_mutex_init(&proxy->mutex, NULL);
     thread_start(&proxy->thread, run, proxy);
     return proxy;
+}
+
+/* Not where servers listen: libzookeeper takes all ports of one address for the same server. */
+struct proxy *proxy_start(int server) {
+    return proxy_start_at(server, "127.0.0.2", 0);
 }
 
 void proxy_stop(struct proxy *proxy) {

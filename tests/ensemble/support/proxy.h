@@ -37,7 +37,9 @@ struct proxy;
 
 /** Leads each connection to this server; 0: each to the next one. */
 struct proxy *proxy_start(int server);
-/** To be called when its client is closed. */
+/** The same at this address; port 0: any. */
+struct proxy *proxy_start_at(int server, const char *address, int port);
+/** Its client's connection ends, and nobody listens there any more. */
 void proxy_stop(struct proxy *proxy);
 /** The host list for its client. Valid until proxy_stop. */
 const char *proxy_hosts(const struct proxy *proxy);
