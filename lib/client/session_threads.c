@@ -154,9 +154,12 @@ static bool try_next(zkl_client_session *self) {
 /* Leaves a server that does not answer for another. Where all refuse, libzookeeper goes on trying
  * one after the other, and quickly. */
 static void leave_silent_server(zkl_client_session *self) {
-    if (!try_next(self) && !try_next(self)) {
-        hand_over(self);
+    for (int i = 0; i < 2; i++) { /* of two one is another */
+        if (try_next(self)) {
+            return;
+        }
     }
+    hand_over(self);
 }
 
 /* ---- Connecting ------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "testing/machine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "session/addresses.h"
@@ -82,12 +83,21 @@ size_t zkl_names_looked_up(void) {
     return machine.looked_up;
 }
 
+/* False: it is none. */
+static bool read_address(const char *text, zkl_address *address) {
+    static const char prefix[] = "place-";
+    char *rest = NULL;
+    if (strncmp(text, prefix, sizeof(prefix) - 1) != 0) {
+        return false;
+    }
+    address->place = (uint32_t)strtoul(text + sizeof(prefix) - 1, &rest, 10);
+    address->server = (uint32_t)strtoul(rest + 1, NULL, 10);
+    return true;
+}
+
 uint32_t zkl_addresses_read(const char *text, uint32_t servers, zkl_address *addresses) {
     uint32_t count = 0;
-    zkl_address read = { 0, 0 };
-    for (; count < servers && sscanf(text, "place-%u/%u", &read.place, &read.server) == 2;
-         count++) {
-        addresses[count] = read;
+    for (; count < servers && read_address(text, &addresses[count]); count++) {
         text = zkl_addresses_rest(text);
     }
     for (uint32_t i = 0; count == 0 && i < servers; i++) {

@@ -1,5 +1,4 @@
 /* Sessions that expire, and connections that come and go. */
-#include "client/client.h"
 #include "support/news.h"
 #include "support/process.h"
 #include "support/proxy.h"
@@ -240,7 +239,7 @@ static void reconnect_that_libzookeeper_makes_by_itself_is_suspect_and_held_agai
     ASSERT_STATUS(zkl_lock_open(client, scene.resource, &options, &lock), ZKL_OK);
     ASSERT_STATUS(zkl_lock_acquire(lock, ZKL_EXCLUSIVE, PATIENCE_MS, NULL), ZKL_OK);
     int64_t session_id = client_information(client).session_id;
-    zkl_connection_set_servers(client->sessions->connection, proxy_hosts(proxy));
+    ASSERT_STATUS(zkl_client_set_hosts(client, proxy_hosts(proxy)), ZKL_OK);
     WAIT_UNTIL(servers_of_session(session_id) == leader);
     WAIT_UNTIL(news_total(&news) == 2);
     ASSERT_NUMBER(news_first(&news, ZKL_STATE_SUSPECT).state, ZKL_STATE_SUSPECT);
