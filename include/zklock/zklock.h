@@ -515,10 +515,11 @@ ZKL_CHECKED_API int zkl_client_open(const char *hosts, const zkl_client_options 
  *
  * Returns at once; the change happens in the background: names are looked up, and a connection to a
  * server that is not in the new list is closed and another one made, as after a disconnection
- * (locks are ZKL_SUSPECT meanwhile). A connection to a server that stays is mostly kept, but where
- * the list has grown some clients move, so that the new servers get their share. Until one of the
- * names can be resolved the client stays where it is. Servers are told apart by their addresses: a
- * change of ports alone takes effect with the next session.
+ * (locks are ZKL_SUSPECT meanwhile, and a try may end with ZKL_SERVER_REFUSED). A connection to a
+ * server that stays is mostly kept, but where the list has grown some clients move, so that the new
+ * servers get their share. Until one of the names can be resolved the client stays where it is.
+ * Servers are told apart by their addresses: a change of ports alone takes effect with the next
+ * session.
  *
  * May be called from any thread, in callbacks too; of two calls the later list counts. Does not
  * block. Returns ZKL_OK, or ZKL_INVALID_ARGUMENT (as in zkl_client_open; or another chroot) and
